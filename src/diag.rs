@@ -1,0 +1,328 @@
+//! What can be wrong, as data.
+//!
+//! A [`Diagnostic`] is built by the stage that knows what is wrong and printed by `report`. It names a
+//! [`Code`], says in one line what is wrong, points at the place ([`Origin`]) and says what to do. Nothing here
+//! prints, and nothing here knows policies, templates or Kubernetes.
+//!
+//! Two lanes: what is wrong with the *input* is a [`Diagnostic`] and goes to a [`Sink`], which collects all of
+//! them; what is wrong with the *run* (disk, permissions, our own bug) is a [`RunError`] and stops it.
+
+mod codes;
+mod files;
+mod near;
+
+use std::collections::HashMap;
+use std::fmt;
+
+pub use codes::Code;
+pub use files::{FileId, Files, LineColumn, SourceFile};
+pub use near::nearest;
+
+/// A range of bytes in one text, end exclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// A span from byte positions; positions past 4 GiB are clamped, and no text of that size is ever read.
+    pub fn new(start: usize, end: usize) -> Self {
+        let clamp = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
+        Self { start: clamp(start), end: clamp(end) }
+    }
+
+    /// True when `other` lies inside this span.
+    pub fn contains(self, other: Span) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
+/// A place in a text: which file, which bytes. Line, column and key path are looked up when they are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// The file, as registered in [`Files`].
+    pub file: FileId,
+    /// The bytes.
+    pub span: Span,
+}
+
+/// How bad a diagnostic is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Nothing is written while there is one.
+    Error,
+    /// Printed; the run goes on.
+    Warning,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        })
+    }
+}
+
+/// A second place that belongs to a diagnostic, with what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// Where.
+    pub origin: Origin,
+    /// What is there, lower case, without a full stop.
+    pub text: String,
+}
+
+/// One thing that is wrong with the input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Which kind of problem.
+    pub code: Code,
+    /// Error or warning.
+    pub severity: Severity,
+    /// One line: lower case, no full stop, input in backticks.
+    pub message: String,
+    /// The place, where there is one.
+    pub origin: Option<Origin>,
+    /// A few words beside the underlined place.
+    pub label: String,
+    /// Further places.
+    pub labels: Vec<Label>,
+    /// Facts that explain, one a line.
+    pub notes: Vec<String>,
+    /// What to do, one a line.
+    pub help: Vec<String>,
+    /// How many further diagnostics of the same code at the same place were folded into this one.
+    pub repeated: usize,
+    /// True for a problem found in an expanded object: one mistake in a policy shows in every tenant, so
+    /// those of the same code and place are folded into the first.
+    foldable: bool,
+}
+
+impl Diagnostic {
+    /// An error without a place.
+    pub fn error(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            origin: None,
+            label: String::new(),
+            labels: Vec::new(),
+            notes: Vec::new(),
+            help: Vec::new(),
+            repeated: 0,
+            foldable: false,
+        }
+    }
+
+    /// A warning without a place.
+    pub fn warning(code: Code, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, message) }
+    }
+
+    /// Points at the place.
+    #[must_use]
+    pub fn at(mut self, origin: Origin) -> Self {
+        self.origin = Some(origin);
+        self
+    }
+
+    /// Points at the place, if there is one.
+    #[must_use]
+    pub fn at_maybe(mut self, origin: Option<Origin>) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// Words beside the underlined place.
+    #[must_use]
+    pub fn labelled(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Adds a second place.
+    #[must_use]
+    pub fn and(mut self, origin: Origin, text: impl Into<String>) -> Self {
+        self.labels.push(Label { origin, text: text.into() });
+        self
+    }
+
+    /// Adds an explaining fact.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help.push(help.into());
+        self
+    }
+
+    /// Adds what to do, where there is something to say.
+    #[must_use]
+    pub fn help_maybe(mut self, help: Option<String>) -> Self {
+        self.help.extend(help);
+        self
+    }
+
+    /// Marks a problem of an expanded object, see [`Sink::absorb`].
+    #[must_use]
+    pub fn foldable(mut self) -> Self {
+        self.foldable = true;
+        self
+    }
+}
+
+/// Collects diagnostics.
+#[derive(Debug, Default)]
+pub struct Sink {
+    list: Vec<Diagnostic>,
+    folded: HashMap<(Code, Origin), usize>,
+}
+
+impl Sink {
+    /// An empty sink.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a diagnostic. One marked foldable is only counted where the same code stands at the same place.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if let (true, Some(origin)) = (diagnostic.foldable, diagnostic.origin) {
+            if let Some(&index) = self.folded.get(&(diagnostic.code, origin)) {
+                if let Some(first) = self.list.get_mut(index) {
+                    first.repeated += 1 + diagnostic.repeated;
+                }
+                return;
+            }
+            self.folded.insert((diagnostic.code, origin), self.list.len());
+        }
+        self.list.push(diagnostic);
+    }
+
+    /// Takes everything another sink collected.
+    pub fn absorb(&mut self, other: Sink) {
+        for diagnostic in other.list {
+            self.push(diagnostic);
+        }
+    }
+
+    /// True when at least one error was collected.
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// True when nothing was collected.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// How many were collected.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// All of them, sorted by path, position, severity, code and text; those without a place come last.
+    pub fn into_sorted(mut self, files: &Files) -> Vec<Diagnostic> {
+        self.list.sort_by_cached_key(|diagnostic| {
+            (
+                diagnostic.origin.is_none(),
+                diagnostic.origin.map(|origin| (files.get(origin.file).path().to_owned(), origin.span)),
+                diagnostic.severity,
+                diagnostic.code,
+                diagnostic.message.clone(),
+            )
+        });
+        self.list.dedup();
+        self.list
+    }
+}
+
+/// What is wrong with the run itself, as opposed to its input.
+#[derive(Debug)]
+pub struct RunError {
+    /// What was tried and what came back.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl RunError {
+    /// A failure with what was tried.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), help: None }
+    }
+
+    /// A failed system call on a path.
+    pub fn io(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
+        let help = match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                Some("make room on the device and run the same command again".to_owned())
+            }
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                Some("check the owner and the mode of the path".to_owned())
+            }
+            _ => None,
+        };
+        Self { message: format!("cannot {doing} `{}`: {}", path.display(), io_reason(error)), help }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The system's words without the number it appends.
+fn io_reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(position) => text.chars().take(position).collect::<String>().to_lowercase(),
+        None => text,
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for RunError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(start: usize) -> Origin {
+        Origin { file: FileId::default(), span: Span::new(start, start + 1) }
+    }
+
+    #[test]
+    fn the_same_problem_of_many_objects_is_told_once_with_a_count() {
+        let mut sink = Sink::new();
+        for _ in 0..3 {
+            sink.push(Diagnostic::error(Code::InvalidValue, "x").at(origin(4)).foldable());
+        }
+        sink.push(Diagnostic::error(Code::InvalidValue, "x").at(origin(9)).foldable());
+        assert_eq!(sink.len(), 2);
+        assert_eq!(sink.list.first().map(|first| first.repeated), Some(2));
+    }
+
+    #[test]
+    fn warnings_are_not_errors() {
+        let mut sink = Sink::new();
+        sink.push(Diagnostic::warning(Code::InvalidValue, "x"));
+        assert!(!sink.has_errors());
+    }
+}

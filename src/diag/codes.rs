@@ -1,0 +1,158 @@
+//! Every diagnostic code, declared once: its name, its one-line title and its manual page.
+
+macro_rules! codes {
+    ($($variant:ident, $id:literal, $title:literal, $page:literal;)*) => {
+        /// Which kind of problem a diagnostic tells of. A code names the bad pattern.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $(#[doc = $title] $variant,)*
+        }
+
+        impl Code {
+            /// Every code, in the order of the manual.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// The name used on the command line and in reports.
+            pub fn id(self) -> &'static str {
+                match self { $(Code::$variant => $id,)* }
+            }
+
+            /// One line that says what is wrong.
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$variant => $title,)* }
+            }
+
+            /// Why it matters and what to do, as paragraphs of Markdown.
+            pub fn page(self) -> &'static str {
+                match self { $(Code::$variant => $page,)* }
+            }
+
+            /// The code with this name.
+            pub fn from_id(id: &str) -> Option<Code> {
+                match id { $($id => Some(Code::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+codes! {
+    // Reading text.
+    InvalidUtf8, "invalid-utf8", "a file is not UTF-8",
+        "Policies, templates and account lists are UTF-8 text. Other encodings would make names mean different things to different readers.\n\nSave the file as UTF-8; a byte order mark is accepted.";
+    FileTooLarge, "file-too-large", "a file is larger than this program reads",
+        "A file may hold at most 512 MiB. Split an account list into several files.";
+    YamlSyntax, "yaml-syntax", "a document is not YAML",
+        "The parser could not make sense of the line. The commonest causes are a value that needs quotes (it begins with `{`, `[`, `*`, `&`, `@` or holds `: `) and indentation that differs from the lines around it.";
+    TabIndent, "tab-indent", "a tab indents a line",
+        "YAML forbids tabs as indentation, since their width is anybody's guess. Use two spaces a level.";
+    DuplicateKey, "duplicate-yaml-key", "a key stands twice in one map",
+        "kubectl keeps the last of two equal keys in silence. That is how a policy that says `MustRunAsNonRoot` came to mean `RunAsAny` (seed 000): so here it is an error, at both lines.";
+    KeyNotString, "key-not-string", "a key reads as something else than a string",
+        "An unquoted `y`, `no`, `1` or `null` is not a string to Kubernetes' reader. Put the key in quotes.";
+    NumberNotFinite, "number-not-finite", "a number that JSON cannot hold",
+        "`.inf` and `.nan` are YAML numbers, but Kubernetes stores JSON, which has neither.";
+    YamlTag, "yaml-tag", "a tag that has no meaning here",
+        "Tags such as `!Ref` belong to other programs. Kubernetes reads plain data only.";
+    YamlAlias, "yaml-alias", "an alias that cannot be resolved or grows too much",
+        "Anchors and aliases are resolved as kubectl does, up to 100,000 copied nodes a file. That bound is what stops a file of a few lines from filling the memory.";
+    YamlMerge, "yaml-merge", "a merge key whose value is not a map",
+        "`<<` takes an alias of a map, or a list of such aliases.";
+    TooDeep, "too-deep", "collections nest too deeply",
+        "A hundred levels are read. Kubernetes objects need about twelve.";
+    // The shape of policies.
+    UnknownField, "unknown-field", "a field that the kind does not have",
+        "Field names are matched exactly, and an unknown one is never ignored: a mistyped field would otherwise be a rule that is silently not there.\n\n`bailiwick explain KIND` lists the fields.";
+    MissingField, "missing-field", "a field that the kind demands",
+        "`bailiwick explain KIND` tells which fields are required and what they mean.";
+    WrongType, "wrong-type", "a value of another type than the field takes",
+        "Values mean what they mean to kubectl: an unquoted `y` is a boolean and `012` is the number ten. Put quotes around what is meant as a string.";
+    UnknownValue, "unknown-value", "a word that the field does not take",
+        "The field takes one of a few words, spelt and cased exactly so.";
+    InvalidValue, "invalid-value", "a value that the field cannot take",
+        "The value has the right type and still cannot be used; the message says why.";
+    UnknownKind, "unknown-kind", "a document of a kind that is not a policy kind",
+        "`bailiwick explain` lists the policy kinds.";
+    NotAPolicy, "not-a-policy", "a document in the policy folder that is not a policy",
+        "Every document of the policy folder has `apiVersion: bailiwick.dev/v1alpha1`. Plain Kubernetes manifests come in through a `Manifests` policy that names their file.";
+    DuplicatePolicy, "duplicate-policy", "two policies of one kind with one name",
+        "Kind and name are how policies refer to each other, so each pair stands for one document.";
+    UnknownTarget, "unknown-target", "a target pattern that matches no target",
+        "Targets are declared in `bailiwick.yaml` under `spec.targets`. A pattern that matches none would leave the policy without effect.";
+    UnknownReference, "unknown-reference", "a name that no policy has",
+        "A policy names another one that is not there. Names are matched exactly.";
+    UnknownVariable, "unknown-variable", "a variable that is not declared",
+        "Text such as `tool-{name}` takes the place of `{name}` from the account's row, or of `{target.x}` from the target's variables. `{{` and `}}` stand for single braces.";
+    InvalidPattern, "invalid-pattern", "a text whose braces do not match",
+        "Write `{name}` for a variable and `{{` for a brace.";
+    UnusedPolicy, "unused-policy", "a policy that yields nothing",
+        "A policy with account variables yields objects only through a `Tenancy` that uses it.";
+    // Files beside the policies.
+    MissingFile, "missing-file", "a file that a policy names is not there",
+        "Paths are relative to the file that names them, and cannot leave the workspace.";
+    PathOutside, "path-outside-workspace", "a path that leaves the workspace",
+        "Everything that decides the output lies in the workspace, so that a review sees it. Absolute paths and `..` beyond the root are refused.";
+    InvalidAccounts, "invalid-accounts", "an account list that cannot be read",
+        "An account list is a CSV table with a header, or a JSON or YAML list of maps.";
+    InvalidAccount, "invalid-account", "an account whose row breaks the declared schema",
+        "Each column is declared under `spec.variables` with its type and bounds; a row that breaks one is refused before anything is compiled.";
+    DuplicateAccount, "duplicate-account", "two accounts share a value that must be unique",
+        "Two tenants of one name would be one namespace, and two of one uid could read each other's files (seed 000). Both rows are shown.";
+    // Templates.
+    TemplateSyntax, "template-syntax", "a template that does not parse",
+        "Templates are Jinja as minijinja 3 reads it, plus the rule that every `{{ value }}` stands alone where a YAML value or key can stand.";
+    TemplateComposite, "template-composite", "a template that glues text to a value",
+        "`{{ value }}` writes a complete YAML scalar, list or map with the quotes it needs, so text beside it would end up around the quotes. Build the whole value inside the braces: `{{ \"tool-\" ~ name }}`.";
+    TemplateFailed, "template-failed", "a template that failed while rendering",
+        "An undefined variable, a wrong operand or an endless loop. The template's line and the policy that asked for the object are shown.";
+    TemplateIdentity, "template-identity", "a template that changes what object it renders",
+        "apiVersion, kind, namespace and name are decided before a template runs. A template decides how an object looks, never which object it is.";
+    TemplateOutput, "template-output", "a template that renders something else than one object",
+        "A template renders exactly one YAML document that is a map.";
+    UnknownTemplate, "unknown-template", "a file in the template folder that overrides nothing",
+        "The workspace's `templates/` replaces a built-in template of the same path; other files there are for `{% include %}` and have names that begin with `_`.";
+    // Objects.
+    InvalidObject, "invalid-object", "an object that the API server would refuse",
+        "The rules are those of the API server's own validation (`docs/` names the section). Nothing is written while one object is invalid.";
+    MalformedObject, "malformed-object", "an object that does not have the shape of its kind",
+        "A field that the kind does not have, or a value of another type: strict field validation would refuse it.";
+    ServerField, "server-field", "a field that only the server may set",
+        "`status`, `metadata.uid`, `metadata.resourceVersion`, `metadata.creationTimestamp` and their like are made by the server; committed to Git they would be a difference for ever.";
+    DuplicateObject, "duplicate-object", "two policies yield the same object",
+        "Group, kind, namespace and name make an object; the second of two would overwrite the first when applied. Both origins are shown.";
+    UnresolvedReference, "unresolved-reference", "a binding to a role that is not there",
+        "The role is neither compiled here, nor one of the cluster's built-in roles, nor brought in by a `Manifests` policy. Such a binding grants nothing, and grants something unexpected the day somebody creates the role.";
+    PodSecurityPolicyRemoved, "podsecuritypolicy-removed", "a PodSecurityPolicy for a cluster that has none",
+        "policy/v1beta1 PodSecurityPolicy is not served since Kubernetes 1.25. There the way is Pod Security labels on the namespace plus a validating policy for what they cannot say.";
+    KindNotServed, "kind-not-served", "an object of a kind that the target does not serve",
+        "The target's Kubernetes version has no such kind at this apiVersion, so applying the output would fail as a whole.";
+    AllowedHostPathsWithoutVolume, "allowed-host-paths-without-hostPath-volume", "host paths that no pod can mount",
+        "`allowedHostPaths` takes effect only where `volumes` allows `hostPath`. Seed 000 prints such a policy, and it stayed dead for three years.";
+    HostPathWithoutPaths, "host-path-volume-without-allowed-paths", "a profile that lets pods mount any path of the host",
+        "`hostPath` among the volumes without a list of host paths means every path.";
+    GroupRangeWithRoot, "group-range-includes-root", "a group range that includes the root group",
+        "A range that begins at 0, or `RunAsAny`, lets a tenant's pods join group 0 (R000-05).";
+    BindsProfileToEveryone, "binds-psp-to-all-authenticated", "a pod security policy that everybody may use",
+        "Bound to `system:authenticated` or `system:serviceaccounts`, a policy is the floor for the whole cluster, and the stricter ones no longer count.";
+    DeleteCollectionForTenants, "deletecollection-for-tenants", "tenants who may delete all of something at once",
+        "Deleting every ConfigMap or Secret of a namespace also removes the tenant's own certificates and tokens (seed 000). `except` on the rule takes the verb back.";
+    // The output.
+    ForeignFile, "foreign-file", "a file in the output folder that is not ours",
+        "The output folder holds nothing but what this program wrote: anything else would be applied to the cluster by whoever applies the folder. Only files with our header are ever overwritten or removed.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`.";
+    EditedByHand, "edited-by-hand", "an output file that was changed by hand",
+        "The checksum in the file's second line does not fit its content. Change the policy instead; `bailiwick render --force` overwrites the file.";
+    LinkInOutput, "link-in-output", "a symbolic link in the output folder",
+        "A link could lead a write out of the output folder. Links are neither followed nor replaced.";
+    EmptyOutput, "empty-output", "a run that would delete everything",
+        "No object was compiled for a target that has committed output. With pruning, applying that would delete every tenant. `--allow-empty` says that it is meant.";
+    MassDelete, "mass-delete", "a run that would delete most namespaces",
+        "More than half of a target's namespaces would go. `--allow-mass-delete` says that it is meant.";
+    MassRecreate, "mass-recreate", "the same object renamed in many namespaces",
+        "Renaming a templated object deletes and creates it everywhere at once. On 2024-06-12 such a rename took Toolforge's API servers down. Roll it out in parts: first add the new name, then remove the old one.";
+    ImmutableRoleRef, "immutable-role-ref", "a binding whose role changes under the same name",
+        "`roleRef` cannot be changed: the object has to be deleted and created again, and Flux and server-side Argo CD syncs fail until somebody does. Give the binding a new name instead.";
+    // The workspace.
+    WorkspaceNotFound, "workspace-not-found", "no workspace here",
+        "`bailiwick.yaml` is looked for in this folder and every folder above it. `bailiwick init` makes one.";
+    InvalidWorkspace, "invalid-workspace", "a workspace file that cannot be used",
+        "`bailiwick explain Workspace` describes the file.";
+}

@@ -1,0 +1,114 @@
+//! The texts that diagnostics point into.
+
+use std::sync::{Arc, RwLock};
+
+/// Names a registered text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FileId(u32);
+
+impl FileId {
+    /// The bare number, for carrying an id through serde.
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The id of a bare number; one that was never given out names the nameless empty text.
+    pub(crate) fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+/// A text with the path it is known by.
+#[derive(Debug)]
+pub struct SourceFile {
+    path: String,
+    text: Arc<str>,
+}
+
+impl SourceFile {
+    /// The path, relative to the workspace, with forward slashes.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The whole text, shared.
+    pub fn shared_text(&self) -> Arc<str> {
+        Arc::clone(&self.text)
+    }
+
+    /// Line and column of a byte, both counted from 1; the column counts characters.
+    pub fn line_column(&self, byte: u32) -> LineColumn {
+        let mut end = (byte as usize).min(self.text.len());
+        while !self.text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let before = self.text.get(..end).unwrap_or_default();
+        let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        LineColumn { line, column }
+    }
+}
+
+/// A position for people, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineColumn {
+    /// Line.
+    pub line: usize,
+    /// Column in characters.
+    pub column: usize,
+}
+
+/// Every text that a diagnostic may point into. Threads may add to it; nothing is ever removed.
+#[derive(Debug)]
+pub struct Files {
+    list: RwLock<Vec<Arc<SourceFile>>>,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Files {
+    /// A table that holds one nameless empty text, the one [`FileId::default`] names.
+    pub fn new() -> Self {
+        let nameless = SourceFile { path: String::new(), text: Arc::from("") };
+        Self { list: RwLock::new(vec![Arc::new(nameless)]) }
+    }
+
+    /// Registers a text.
+    pub fn add(&self, path: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
+        let file = Arc::new(SourceFile { path: path.into(), text: text.into() });
+        let mut list = self.list.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        list.push(file);
+        FileId(u32::try_from(list.len() - 1).unwrap_or_default())
+    }
+
+    /// The text behind an id.
+    pub fn get(&self, id: FileId) -> Arc<SourceFile> {
+        let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        list.get(id.0 as usize)
+            .or_else(|| list.first())
+            .map(Arc::clone)
+            .unwrap_or_else(|| Arc::new(SourceFile { path: String::new(), text: Arc::from("") }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_not_bytes() {
+        let files = Files::new();
+        let id = files.add("a.yaml", "é: x\nname: ü!\n");
+        let at = files.get(id).line_column(15);
+        assert_eq!((at.line, at.column), (2, 8));
+    }
+}

@@ -1,0 +1,36 @@
+//! Near misses: which known name did somebody mean?
+
+/// The candidate closest to what was written, when it is close enough to be a likely slip: equal but for case
+/// and separators, or a distance of at most a third of its length.
+pub fn nearest<'c>(written: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', '.', ' '], "");
+    let written_plain = plain(written);
+    candidates
+        .into_iter()
+        .filter(|candidate| *candidate != written)
+        .filter_map(|candidate| {
+            let candidate_plain = plain(candidate);
+            if candidate_plain == written_plain {
+                return Some((0, candidate));
+            }
+            let distance = strsim::damerau_levenshtein(&written_plain, &candidate_plain);
+            let longest = written_plain.chars().count().max(candidate_plain.chars().count());
+            (distance * 3 <= longest).then_some((distance, candidate))
+        })
+        .min_by_key(|(distance, candidate)| (*distance, *candidate))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn finds_slips_and_refuses_guesses() {
+        let fields = ["apiGroups", "resources", "resourceNames", "verbs"];
+        assert_eq!(nearest("resource", fields), Some("resources"));
+        assert_eq!(nearest("api_groups", fields), Some("apiGroups"));
+        assert_eq!(nearest("vebrs", fields), Some("verbs"));
+        assert_eq!(nearest("namespace", fields), None);
+    }
+}

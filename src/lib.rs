@@ -1,0 +1,3 @@
+//! Bailiwick compiles access policy for Kubernetes clusters: policies in, validated manifests out.
+pub mod diag;
+pub mod yaml;

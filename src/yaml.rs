@@ -1,0 +1,54 @@
+//! YAML as Kubernetes reads and stores it.
+//!
+//! Text is read once into a [`Tree`]: nodes with the bytes they came from. Typed policies ([`de`]), JSON Schema
+//! ([`schema`]), the API server's rules and the canonical writer ([`write`]) all work on that one
+//! representation. Plain scalars mean what kubectl's reader makes of them (`specs/kubernetes.md` section 6), so
+//! that a bare `y` is a boolean here as it is there.
+//!
+//! ```text
+//! text -> fast (the block YAML we and our templates write) -> Tree -> write -> canonical text
+//!    \ -> full (anything else, by granit-parser)         /
+//! ```
+//!
+//! Left out on purpose: comments, tags of other vocabularies, and keys that are not scalars.
+
+pub mod de;
+mod fast;
+mod full;
+pub mod scalar;
+pub mod schema;
+mod tree;
+pub mod write;
+
+pub use de::Spanned;
+pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
+pub use tree::{NodeId, NodeRef, Tree, Value};
+
+use crate::diag::{FileId, Sink};
+
+/// Reads every document of `text` into a fresh tree.
+///
+/// What is wrong goes to `sink`; the tree then holds what could be read. A text in the restricted form that
+/// templates and our own writer produce takes the fast reader, everything else the full one; where the fast
+/// reader accepts, both give the same tree.
+pub fn read(text: &str, file: FileId, sink: &mut Sink) -> Tree {
+    let mut tree = Tree::new(file);
+    read_into(text, &mut tree, sink);
+    tree
+}
+
+/// As [`read`], into a tree whose memory is used again.
+pub fn read_into(text: &str, tree: &mut Tree, sink: &mut Sink) {
+    tree.clear();
+    if fast::read(text, tree).is_err() {
+        tree.clear();
+        full::read(text, tree, sink);
+    }
+}
+
+/// As [`read`], by the full parser alone: what the fast reader is compared with.
+pub fn read_full(text: &str, file: FileId, sink: &mut Sink) -> Tree {
+    let mut tree = Tree::new(file);
+    full::read(text, &mut tree, sink);
+    tree
+}

@@ -1,0 +1,213 @@
+//! What a plain scalar means, and when a string may be written without quotes.
+//!
+//! Source of the rules: `specs/kubernetes.md` section 6 and the table of 134 tokens beside it. kubectl, the API
+//! server, Argo CD and Flux read YAML with Go's YAML 1.1 flavoured reader; kustomize and PyYAML differ in
+//! corners. Reading follows the first; writing quotes whatever any of them would not read as the same string.
+
+/// What a plain scalar resolves to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Plain {
+    /// `~`, `null` or nothing.
+    Null,
+    /// A YAML 1.1 boolean.
+    Bool(bool),
+    /// A whole number that fits.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// `.inf` and `.nan`: numbers that JSON, and so Kubernetes, cannot hold.
+    NotFinite,
+    /// A string.
+    Str,
+}
+
+/// Resolves a plain scalar as Kubernetes' reader does.
+pub fn resolve(text: &str) -> Plain {
+    let Some(first) = text.bytes().next() else {
+        return Plain::Null;
+    };
+    match first {
+        b'~' | b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => word(text),
+        b'.' => match word(text) {
+            Plain::Str => point_number(text),
+            special => special,
+        },
+        b'+' | b'-' | b'0'..=b'9' => match word(text) {
+            Plain::Str => number(text),
+            special => special,
+        },
+        _ => Plain::Str,
+    }
+}
+
+fn word(text: &str) -> Plain {
+    match text {
+        "~" | "null" | "Null" | "NULL" => Plain::Null,
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "true" | "True" | "TRUE" => Plain::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" | "false" | "False" | "FALSE" => Plain::Bool(false),
+        ".nan" | ".NaN" | ".NAN" | ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" | "-.inf" | "-.Inf"
+        | "-.INF" => Plain::NotFinite,
+        _ => Plain::Str,
+    }
+}
+
+/// A token that begins with a point: a number only without underscores.
+fn point_number(text: &str) -> Plain {
+    if is_decimal_float(text) { float(text) } else { Plain::Str }
+}
+
+/// A token that begins with a digit or a sign. Underscores count for nothing, a leading zero means octal.
+fn number(text: &str) -> Plain {
+    let bare: String = text.chars().filter(|&character| character != '_').collect();
+    if let Some(whole) = whole_number(&bare) {
+        return whole;
+    }
+    if is_decimal_float(&bare) { float(&bare) } else { Plain::Str }
+}
+
+fn whole_number(text: &str) -> Option<Plain> {
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, text.get(1..)?),
+        b'+' => (false, text.get(1..)?),
+        _ => (false, text),
+    };
+    let lower = digits.to_ascii_lowercase();
+    let (radix, digits) = if let Some(rest) = lower.strip_prefix("0x") {
+        (16, rest)
+    } else if let Some(rest) = lower.strip_prefix("0o") {
+        (8, rest)
+    } else if let Some(rest) = lower.strip_prefix("0b") {
+        (2, rest)
+    } else if let Some(rest) = lower.strip_prefix('0').filter(|rest| !rest.is_empty()) {
+        (8, rest)
+    } else {
+        (10, lower.as_str())
+    };
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
+        return None;
+    }
+    let magnitude = i128::from_str_radix(digits, radix).ok()?;
+    let signed = if negative { -magnitude } else { magnitude };
+    match i64::try_from(signed) {
+        Ok(number) => Some(Plain::Int(number)),
+        Err(_) if (0..=i128::from(u64::MAX)).contains(&signed) => Some(Plain::Float(signed as f64)),
+        Err(_) => None,
+    }
+}
+
+/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+fn is_decimal_float(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
+        None => (unsigned, None),
+    };
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let mantissa_fits = match mantissa.split_once('.') {
+        Some((whole, fraction)) => digits(whole) && digits(fraction) && !(whole.is_empty() && fraction.is_empty()),
+        None => !mantissa.is_empty() && digits(mantissa),
+    };
+    let exponent_fits = exponent.is_none_or(|exponent| {
+        let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        !unsigned.is_empty() && digits(unsigned)
+    });
+    mantissa_fits && exponent_fits
+}
+
+fn float(text: &str) -> Plain {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Plain::Float(number),
+        _ => Plain::Str,
+    }
+}
+
+/// How a string has to be written so that every reader gives it back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quoting {
+    /// As it is.
+    Plain,
+    /// Between single quotes: nothing in it is mistaken for another type, but its characters mean something.
+    Single,
+    /// Between double quotes: another type to some reader, or characters that must be escaped.
+    Double,
+}
+
+/// The quoting a string needs, the same that Go's emitter chooses where that is safe for every reader.
+pub fn quoting(text: &str) -> Quoting {
+    let bytes = text.as_bytes();
+    let Some(&first) = bytes.first() else {
+        return Quoting::Double;
+    };
+    if bytes.iter().any(|&byte| byte < 0x20 || byte >= 0x7f) {
+        return Quoting::Double;
+    }
+    let plain_characters = bytes.iter().enumerate().all(|(index, &byte)| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'_' | b'.' | b'-' => true,
+        b'*' => index > 0,
+        b':' => bytes.get(index + 1).is_some_and(|&next| next != b' ' && next != b':'),
+        b' ' => bytes.get(index + 1).is_some_and(|&next| next != b' ' && next != b'#'),
+        _ => false,
+    });
+    if first.is_ascii_alphabetic() || first == b'/' {
+        if is_word_of_another_type(text) {
+            return Quoting::Double;
+        }
+        return if plain_characters { Quoting::Plain } else { Quoting::Single };
+    }
+    if first.is_ascii_digit() && plain_characters && cannot_be_a_number(bytes) {
+        return Quoting::Plain;
+    }
+    if resolve(text) == Plain::Str && !matches!(first, b'0'..=b'9' | b'+' | b'-' | b'.' | b'=' | b'<' | b'~') {
+        return Quoting::Single;
+    }
+    Quoting::Double
+}
+
+/// Words that YAML 1.1 or 1.2 reads as boolean, null or number, in any mix of cases.
+fn is_word_of_another_type(text: &str) -> bool {
+    const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
+    text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
+}
+
+/// True when a token that begins with a digit holds a character that no number, date or time of any reader has.
+fn cannot_be_a_number(bytes: &[u8]) -> bool {
+    bytes.iter().any(|byte| match byte.to_ascii_lowercase() {
+        b'/' => true,
+        b'o' | b't' | b'x' | b'z' => false,
+        letter => letter > b'f' && letter.is_ascii_lowercase(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_numbers_as_go_does() {
+        assert_eq!(resolve("010"), Plain::Int(8));
+        assert_eq!(resolve("08"), Plain::Float(8.0));
+        assert_eq!(resolve("0x_1F"), Plain::Int(31));
+        assert_eq!(resolve("1_000"), Plain::Int(1000));
+        assert_eq!(resolve("-_1"), Plain::Int(-1));
+        assert_eq!(resolve("1e3"), Plain::Float(1000.0));
+        assert_eq!(resolve("1e1000"), Plain::Str);
+        assert_eq!(resolve(".1_"), Plain::Str);
+        assert_eq!(resolve("1:30"), Plain::Str);
+        assert_eq!(resolve("yEs"), Plain::Str);
+        assert_eq!(resolve(".inf"), Plain::NotFinite);
+    }
+
+    #[test]
+    fn quotes_what_some_reader_would_change() {
+        for text in ["", "y", "yEs", "NO", "null", "123", "0x10", "1e3", "2024-01-01", "1:30", "=", "<<", ".5", "a\nb"]
+        {
+            assert_eq!(quoting(text), Quoting::Double, "{text:?}");
+        }
+        for text in ["*", "a: b", "x #y", "{a}", "- a", " a", "a:"] {
+            assert_ne!(quoting(text), Quoting::Plain, "{text:?}");
+        }
+        for text in ["pods", "apps", "/healthz/*", "8Gi", "500m", "0day", "10.0.0.0/8", "system:nodes", "two words"] {
+            assert_eq!(quoting(text), Quoting::Plain, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! JSON Schema over the tree: the crate `jsonschema` walks our nodes in place.
+//!
+//! A schema tells every mismatch, with the names that would have fitted; [`Problem`] keeps the facts, and the
+//! caller decides which place and which code they get.
+
+use std::borrow::Cow;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
+use jsonschema::{JsonType, ValidationError, Validator};
+
+use super::tree::{Entries, Items, NodeRef, Value};
+use crate::diag::nearest;
+
+/// A compiled schema with the document it was compiled from.
+#[derive(Debug)]
+pub struct Schema {
+    validator: Validator<TreeJson>,
+    document: serde_json::Value,
+}
+
+/// One mismatch between a node and a schema.
+#[derive(Debug, Clone)]
+pub struct Problem<'t> {
+    /// The node that is wrong: for an unknown field its key, for a missing field the map that lacks it.
+    pub node: NodeRef<'t>,
+    /// Key path from the root of the check, such as `spec.rules[0].verbs`; empty for the root.
+    pub path: String,
+    /// Which kind of mismatch.
+    pub kind: ProblemKind,
+    /// One line, lower case.
+    pub message: String,
+    /// What to do, where something sensible can be said.
+    pub help: Option<String>,
+}
+
+/// The kinds of mismatch that callers tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// A field the schema does not know.
+    UnknownField,
+    /// A field the schema demands.
+    MissingField,
+    /// A value of another type.
+    WrongType,
+    /// A value outside a list of words.
+    UnknownValue,
+    /// Anything else: length, range, pattern.
+    OutOfBounds,
+}
+
+impl Schema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    /// When the document is not a valid schema, which is a mistake of this program.
+    pub fn compile(document: serde_json::Value) -> Result<Self, String> {
+        let validator = jsonschema::options_for::<TreeJson>().build(&document).map_err(|error| error.to_string())?;
+        Ok(Self { validator, document })
+    }
+
+    /// The schema as a document.
+    pub fn document(&self) -> &serde_json::Value {
+        &self.document
+    }
+
+    /// True when a node fits.
+    pub fn fits(&self, node: NodeRef<'_>) -> bool {
+        self.validator.is_valid(Instance::Node(node))
+    }
+
+    /// Every mismatch of a node, in the order of the text.
+    pub fn problems<'t>(&self, root: NodeRef<'t>) -> Vec<Problem<'t>> {
+        let mut problems = Vec::new();
+        for error in self.validator.iter_errors(Instance::Node(root)) {
+            self.translate(root, &error, &mut problems);
+        }
+        problems.sort_by(|left, right| (left.node.span(), &left.message).cmp(&(right.node.span(), &right.message)));
+        problems
+    }
+
+    fn translate<'t>(&self, root: NodeRef<'t>, error: &ValidationError<'_>, problems: &mut Vec<Problem<'t>>) {
+        let (node, path) = follow(root, error.instance_path().as_str());
+        let mut push = |node, path, kind, message, help| {
+            problems.push(Problem { node, path, kind, message, help });
+        };
+        match error.kind() {
+            ValidationErrorKind::AdditionalProperties { unexpected }
+            | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+                let known = self.names_at(error.schema_path().as_str());
+                for name in unexpected {
+                    let key = node.entry(name).map_or(node, |(key, _)| key);
+                    let help = match nearest(name, known.iter().map(String::as_str)) {
+                        Some(near) => Some(format!("did you mean `{near}`?")),
+                        None if known.is_empty() => None,
+                        None => Some(format!("known here: {}", listed(&known))),
+                    };
+                    let path = join(&path, name);
+                    push(key, path, ProblemKind::UnknownField, format!("unknown field `{name}`"), help);
+                }
+            }
+            ValidationErrorKind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                let message = format!("the field `{name}` is missing");
+                push(node, join(&path, name), ProblemKind::MissingField, message, Some(format!("add `{name}:`")));
+            }
+            ValidationErrorKind::Type { kind } => {
+                let message = format!("expected {}, found {}", expected_type(kind), node.describe());
+                let help = type_help(kind, node);
+                push(node, path, ProblemKind::WrongType, message, help);
+            }
+            ValidationErrorKind::Enum { options } => {
+                let options: Vec<String> = options
+                    .as_array()
+                    .map(|list| list.iter().filter_map(|option| option.as_str().map(str::to_owned)).collect())
+                    .unwrap_or_default();
+                let written = node.as_str().unwrap_or_default();
+                let help = nearest(written, options.iter().map(String::as_str))
+                    .map_or_else(|| format!("one of: {}", listed(&options)), |near| format!("did you mean `{near}`?"));
+                let message = format!("unknown value {}", bare(node));
+                push(node, path, ProblemKind::UnknownValue, message, Some(help));
+            }
+            ValidationErrorKind::Constant { expected_value } => {
+                let message = format!("expected `{}`, found {}", plain(expected_value), node.describe());
+                push(node, path, ProblemKind::UnknownValue, message, None);
+            }
+            ValidationErrorKind::PropertyNames { error } => {
+                push(node, path, ProblemKind::OutOfBounds, format!("a key does not fit: {}", bound(error, node)), None);
+            }
+            _ => {
+                let message = bound(error, node);
+                push(node, path, ProblemKind::OutOfBounds, message, None);
+            }
+        }
+    }
+
+    /// The field names the schema knows at the object that a keyword belongs to.
+    fn names_at(&self, keyword_path: &str) -> Vec<String> {
+        let object = keyword_path.rsplit_once('/').map_or("", |(object, _)| object);
+        let names = self.document.pointer(object).and_then(|schema| schema.get("properties"));
+        names.and_then(serde_json::Value::as_object).map(|names| names.keys().cloned().collect()).unwrap_or_default()
+    }
+}
+
+/// What a bound says, in our words.
+fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
+    let what = bare(node);
+    match error.kind() {
+        ValidationErrorKind::MinItems { limit } => format!("needs at least {limit} {}", plural(*limit, "item")),
+        ValidationErrorKind::MaxItems { limit } => format!("takes at most {limit} {}", plural(*limit, "item")),
+        ValidationErrorKind::MinProperties { limit } => format!("needs at least {limit} {}", plural(*limit, "entry")),
+        ValidationErrorKind::MaxProperties { limit } => format!("takes at most {limit} {}", plural(*limit, "entry")),
+        ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
+        ValidationErrorKind::MinLength { limit } => format!("{what} is shorter than {limit} characters"),
+        ValidationErrorKind::MaxLength { limit } => format!("{what} is longer than {limit} characters"),
+        ValidationErrorKind::Minimum { limit } => format!("{what} is less than {limit}"),
+        ValidationErrorKind::Maximum { limit } => format!("{what} is more than {limit}"),
+        ValidationErrorKind::Pattern { pattern } => format!("{what} does not match `{pattern}`"),
+        ValidationErrorKind::UniqueItems => "an item is there twice".to_owned(),
+        ValidationErrorKind::OneOfMultipleValid { .. } => "more than one of the alternatives is given".to_owned(),
+        ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
+            format!("{} fits none of the forms allowed here", node.describe())
+        }
+        _ => format!("{} is not allowed here", node.describe()),
+    }
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => noun.to_owned(),
+        (_, Some(stem)) => format!("{stem}ies"),
+        (_, None) => format!("{noun}s"),
+    }
+}
+
+/// The value in backticks, without its type.
+fn bare(node: NodeRef<'_>) -> String {
+    let described = node.describe();
+    described.find('`').and_then(|position| described.get(position..)).map_or(described.clone(), str::to_owned)
+}
+
+fn plain(value: &serde_json::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn expected_type(kind: &TypeKind) -> String {
+    let types: Vec<&str> = match kind {
+        TypeKind::Single(one) => vec![type_name(*one)],
+        TypeKind::Multiple(several) => several.iter().map(type_name).collect(),
+    };
+    types.join(" or ")
+}
+
+fn type_name(json_type: JsonType) -> &'static str {
+    match json_type {
+        JsonType::Array => "a list",
+        JsonType::Boolean => "true or false",
+        JsonType::Integer => "a whole number",
+        JsonType::Null => "null",
+        JsonType::Number => "a number",
+        JsonType::Object => "a map",
+        JsonType::String => "a string",
+    }
+}
+
+/// Quotes are what is missing most often.
+fn type_help(kind: &TypeKind, node: NodeRef<'_>) -> Option<String> {
+    let wants = |json_type: JsonType| match kind {
+        TypeKind::Single(one) => *one == json_type,
+        TypeKind::Multiple(several) => several.iter().any(|one| one == json_type),
+    };
+    match node.value() {
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) if wants(JsonType::String) => {
+            Some("put it in quotes; without them kubectl reads it so too".to_owned())
+        }
+        Value::Str(_) if wants(JsonType::Integer) || wants(JsonType::Boolean) => {
+            Some("leave out the quotes, and write nothing but the value".to_owned())
+        }
+        Value::Seq(_) | Value::Map(_) => None,
+        _ if wants(JsonType::Array) => Some("write it as a list: `[ ... ]`, or lines that begin with `- `".to_owned()),
+        _ => None,
+    }
+}
+
+/// Walks a JSON pointer; returns the node and its path in Kubernetes' notation.
+fn follow<'t>(root: NodeRef<'t>, pointer: &str) -> (NodeRef<'t>, String) {
+    let mut node = root;
+    let mut path = String::new();
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let next = if node.is_seq() {
+            path.push_str(&format!("[{step}]"));
+            step.parse().ok().and_then(|index: usize| node.items().nth(index))
+        } else {
+            path = join(&path, &step);
+            node.get(&step)
+        };
+        let Some(next) = next else { break };
+        node = next;
+    }
+    (node, path)
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// Our tree as a JSON representation of the crate `jsonschema`.
+#[derive(Debug)]
+pub struct TreeJson;
+
+/// A node, or a bare string where a key is checked.
+#[derive(Debug, Clone, Copy)]
+pub enum Instance<'t> {
+    /// A node of a tree.
+    Node(NodeRef<'t>),
+    /// A key.
+    Key(&'t str),
+}
+
+impl Json for TreeJson {
+    type Node<'t> = Instance<'t>;
+    type PreparedKey = String;
+    type StringBuffer = String;
+
+    fn prepare_key(key: &str) -> String {
+        key.to_owned()
+    }
+
+    fn with_string_node<T>(buffer: &mut String, string: &str, check: impl FnOnce(Instance<'_>) -> T) -> T {
+        buffer.clear();
+        buffer.push_str(string);
+        check(Instance::Key(buffer))
+    }
+}
+
+/// A number of the tree.
+#[derive(Debug, Clone, Copy)]
+pub enum Number {
+    /// Whole.
+    Int(i64),
+    /// Any other.
+    Float(f64),
+}
+
+impl JsonNumber for Number {
+    fn as_u64(&self) -> Option<u64> {
+        match *self {
+            Number::Int(number) => u64::try_from(number).ok(),
+            Number::Float(_) => None,
+        }
+    }
+
+    fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Number::Int(number) => Some(number),
+            Number::Float(_) => None,
+        }
+    }
+
+    fn as_f64(&self) -> Option<f64> {
+        Some(match *self {
+            Number::Int(number) => number as f64,
+            Number::Float(number) => number,
+        })
+    }
+
+    fn as_str(&self) -> Cow<'_, str> {
+        Cow::Owned(match *self {
+            Number::Int(number) => number.to_string(),
+            Number::Float(number) => format!("{number:?}"),
+        })
+    }
+
+    fn to_number(&self) -> Cow<'_, serde_json::Number> {
+        Cow::Owned(match *self {
+            Number::Int(number) => serde_json::Number::from(number),
+            Number::Float(number) => {
+                serde_json::Number::from_f64(number).unwrap_or_else(|| serde_json::Number::from(0))
+            }
+        })
+    }
+}
+
+impl<'t> Node<'t, TreeJson> for Instance<'t> {
+    type Object = MapView<'t>;
+    type Array = SeqView<'t>;
+    type Number = Number;
+
+    fn as_object(&self) -> Option<MapView<'t>> {
+        match self {
+            Instance::Node(node) if node.is_map() => Some(MapView(*node)),
+            _ => None,
+        }
+    }
+
+    fn as_array(&self) -> Option<SeqView<'t>> {
+        match self {
+            Instance::Node(node) if node.is_seq() => Some(SeqView(*node)),
+            _ => None,
+        }
+    }
+
+    fn as_string(&self) -> Option<Cow<'t, str>> {
+        match self {
+            Instance::Node(node) => node.as_str().map(Cow::Borrowed),
+            Instance::Key(key) => Some(Cow::Borrowed(key)),
+        }
+    }
+
+    fn as_number(&self) -> Option<Number> {
+        match self {
+            Instance::Node(node) => match node.value() {
+                Value::Int(number) => Some(Number::Int(number)),
+                Value::Float(number) => Some(Number::Float(number)),
+                _ => None,
+            },
+            Instance::Key(_) => None,
+        }
+    }
+
+    fn as_boolean(&self) -> Option<bool> {
+        match self {
+            Instance::Node(node) => node.as_bool(),
+            Instance::Key(_) => None,
+        }
+    }
+
+    fn is_null(&self) -> bool {
+        matches!(self, Instance::Node(node) if node.is_null())
+    }
+
+    fn json_type(&self) -> JsonType {
+        match self {
+            Instance::Key(_) => JsonType::String,
+            Instance::Node(node) => match node.value() {
+                Value::Null => JsonType::Null,
+                Value::Bool(_) => JsonType::Boolean,
+                Value::Int(_) | Value::Float(_) => JsonType::Number,
+                Value::Str(_) => JsonType::String,
+                Value::Seq(_) => JsonType::Array,
+                Value::Map(_) => JsonType::Object,
+            },
+        }
+    }
+
+    fn equals_value(&self, expected: &serde_json::Value) -> bool {
+        match (self.as_string(), expected) {
+            (Some(text), serde_json::Value::String(expected)) => text == expected.as_str(),
+            (Some(_), _) => false,
+            _ => *self.to_value() == *expected,
+        }
+    }
+
+    fn to_value(&self) -> Cow<'t, serde_json::Value> {
+        Cow::Owned(match self {
+            Instance::Key(key) => serde_json::Value::String((*key).to_owned()),
+            Instance::Node(node) => to_json(*node),
+        })
+    }
+
+    fn identity(&self) -> Option<NodeIdentity> {
+        match self {
+            Instance::Node(node) => {
+                Some(NodeIdentity::tagged(std::ptr::from_ref(node.tree()) as usize, node.id().number()))
+            }
+            Instance::Key(_) => None,
+        }
+    }
+}
+
+/// A node as a JSON value.
+pub fn to_json(node: NodeRef<'_>) -> serde_json::Value {
+    match node.value() {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(truth) => serde_json::Value::Bool(truth),
+        Value::Int(number) => serde_json::Value::from(number),
+        Value::Float(number) => serde_json::Value::from(number),
+        Value::Str(_) => serde_json::Value::String(node.as_str().unwrap_or_default().to_owned()),
+        Value::Seq(_) => node.items().map(to_json).collect(),
+        Value::Map(_) => serde_json::Value::Object(
+            node.entries().map(|(key, value)| (key.as_str().unwrap_or_default().to_owned(), to_json(value))).collect(),
+        ),
+    }
+}
+
+/// A mapping as the crate sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct MapView<'t>(NodeRef<'t>);
+
+/// Members of a mapping.
+#[derive(Debug)]
+pub struct Members<'t>(Entries<'t>);
+
+impl<'t> Iterator for Members<'t> {
+    type Item = (&'t str, Instance<'t>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, value)| (key.as_str().unwrap_or_default(), Instance::Node(value)))
+    }
+}
+
+impl<'t> Object<'t, TreeJson> for MapView<'t> {
+    type Node = Instance<'t>;
+    type MemberName = &'t str;
+    type MembersIter = Members<'t>;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn get(&self, key: &String) -> Option<Instance<'t>> {
+        self.0.get(key).map(Instance::Node)
+    }
+
+    fn members(&self) -> Members<'t> {
+        Members(self.0.entries())
+    }
+}
+
+/// A sequence as the crate sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct SeqView<'t>(NodeRef<'t>);
+
+/// Elements of a sequence.
+#[derive(Debug)]
+pub struct Elements<'t>(Items<'t>);
+
+impl<'t> Iterator for Elements<'t> {
+    type Item = Instance<'t>;
+
+    fn next(&mut self) -> Option<Instance<'t>> {
+        self.0.next().map(Instance::Node)
+    }
+}
+
+impl<'t> Array<'t, TreeJson> for SeqView<'t> {
+    type Node = Instance<'t>;
+    type ElementsIter = Elements<'t>;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn elements(&self) -> Elements<'t> {
+        Elements(self.0.items())
+    }
+}

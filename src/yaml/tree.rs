@@ -1,0 +1,435 @@
+//! The span arena: every node of a text in one vector, linked, so that a normal form is a few relinked nodes.
+
+use crate::diag::{FileId, Origin, Span};
+
+/// Names a node of one [`Tree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    /// The bare number.
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// The end of a chain of siblings.
+const NONE: NodeId = NodeId(u32::MAX);
+
+/// What a node holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// `null`, `~` or nothing at all.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// A string: a range of the tree's string buffer.
+    Str(Text),
+    /// A sequence: its first item and how many there are.
+    Seq(Children),
+    /// A mapping: its first key and how many entries there are. Keys and values alternate in the chain.
+    Map(Children),
+}
+
+/// A range of the string buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text {
+    start: u32,
+    end: u32,
+}
+
+/// The chain of a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Children {
+    first: NodeId,
+    len: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    value: Value,
+    span: Span,
+    next: NodeId,
+}
+
+/// The documents of one text.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    file: FileId,
+    nodes: Vec<Node>,
+    strings: String,
+    documents: Vec<NodeId>,
+}
+
+impl Tree {
+    /// An empty tree for a registered file.
+    pub fn new(file: FileId) -> Self {
+        Self { file, nodes: Vec::new(), strings: String::new(), documents: Vec::new() }
+    }
+
+    /// Forgets everything but the memory.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.strings.clear();
+        self.documents.clear();
+    }
+
+    /// The file the spans point into.
+    pub fn file(&self) -> FileId {
+        self.file
+    }
+
+    /// The root of each document that is not empty, in order.
+    pub fn documents(&self) -> impl Iterator<Item = NodeRef<'_>> {
+        self.documents.iter().map(|&id| NodeRef { tree: self, id })
+    }
+
+    /// The root of a document by its position.
+    pub fn document(&self, index: usize) -> Option<NodeRef<'_>> {
+        self.documents.get(index).map(|&id| NodeRef { tree: self, id })
+    }
+
+    /// A node by its name.
+    pub fn at(&self, id: NodeId) -> NodeRef<'_> {
+        NodeRef { tree: self, id }
+    }
+
+    /// How many nodes there are.
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Adds a root.
+    pub(super) fn add_document(&mut self, root: NodeId) {
+        self.documents.push(root);
+    }
+
+    /// Adds a node that no chain holds yet.
+    pub(super) fn add(&mut self, value: Value, span: Span) -> NodeId {
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX - 1));
+        self.nodes.push(Node { value, span, next: NONE });
+        id
+    }
+
+    /// Adds a string node that no chain holds yet.
+    pub fn add_string(&mut self, text: &str, span: Span) -> NodeId {
+        let value = self.intern(text);
+        self.add(value, span)
+    }
+
+    /// Adds a whole number that no chain holds yet.
+    pub fn add_int(&mut self, number: i64, span: Span) -> NodeId {
+        self.add(Value::Int(number), span)
+    }
+
+    /// Adds a boolean that no chain holds yet.
+    pub fn add_bool(&mut self, truth: bool, span: Span) -> NodeId {
+        self.add(Value::Bool(truth), span)
+    }
+
+    /// Adds a mapping without entries that no chain holds yet.
+    pub fn add_map(&mut self, span: Span) -> NodeId {
+        self.add(Value::Map(Children::EMPTY), span)
+    }
+
+    /// Adds a sequence without items that no chain holds yet.
+    pub fn add_seq(&mut self, span: Span) -> NodeId {
+        self.add(Value::Seq(Children::EMPTY), span)
+    }
+
+    /// Puts a string into the buffer.
+    pub(super) fn intern(&mut self, text: &str) -> Value {
+        let start = self.strings.len();
+        self.strings.push_str(text);
+        Value::Str(Text { start: clamp(start), end: clamp(self.strings.len()) })
+    }
+
+    /// Replaces what a node holds by a string.
+    pub fn set_string(&mut self, id: NodeId, text: &str) {
+        let value = self.intern(text);
+        self.set(id, value);
+    }
+
+    /// Replaces what a node holds.
+    pub fn set(&mut self, id: NodeId, value: Value) {
+        if let Some(node) = self.nodes.get_mut(id.0 as usize) {
+            node.value = value;
+        }
+    }
+
+    pub(super) fn set_span_end(&mut self, id: NodeId, end: u32) {
+        if let Some(node) = self.nodes.get_mut(id.0 as usize) {
+            node.span.end = end;
+        }
+    }
+
+    /// Links `items` as the children of a sequence.
+    pub fn set_items(&mut self, id: NodeId, items: &[NodeId]) {
+        let children = self.chain(items.iter().copied(), items.len());
+        self.set(id, Value::Seq(children));
+    }
+
+    /// Links `entries` as the children of a mapping, in this order.
+    pub fn set_entries(&mut self, id: NodeId, entries: &[(NodeId, NodeId)]) {
+        let nodes = entries.iter().flat_map(|&(key, value)| [key, value]);
+        let children = self.chain(nodes, entries.len());
+        self.set(id, Value::Map(children));
+    }
+
+    fn chain(&mut self, nodes: impl Iterator<Item = NodeId>, len: usize) -> Children {
+        let (mut first, mut last) = (NONE, NONE);
+        for id in nodes {
+            if first == NONE {
+                first = id;
+            } else {
+                self.link(last, id);
+            }
+            last = id;
+        }
+        self.link(last, NONE);
+        Children { first, len: clamp(len) }
+    }
+
+    pub(super) fn link(&mut self, id: NodeId, next: NodeId) {
+        if let Some(node) = self.nodes.get_mut(id.0 as usize) {
+            node.next = next;
+        }
+    }
+
+    fn node(&self, id: NodeId) -> Node {
+        let missing = Node { value: Value::Null, span: Span::default(), next: NONE };
+        self.nodes.get(id.0 as usize).copied().unwrap_or(missing)
+    }
+
+    fn text(&self, text: Text) -> &str {
+        self.strings.get(text.start as usize..text.end as usize).unwrap_or_default()
+    }
+}
+
+fn clamp(position: usize) -> u32 {
+    u32::try_from(position).unwrap_or(u32::MAX)
+}
+
+impl Children {
+    /// No children.
+    pub(super) const EMPTY: Children = Children { first: NONE, len: 0 };
+}
+
+/// A collection under construction: keeps the end of its chain while children arrive.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chain {
+    first: NodeId,
+    last: NodeId,
+    len: u32,
+}
+
+impl Chain {
+    pub(super) fn new() -> Self {
+        Self { first: NONE, last: NONE, len: 0 }
+    }
+
+    /// Appends a node.
+    pub(super) fn push(&mut self, tree: &mut Tree, id: NodeId) {
+        if self.first == NONE {
+            self.first = id;
+        } else {
+            tree.link(self.last, id);
+        }
+        self.last = id;
+        self.len += 1;
+    }
+
+    /// As the children of a sequence.
+    pub(super) fn items(self) -> Value {
+        Value::Seq(Children { first: self.first, len: self.len })
+    }
+
+    /// As the children of a mapping; the chain holds keys and values in turn.
+    pub(super) fn entries(self) -> Value {
+        Value::Map(Children { first: self.first, len: self.len / 2 })
+    }
+}
+
+/// A node together with its tree.
+#[derive(Debug, Clone, Copy)]
+pub struct NodeRef<'t> {
+    tree: &'t Tree,
+    id: NodeId,
+}
+
+impl<'t> NodeRef<'t> {
+    /// The node's name in its tree.
+    pub fn id(self) -> NodeId {
+        self.id
+    }
+
+    /// The tree it stands in.
+    pub fn tree(self) -> &'t Tree {
+        self.tree
+    }
+
+    /// What it holds.
+    pub fn value(self) -> Value {
+        self.tree.node(self.id).value
+    }
+
+    /// Its bytes in the text.
+    pub fn span(self) -> Span {
+        self.tree.node(self.id).span
+    }
+
+    /// Its place.
+    pub fn origin(self) -> Origin {
+        Origin { file: self.tree.file, span: self.span() }
+    }
+
+    /// The string, if it is one.
+    pub fn as_str(self) -> Option<&'t str> {
+        match self.value() {
+            Value::Str(text) => Some(self.tree.text(text)),
+            _ => None,
+        }
+    }
+
+    /// The whole number, if it is one.
+    pub fn as_int(self) -> Option<i64> {
+        match self.value() {
+            Value::Int(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The boolean, if it is one.
+    pub fn as_bool(self) -> Option<bool> {
+        match self.value() {
+            Value::Bool(truth) => Some(truth),
+            _ => None,
+        }
+    }
+
+    /// True for null.
+    pub fn is_null(self) -> bool {
+        self.value() == Value::Null
+    }
+
+    /// True for a mapping.
+    pub fn is_map(self) -> bool {
+        matches!(self.value(), Value::Map(_))
+    }
+
+    /// True for a sequence.
+    pub fn is_seq(self) -> bool {
+        matches!(self.value(), Value::Seq(_))
+    }
+
+    /// Number of items or entries; 0 for a scalar.
+    pub fn len(self) -> usize {
+        match self.value() {
+            Value::Seq(children) | Value::Map(children) => children.len as usize,
+            _ => 0,
+        }
+    }
+
+    /// True for an empty collection and for every scalar.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items of a sequence; none for anything else.
+    pub fn items(self) -> Items<'t> {
+        match self.value() {
+            Value::Seq(children) => Items { tree: self.tree, next: children.first },
+            _ => Items { tree: self.tree, next: NONE },
+        }
+    }
+
+    /// Key and value of each entry of a mapping, in order; none for anything else.
+    pub fn entries(self) -> Entries<'t> {
+        match self.value() {
+            Value::Map(children) => Entries { tree: self.tree, next: children.first },
+            _ => Entries { tree: self.tree, next: NONE },
+        }
+    }
+
+    /// The value of a key of a mapping.
+    pub fn get(self, key: &str) -> Option<NodeRef<'t>> {
+        self.entry(key).map(|(_, value)| value)
+    }
+
+    /// Key and value nodes of a key of a mapping.
+    pub fn entry(self, key: &str) -> Option<(NodeRef<'t>, NodeRef<'t>)> {
+        self.entries().find(|(found, _)| found.as_str() == Some(key))
+    }
+
+    /// Follows keys from this node.
+    pub fn path(self, keys: &[&str]) -> Option<NodeRef<'t>> {
+        keys.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// What kind of value this is, with its article, for messages.
+    pub fn describe(self) -> String {
+        match self.value() {
+            Value::Null => "null".to_owned(),
+            Value::Bool(truth) => format!("the boolean `{truth}`"),
+            Value::Int(number) => format!("the number `{number}`"),
+            Value::Float(number) => format!("the number `{number}`"),
+            Value::Str(text) => format!("the string `{}`", shorten(self.tree.text(text))),
+            Value::Seq(_) => "a list".to_owned(),
+            Value::Map(_) => "a map".to_owned(),
+        }
+    }
+}
+
+/// At most 40 characters of a string, for messages.
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= 40 {
+        return text.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'");
+    }
+    let head: String = text.chars().take(39).collect();
+    format!("{}…", head.escape_debug())
+}
+
+/// Iterates over the items of a sequence.
+#[derive(Debug, Clone)]
+pub struct Items<'t> {
+    tree: &'t Tree,
+    next: NodeId,
+}
+
+impl<'t> Iterator for Items<'t> {
+    type Item = NodeRef<'t>;
+
+    fn next(&mut self) -> Option<NodeRef<'t>> {
+        if self.next == NONE {
+            return None;
+        }
+        let id = self.next;
+        self.next = self.tree.node(id).next;
+        Some(NodeRef { tree: self.tree, id })
+    }
+}
+
+/// Iterates over the entries of a mapping.
+#[derive(Debug, Clone)]
+pub struct Entries<'t> {
+    tree: &'t Tree,
+    next: NodeId,
+}
+
+impl<'t> Iterator for Entries<'t> {
+    type Item = (NodeRef<'t>, NodeRef<'t>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next == NONE {
+            return None;
+        }
+        let key = self.next;
+        let value = self.tree.node(key).next;
+        self.next = self.tree.node(value).next;
+        Some((NodeRef { tree: self.tree, id: key }, NodeRef { tree: self.tree, id: value }))
+    }
+}
