@@ -1,3 +1,28 @@
 //! Bailiwick compiles access policy for Kubernetes clusters: policies in, validated manifests out.
+//!
+//! ```text
+//! policies/ templates/ -> source -> model -> expand -> render -> validate -> emit -> out/  (or a diff)
+//!                                     ^                              |
+//!                                   kinds                            v  k8s::Object
+//! ```
+//!
+//! One direction: each arrow is a function from one type to the next, and [`compile`] names each stage once. Below
+//! all of them lie [`diag`], what can be wrong as data, and [`yaml`], the one representation of text that every
+//! stage works on.
+
 pub mod diag;
 pub mod yaml;
+
+pub mod source;
+pub mod model;
+pub mod kinds;
+pub mod expand;
+pub mod render;
+pub mod validate;
+pub mod emit;
+pub mod k8s;
+
+pub mod compile;
+pub mod report;
+
+pub mod cli;

@@ -1,0 +1,151 @@
+//! The command line: options, one file per command, exit codes. Nothing but reading options and choosing a report.
+
+mod check;
+mod completions;
+mod diff;
+mod explain;
+mod init;
+mod man;
+pub mod pages;
+mod render;
+mod schema;
+mod session;
+mod table;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::report::{ColorChoice, Terminal};
+
+/// How a run ended. The numbers are part of the interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All is well.
+    Fine,
+    /// The answer is no: drift, or a finding at or above the gate.
+    No,
+    /// Wrong usage or invalid input.
+    Invalid,
+    /// The run failed: disk, permissions, git, or a mistake of this program.
+    Failed,
+}
+
+impl Outcome {
+    /// The exit code.
+    pub fn code(self) -> u8 {
+        match self {
+            Outcome::Fine => 0,
+            Outcome::No => 1,
+            Outcome::Invalid => 2,
+            Outcome::Failed => 3,
+        }
+    }
+}
+
+/// Compiles declarative access policy for Kubernetes clusters into validated manifests.
+///
+/// Run without flags inside a workspace, each command does the obvious thing.
+///
+/// Exit codes: 0 fine; 1 the answer is no (drift); 2 wrong usage or invalid input; 3 the run failed.
+#[derive(Debug, Parser)]
+#[command(name = "bailiwick", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// Run as if started in this folder.
+    #[arg(short = 'C', long, global = true, value_name = "DIR", env = "BAILIWICK_DIRECTORY")]
+    directory: Option<PathBuf>,
+    /// When to use colour.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", env = "BAILIWICK_COLOR")]
+    color: ColorChoice,
+    /// Print results and problems only.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// How many threads to use. Default: one for each core.
+    #[arg(short, long, global = true, value_name = "N", env = "BAILIWICK_JOBS", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+    /// In which form problems are printed.
+    #[arg(long, global = true, value_name = "FORM", default_value = "human")]
+    diagnostics: DiagnosticForm,
+}
+
+/// The forms in which problems are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DiagnosticForm {
+    /// With source lines.
+    Human,
+    /// One JSON object a line.
+    Json,
+    /// Workflow commands of GitHub Actions.
+    Github,
+}
+
+impl Global {
+    fn terminal(&self) -> Terminal {
+        Terminal::new(self.color, self.quiet)
+    }
+
+    fn jobs(&self) -> usize {
+        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a new workspace with an example that renders.
+    Init(init::Arguments),
+    /// Compile the policies and write the output.
+    Render(render::Arguments),
+    /// Compile, compare with the output, print the difference; for CI.
+    Check(check::Arguments),
+    /// Show how what the policies say differs from earlier output.
+    Diff(diff::Arguments),
+    /// Print a role as a table of what it grants, and which of that is dead.
+    Table(table::Arguments),
+    /// Print the manual page of a policy kind or a diagnostic.
+    Explain(explain::Arguments),
+    /// Print the JSON Schema of the policy kinds, for editors.
+    Schema(schema::Arguments),
+    /// Print a completion script for a shell.
+    Completions(completions::Arguments),
+    /// Print the manual page of the program, or write one for each command.
+    Man(man::Arguments),
+}
+
+/// Runs the program.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers; everything else is wrong usage.
+            let _ = error.print();
+            return if error.use_stderr() { Outcome::Invalid } else { Outcome::Fine };
+        }
+    };
+    let global = &cli.global;
+    let outcome = match &cli.command {
+        Command::Init(arguments) => init::run(global, arguments),
+        Command::Render(arguments) => render::run(global, arguments),
+        Command::Check(arguments) => check::run(global, arguments),
+        Command::Diff(arguments) => diff::run(global, arguments),
+        Command::Table(arguments) => table::run(global, arguments),
+        Command::Explain(arguments) => explain::run(global, arguments),
+        Command::Schema(arguments) => schema::run(global, arguments),
+        Command::Completions(arguments) => completions::run(global, arguments),
+        Command::Man(arguments) => man::run(global, arguments),
+    };
+    outcome.unwrap_or_else(|error| {
+        let help = error.help.as_ref().map_or_else(String::new, |help| format!("help: {help}\n"));
+        global.terminal().problem(&format!("error: {error}\n{help}"));
+        Outcome::Failed
+    })
+}

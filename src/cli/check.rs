@@ -1,0 +1,39 @@
+//! `bailiwick check`.
+
+use clap::Args;
+
+use super::diff::compare_and_print;
+use super::session::Session;
+use super::{Global, Outcome};
+use crate::diag::{RunError, Sink};
+use crate::emit::committed::Folder;
+
+/// Options of `check`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Only these targets.
+    #[arg(short, long = "target", value_name = "NAME")]
+    targets: Vec<String>,
+    /// Print the counts only.
+    #[arg(long)]
+    summary: bool,
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    let session = match Session::open(global)? {
+        Ok(session) => session,
+        Err(outcome) => return Ok(outcome),
+    };
+    let targets = match session.targets(&arguments.targets) {
+        Ok(targets) => targets,
+        Err(outcome) => return Ok(outcome),
+    };
+    let mut sink = Sink::new();
+    session.check_output(&targets, &Folder::new(session.output()), &mut sink)?;
+    let outcome = compare_and_print(&session, &targets, None, arguments.summary, sink)?;
+    if outcome == Outcome::No {
+        global.terminal().note("the output differs from what the policies say; `bailiwick render` writes it\n");
+    }
+    Ok(outcome)
+}

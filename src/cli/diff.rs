@@ -1,0 +1,108 @@
+//! `bailiwick diff`.
+
+use clap::Args;
+
+use super::session::{Comparison, Session};
+use super::{Global, Outcome};
+use crate::diag::{RunError, Sink};
+use crate::emit::committed::{Committed, Folder, Revision};
+use crate::emit::diff::unified;
+use crate::emit::plan::Action;
+use crate::model::Target;
+use crate::report::human;
+
+/// How many bytes of differences are kept for printing; the rest is counted.
+const MAXIMUM_DIFF: usize = 16 << 20;
+
+/// Options of `diff`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Compare with a folder, or with the output as it was in a revision in git. Default: the output folder.
+    #[arg(long, value_name = "REF-or-DIR")]
+    against: Option<String>,
+    /// Only these targets.
+    #[arg(short, long = "target", value_name = "NAME")]
+    targets: Vec<String>,
+    /// Print the counts only.
+    #[arg(long)]
+    summary: bool,
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    let session = match Session::open(global)? {
+        Ok(session) => session,
+        Err(outcome) => return Ok(outcome),
+    };
+    let targets = match session.targets(&arguments.targets) {
+        Ok(targets) => targets,
+        Err(outcome) => return Ok(outcome),
+    };
+    let against = arguments.against.as_deref();
+    compare_and_print(&session, &targets, against, arguments.summary, Sink::new())
+}
+
+/// Compiles, compares, and prints the differences; the answer is no when there are any.
+pub(super) fn compare_and_print(
+    session: &Session<'_>,
+    targets: &[&Target],
+    against: Option<&str>,
+    summary: bool,
+    mut sink: Sink,
+) -> Result<Outcome, RunError> {
+    let terminal = session.global.terminal();
+    let output = session.project.workspace.output.clone();
+    let mut text = String::new();
+    let mut left_out = 0;
+    let mut lines = String::new();
+    let mut drift = false;
+    for target in targets {
+        let committed = open(session, against, target)?;
+        let shown = |path: &str| format!("{output}/{}/{path}", target.name);
+        let difference = |file: &crate::compile::OutputFile, _: &_, old: Option<&[u8]>| {
+            let old = old.map(String::from_utf8_lossy);
+            Ok(if summary { String::new() } else { unified(&shown(&file.path), old.as_deref(), Some(&file.text)) })
+        };
+        let Comparison { plan, details } = session.compare(target, &*committed, &difference, &mut sink)?;
+        session.warn_of_recreation(target, &plan, &mut sink);
+        let mut add = |difference: String| {
+            if text.len() + difference.len() > MAXIMUM_DIFF { left_out += 1 } else { text.push_str(&difference) }
+        };
+        details.into_iter().for_each(&mut add);
+        for file in plan.changes.iter().filter(|file| file.action == Action::Delete && !summary) {
+            let old = committed.read(&file.path)?.unwrap_or_default();
+            add(unified(&shown(&file.path), Some(&String::from_utf8_lossy(&old)), None));
+        }
+        drift |= plan.is_drift();
+        lines.push_str(&format!(
+            "{}: {}: {}\n",
+            target.name,
+            human::number(plan.counts.total(), "object"),
+            human::counts(plan.counts)
+        ));
+        lines.push_str(&human::counts_by_kind(&plan.by_kind));
+    }
+    if !session.report(sink) {
+        return Ok(Outcome::Invalid);
+    }
+    terminal.result(&text);
+    if left_out > 0 {
+        terminal.problem(&format!("{} left out of the difference\n", human::number(left_out, "further file")));
+    }
+    if summary { terminal.result(&lines) } else { terminal.note(&lines) }
+    Ok(if drift { Outcome::No } else { Outcome::Fine })
+}
+
+/// What to compare with: a folder when there is one of that name, otherwise a revision.
+fn open(session: &Session<'_>, against: Option<&str>, target: &Target) -> Result<Box<dyn Committed>, RunError> {
+    let Some(against) = against else {
+        return Ok(Box::new(Folder::new(session.output().join(&target.name))));
+    };
+    let start = session.global.directory.clone().unwrap_or_else(|| ".".into());
+    let folder = start.join(against);
+    if folder.is_dir() {
+        return Ok(Box::new(Folder::new(folder.join(&target.name))));
+    }
+    let path = format!("{}/{}", session.project.workspace.output, target.name);
+    Ok(Box::new(Revision::open(&session.root, against, &path)?))
+}

@@ -1,0 +1,103 @@
+//! The manual pages of kinds and diagnostics, in Markdown. `explain` prints them; `docs/` holds the same text.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::diag::Code;
+use crate::kinds;
+
+/// The list of all pages.
+pub fn index() -> String {
+    let mut text = "# Policy kinds\n\n".to_owned();
+    for name in kinds::names() {
+        let _ = writeln!(text, "- `{name}`: {}", first_sentence(&description(&schema(name))));
+    }
+    text.push_str("\n# Diagnostics\n\n");
+    for code in Code::ALL {
+        let _ = writeln!(text, "- `{}`: {}", code.id(), code.title());
+    }
+    text
+}
+
+/// The page of a diagnostic.
+pub fn code(code: Code) -> String {
+    format!("# {}\n\n{}.\n\n{}\n", code.id(), capitalised(code.title()), code.page())
+}
+
+/// The page of a kind, from its schema; none for a kind that is not there.
+pub fn kind(name: &str) -> Option<String> {
+    let schema = kinds::schema_of(name)?;
+    let mut text = format!("# {name}\n\n{}\n\n## Fields of `spec`\n\n", description(&schema));
+    let mut sections = Vec::new();
+    fields(schema.pointer("/properties/spec")?, "spec", &mut text, &mut sections);
+    let mut next = 0;
+    while let Some((path, part)) = sections.get(next).cloned() {
+        let _ = write!(text, "\n## Fields of `{path}`\n\n");
+        fields(&part, &path, &mut text, &mut sections);
+        next += 1;
+    }
+    Some(text)
+}
+
+/// A list of the fields of an object; objects among them become sections of their own.
+fn fields(schema: &Value, path: &str, text: &mut String, sections: &mut Vec<(String, Value)>) {
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let (shape, part) = shape(field);
+        let needed = if required.contains(&name.as_str()) { ", required" } else { "" };
+        let about = description(field).replace("\n\n", "\n  ");
+        let _ = writeln!(text, "- `{name}` ({shape}{needed}): {about}");
+        if let Some((part, suffix)) = part {
+            let path = format!("{path}.{name}{suffix}");
+            if !sections.iter().any(|(_, known)| known == part) {
+                sections.push((path, part.clone()));
+            }
+        }
+    }
+}
+
+/// What a field holds, in words, and the object in it.
+fn shape(field: &Value) -> (String, Option<(&Value, &'static str)>) {
+    if let Some(words) = field.get("enum").and_then(Value::as_array) {
+        let words: Vec<String> = words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect();
+        return (words.join(" or "), None);
+    }
+    let types: Vec<&str> = match field.get("type") {
+        Some(Value::String(one)) => vec![one.as_str()],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
+        _ => vec!["any value"],
+    };
+    match types.as_slice() {
+        ["array"] => {
+            let (items, part) = field.get("items").map_or(("any value".to_owned(), None), shape);
+            (format!("list of {items}"), part.map(|(part, _)| (part, "[]")))
+        }
+        ["object"] if field.get("properties").is_some() => ("map".to_owned(), Some((field, ""))),
+        ["object"] => {
+            let values = field.get("additionalProperties").filter(|values| values.is_object());
+            let (values, part) = values.map_or(("any value".to_owned(), None), shape);
+            (format!("map of {values}"), part.map(|(part, _)| (part, ".*")))
+        }
+        _ => (types.join(" or "), None),
+    }
+}
+
+fn schema(name: &str) -> Value {
+    kinds::schema_of(name).unwrap_or_default()
+}
+
+fn description(schema: &Value) -> String {
+    schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn first_sentence(text: &str) -> String {
+    let paragraph = text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    paragraph.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

@@ -1,0 +1,90 @@
+//! `bailiwick schema`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Global, Outcome};
+use crate::diag::{RunError, nearest};
+use crate::kinds;
+
+/// Options of `schema`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Only this kind. Default: one schema for documents of every policy kind.
+    kind: Option<String>,
+    /// Write `policy.json`, `workspace.json` and one file for each kind into this folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "kind")]
+    output: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    let terminal = global.terminal();
+    if let Some(folder) = &arguments.output {
+        std::fs::create_dir_all(folder).map_err(|error| RunError::io("make the folder", folder, &error))?;
+        for (name, text) in files() {
+            let path = folder.join(name);
+            std::fs::write(&path, text).map_err(|error| RunError::io("write", &path, &error))?;
+        }
+        return Ok(Outcome::Fine);
+    }
+    let Some(kind) = &arguments.kind else {
+        terminal.result(&text(&any_policy()));
+        return Ok(Outcome::Fine);
+    };
+    if let Some(schema) = kinds::names().find(|name| name.eq_ignore_ascii_case(kind)).and_then(kinds::schema_of) {
+        terminal.result(&text(&schema));
+        return Ok(Outcome::Fine);
+    }
+    let help = nearest(kind, kinds::names()).map_or_else(
+        || format!("the kinds are: {}", kinds::names().collect::<Vec<_>>().join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
+    terminal.problem(&format!("error: there is no policy kind `{kind}`\nhelp: {help}\n"));
+    Ok(Outcome::Invalid)
+}
+
+/// Every schema file with its name.
+pub(super) fn files() -> Vec<(String, String)> {
+    let mut files: Vec<(String, String)> = kinds::names()
+        .filter_map(|name| Some((format!("{}.json", name.to_lowercase()), text(&kinds::schema_of(name)?))))
+        .collect();
+    files.push(("policy.json".to_owned(), text(&any_policy())));
+    files
+}
+
+/// A schema for documents of every policy kind: the kind chooses the part that counts.
+fn any_policy() -> serde_json::Value {
+    let arms: Vec<serde_json::Value> = kinds::ALL
+        .iter()
+        .map(|entry| {
+            let mut schema = entry.schema();
+            if let Some(object) = schema.as_object_mut() {
+                object.remove("$schema");
+            }
+            serde_json::json!({
+                "if": { "required": ["kind"], "properties": { "kind": { "const": entry.name } } },
+                "then": schema
+            })
+        })
+        .collect();
+    let names: Vec<&str> = kinds::ALL.iter().map(|entry| entry.name).collect();
+    serde_json::json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Bailiwick policy",
+        "type": "object",
+        "required": ["apiVersion", "kind", "metadata", "spec"],
+        "properties": {
+            "apiVersion": { "description": "The version of the policy format.", "const": kinds::API_VERSION },
+            "kind": { "description": "The policy kind.", "enum": names }
+        },
+        "allOf": arms
+    })
+}
+
+fn text(schema: &serde_json::Value) -> String {
+    let mut text = serde_json::to_string_pretty(schema).unwrap_or_default();
+    text.push('\n');
+    text
+}

@@ -1,0 +1,270 @@
+//! What the commands that compile have in common: finding the workspace, loading it, comparing its output with an
+//! earlier one.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{DiagnosticForm, Global, Outcome};
+use crate::compile::{self, Options, OutputFile, Project};
+use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
+use crate::emit::committed::{Committed, Entry};
+use crate::emit::file::Ownership;
+use crate::emit::plan::{Action, FilePlan, TargetPlan};
+use crate::emit::write::STAGING;
+use crate::model::Target;
+use crate::report::human;
+use crate::source::DiskWorld;
+
+/// From how many files on a run is long enough for a progress bar.
+const LONG_RUN: usize = 2_000;
+
+/// A loaded workspace and how to talk about it.
+pub(super) struct Session<'g> {
+    pub(super) global: &'g Global,
+    pub(super) root: PathBuf,
+    pub(super) project: Project,
+    warnings: Vec<Diagnostic>,
+}
+
+/// The folder of the workspace: this one, or the nearest above it with a workspace file.
+pub(super) fn find_root(global: &Global) -> Result<Option<PathBuf>, RunError> {
+    let start = match &global.directory {
+        Some(directory) => directory.clone(),
+        None => std::env::current_dir().map_err(|error| RunError::new(format!("there is no current folder: {error}")))?,
+    };
+    let start = start.canonicalize().map_err(|error| RunError::io("enter", &start, &error))?;
+    Ok(start.ancestors().find(|folder| folder.join(compile::WORKSPACE_FILE).is_file()).map(Path::to_path_buf))
+}
+
+impl<'g> Session<'g> {
+    /// Finds and loads the workspace. When it cannot be used, the reasons are printed.
+    pub(super) fn open(global: &'g Global) -> Result<Result<Self, Outcome>, RunError> {
+        let files = Arc::new(Files::new());
+        let Some(root) = find_root(global)? else {
+            let diagnostic =
+                Diagnostic::error(Code::WorkspaceNotFound, "there is no `bailiwick.yaml` in this folder or above it")
+                    .help("`bailiwick init` makes a workspace here");
+            print(global, vec![diagnostic], &files);
+            return Ok(Err(Outcome::Invalid));
+        };
+        let mut sink = Sink::new();
+        let project = compile::load(Box::new(DiskWorld::new(&root)), Arc::clone(&files), &mut sink)?;
+        let diagnostics = sink.into_sorted(&files);
+        Ok(match project {
+            Some(project) => {
+                let warnings = project.without_accepted(diagnostics);
+                Ok(Self { global, root, project, warnings })
+            }
+            None => {
+                print(global, diagnostics, &files);
+                Err(Outcome::Invalid)
+            }
+        })
+    }
+
+    /// The output folder.
+    pub(super) fn output(&self) -> PathBuf {
+        self.root.join(&self.project.workspace.output)
+    }
+
+    /// The targets whose names match, or all of them.
+    pub(super) fn targets(&self, names: &[String]) -> Result<Vec<&Target>, Outcome> {
+        let all = &self.project.workspace.targets;
+        let unknown = names.iter().find(|name| !all.iter().any(|target| target.name == **name));
+        if let Some(name) = unknown {
+            let near = crate::diag::nearest(name, all.iter().map(|target| target.name.as_str()));
+            let help = near.map_or_else(
+                || format!("the targets are: {}", all.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            let diagnostic = Diagnostic::error(Code::UnknownTarget, format!("there is no target `{name}`")).help(help);
+            print(self.global, vec![diagnostic], &self.project.files);
+            return Err(Outcome::Invalid);
+        }
+        Ok(all.iter().filter(|target| names.is_empty() || names.contains(&target.name)).collect())
+    }
+
+    /// Compiles a target; see [`compile::compile`].
+    pub(super) fn compile<R: Send>(
+        &self,
+        target: &Target,
+        json: bool,
+        work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+        each: &mut dyn FnMut(R),
+        sink: &mut Sink,
+    ) -> Result<(), RunError> {
+        let mut bar: Option<ProgressBar> = None;
+        let options = Options { jobs: self.global.jobs(), json };
+        let watched = self.global.terminal().is_watched();
+        let result = compile::compile(
+            &self.project,
+            target,
+            options,
+            work,
+            &mut |made, done, total| {
+                if watched && total >= LONG_RUN {
+                    bar.get_or_insert_with(|| progress_bar(&target.name, total)).set_position(done as u64);
+                }
+                each(made);
+            },
+            sink,
+        );
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+        }
+        result
+    }
+
+    /// Compiles a target and compares every file with earlier output. `differing` is called on the compiling threads
+    /// for each file that is not the same, with its old bytes.
+    pub(super) fn compare<T: Send>(
+        &self,
+        target: &Target,
+        committed: &dyn Committed,
+        differing: &(dyn Fn(&OutputFile, &FilePlan, Option<&[u8]>) -> Result<T, RunError> + Sync),
+        sink: &mut Sink,
+    ) -> Result<Comparison<T>, RunError> {
+        let mut comparison = Comparison { plan: TargetPlan::default(), details: Vec::new() };
+        let mut paths: HashSet<String> = HashSet::new();
+        self.compile(
+            target,
+            false,
+            &|file| {
+                let old = committed.read(&file.path)?;
+                let plan = FilePlan::compare(&file.path, Some((&file.text, file.objects)), old.as_deref());
+                let detail = match plan.action {
+                    Action::Keep => None,
+                    _ => Some(differing(&file, &plan, old.as_deref())?),
+                };
+                Ok((plan, detail))
+            },
+            &mut |(plan, detail)| {
+                paths.insert(plan.path.clone());
+                comparison.details.extend(detail);
+                comparison.plan.add(plan);
+            },
+            sink,
+        )?;
+        for Entry { path, is_link } in committed.list()? {
+            if is_link || paths.contains(&path) || self.is_kept(target, &path) {
+                continue;
+            }
+            let old = committed.read(&path)?.unwrap_or_default();
+            let plan = FilePlan::compare(&path, None, Some(&old));
+            if plan.ownership != Some(Ownership::Foreign) {
+                comparison.plan.add(plan);
+            }
+        }
+        comparison.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
+        Ok(comparison)
+    }
+
+    /// True for a file of the output folder that the workspace says is somebody else's.
+    pub(super) fn is_kept(&self, target: &Target, path: &str) -> bool {
+        self.project.workspace.keep.is_match(format!("{}/{path}", target.name))
+    }
+
+    /// Problems of the output folder as a whole: links and files that are not ours, below any target or beside them.
+    pub(super) fn check_output(&self, targets: &[&Target], whole: &dyn Committed, sink: &mut Sink) -> Result<(), RunError> {
+        for Entry { path, is_link } in whole.list()? {
+            let top = path.split('/').next().unwrap_or_default();
+            let skipped = !targets.iter().any(|target| target.name == top)
+                && self.project.workspace.targets.iter().any(|target| target.name == top);
+            if skipped || top == STAGING || self.project.workspace.keep.is_match(&path) {
+                continue;
+            }
+            let place = format!("{}/{path}", self.project.workspace.output);
+            let place = place.trim_end_matches('/');
+            if is_link {
+                sink.push(
+                    Diagnostic::error(Code::LinkInOutput, format!("`{place}` is a symbolic link"))
+                        .help("remove it: links in the output folder are neither followed nor replaced"),
+                );
+            } else if self.is_foreign(whole, &path)? {
+                sink.push(
+                    Diagnostic::error(Code::ForeignFile, format!("`{place}` is not a file of ours"))
+                        .help("move it away, or name it under `spec.keep` in `bailiwick.yaml`"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn is_foreign(&self, whole: &dyn Committed, path: &str) -> Result<bool, RunError> {
+        let head = whole.read_head(path)?.unwrap_or_default();
+        Ok(crate::emit::file::is_foreign(&head))
+    }
+
+    /// Prints what was found, with the warnings of loading; true when there is no error among it.
+    pub(super) fn report(&self, sink: Sink) -> bool {
+        let mut diagnostics = self.warnings.clone();
+        diagnostics.extend(self.project.without_accepted(sink.into_sorted(&self.project.files)));
+        let fine = !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        print(self.global, diagnostics, &self.project.files);
+        fine
+    }
+
+    /// Warns of a rename in very many places and of bindings that have to be made anew, before anything is written.
+    pub(super) fn warn_of_recreation(&self, target: &Target, plan: &TargetPlan, sink: &mut Sink) {
+        for (kind, files) in plan.mass_recreates(self.project.workspace.mass_recreate_threshold) {
+            sink.push(
+                Diagnostic::warning(
+                    Code::MassRecreate,
+                    format!(
+                        "on `{}`, {kind} objects are deleted and created anew in {}",
+                        target.name,
+                        human::number(files, "namespace")
+                    ),
+                )
+                .help("roll it out in parts: add the new objects first, remove the old ones in a later change"),
+            );
+        }
+        let changed: Vec<&String> = plan.changes.iter().flat_map(|file| &file.changed_role_refs).collect();
+        if let Some(first) = changed.first() {
+            let others = changed.len() - 1;
+            let more = if others > 0 { format!(" and {}", human::number(others, "other binding")) } else { String::new() };
+            sink.push(
+                Diagnostic::warning(
+                    Code::ImmutableRoleRef,
+                    format!("on `{}`, {first}{more} would change `roleRef`, which cannot be changed", target.name),
+                )
+                .help("give the binding a new name, or delete and create it by hand"),
+            );
+        }
+    }
+}
+
+/// A target's output held against earlier output.
+pub(super) struct Comparison<T> {
+    pub(super) plan: TargetPlan,
+    /// What `differing` made of the files that are not the same, in order of path.
+    pub(super) details: Vec<T>,
+}
+
+fn progress_bar(target: &str, total: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:32} {pos}/{len} {eta}") {
+        bar.set_style(style);
+    }
+    bar.set_prefix(target.to_owned());
+    bar
+}
+
+/// Prints diagnostics in the form that was asked for.
+pub(super) fn print(global: &Global, diagnostics: Vec<Diagnostic>, files: &Files) {
+    if diagnostics.is_empty() {
+        return;
+    }
+    let terminal = global.terminal();
+    match global.diagnostics {
+        DiagnosticForm::Human => {
+            terminal.problem(&human::diagnostics(&diagnostics, files));
+            terminal.problem(&format!("{}\n", human::tally(&diagnostics)));
+        }
+        DiagnosticForm::Json => terminal.problem(&crate::report::machine::json(&diagnostics, files)),
+        DiagnosticForm::Github => terminal.result(&crate::report::machine::github(&diagnostics, files)),
+    }
+}

@@ -1,0 +1,257 @@
+//! The pipeline: from a workspace to the files of its output.
+//!
+//! [`load`] reads and links the policies; [`compile`] makes the files of one target, one home after the other, on
+//! a few threads. Nothing is written here: each finished file is handed to the caller's `work`, whose results come
+//! back in the order of the paths, whatever the number of threads.
+
+mod load;
+mod parallel;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::diag::{Code, Diagnostic, FileId, Files, RunError, Sink};
+use crate::emit::file;
+use crate::expand::HomeIndex;
+use crate::model::{Home, Identity, Policy, Target, Workspace};
+use crate::render::{Renderer, TemplateSet};
+use crate::validate::set::{TargetFacts, duplicate};
+use crate::validate::{HomeFacts, Trees, Validator};
+use crate::yaml;
+use crate::k8s::names;
+
+pub use load::{WORKSPACE_FILE, load, load_workspace};
+
+/// A workspace that was read and linked.
+pub struct Project {
+    /// The workspace file.
+    pub workspace: Workspace,
+    /// The policies, in the order of the kinds and then of the paths.
+    pub policies: Vec<Box<dyn Policy>>,
+    /// The templates.
+    pub templates: Arc<TemplateSet>,
+    /// Every text, for diagnostics.
+    pub files: Arc<Files>,
+    /// The policies as trees, for the places of values.
+    pub trees: Trees,
+    /// Objects that are there without being compiled.
+    pub existing: BTreeSet<Identity>,
+    /// Warnings that policies accept: the code and the document it is accepted in.
+    pub accepted: Vec<(Code, crate::diag::Origin)>,
+}
+
+impl Project {
+    /// Drops the warnings that policies accept.
+    pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let accepted = |diagnostic: &Diagnostic| {
+            diagnostic.severity == crate::diag::Severity::Warning
+                && diagnostic.origin.is_some_and(|origin| {
+                    self.accepted.iter().any(|(code, document)| {
+                        *code == diagnostic.code
+                            && document.file == origin.file
+                            && document.span.contains(origin.span)
+                    })
+                })
+        };
+        diagnostics.into_iter().filter(|diagnostic| !accepted(diagnostic)).collect()
+    }
+}
+
+/// A finished file of the output.
+#[derive(Debug)]
+pub struct OutputFile {
+    /// Path below the target's folder.
+    pub path: String,
+    /// The whole text.
+    pub text: String,
+    /// How many objects it holds.
+    pub objects: usize,
+    /// The objects as JSON, one a line, when that was asked for.
+    pub json: Vec<String>,
+}
+
+/// How to compile.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How many threads.
+    pub jobs: usize,
+    /// True when the objects are wanted as JSON too.
+    pub json: bool,
+}
+
+/// Makes every file of a target. `work` runs on the compiling threads; `each` gets its results in order of path,
+/// together with how many files of how many are done.
+///
+/// # Errors
+/// The first error of `work`.
+pub fn compile<R: Send>(
+    project: &Project,
+    target: &Target,
+    options: Options,
+    work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+    each: &mut dyn FnMut(R, usize, usize),
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let index = HomeIndex::new(&project.policies, target);
+    let mut facts = TargetFacts::new(target, &project.existing);
+    let total = index.len();
+    let mut failed = None;
+    parallel::in_order(
+        total,
+        options.jobs,
+        || Worker::new(project, target, options),
+        |worker, position| worker.home(&index, position, work),
+        |position, made: HomeResult<R>| {
+            sink.absorb(made.sink);
+            facts.absorb(made.facts, &|namespace| index.has_namespace(namespace), sink);
+            match made.results {
+                Ok(results) => results.into_iter().for_each(|result| each(result, position + 1, total)),
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
+            }
+            failed.is_none()
+        },
+    );
+    facts.finish(sink);
+    failed.map_or(Ok(()), Err)
+}
+
+/// What one home yields.
+struct HomeResult<R> {
+    results: Result<Vec<R>, RunError>,
+    facts: HomeFacts,
+    sink: Sink,
+}
+
+/// What a thread keeps between homes.
+struct Worker<'p> {
+    project: &'p Project,
+    target: &'p Target,
+    options: Options,
+    renderer: Renderer,
+    validator: Validator<'p>,
+    rendered: Vec<u8>,
+}
+
+/// A file while its objects arrive.
+struct Draft {
+    path: String,
+    sources: Vec<FileId>,
+    body: String,
+    objects: usize,
+    json: Vec<String>,
+}
+
+impl<'p> Worker<'p> {
+    fn new(project: &'p Project, target: &'p Target, options: Options) -> Self {
+        Self {
+            project,
+            target,
+            options,
+            renderer: Renderer::new(Arc::clone(&project.templates)),
+            validator: Validator::new(target, &project.files, &project.trees),
+            rendered: Vec::new(),
+        }
+    }
+
+    fn home<R>(
+        &mut self,
+        index: &HomeIndex,
+        position: usize,
+        work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+    ) -> HomeResult<R> {
+        let mut made = HomeResult { results: Ok(Vec::new()), facts: HomeFacts::default(), sink: Sink::new() };
+        let Some(home) = index.home(position) else { return made };
+        let drafts = self.drafts(index, position, home, &mut made.facts, &mut made.sink);
+        // A file that lacks an object would be wrong; with an error nothing is written anyway.
+        if !made.sink.has_errors() {
+            made.results = drafts.into_iter().map(|draft| work(self.finish(draft))).collect();
+        }
+        made
+    }
+
+    fn drafts(
+        &mut self,
+        index: &HomeIndex,
+        position: usize,
+        home: &Home,
+        facts: &mut HomeFacts,
+        sink: &mut Sink,
+    ) -> Vec<Draft> {
+        let units = index.units(position, &self.project.policies, self.target);
+        let mut drafts: Vec<Draft> = Vec::new();
+        let mut last: Option<&Identity> = None;
+        for (unit, previous) in units.iter().zip(std::iter::once(None).chain(units.iter().map(Some))) {
+            let same_object = |earlier: &Identity| {
+                earlier.object_type.group() == unit.identity.object_type.group()
+                    && earlier.object_type.kind == unit.identity.object_type.kind
+                    && earlier.name == unit.identity.name
+            };
+            if let (Some(earlier), Some(previous)) = (last, previous)
+                && same_object(earlier)
+                && (earlier.namespace.is_some() || &*earlier.object_type.kind == "Namespace")
+            {
+                let first = previous.account.filter(|_| previous.origin == unit.origin).unwrap_or(previous.origin);
+                let second = unit.account.filter(|_| previous.origin == unit.origin).unwrap_or(unit.origin);
+                sink.push(duplicate(&unit.identity, second, first));
+                continue;
+            }
+            last = Some(&unit.identity);
+            if let Err(problem) = self.renderer.render(unit, &mut self.rendered) {
+                sink.push(*problem);
+                continue;
+            }
+            let text = std::str::from_utf8(&self.rendered).unwrap_or_default();
+            if !self.validator.check(unit, text, facts, sink) {
+                continue;
+            }
+            if let Home::Namespace(name) = home
+                && names::dns_label(name).is_err()
+            {
+                sink.push(
+                    Diagnostic::error(Code::InvalidObject, format!("`{name}` cannot name a namespace"))
+                        .at(unit.origin)
+                        .help("at most 63 lower case letters, digits and `-`, with a letter or digit at both ends"),
+                );
+                continue;
+            }
+            let path = file::path(home, &unit.identity.object_type.kind, self.project.workspace.shards);
+            let draft = match drafts.iter_mut().position(|draft| draft.path == path) {
+                Some(found) => drafts.get_mut(found),
+                None => {
+                    drafts.push(Draft { path, sources: Vec::new(), body: String::new(), objects: 0, json: Vec::new() });
+                    drafts.last_mut()
+                }
+            };
+            if let (Some(draft), Some(root)) = (draft, self.validator.object()) {
+                draft.sources.extend([unit.origin.file, unit.content.file]);
+                draft.sources.extend(unit.account.map(|account| account.file));
+                if draft.objects > 0 {
+                    draft.body.push_str("---\n");
+                }
+                yaml::write::document(root, &mut draft.body);
+                draft.objects += 1;
+                if self.options.json {
+                    draft.json.push(yaml::schema::to_json(root).to_string());
+                }
+            }
+        }
+        drafts
+    }
+
+    fn finish(&self, mut draft: Draft) -> OutputFile {
+        draft.sources.sort();
+        draft.sources.dedup();
+        let files: Vec<_> = draft.sources.iter().map(|id| self.project.files.get(*id)).collect();
+        let mut sources: Vec<&str> = files.iter().map(|file| file.path()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        OutputFile {
+            text: file::assemble(&sources, &draft.body),
+            path: draft.path,
+            objects: draft.objects,
+            json: draft.json,
+        }
+    }
+}

@@ -1,0 +1,374 @@
+//! Reads a workspace and links its policies.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Project;
+use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink, Span, nearest};
+use crate::kinds::{self, KindEntry};
+use crate::model::{
+    Linker, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, Scope, Target, Workspace, WorkspaceSpec, check_patterns,
+};
+use crate::render::TemplateSet;
+use crate::source::{Sources, World};
+use crate::validate::Trees;
+use crate::yaml::de::{DeError, from_node};
+use crate::yaml::schema::{ProblemKind, Schema};
+use crate::yaml::{NodeRef, Tree};
+
+/// The name of the workspace file.
+pub const WORKSPACE_FILE: &str = "bailiwick.yaml";
+
+/// Reads the workspace file of a world. None when it cannot be used; why is then in the sink.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<Workspace>, RunError> {
+    let Some(tree) = sources.tree(WORKSPACE_FILE, sink)? else {
+        if !sink.has_errors() {
+            sink.push(
+                Diagnostic::error(Code::WorkspaceNotFound, format!("there is no `{WORKSPACE_FILE}` here"))
+                    .help("`bailiwick init` makes a workspace"),
+            );
+        }
+        return Ok(None);
+    };
+    if sink.has_errors() {
+        return Ok(None);
+    }
+    let root = match (tree.document(0), tree.document(1)) {
+        (Some(root), None) => root,
+        (_, second) => {
+            let span = second.map_or(Span::default(), NodeRef::span);
+            sink.push(
+                Diagnostic::error(Code::InvalidWorkspace, "a workspace file is one document")
+                    .at(Origin { file: tree.file(), span })
+                    .help("`bailiwick explain Workspace` shows one"),
+            );
+            return Ok(None);
+        }
+    };
+    let head = Head::read(root);
+    let spec = match head {
+        Some(head) if head.kind == kinds::WORKSPACE && head.api_version == kinds::API_VERSION => {
+            from_node::<WorkspaceSpec>(head.spec).map(|spec| (head, spec)).map_err(Some)
+        }
+        _ => Err(None),
+    };
+    match spec {
+        Ok((head, spec)) => {
+            let raw = RawWorkspace { name: head.name.to_owned(), spec };
+            let workspace = Workspace::link(raw, root, sink);
+            Ok(workspace.filter(|_| !sink.has_errors()))
+        }
+        Err(error) => {
+            report_shape(kinds::workspace_schema(), root, error, sink)?;
+            Ok(None)
+        }
+    }
+}
+
+/// Reads and links every policy of a world. None when some input cannot be used; why is then in the sink.
+///
+/// # Errors
+/// When a file cannot be read.
+pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result<Option<Project>, RunError> {
+    let mut sources = Sources::new(world, Arc::clone(&files));
+    let Some(workspace) = load_workspace(&mut sources, sink)? else {
+        return Ok(None);
+    };
+    let trees = read_policies(&workspace, &mut sources, sink)?;
+    let templates = TemplateSet::load(&workspace.templates, &mut sources, sink)?;
+    let mut documents: Vec<Document> = Vec::new();
+    let mut strays: Vec<(String, Origin)> = Vec::new();
+    for (path, tree) in &trees {
+        for (index, root) in tree.documents().enumerate() {
+            match policy_kind(root, sink) {
+                Found::Policy(kind) => documents.push(Document { path: path.clone(), tree: Arc::clone(tree), index, kind }),
+                Found::Stray => strays.push((path.clone(), root.origin())),
+                Found::Unknown => {}
+            }
+        }
+    }
+    documents.sort_by_key(|document| kinds::ALL.iter().position(|entry| std::ptr::eq(entry, document.kind)));
+    let mut linker = Linker::new(&workspace.targets, &mut sources);
+    let mut linked = Linked::default();
+    for document in &documents {
+        link(document, &mut linker, &mut linked, sink)?;
+    }
+    report_strays(strays, &linker.claimed, sink);
+    report_unused(&linker, sink);
+    let existing = std::mem::take(&mut linker.existing);
+    let mut by_file = Trees::default();
+    trees.into_values().for_each(|tree| by_file.insert(tree));
+    Ok((!sink.has_errors()).then(|| Project {
+        workspace,
+        policies: linked.policies,
+        templates: Arc::new(templates),
+        files,
+        trees: by_file,
+        existing,
+        accepted: linked.accepted,
+    }))
+}
+
+/// A policy document that waits to be linked.
+struct Document {
+    path: String,
+    tree: Arc<Tree>,
+    index: usize,
+    kind: &'static KindEntry,
+}
+
+/// What linking yields.
+#[derive(Default)]
+struct Linked {
+    policies: Vec<Box<dyn Policy>>,
+    accepted: Vec<(Code, Origin)>,
+    names: BTreeMap<(&'static str, Arc<str>), Origin>,
+}
+
+fn read_policies(
+    workspace: &Workspace,
+    sources: &mut Sources,
+    sink: &mut Sink,
+) -> Result<BTreeMap<String, Arc<Tree>>, RunError> {
+    let prefix = format!("{}/", workspace.policies);
+    let mut trees = BTreeMap::new();
+    for path in sources.list(&workspace.policies)? {
+        let relative = path.strip_prefix(&prefix).unwrap_or(&path).to_owned();
+        if workspace.include.is_match(&relative)
+            && !workspace.exclude.is_match(&relative)
+            && let Some(tree) = sources.tree(&path, sink)?
+        {
+            trees.insert(path, tree);
+        }
+    }
+    Ok(trees)
+}
+
+/// What a document of the policy folder is.
+enum Found {
+    Policy(&'static KindEntry),
+    /// Not a policy; a file that some policy claims may hold it.
+    Stray,
+    /// A policy of a kind that is not there; reported.
+    Unknown,
+}
+
+fn policy_kind(root: NodeRef<'_>, sink: &mut Sink) -> Found {
+    let api_version = root.get("apiVersion");
+    let Some(group) = api_version.and_then(NodeRef::as_str).and_then(|version| version.split_once('/')) else {
+        return Found::Stray;
+    };
+    if group.0 != "bailiwick.dev" {
+        return Found::Stray;
+    }
+    if api_version.and_then(NodeRef::as_str) != Some(kinds::API_VERSION) {
+        let written = api_version.and_then(NodeRef::as_str).unwrap_or_default();
+        sink.push(
+            Diagnostic::error(Code::UnknownKind, format!("`{written}` is not a version of the policy format"))
+                .at(api_version.unwrap_or(root).origin())
+                .help(format!("write `{}`", kinds::API_VERSION)),
+        );
+        return Found::Unknown;
+    }
+    let kind = root.get("kind");
+    let name = kind.and_then(NodeRef::as_str).unwrap_or_default();
+    if let Some(entry) = kinds::find(name) {
+        return Found::Policy(entry);
+    }
+    let message = match kind {
+        _ if name == kinds::WORKSPACE => "a Workspace is no policy: it stands in `bailiwick.yaml`".to_owned(),
+        Some(kind) if kind.as_str().is_none() => format!("the kind of a policy is a string, not {}", kind.describe()),
+        Some(_) => format!("there is no policy kind `{name}`"),
+        None => "this policy has no `kind`".to_owned(),
+    };
+    let help = nearest(name, kinds::ALL.iter().map(|entry| entry.name)).map_or_else(
+        || format!("the kinds are: {}", kinds::ALL.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
+    sink.push(Diagnostic::error(Code::UnknownKind, message).at(kind.unwrap_or(root).origin()).help(help));
+    Found::Unknown
+}
+
+/// The parts of a document that every kind has.
+struct Head<'t> {
+    api_version: &'t str,
+    kind: &'t str,
+    name: &'t str,
+    name_origin: Origin,
+    allow: Vec<(&'t str, Origin)>,
+    spec: NodeRef<'t>,
+}
+
+impl<'t> Head<'t> {
+    /// None when the document has another shape; the schema then tells what is wrong.
+    fn read(root: NodeRef<'t>) -> Option<Self> {
+        let known = |node: NodeRef<'t>, names: &[&str]| {
+            node.entries().all(|(key, _)| key.as_str().is_some_and(|key| names.contains(&key)))
+        };
+        let metadata = root.get("metadata")?;
+        let name = metadata.get("name")?;
+        let allow = metadata.get("allow");
+        let fits = known(root, &["apiVersion", "kind", "metadata", "spec"])
+            && known(metadata, &["name", "allow"])
+            && allow.is_none_or(|allow| allow.is_seq() && allow.items().all(|code| code.as_str().is_some()));
+        let spec = root.get("spec").filter(|spec| spec.is_map())?;
+        fits.then_some(())?;
+        Some(Self {
+            api_version: root.get("apiVersion")?.as_str()?,
+            kind: root.get("kind")?.as_str()?,
+            name: name.as_str().filter(|name| !name.is_empty())?,
+            name_origin: name.origin(),
+            allow: allow.into_iter().flat_map(NodeRef::items).filter_map(|code| Some((code.as_str()?, code.origin()))).collect(),
+            spec,
+        })
+    }
+}
+
+fn link(
+    document: &Document,
+    linker: &mut Linker<'_>,
+    linked: &mut Linked,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let Some(root) = document.tree.document(document.index) else { return Ok(()) };
+    let Some(head) = Head::read(root) else {
+        return report_shape(document.kind.schema(), root, None, sink);
+    };
+    let name: Arc<str> = head.name.into();
+    let key = (document.kind.name, Arc::clone(&name));
+    if let Some(first) = linked.names.get(&key) {
+        sink.push(
+            Diagnostic::error(Code::DuplicatePolicy, format!("there are two policies {} `{name}`", document.kind.name))
+                .at(head.name_origin)
+                .and(*first, "the first one")
+                .help("give one of them another name"),
+        );
+        return Ok(());
+    }
+    linked.names.insert(key, head.name_origin);
+    for (code, origin) in &head.allow {
+        match Code::from_id(code) {
+            Some(code) => linked.accepted.push((code, root.origin())),
+            None => {
+                let near = nearest(code, Code::ALL.iter().map(|code| code.id()));
+                sink.push(
+                    Diagnostic::error(Code::UnknownValue, format!("there is no diagnostic `{code}`"))
+                        .at(*origin)
+                        .help_maybe(near.map(|near| format!("did you mean `{near}`?"))),
+                );
+            }
+        }
+    }
+    let targets = matching_targets(head.spec, linker.targets, sink);
+    let meta = PolicyMeta { kind: document.kind.name, name, origin: head.name_origin, targets: Arc::new(targets) };
+    let raw = RawDocument { meta, root, spec: head.spec, path: &document.path };
+    if document.kind.patterns != Patterns::Own {
+        let targets = linker.targets_of(&raw.meta);
+        let open = document.kind.patterns == Patterns::Open;
+        check_patterns(raw.spec, Scope { accounts: None, targets: &targets, open }, sink);
+    }
+    match document.kind.link(&raw, linker, sink) {
+        Ok(policy) => linked.policies.extend(policy),
+        Err(error) => report_shape(document.kind.schema(), root, Some(error), sink)?,
+    }
+    Ok(())
+}
+
+/// The names of the targets that `spec.targets` matches; all of them without it.
+fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> BTreeSet<String> {
+    let Some(globs) = spec.get("targets").filter(|globs| !globs.is_empty()) else {
+        return targets.iter().map(|target| target.name.clone()).collect();
+    };
+    let mut found = BTreeSet::new();
+    for glob in globs.items() {
+        let Some(text) = glob.as_str() else { continue };
+        let Ok(matcher) = globset::Glob::new(text) else {
+            sink.push(Diagnostic::error(Code::InvalidValue, format!("`{text}` is not a glob")).at(glob.origin()));
+            continue;
+        };
+        let matcher = matcher.compile_matcher();
+        let before = found.len();
+        found.extend(targets.iter().filter(|target| matcher.is_match(&target.name)).map(|target| target.name.clone()));
+        let matched = targets.iter().any(|target| matcher.is_match(&target.name));
+        if found.len() == before && !matched {
+            let near = nearest(text, targets.iter().map(|target| target.name.as_str()));
+            sink.push(
+                Diagnostic::error(Code::UnknownTarget, format!("no target matches `{text}`"))
+                    .at(glob.origin())
+                    .help(near.map_or_else(
+                        || format!("the targets are: {}", targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
+                        |near| format!("did you mean `{near}`?"),
+                    )),
+            );
+        }
+    }
+    found
+}
+
+/// Tells everything that is wrong with the shape of a document. The typed reader has found something already; the
+/// schema finds all of it.
+fn report_shape(
+    schema: serde_json::Value,
+    root: NodeRef<'_>,
+    error: Option<DeError>,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let schema = Schema::compile(schema).map_err(|error| RunError::new(format!("a built-in schema is wrong: {error}")))?;
+    let problems = schema.problems(root);
+    if problems.is_empty() {
+        let error = error.unwrap_or_else(|| DeError { message: "this document cannot be read".to_owned(), origin: None });
+        sink.push(Diagnostic::error(Code::InvalidValue, error.message).at(error.origin.unwrap_or(root.origin())));
+    }
+    for problem in problems {
+        let code = match problem.kind {
+            ProblemKind::UnknownField => Code::UnknownField,
+            ProblemKind::MissingField => Code::MissingField,
+            ProblemKind::WrongType => Code::WrongType,
+            ProblemKind::UnknownValue => Code::UnknownValue,
+            ProblemKind::OutOfBounds => Code::InvalidValue,
+        };
+        let mut origin = problem.node.origin();
+        if problem.kind == ProblemKind::MissingField {
+            // The whole map would be underlined; its first character says where it is.
+            origin.span = Span { start: origin.span.start, end: origin.span.start + 1 };
+        }
+        sink.push(
+            Diagnostic::error(code, problem.message).at(origin).help_maybe(problem.help).note(format!("at `{}`", problem.path)),
+        );
+    }
+    Ok(())
+}
+
+fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink: &mut Sink) {
+    for (path, mut origin) in strays.into_iter().filter(|(path, _)| !claimed.contains(path)) {
+        origin.span.end = origin.span.start + 1;
+        let file = path.rsplit('/').next().unwrap_or_default();
+        sink.push(
+            Diagnostic::error(Code::NotAPolicy, "this document is not a policy")
+                .at(origin)
+                .help(format!("a policy begins with `apiVersion: {}`", kinds::API_VERSION))
+                .help(format!("to bring in plain manifests, name the file in a Manifests policy: `files: [{file}]`")),
+        );
+    }
+}
+
+/// Policies with account variables exist for tenancies only.
+fn report_unused(linker: &Linker<'_>, sink: &mut Sink) {
+    let sets = linker.permission_sets.values().map(|set| {
+        let alone = set.content.role_kind == kinds::permission_set::RoleKind::ClusterRole && set.variables.is_empty();
+        (&set.meta, alone)
+    });
+    let profiles = linker.profiles.values().map(|profile| (&profile.meta, profile.variables.is_empty()));
+    for (meta, stands_alone) in sets.chain(profiles) {
+        if !stands_alone && !linker.used.contains(&format!("{}/{}", meta.kind, meta.name)) {
+            sink.push(
+                Diagnostic::warning(Code::UnusedPolicy, format!("nothing uses the {} `{}`", meta.kind, meta.name))
+                    .at(meta.origin)
+                    .help("bind it in a Grant or a Tenancy, or remove it"),
+            );
+        }
+    }
+}

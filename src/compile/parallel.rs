@@ -1,0 +1,115 @@
+//! Work on a few threads, results in order, memory bounded.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, mpsc};
+
+/// How many positions a thread takes at once.
+const CHUNK: usize = 32;
+
+/// How many chunks may be finished or under way beyond the last one consumed.
+const WINDOW: usize = 16;
+
+/// Runs `work` for every position below `total` on `jobs` threads, each with a state of its own, and gives the
+/// results to `consume` in order. `consume` returns false to stop early.
+pub(super) fn in_order<S, R: Send>(
+    total: usize,
+    jobs: usize,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, usize) -> R + Sync,
+    mut consume: impl FnMut(usize, R) -> bool,
+) {
+    let chunks = total.div_ceil(CHUNK);
+    if jobs <= 1 || chunks <= 1 {
+        let mut state = state();
+        for position in 0..total {
+            if !consume(position, work(&mut state, position)) {
+                return;
+            }
+        }
+        return;
+    }
+    let next = AtomicUsize::new(0);
+    let stopped = AtomicBool::new(false);
+    let consumed = (Mutex::new(0_usize), Condvar::new());
+    let (sender, receiver) = mpsc::channel::<(usize, Vec<R>)>();
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.min(chunks) {
+            let sender = sender.clone();
+            let (next, stopped, consumed, state, work) = (&next, &stopped, &consumed, &state, &work);
+            scope.spawn(move || {
+                let mut state = state();
+                loop {
+                    let chunk = next.fetch_add(1, Ordering::Relaxed);
+                    if chunk >= chunks || !wait_for_room(consumed, stopped, chunk) {
+                        return;
+                    }
+                    let positions = chunk * CHUNK..((chunk + 1) * CHUNK).min(total);
+                    let results = positions.map(|position| work(&mut state, position)).collect();
+                    if sender.send((chunk, results)).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        let mut early: BTreeMap<usize, Vec<R>> = BTreeMap::new();
+        let mut due = 0;
+        for (chunk, results) in receiver {
+            early.insert(chunk, results);
+            while let Some(results) = early.remove(&due) {
+                for (offset, result) in results.into_iter().enumerate() {
+                    if !stopped.load(Ordering::Relaxed) && !consume(due * CHUNK + offset, result) {
+                        stopped.store(true, Ordering::Relaxed);
+                    }
+                }
+                due += 1;
+                *lock(&consumed.0) = due;
+                consumed.1.notify_all();
+            }
+        }
+    });
+}
+
+/// Waits until a chunk is near enough to the last one consumed; false when the work was stopped.
+fn wait_for_room(consumed: &(Mutex<usize>, Condvar), stopped: &AtomicBool, chunk: usize) -> bool {
+    let mut due = lock(&consumed.0);
+    while chunk >= *due + WINDOW && !stopped.load(Ordering::Relaxed) {
+        due = consumed.1.wait(due).unwrap_or_else(std::sync::PoisonError::into_inner);
+    }
+    !stopped.load(Ordering::Relaxed)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_order;
+
+    #[test]
+    fn results_arrive_in_order_on_any_number_of_threads() {
+        for jobs in [1, 2, 8] {
+            let mut seen = Vec::new();
+            in_order(1000, jobs, || (), |(), position| position * 2, |position, result| {
+                assert_eq!(result, position * 2);
+                seen.push(position);
+                true
+            });
+            assert_eq!(seen, (0..1000).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn it_stops_when_told_to() {
+        for jobs in [1, 4] {
+            let mut count = 0;
+            in_order(100_000, jobs, || (), |(), position| position, |_, _| {
+                count += 1;
+                count < 5
+            });
+            assert_eq!(count, 5);
+        }
+    }
+}

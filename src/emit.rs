@@ -1,0 +1,13 @@
+//! Checked objects become files: their layout, the comparison with what is there, and writing.
+//!
+//! ```text
+//! objects -> file (header, checksum, path) -> plan (created, changed, deleted, unchanged) -> diff or write
+//!                                               ^
+//!                         committed: a folder, or a revision in git
+//! ```
+
+pub mod committed;
+pub mod diff;
+pub mod file;
+pub mod plan;
+pub mod write;

@@ -1,0 +1,201 @@
+//! What the output is compared with: a folder, or a revision in git.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+
+use walkdir::WalkDir;
+
+use crate::diag::RunError;
+
+/// Earlier output of one target.
+pub trait Committed: Send + Sync {
+    /// The bytes of a file by its path below the target's folder; none when there is none.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError>;
+
+    /// The first bytes of a file: enough for its header.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    fn read_head(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        self.read(path)
+    }
+
+    /// Every entry below the target's folder, sorted by path.
+    ///
+    /// # Errors
+    /// When the folder is there and cannot be listed.
+    fn list(&self) -> Result<Vec<Entry>, RunError>;
+}
+
+/// An entry of an output folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Path below the target's folder.
+    pub path: String,
+    /// True for a symbolic link, or anything else that is neither a file nor a folder.
+    pub is_link: bool,
+}
+
+/// A folder on disk.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    root: PathBuf,
+}
+
+impl Folder {
+    /// The folder of a target.
+    pub fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+}
+
+impl Committed for Folder {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        let path = self.root.join(path);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(RunError::io("read", &path, &error)),
+        }
+    }
+
+    fn read_head(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        let path = self.root.join(path);
+        let mut head = vec![0; super::file::HEADER_START];
+        match std::fs::File::open(&path).and_then(|mut file| file.read(&mut head)) {
+            Ok(length) => {
+                head.truncate(length);
+                Ok(Some(head))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(RunError::io("read", &path, &error)),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<Entry>, RunError> {
+        let mut entries = Vec::new();
+        match std::fs::symlink_metadata(&self.root) {
+            Err(_) => return Ok(entries),
+            Ok(metadata) if !metadata.is_dir() => return Ok(vec![Entry { path: String::new(), is_link: true }]),
+            Ok(_) => {}
+        }
+        for entry in WalkDir::new(&self.root).min_depth(1) {
+            let entry = entry.map_err(|error| {
+                let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+                RunError::new(format!("cannot list `{}`: {reason}", self.root.display()))
+            })?;
+            if entry.file_type().is_dir() {
+                continue;
+            }
+            let relative = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
+            let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+            entries.push(Entry { path: parts.join("/"), is_link: !entry.file_type().is_file() });
+        }
+        entries.sort();
+        Ok(entries)
+    }
+}
+
+/// A folder as it was in a revision. One `git cat-file --batch` answers every question.
+#[derive(Debug)]
+pub struct Revision {
+    blobs: BTreeMap<String, (String, bool)>,
+    reader: Mutex<BlobReader>,
+}
+
+#[derive(Debug)]
+struct BlobReader {
+    child: Child,
+}
+
+impl Drop for BlobReader {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+impl Revision {
+    /// The folder `folder` (relative to `root`, a folder inside a git work tree) in a revision.
+    ///
+    /// # Errors
+    /// When there is no git, no repository or no such revision.
+    pub fn open(root: &Path, revision: &str, folder: &str) -> Result<Self, RunError> {
+        let commit = format!("{revision}^{{commit}}");
+        let found = git(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
+        let commit = String::from_utf8_lossy(&found).trim().to_owned();
+        if commit.is_empty() {
+            return Err(RunError::new(format!("git knows no revision `{revision}`"))
+                .help("name a branch, a tag or a commit; in CI, fetch enough history"));
+        }
+        let listing = git(root, &["ls-tree", "-r", "-z", &commit, "--", &format!("{folder}/")])?;
+        let prefix = format!("{folder}/");
+        let mut blobs = BTreeMap::new();
+        for record in String::from_utf8_lossy(&listing).split('\0').filter(|record| !record.is_empty()) {
+            let Some((meta, path)) = record.split_once('\t') else { continue };
+            let mut fields = meta.split(' ');
+            let (mode, _, blob) = (fields.next().unwrap_or_default(), fields.next(), fields.next().unwrap_or_default());
+            if let Some(path) = path.strip_prefix(&prefix) {
+                blobs.insert(path.to_owned(), (blob.to_owned(), !mode.starts_with("100")));
+            }
+        }
+        let child = Command::new("git")
+            .args(["cat-file", "--batch"])
+            .current_dir(root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| RunError::new(format!("cannot run git: {error}")))?;
+        Ok(Self { blobs, reader: Mutex::new(BlobReader { child }) })
+    }
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, RunError> {
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(root)
+        .output()
+        .map_err(|error| RunError::new(format!("cannot run git: {error}")).help("install git, or compare with a folder"))?;
+    let reason = String::from_utf8_lossy(&output.stderr);
+    if reason.contains("not a git repository") {
+        return Err(RunError::new("this workspace is not in a git repository").help("compare with a folder instead"));
+    }
+    Ok(output.stdout)
+}
+
+impl Committed for Revision {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        let Some((blob, _)) = self.blobs.get(path) else {
+            return Ok(None);
+        };
+        let failed = |_| RunError::new(format!("git does not answer for `{path}`"));
+        let mut reader = self.reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let child = &mut reader.child;
+        let (Some(input), Some(output)) = (child.stdin.as_mut(), child.stdout.as_mut()) else {
+            return Err(RunError::new("git has gone away"));
+        };
+        input.write_all(format!("{blob}\n").as_bytes()).and_then(|()| input.flush()).map_err(failed)?;
+        // One question is out at a time, so the buffer never reads beyond its answer.
+        let mut output = BufReader::with_capacity(1, output);
+        let mut head = String::new();
+        output.read_line(&mut head).map_err(failed)?;
+        let size: usize = head.trim().rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(|| {
+            RunError::new(format!("git has no content for `{path}`"))
+        })?;
+        let mut bytes = vec![0; size + 1];
+        output.read_exact(&mut bytes).map_err(failed)?;
+        bytes.pop();
+        Ok(Some(bytes))
+    }
+
+    fn list(&self) -> Result<Vec<Entry>, RunError> {
+        Ok(self.blobs.iter().map(|(path, (_, is_link))| Entry { path: path.clone(), is_link: *is_link }).collect())
+    }
+}

@@ -1,0 +1,21 @@
+//! Unified text diffs of single files.
+
+use similar::{Algorithm, TextDiff};
+
+/// The unified diff from an old text to a new one, with three lines of context; `/dev/null` stands for no file.
+pub fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
+    // Histogram and Patience are slower by orders of magnitude on large files (`specs/rust.md` section 5).
+    let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_lines(old.unwrap_or_default(), new.unwrap_or_default());
+    let name = |side: &str, text: Option<&str>| text.map_or_else(|| "/dev/null".to_owned(), |_| format!("{side}/{path}"));
+    diff.unified_diff().context_radius(3).header(&name("a", old), &name("b", new)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unified;
+
+    #[test]
+    fn a_new_file_has_no_old_side() {
+        assert_eq!(unified("x.yaml", None, Some("a\n")), "--- /dev/null\n+++ b/x.yaml\n@@ -0,0 +1 @@\n+a\n");
+    }
+}

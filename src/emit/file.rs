@@ -1,0 +1,109 @@
+//! One file of the output: where it is, what stands at its top.
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+use crate::model::Home;
+
+/// How every file of ours begins.
+const MADE_BY: &str = "# Made by Bailiwick from ";
+const DO_NOT_EDIT: &str = ". Do not edit: change those and run `bailiwick render`.\n";
+const CHECKSUM: &str = "# Checksum of the rest: ";
+
+/// The path of the file of a home, relative to the target's folder; a function of identity alone.
+///
+/// With `shards`, namespaces are spread over that many folders by a stable hash of their name, so that adding
+/// tenants moves no file.
+pub fn path(home: &Home, kind: &str, shards: Option<u32>) -> String {
+    match (home, shards) {
+        (Home::Cluster, _) => format!("cluster/{}.yaml", kind.to_lowercase()),
+        (Home::Namespace(name), None) => format!("namespaces/{name}.yaml"),
+        (Home::Namespace(name), Some(shards)) => {
+            let shard = xxh3_64(name.as_bytes()) % u64::from(shards.max(1));
+            let width = (shards.saturating_sub(1)).to_string().len().max(2);
+            format!("namespaces/{shard:0width$}/{name}.yaml")
+        }
+    }
+}
+
+/// The whole text of a file: header, then the objects.
+///
+/// `sources` are the policies it comes from, sorted.
+pub fn assemble<S: AsRef<str>>(sources: &[S], body: &str) -> String {
+    let mut text = String::with_capacity(body.len() + 160);
+    text.push_str(MADE_BY);
+    for (index, source) in sources.iter().enumerate() {
+        if index > 0 {
+            text.push_str(", ");
+        }
+        // A line feed in a path would end the comment and begin YAML.
+        text.extend(source.as_ref().chars().map(|letter| if letter.is_control() { '?' } else { letter }));
+    }
+    text.push_str(DO_NOT_EDIT);
+    text.push_str(CHECKSUM);
+    text.push_str(&format!("{:032x}\n", xxh3_128(body.as_bytes())));
+    text.push_str(body);
+    text
+}
+
+/// How many bytes tell whether a file is ours.
+pub const HEADER_START: usize = MADE_BY.len();
+
+/// True when a file that begins with these bytes is not ours.
+pub fn is_foreign(head: &[u8]) -> bool {
+    !head.is_empty() && !head.starts_with(MADE_BY.as_bytes())
+}
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ownership {
+    /// We wrote it, and it is as we wrote it.
+    Ours,
+    /// We wrote it, and somebody changed it.
+    Edited,
+    /// It is not ours.
+    Foreign,
+}
+
+/// Reads the header of a file.
+pub fn ownership(bytes: &[u8]) -> Ownership {
+    // Nothing at all is what a crash of the machine leaves of a new file; it holds nobody's work.
+    if bytes.is_empty() {
+        return Ownership::Ours;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return Ownership::Foreign;
+    };
+    let Some(rest) = text.strip_prefix(MADE_BY) else {
+        return Ownership::Foreign;
+    };
+    let checksum = rest.split_once('\n').and_then(|(_, rest)| rest.strip_prefix(CHECKSUM)).and_then(|rest| rest.split_once('\n'));
+    match checksum {
+        Some((checksum, body)) if checksum == format!("{:032x}", xxh3_128(body.as_bytes())) => Ownership::Ours,
+        _ => Ownership::Edited,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_its_own_files_from_others() {
+        let text = assemble(&["policies/a.yaml"], "kind: Role\n");
+        assert_eq!(ownership(text.as_bytes()), Ownership::Ours);
+        assert_eq!(ownership(text.replace("Role", "Rôle").as_bytes()), Ownership::Edited);
+        assert_eq!(ownership(b"kind: Role\n"), Ownership::Foreign);
+    }
+
+    #[test]
+    fn a_path_cannot_open_a_line() {
+        assert_eq!(assemble(&["a\nkind: X"], "").lines().count(), 2);
+    }
+
+    #[test]
+    fn shards_are_stable() {
+        let home = Home::Namespace("tool-a".into());
+        assert_eq!(path(&home, "", Some(64)), path(&home, "", Some(64)));
+        assert_eq!(path(&Home::Cluster, "ClusterRole", None), "cluster/clusterrole.yaml");
+    }
+}

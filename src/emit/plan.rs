@@ -1,0 +1,222 @@
+//! What a run would do: per file, and per object within it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::file::{Ownership, ownership};
+use crate::diag::{FileId, Sink};
+use crate::yaml::{self, NodeRef, Tree, Value};
+
+/// How many objects are affected in which way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// New.
+    pub created: usize,
+    /// There, and different.
+    pub changed: usize,
+    /// No longer there.
+    pub deleted: usize,
+    /// The same.
+    pub unchanged: usize,
+}
+
+impl Counts {
+    /// Adds other counts.
+    pub fn add(&mut self, other: Counts) {
+        self.created += other.created;
+        self.changed += other.changed;
+        self.deleted += other.deleted;
+        self.unchanged += other.unchanged;
+    }
+
+    /// How many objects there are afterwards.
+    pub fn total(&self) -> usize {
+        self.created + self.changed + self.unchanged
+    }
+
+    /// True when something is to be done.
+    pub fn is_drift(&self) -> bool {
+        self.created + self.changed + self.deleted > 0
+    }
+}
+
+/// What happens to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It is new.
+    Create,
+    /// It is there, and different.
+    Change,
+    /// It stays as it is.
+    Keep,
+    /// It goes.
+    Delete,
+}
+
+/// The comparison of one file with what is there.
+#[derive(Debug, Clone)]
+pub struct FilePlan {
+    /// Path below the target's folder.
+    pub path: String,
+    /// What happens.
+    pub action: Action,
+    /// What happens to its objects.
+    pub counts: Counts,
+    /// Counts by kind, for summaries; empty for a file that stays.
+    pub by_kind: BTreeMap<String, Counts>,
+    /// Whose file is there; none for a new one.
+    pub ownership: Option<Ownership>,
+    /// Bindings whose role changes under the same name, as `Kind namespace/name`.
+    pub changed_role_refs: Vec<String>,
+}
+
+impl FilePlan {
+    /// Compares a file's new text with its old bytes; one of them is there.
+    pub fn compare(path: &str, new: Option<(&str, usize)>, old: Option<&[u8]>) -> Self {
+        let mut plan = Self {
+            path: path.to_owned(),
+            action: Action::Keep,
+            counts: Counts::default(),
+            by_kind: BTreeMap::new(),
+            ownership: None,
+            changed_role_refs: Vec::new(),
+        };
+        if let (Some((new, objects)), Some(old)) = (new, old)
+            && new.as_bytes() == old
+        {
+            plan.counts.unchanged = objects;
+            plan.ownership = Some(Ownership::Ours);
+            return plan;
+        }
+        plan.action = match (new, old) {
+            (Some(_), Some(_)) => Action::Change,
+            (Some(_), None) => Action::Create,
+            _ => Action::Delete,
+        };
+        plan.ownership = old.map(ownership);
+        let new_tree = parse(new.map_or("", |(text, _)| text));
+        let old_text = old.map(String::from_utf8_lossy).unwrap_or_default();
+        plan.compare_objects(&new_tree, &parse(&old_text));
+        plan
+    }
+
+    fn compare_objects(&mut self, new: &Tree, old: &Tree) {
+        let new_objects = by_identity(new);
+        let old_objects = by_identity(old);
+        let keys: BTreeSet<&ObjectKey> = new_objects.keys().chain(old_objects.keys()).collect();
+        for key in keys {
+            let mut counts = Counts::default();
+            match (new_objects.get(key), old_objects.get(key)) {
+                (Some(new), Some(old)) if same(*new, *old) => counts.unchanged = 1,
+                (Some(new), Some(old)) => {
+                    counts.changed = 1;
+                    let role = |object: &NodeRef<'_>| object.get("roleRef").map(yaml::schema::to_json);
+                    if role(new) != role(old) {
+                        self.changed_role_refs.push(key.to_string());
+                    }
+                }
+                (Some(_), None) => counts.created = 1,
+                _ => counts.deleted = 1,
+            }
+            self.counts.add(counts);
+            self.by_kind.entry(key.kind.clone()).or_default().add(counts);
+        }
+    }
+}
+
+/// Which object a document is: group, kind, namespace and name, as the cluster tells objects apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct ObjectKey {
+    group: String,
+    kind: String,
+    namespace: String,
+    name: String,
+}
+
+impl std::fmt::Display for ObjectKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        write!(formatter, "{} {}{slash}{}", self.kind, self.namespace, self.name)
+    }
+}
+
+fn parse(text: &str) -> Tree {
+    yaml::read(text, FileId::default(), &mut Sink::new())
+}
+
+fn by_identity(tree: &Tree) -> BTreeMap<ObjectKey, NodeRef<'_>> {
+    let text = |node: NodeRef<'_>, keys: &[&str]| {
+        node.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned()
+    };
+    tree.documents()
+        .map(|root| {
+            let api_version = text(root, &["apiVersion"]);
+            let key = ObjectKey {
+                group: api_version.split_once('/').map_or("", |(group, _)| group).to_owned(),
+                kind: text(root, &["kind"]),
+                namespace: text(root, &["metadata", "namespace"]),
+                name: text(root, &["metadata", "name"]),
+            };
+            (key, root)
+        })
+        .collect()
+}
+
+/// True when two nodes hold the same data; the order of a map's keys counts for nothing.
+fn same(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
+    match (left.value(), right.value()) {
+        (Value::Seq(_), Value::Seq(_)) => {
+            left.len() == right.len() && left.items().zip(right.items()).all(|(left, right)| same(left, right))
+        }
+        (Value::Map(_), Value::Map(_)) => {
+            left.len() == right.len()
+                && left.entries().all(|(key, value)| {
+                    right.get(key.as_str().unwrap_or_default()).is_some_and(|other| same(value, other))
+                })
+        }
+        (Value::Str(_), Value::Str(_)) => left.as_str() == right.as_str(),
+        (left, right) => left == right,
+    }
+}
+
+/// What a run would do to the output of one target.
+#[derive(Debug, Default)]
+pub struct TargetPlan {
+    /// What happens to the objects.
+    pub counts: Counts,
+    /// The same by kind; unchanged files do not count here.
+    pub by_kind: BTreeMap<String, Counts>,
+    /// Files that do not stay as they are, by path.
+    pub changes: Vec<FilePlan>,
+    /// How many files stay.
+    pub kept_files: usize,
+    /// In how many files an object of a kind goes while another of the same kind comes: a rename.
+    pub renamed: BTreeMap<String, usize>,
+}
+
+impl TargetPlan {
+    /// Adds a file.
+    pub fn add(&mut self, file: FilePlan) {
+        self.counts.add(file.counts);
+        for (kind, counts) in &file.by_kind {
+            self.by_kind.entry(kind.clone()).or_default().add(*counts);
+            if counts.created > 0 && counts.deleted > 0 {
+                *self.renamed.entry(kind.clone()).or_default() += 1;
+            }
+        }
+        if file.action == Action::Keep {
+            self.kept_files += 1;
+        } else {
+            self.changes.push(file);
+        }
+    }
+
+    /// True when something is to be done.
+    pub fn is_drift(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// The kinds renamed in more than `threshold` files, with how many files.
+    pub fn mass_recreates(&self, threshold: usize) -> impl Iterator<Item = (&str, usize)> {
+        self.renamed.iter().filter(move |(_, files)| **files > threshold).map(|(kind, files)| (kind.as_str(), *files))
+    }
+}

@@ -1,0 +1,106 @@
+//! Linked policies times accounts: which objects go to which file of the output.
+//!
+//! The work is cut by [`Home`]: the index knows every file with the parts of policies that add to it, a few bytes
+//! each; the objects themselves exist only while their file is being made.
+
+use crate::model::{Contribution, Home, Policy, Target, Unit};
+
+/// Every file of a target's output, sorted, with what adds to it.
+#[derive(Debug, Default)]
+pub struct HomeIndex {
+    entries: Vec<(Home, u32, Contribution)>,
+    starts: Vec<usize>,
+}
+
+impl HomeIndex {
+    /// Asks every policy of a target where it adds objects.
+    pub fn new(policies: &[Box<dyn Policy>], target: &Target) -> Self {
+        let mut entries = Vec::new();
+        for (index, policy) in policies.iter().enumerate() {
+            if policy.meta().targets.contains(&target.name) {
+                let index = u32::try_from(index).unwrap_or(u32::MAX);
+                policy.contributions(target, &mut |home, part| entries.push((home, index, part)));
+            }
+        }
+        entries.sort();
+        let mut starts: Vec<usize> = Vec::new();
+        let mut last: Option<&Home> = None;
+        for (position, (home, ..)) in entries.iter().enumerate() {
+            if last != Some(home) {
+                starts.push(position);
+            }
+            last = Some(home);
+        }
+        Self { entries, starts }
+    }
+
+    /// How many files there are; the cluster-scoped objects count as one.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// True when no policy adds anything.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// The file at a position.
+    pub fn home(&self, position: usize) -> Option<&Home> {
+        let start = *self.starts.get(position)?;
+        self.entries.get(start).map(|(home, ..)| home)
+    }
+
+    /// True when some policy makes objects in a namespace.
+    pub fn has_namespace(&self, namespace: &str) -> bool {
+        self.entries
+            .binary_search_by(|(home, ..)| match home {
+                Home::Cluster => std::cmp::Ordering::Less,
+                Home::Namespace(name) => (**name).cmp(namespace),
+            })
+            .is_ok()
+    }
+
+    /// The objects of the file at a position, in apply order. The same object asked for twice with the same
+    /// content, such as the role of a permission set that two grants bind in one namespace, is there once.
+    pub fn units(&self, position: usize, policies: &[Box<dyn Policy>], target: &Target) -> Vec<Unit> {
+        let start = self.starts.get(position).copied().unwrap_or(self.entries.len());
+        let end = self.starts.get(position + 1).copied().unwrap_or(self.entries.len());
+        let mut units = Vec::new();
+        for (home, policy, part) in self.entries.get(start..end).unwrap_or_default() {
+            if let Some(policy) = policies.get(*policy as usize) {
+                policy.expand(target, home, *part, &mut units);
+            }
+        }
+        units.sort_by(|left, right| order(left).cmp(&order(right)));
+        units.dedup_by(|later, first| {
+            later.identity == first.identity
+                && later.content == first.content
+                && later.account == first.account
+                && later.data == first.data
+        });
+        units
+    }
+}
+
+/// Apply order: the namespace, then what is in it, with roles before their bindings, then what is cluster-scoped.
+fn order(unit: &Unit) -> (u8, u8, &str, &str, crate::diag::Origin) {
+    let identity = &unit.identity;
+    let kind = &*identity.object_type.kind;
+    let scope = match (kind, &identity.namespace) {
+        ("Namespace", _) => 0,
+        (_, Some(_)) => 1,
+        (_, None) => 2,
+    };
+    let rank = match kind {
+        "ServiceAccount" => 0,
+        "ResourceQuota" => 1,
+        "LimitRange" => 2,
+        "PodSecurityPolicy" | "SecurityContextConstraints" => 3,
+        "ClusterRole" => 4,
+        "Role" => 5,
+        "ClusterRoleBinding" => 6,
+        "RoleBinding" => 7,
+        _ => 8,
+    };
+    (scope, rank, kind, &identity.name, unit.origin)
+}

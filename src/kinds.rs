@@ -1,0 +1,148 @@
+//! The policy kinds, one file each, and their list.
+//!
+//! A new kind is one file here, one line in [`ALL`], a folder of templates and a folder of cases. The order of the
+//! list is the order of linking (a kind comes after those it refers to) and of every listing.
+
+pub mod grant;
+pub mod manifests;
+pub mod namespace_set;
+pub mod permission_set;
+pub mod pod_security_profile;
+mod shared;
+pub mod tenancy;
+
+use crate::diag::Sink;
+use crate::model::{Kind, Linker, Patterns, Policy, RawDocument, WorkspaceSpec};
+use crate::yaml::de::{DeError, from_node};
+
+/// The API version of every policy.
+pub const API_VERSION: &str = "bailiwick.dev/v1alpha1";
+
+/// The kind of the workspace file, which is not a policy.
+pub const WORKSPACE: &str = "Workspace";
+
+/// Every policy kind.
+pub const ALL: &[KindEntry] = &[
+    KindEntry::of::<permission_set::PermissionSetKind>(),
+    KindEntry::of::<pod_security_profile::PodSecurityProfileKind>(),
+    KindEntry::of::<grant::GrantKind>(),
+    KindEntry::of::<namespace_set::NamespaceSetKind>(),
+    KindEntry::of::<tenancy::TenancyKind>(),
+    KindEntry::of::<manifests::ManifestsKind>(),
+];
+
+/// A kind as the pipeline sees it.
+pub struct KindEntry {
+    /// Its name.
+    pub name: &'static str,
+    /// The templates of its objects.
+    pub templates: &'static [&'static str],
+    /// Which variables its texts may use.
+    pub patterns: Patterns,
+    schema: fn() -> schemars::Schema,
+    link: LinkFunction,
+}
+
+type LinkFunction =
+    fn(&RawDocument<'_>, &mut Linker<'_>, &mut Sink) -> Result<Option<Box<dyn Policy>>, DeError>;
+
+impl KindEntry {
+    const fn of<K: Kind>() -> Self {
+        Self { name: K::NAME, templates: K::TEMPLATES, patterns: K::PATTERNS, schema: spec_schema::<K::Spec>, link: link::<K> }
+    }
+
+    /// The JSON Schema of a whole document of this kind.
+    pub fn schema(&self) -> serde_json::Value {
+        document_schema(self.name, (self.schema)())
+    }
+
+    /// Reads and links a document.
+    ///
+    /// # Errors
+    /// The first mismatch between the document and the kind's shape.
+    pub fn link(
+        &self,
+        document: &RawDocument<'_>,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) -> Result<Option<Box<dyn Policy>>, DeError> {
+        (self.link)(document, linker, sink)
+    }
+}
+
+/// The entry of a kind.
+pub fn find(name: &str) -> Option<&'static KindEntry> {
+    ALL.iter().find(|entry| entry.name == name)
+}
+
+/// The JSON Schema of the workspace file.
+pub fn workspace_schema() -> serde_json::Value {
+    document_schema(WORKSPACE, spec_schema::<WorkspaceSpec>())
+}
+
+/// The schema of a document by its kind, the workspace file included.
+pub fn schema_of(kind: &str) -> Option<serde_json::Value> {
+    if kind == WORKSPACE { Some(workspace_schema()) } else { find(kind).map(KindEntry::schema) }
+}
+
+/// The names of all kinds that documents may have, the workspace's included.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|entry| entry.name).chain([WORKSPACE])
+}
+
+fn link<K: Kind>(
+    document: &RawDocument<'_>,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Result<Option<Box<dyn Policy>>, DeError> {
+    let spec: K::Spec = from_node(document.spec)?;
+    Ok(K::link(document, spec, linker, sink))
+}
+
+fn spec_schema<S: schemars::JsonSchema>() -> schemars::Schema {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<S>()
+}
+
+/// Wraps the schema of a `spec` into that of a document.
+fn document_schema(kind: &str, spec: schemars::Schema) -> serde_json::Value {
+    let mut spec = spec.to_value();
+    shared::simplify_schema(&mut spec);
+    let description = spec.get("description").cloned().unwrap_or_default();
+    if let Some(object) = spec.as_object_mut() {
+        object.remove("$schema");
+        object.remove("title");
+        object.remove("description");
+    }
+    serde_json::json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": kind,
+        "description": description,
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["apiVersion", "kind", "metadata", "spec"],
+        "properties": {
+            "apiVersion": { "description": "The version of the policy format.", "type": "string", "const": API_VERSION },
+            "kind": { "description": "The policy kind.", "type": "string", "const": kind },
+            "metadata": {
+                "description": "How other policies and reports call this one.",
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["name"],
+                "properties": {
+                    "name": {
+                        "description": "The policy's name, unique within its kind.",
+                        "type": "string",
+                        "minLength": 1
+                    },
+                    "allow": {
+                        "description": "Codes of warnings that are known and accepted for this policy.",
+                        "type": "array",
+                        "items": { "type": "string" }
+                    }
+                }
+            },
+            "spec": spec
+        }
+    })
+}

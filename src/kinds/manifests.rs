@@ -1,0 +1,219 @@
+//! `Manifests`: plain manifests brought in.
+
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobSetBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::model::{
+    Contribution, Data, Home, Identity, Kind, Linker, ObjectType, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+};
+use crate::source::Sources;
+use crate::yaml::{NodeRef, Spanned, Tree};
+
+/// The kind.
+pub struct ManifestsKind;
+
+/// Plain Kubernetes manifests that take part: checked like everything else, and written to the output in the same
+/// form, or only looked at.
+///
+/// ```yaml
+/// apiVersion: bailiwick.dev/v1alpha1
+/// kind: Manifests
+/// metadata:
+///   name: operators
+/// spec:
+///   files: [operators/*.yaml]
+///   emit: false
+/// ```
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ManifestsSpec {
+    /// Globs of the targets the policy applies to. Default: all of them.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// Globs of the manifest files, relative to the folder of this policy.
+    #[schemars(length(min = 1))]
+    pub files: Vec<Spanned<String>>,
+    /// False when the objects are only evaluated: others may refer to them, and nothing is written. Default: true.
+    #[serde(default = "yes")]
+    pub emit: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Kind for ManifestsKind {
+    type Spec = ManifestsSpec;
+
+    const NAME: &'static str = "Manifests";
+    const TEMPLATES: &'static [&'static str] = &["manifests/object.yaml.j2"];
+    const PATTERNS: Patterns = Patterns::Own;
+
+    fn link(
+        document: &RawDocument<'_>,
+        spec: ManifestsSpec,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) -> Option<Box<dyn Policy>> {
+        let mut objects = Vec::new();
+        for path in matching_files(document, &spec.files, linker, sink) {
+            linker.claimed.insert(path.clone());
+            let tree = match linker.sources.tree(&path, sink) {
+                Ok(Some(tree)) => tree,
+                Ok(None) => continue,
+                Err(error) => {
+                    sink.push(Diagnostic::error(Code::MissingFile, error.message).at(document.meta.origin));
+                    continue;
+                }
+            };
+            for root in tree.documents() {
+                read_object(root, &tree, &mut objects, sink);
+            }
+        }
+        for object in objects.iter().filter(|object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole") {
+            linker.existing.insert(object.identity.clone());
+        }
+        let objects = if spec.emit { objects } else { Vec::new() };
+        Some(Box::new(Linked { meta: document.meta.clone(), objects }))
+    }
+}
+
+/// The files that the globs name, sorted; a glob that names none is reported.
+fn matching_files(
+    document: &RawDocument<'_>,
+    globs: &[Spanned<String>],
+    linker: &Linker<'_>,
+    sink: &mut Sink,
+) -> Vec<String> {
+    let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let all = match linker.sources.list(folder) {
+        Ok(all) => all,
+        Err(error) => {
+            sink.push(Diagnostic::error(Code::MissingFile, error.message).at(document.meta.origin));
+            return Vec::new();
+        }
+    };
+    let mut found = Vec::new();
+    for glob in globs {
+        let Some(resolved) = Sources::resolve(document.path, glob) else {
+            sink.push(
+                Diagnostic::error(Code::PathOutside, format!("`{}` leaves the workspace", glob.value))
+                    .at(glob.origin)
+                    .help("name files below the workspace's root, relative to this policy's folder"),
+            );
+            continue;
+        };
+        let matcher = match GlobBuilder::new(&resolved).literal_separator(true).build() {
+            Ok(matcher) => GlobSetBuilder::new().add(matcher).build().unwrap_or_default(),
+            Err(error) => {
+                let message = format!("`{}` is not a glob: {}", glob.value, error.kind());
+                sink.push(Diagnostic::error(Code::InvalidValue, message).at(glob.origin));
+                continue;
+            }
+        };
+        let elsewhere = if glob.starts_with("../") {
+            let base: Vec<&str> = resolved.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
+            let base = base.join("/");
+            let folder = base.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+            linker.sources.list(&folder).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
+        let before = found.len();
+        found.extend(all.iter().chain(&elsewhere).filter(|path| matcher.is_match(path.as_str())).cloned());
+        if found.len() == before {
+            sink.push(
+                Diagnostic::error(Code::MissingFile, format!("no file matches `{}`", glob.value))
+                    .at(glob.origin)
+                    .help("globs are relative to the folder of this policy; `**` crosses folders"),
+            );
+        }
+    }
+    found.sort();
+    found.dedup();
+    found.retain(|path| path != document.path);
+    found
+}
+
+/// Reads one document: an object, or a list of objects.
+fn read_object(root: NodeRef<'_>, tree: &Arc<Tree>, objects: &mut Vec<Object>, sink: &mut Sink) {
+    let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str);
+    let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
+        sink.push(
+            Diagnostic::error(Code::MalformedObject, "this document is not a Kubernetes object")
+                .at(root.origin())
+                .help("an object has `apiVersion`, `kind` and `metadata`, each a string or a map"),
+        );
+        return;
+    };
+    if kind == "List" && api_version == "v1" {
+        for item in root.get("items").into_iter().flat_map(NodeRef::items) {
+            read_object(item, tree, objects, sink);
+        }
+        return;
+    }
+    let Some(name) = text(&["metadata", "name"]) else {
+        sink.push(
+            Diagnostic::error(Code::MalformedObject, format!("this {kind} has no name"))
+                .at(root.get("metadata").unwrap_or(root).origin())
+                .help("add `metadata.name`; a generated name cannot be kept in Git"),
+        );
+        return;
+    };
+    objects.push(Object {
+        identity: Identity {
+            object_type: ObjectType::new(api_version, kind),
+            namespace: text(&["metadata", "namespace"]).map(Arc::from),
+            name: name.into(),
+        },
+        data: Data::map([("object", Data::from_node(root))]),
+        origin: root.origin(),
+    });
+}
+
+struct Object {
+    identity: Identity,
+    data: Data,
+    origin: crate::diag::Origin,
+}
+
+impl Object {
+    fn home(&self) -> Home {
+        if &*self.identity.object_type.kind == "Namespace" && &*self.identity.object_type.api_version == "v1" {
+            return Home::Namespace(Arc::clone(&self.identity.name));
+        }
+        self.identity.namespace.as_ref().map_or(Home::Cluster, |namespace| Home::Namespace(Arc::clone(namespace)))
+    }
+}
+
+struct Linked {
+    meta: PolicyMeta,
+    objects: Vec<Object>,
+}
+
+impl Policy for Linked {
+    fn meta(&self) -> &PolicyMeta {
+        &self.meta
+    }
+
+    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+        for (index, object) in self.objects.iter().enumerate() {
+            visit(object.home(), Contribution::try_from(index).unwrap_or_default());
+        }
+    }
+
+    fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+        units.extend(self.objects.get(part as usize).map(|object| Unit {
+            identity: object.identity.clone(),
+            template: "manifests/object.yaml.j2",
+            data: object.data.clone(),
+            origin: object.origin,
+            content: object.origin,
+            account: None,
+        }));
+    }
+}

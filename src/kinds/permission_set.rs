@@ -1,0 +1,186 @@
+//! `PermissionSet`: a named set of rules.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shared::{RBAC, StringMap};
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::model::{
+    Blueprint, Contribution, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Shared,
+    Target, Unit, account_variables,
+};
+use crate::yaml::Spanned;
+
+/// The kind.
+pub struct PermissionSetKind;
+
+/// A named set of permissions: which verbs on which resources.
+///
+/// A set becomes a ClusterRole of its name, or a Role in each namespace where a Grant binds it. A set whose texts
+/// use account variables, such as `tool-{name}-psp`, becomes a Role for each tenant of the Tenancy that uses it.
+///
+/// ```yaml
+/// apiVersion: bailiwick.dev/v1alpha1
+/// kind: PermissionSet
+/// metadata:
+///   name: viewer
+/// spec:
+///   as: Role
+///   rules:
+///   - apiGroups: [""]
+///     resources: [services, endpoints]
+///     verbs: [get, list, watch]
+/// ```
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PermissionSetSpec {
+    /// Globs of the targets the policy applies to. Default: all of them.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// What the set becomes. Default: `Role`.
+    #[serde(default)]
+    pub r#as: RoleKind,
+    /// Labels of the role.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Annotations of the role.
+    #[serde(default)]
+    pub annotations: StringMap,
+    /// The rules, in Kubernetes' own form.
+    #[schemars(length(min = 1))]
+    pub rules: Vec<Spanned<Rule>>,
+}
+
+/// What a permission set becomes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum RoleKind {
+    /// A Role in each namespace where it is bound.
+    #[default]
+    Role,
+    /// One ClusterRole, which can be bound in a namespace or for the whole cluster.
+    ClusterRole,
+}
+
+/// A rule in Kubernetes' own form.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Rule {
+    /// API groups; the core group is the empty string.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub api_groups: Vec<String>,
+    /// Resources in the plural, subresources behind a slash: `pods`, `pods/log`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// Names the rule is limited to. Default: every name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// URL paths, in a ClusterRole only: `/healthz`, `/metrics/*`.
+    #[serde(default, rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+    pub non_resource_urls: Vec<String>,
+    /// Verbs: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`, or `*`.
+    #[schemars(length(min = 1))]
+    pub verbs: Vec<String>,
+}
+
+/// A linked permission set.
+#[derive(Debug, Clone)]
+pub struct PermissionSet {
+    /// What it becomes.
+    pub role_kind: RoleKind,
+    /// The fields of the role.
+    fields: Vec<(&'static str, Blueprint)>,
+}
+
+impl PermissionSet {
+    /// True when it can exist for a tenant only.
+    pub fn needs_account(&self) -> bool {
+        self.fields.iter().any(|(_, value)| value.needs_account())
+    }
+
+    /// The role object under a name, in the role's own kind or as a Role for a tenant.
+    pub fn role(
+        &self,
+        kind: RoleKind,
+        template: &'static str,
+        name: &str,
+        asked: crate::diag::Origin,
+        content: crate::diag::Origin,
+    ) -> ObjectBlueprint {
+        let kind = match kind {
+            RoleKind::Role => "Role",
+            RoleKind::ClusterRole => "ClusterRole",
+        };
+        let object = ObjectBlueprint::new(RBAC, kind, template, Pattern::parse_checked(name), asked);
+        self.fields
+            .iter()
+            .fold(object, |object, (field, value)| object.with(field, value.clone()))
+            .content_at(content)
+    }
+}
+
+impl Kind for PermissionSetKind {
+    type Spec = PermissionSetSpec;
+
+    const NAME: &'static str = "PermissionSet";
+    const TEMPLATES: &'static [&'static str] =
+        &["permission-set/clusterrole.yaml.j2", "permission-set/role.yaml.j2"];
+    const PATTERNS: Patterns = Patterns::Open;
+
+    fn link(
+        document: &RawDocument<'_>,
+        spec: PermissionSetSpec,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) -> Option<Box<dyn Policy>> {
+        let rules: Vec<&Rule> = spec.rules.iter().map(|rule| &rule.value).collect();
+        for rule in spec.rules.iter().filter(|rule| !rule.non_resource_urls.is_empty()) {
+            if spec.r#as == RoleKind::Role {
+                sink.push(
+                    Diagnostic::error(Code::InvalidValue, "a Role cannot grant URL paths")
+                        .at(rule.origin)
+                        .help("URL paths belong to no namespace; make the set a ClusterRole with `as: ClusterRole`"),
+                );
+            }
+        }
+        let set = PermissionSet {
+            role_kind: spec.r#as,
+            fields: vec![
+                ("labels", Blueprint::of(&spec.labels)),
+                ("annotations", Blueprint::of(&spec.annotations)),
+                ("rules", Blueprint::of(&rules)),
+            ],
+        };
+        let meta = document.meta.clone();
+        let needs_account = set.needs_account();
+        let role = (spec.r#as == RoleKind::ClusterRole && !needs_account).then(|| {
+            let template = "permission-set/clusterrole.yaml.j2";
+            let name = meta.name.replace('{', "{{").replace('}', "}}");
+            set.role(RoleKind::ClusterRole, template, &name, meta.origin, meta.origin)
+        });
+        let variables = account_variables(document.spec);
+        let shared = Shared { meta: meta.clone(), content: std::sync::Arc::new(set), variables };
+        linker.permission_sets.insert(meta.name.to_string(), shared);
+        Some(Box::new(Linked { meta, role }))
+    }
+}
+
+struct Linked {
+    meta: PolicyMeta,
+    role: Option<ObjectBlueprint>,
+}
+
+impl Policy for Linked {
+    fn meta(&self) -> &PolicyMeta {
+        &self.meta
+    }
+
+    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+        if self.role.is_some() {
+            visit(Home::Cluster, 0);
+        }
+    }
+
+    fn expand(&self, target: &Target, _: &Home, _: Contribution, units: &mut Vec<Unit>) {
+        units.extend(self.role.iter().map(|role| role.fill(target, None, None)));
+    }
+}

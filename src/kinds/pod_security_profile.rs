@@ -1,0 +1,373 @@
+//! `PodSecurityProfile`: what pods may do, said once for every platform.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shared::StringMap;
+use crate::diag::{Origin, Sink};
+use crate::model::{
+    Blueprint, Contribution, Home, Kind, Linker, Number, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta, RawDocument,
+    Shared, Target, Unit, account_variables,
+};
+
+/// The kind.
+pub struct PodSecurityProfileKind;
+
+/// What pods may do: which users and groups they run as, what of the host they reach, which volumes they mount.
+///
+/// On targets up to Kubernetes 1.24 a profile becomes a PodSecurityPolicy of its name. A profile whose texts use
+/// account variables, such as `"{uid}"`, becomes one for each tenant of the Tenancy that uses it. Everything that
+/// is not allowed is forbidden.
+///
+/// ```yaml
+/// apiVersion: bailiwick.dev/v1alpha1
+/// kind: PodSecurityProfile
+/// metadata:
+///   name: tenant
+/// spec:
+///   allowPrivilegeEscalation: false
+///   runAsUser: {rule: MustRunAs, ranges: [{min: "{uid}", max: "{uid}"}]}
+///   fsGroup: {rule: MustRunAs, ranges: [{min: 1, max: 65535}]}
+///   supplementalGroups: {rule: MustRunAs, ranges: [{min: 1, max: 65535}]}
+///   seLinux: {rule: RunAsAny}
+///   volumes: [configMap, emptyDir, secret]
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PodSecurityProfileSpec {
+    /// Globs of the targets the policy applies to. Default: all of them.
+    #[serde(default, skip_serializing)]
+    pub targets: Vec<String>,
+    /// Labels of the emitted object.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Annotations of the emitted object, beside those the profile itself needs.
+    #[serde(default, skip_serializing)]
+    pub annotations: StringMap,
+    /// Whether containers may be privileged: all capabilities, all devices.
+    #[serde(default)]
+    pub privileged: bool,
+    /// Whether pods may use the node's network.
+    #[serde(default)]
+    pub host_network: bool,
+    /// Whether pods may see the node's processes.
+    #[serde(default, rename = "hostPID")]
+    pub host_pid: bool,
+    /// Whether pods may use the node's inter-process communication.
+    #[serde(default, rename = "hostIPC")]
+    pub host_ipc: bool,
+    /// Ports of the node that containers may bind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_ports: Vec<Range>,
+    /// Whether a process may gain more privileges than its parent. Default: the platform's, which is true.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_privilege_escalation: Option<bool>,
+    /// What a container gets that does not say whether it may gain privileges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_allow_privilege_escalation: Option<bool>,
+    /// Whether the root file system of every container has to be read-only.
+    #[serde(default)]
+    pub read_only_root_filesystem: bool,
+    /// Linux capabilities.
+    #[serde(default)]
+    pub capabilities: Capabilities,
+    /// Kinds of volumes that pods may use, in PodSecurityPolicy's spelling; `*` for all of them.
+    #[serde(default)]
+    pub volumes: Vec<String>,
+    /// The only paths of the node that hostPath volumes may mount. Needs `hostPath` among the volumes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub host_paths: Vec<HostPath>,
+    /// User ids of containers.
+    pub run_as_user: UserStrategy,
+    /// Primary group ids of containers. Default: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as_group: Option<GroupStrategy>,
+    /// The group that owns the pod's volumes.
+    pub fs_group: GroupStrategy,
+    /// Further group ids.
+    pub supplemental_groups: GroupStrategy,
+    /// SELinux context.
+    pub se_linux: SeLinuxStrategy,
+    /// Seccomp profiles.
+    #[serde(default, skip_serializing)]
+    pub seccomp: Option<SyscallProfiles>,
+    /// AppArmor profiles.
+    #[serde(default, skip_serializing)]
+    pub app_armor: Option<SyscallProfiles>,
+    /// Kernel parameters.
+    #[serde(default)]
+    pub sysctls: Sysctls,
+    /// FlexVolume drivers that pods may use. Default: all of them, where `volumes` allows flexVolume.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flex_volume_drivers: Vec<String>,
+    /// CSI drivers that inline volumes may use. Default: all of them, where `volumes` allows csi.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub csi_drivers: Vec<String>,
+    /// Ways to mount /proc beside the default one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proc_mount_types: Vec<String>,
+    /// RuntimeClasses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime_classes: Option<RuntimeClasses>,
+}
+
+/// Numbers from `min` to `max`, both included.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Range {
+    /// The least.
+    pub min: Number,
+    /// The most.
+    pub max: Number,
+}
+
+/// Linux capabilities, without the `CAP_` in front.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Capabilities {
+    /// What containers may add beyond the runtime's default set; `*` for anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<Vec<String>>,
+    /// What every container gets unless it drops it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub default_add: Vec<String>,
+    /// What every container loses; `ALL` for everything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required_drop: Vec<String>,
+}
+
+/// A path of the node.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct HostPath {
+    /// The path; it and everything below it may be mounted.
+    pub path_prefix: String,
+    /// Whether it may be mounted read-only and not otherwise.
+    #[serde(default)]
+    pub read_only: bool,
+}
+
+/// How a user id is chosen.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UserStrategy {
+    /// The rule.
+    pub rule: UserRule,
+    /// The ids that may be used; the first one is the default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<Range>,
+}
+
+/// Rules for user ids.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+pub enum UserRule {
+    /// One of the ranges.
+    MustRunAs,
+    /// Any but root.
+    MustRunAsNonRoot,
+    /// Any.
+    RunAsAny,
+}
+
+/// How a group id is chosen.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GroupStrategy {
+    /// The rule.
+    pub rule: GroupRule,
+    /// The ids that may be used; the first one is the default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<Range>,
+}
+
+/// Rules for group ids.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+pub enum GroupRule {
+    /// One of the ranges, filled in where a pod says nothing.
+    MustRunAs,
+    /// One of the ranges where a pod says something.
+    MayRunAs,
+    /// Any.
+    RunAsAny,
+}
+
+/// How the SELinux context is chosen.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SeLinuxStrategy {
+    /// The rule.
+    pub rule: SeLinuxRule,
+    /// The context that `MustRunAs` demands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub se_linux_options: Option<SeLinuxOptions>,
+}
+
+/// Rules for the SELinux context.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+pub enum SeLinuxRule {
+    /// The context given.
+    MustRunAs,
+    /// Any.
+    RunAsAny,
+}
+
+/// An SELinux context.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeLinuxOptions {
+    /// User.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// Role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// Type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<String>,
+    /// Level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+}
+
+/// Profiles of seccomp or AppArmor, as pods name them: `RuntimeDefault`, `Unconfined`, `Localhost/profile`, or `*`
+/// for any.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SyscallProfiles {
+    /// What pods may use.
+    pub allowed: Vec<String>,
+    /// What a pod gets that names none.
+    #[serde(default)]
+    pub default: Option<String>,
+}
+
+/// Kernel parameters that pods may set.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Sysctls {
+    /// Unsafe ones that are allowed all the same; a name, or a prefix that ends in `*`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_unsafe: Vec<String>,
+    /// Ones that are forbidden although they are safe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forbidden: Vec<String>,
+}
+
+/// RuntimeClasses that pods may use.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuntimeClasses {
+    /// Their names; `*` for any.
+    pub allowed: Vec<String>,
+    /// What a pod gets that names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+/// A linked profile.
+#[derive(Debug, Clone)]
+pub struct PodSecurityProfile {
+    annotations: Blueprint,
+    profile: Blueprint,
+}
+
+impl PodSecurityProfile {
+    /// True when it can exist for a tenant only.
+    pub fn needs_account(&self) -> bool {
+        self.annotations.needs_account() || self.profile.needs_account()
+    }
+
+    /// The PodSecurityPolicy under a name.
+    pub fn pod_security_policy(
+        &self,
+        template: &'static str,
+        name: &str,
+        asked: Origin,
+        content: Origin,
+    ) -> ObjectBlueprint {
+        ObjectBlueprint::new("policy/v1beta1", "PodSecurityPolicy", template, Pattern::parse_checked(name), asked)
+            .with("annotations", self.annotations.clone())
+            .with("profile", self.profile.clone())
+            .content_at(content)
+    }
+}
+
+/// The annotations by which a PodSecurityPolicy names syscall profiles (`facts/psp/psp-fields.yaml`).
+fn profile_annotations(spec: &PodSecurityProfileSpec) -> StringMap {
+    let mut annotations = spec.annotations.clone();
+    let sources = [
+        ("seccomp.security.alpha.kubernetes.io", &spec.seccomp),
+        ("apparmor.security.beta.kubernetes.io", &spec.app_armor),
+    ];
+    for (prefix, profiles) in sources {
+        let Some(profiles) = profiles else { continue };
+        let allowed: Vec<String> = profiles.allowed.iter().map(|name| annotation_value(name)).collect();
+        annotations.insert(format!("{prefix}/allowedProfileNames"), allowed.join(","));
+        if let Some(default) = &profiles.default {
+            annotations.insert(format!("{prefix}/defaultProfileName"), annotation_value(default));
+        }
+    }
+    annotations
+}
+
+/// A profile's name as the annotations spell it; theirs predate the names that pods use.
+fn annotation_value(name: &str) -> String {
+    match name {
+        "RuntimeDefault" => "runtime/default".to_owned(),
+        "DockerDefault" => "docker/default".to_owned(),
+        "Unconfined" => "unconfined".to_owned(),
+        other => other.strip_prefix("Localhost/").map_or_else(|| other.to_owned(), |path| format!("localhost/{path}")),
+    }
+}
+
+impl Kind for PodSecurityProfileKind {
+    type Spec = PodSecurityProfileSpec;
+
+    const NAME: &'static str = "PodSecurityProfile";
+    const TEMPLATES: &'static [&'static str] = &["pod-security-profile/podsecuritypolicy.yaml.j2"];
+    const PATTERNS: Patterns = Patterns::Open;
+
+    fn link(
+        document: &RawDocument<'_>,
+        spec: PodSecurityProfileSpec,
+        linker: &mut Linker<'_>,
+        _: &mut Sink,
+    ) -> Option<Box<dyn Policy>> {
+        let meta = document.meta.clone();
+        let profile = Arc::new(PodSecurityProfile {
+            annotations: Blueprint::of(&profile_annotations(&spec)),
+            profile: Blueprint::of(&spec),
+        });
+        let policy = (!profile.needs_account()).then(|| {
+            let name = meta.name.replace('{', "{{").replace('}', "}}");
+            let template = "pod-security-profile/podsecuritypolicy.yaml.j2";
+            profile.pod_security_policy(template, &name, meta.origin, document.spec.origin())
+        });
+        let variables = account_variables(document.spec);
+        linker.profiles.insert(meta.name.to_string(), Shared { meta: meta.clone(), content: profile, variables });
+        Some(Box::new(Linked { meta, policy }))
+    }
+}
+
+struct Linked {
+    meta: PolicyMeta,
+    policy: Option<ObjectBlueprint>,
+}
+
+impl Policy for Linked {
+    fn meta(&self) -> &PolicyMeta {
+        &self.meta
+    }
+
+    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+        if self.policy.is_some() {
+            visit(Home::Cluster, 0);
+        }
+    }
+
+    fn expand(&self, target: &Target, _: &Home, _: Contribution, units: &mut Vec<Unit>) {
+        units.extend(self.policy.iter().map(|policy| policy.fill(target, None, None)));
+    }
+}

@@ -1,0 +1,278 @@
+//! Parts that several kinds have in common.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::diag::Origin;
+use crate::model::{Blueprint, OWN_NAMESPACE, ObjectBlueprint, Pattern};
+use crate::yaml::Spanned;
+
+/// Labels or annotations.
+pub(crate) type StringMap = BTreeMap<String, String>;
+
+/// The RBAC API version of everything emitted.
+pub(crate) const RBAC: &str = "rbac.authorization.k8s.io/v1";
+
+/// Who gets something: users and groups by name, service accounts by name and namespace.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Subjects {
+    /// User names, exactly as the authenticator gives them.
+    #[serde(default)]
+    pub users: Vec<String>,
+    /// Group names.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// Service accounts.
+    #[serde(default)]
+    pub service_accounts: Vec<ServiceAccountRef>,
+}
+
+/// A service account by its name.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ServiceAccountRef {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// Its namespace. Default: the namespace of the binding.
+    #[serde(default)]
+    pub namespace: Option<Spanned<String>>,
+    /// True when the account is to be created here too.
+    #[serde(default)]
+    pub create: bool,
+}
+
+impl Subjects {
+    /// True when nobody is named.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.users.is_empty() && self.groups.is_empty() && self.service_accounts.is_empty()
+    }
+
+    /// The subjects of a binding, sorted by kind, namespace and name; with `local` the binding's
+    /// namespace stands in where an account names none.
+    pub(crate) fn blueprint(&self, local: bool) -> Blueprint {
+        let own_namespace = local.then(|| format!("{{{OWN_NAMESPACE}}}"));
+        let group = Some("rbac.authorization.k8s.io");
+        let plain = |kind, name: &String| Subject { api_group: group, kind, name: name.clone(), namespace: None };
+        let mut subjects: Vec<Subject> = self.groups.iter().map(|name| plain("Group", name)).collect();
+        subjects.extend(self.users.iter().map(|name| plain("User", name)));
+        subjects.extend(self.service_accounts.iter().map(|account| Subject {
+            api_group: None,
+            kind: "ServiceAccount",
+            name: account.name.value.clone(),
+            namespace: account.namespace.as_ref().map(|own| own.value.clone()).or(own_namespace.clone()),
+        }));
+        subjects.sort();
+        subjects.dedup();
+        // Users before accounts, as maintain-kubeusers wrote them; the order of a list is part of its bytes.
+        subjects.sort_by_key(|subject| match subject.kind {
+            "User" => 0,
+            "Group" => 1,
+            _ => 2,
+        });
+        Blueprint::of(&subjects)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Subject {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_group: Option<&'static str>,
+    kind: &'static str,
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+}
+
+/// A binding's `roleRef`.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RoleRef {
+    pub(crate) api_group: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) name: String,
+}
+
+impl RoleRef {
+    pub(crate) fn new(kind: &'static str, name: &str) -> Self {
+        Self { api_group: "rbac.authorization.k8s.io", kind, name: name.to_owned() }
+    }
+}
+
+/// The `hard` limits of a ResourceQuota.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct QuotaSpec {
+    /// The object's name.
+    pub name: Spanned<String>,
+    /// Limits by resource name: quantities such as `"2"`, `6Gi`, `500m`.
+    pub hard: BTreeMap<String, Quantity>,
+    /// The pods that count: `BestEffort`, `NotTerminating` and their like.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// The name of a map variable whose entries replace those of `hard`; only in a Tenancy.
+    #[serde(default)]
+    pub overrides: Option<Spanned<String>>,
+}
+
+/// A quantity, written as a number or as text.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Quantity {
+    /// A whole number.
+    Number(i64),
+    /// Text such as `500m`.
+    Text(String),
+}
+
+impl JsonSchema for Quantity {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Quantity".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["integer", "string"] })
+    }
+}
+
+/// A LimitRange.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct LimitRangeSpec {
+    /// The object's name.
+    pub name: Spanned<String>,
+    /// One entry for each type that is limited.
+    pub limits: Vec<LimitItem>,
+}
+
+/// The limits of one type.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct LimitItem {
+    /// `Container`, `Pod` or `PersistentVolumeClaim`.
+    pub r#type: String,
+    /// Limits of containers that state none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub default: BTreeMap<String, Quantity>,
+    /// Requests of containers that state none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub default_request: BTreeMap<String, Quantity>,
+    /// The most that may be asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub max: BTreeMap<String, Quantity>,
+    /// The least that has to be asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub min: BTreeMap<String, Quantity>,
+    /// How many times its request a limit may be.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub max_limit_request_ratio: BTreeMap<String, Quantity>,
+}
+
+impl QuotaSpec {
+    pub(crate) fn blueprint(&self, template: &'static str, origin: Origin) -> ObjectBlueprint {
+        let mut object =
+            ObjectBlueprint::new("v1", "ResourceQuota", template, Pattern::parse_checked(&self.name), origin)
+                .with("hard", Blueprint::of(&self.hard))
+                .with("scopes", Blueprint::of(&self.scopes));
+        object.overridden = self.overrides.as_ref().map(|variable| ("hard", variable.value.clone()));
+        object
+    }
+}
+
+impl LimitRangeSpec {
+    pub(crate) fn blueprint(&self, template: &'static str, origin: Origin) -> ObjectBlueprint {
+        ObjectBlueprint::new("v1", "LimitRange", template, Pattern::parse_checked(&self.name), origin)
+            .with("limits", Blueprint::of(&self.limits))
+    }
+}
+
+/// A binding, with its role and its subjects.
+pub(crate) fn binding(
+    kind: &'static str,
+    template: &'static str,
+    name: &str,
+    role: &RoleRef,
+    subjects: Blueprint,
+    origin: Origin,
+) -> ObjectBlueprint {
+    ObjectBlueprint::new(RBAC, kind, template, Pattern::parse_checked(name), origin)
+        .with("roleRef", Blueprint::of(role))
+        .with("subjects", subjects)
+}
+
+/// Rewrites what schemars makes of Rust types into the plainest schema: enums of words as `enum`, and no `null`
+/// among the types of an optional field, since a policy leaves out what it does not say.
+pub(crate) fn simplify_schema(schema: &mut serde_json::Value) {
+    if let Some(object) = schema.as_object_mut() {
+        if let Some(words) = object.get("oneOf").and_then(words_of) {
+            let (names, notes) = words;
+            object.remove("oneOf");
+            object.insert("type".to_owned(), "string".into());
+            object.insert("enum".to_owned(), names.into());
+            if let Some(serde_json::Value::String(description)) = object.get_mut("description") {
+                description.push_str(&notes);
+            } else {
+                object.insert("description".to_owned(), notes.trim().into());
+            }
+        }
+        if let Some(inner) = object.get("anyOf").and_then(only_beside_null) {
+            object.remove("anyOf");
+            if let serde_json::Value::Object(inner) = inner {
+                for (key, value) in inner {
+                    object.entry(key).or_insert(value);
+                }
+            }
+        }
+        if let Some(serde_json::Value::Array(types)) = object.get_mut("type") {
+            types.retain(|name| name != "null");
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                object.insert("type".to_owned(), only);
+            }
+        }
+        if let Some(serde_json::Value::Array(words)) = object.get_mut("enum") {
+            words.retain(|word| !word.is_null());
+        }
+        if object.get("default").is_some_and(serde_json::Value::is_null) {
+            object.remove("default");
+        }
+        object.remove("format");
+    }
+    match schema {
+        serde_json::Value::Object(object) => object.values_mut().for_each(simplify_schema),
+        serde_json::Value::Array(items) => items.iter_mut().for_each(simplify_schema),
+        _ => {}
+    }
+}
+
+/// The words of a `oneOf` whose arms are constants, with their descriptions as one text.
+fn words_of(one_of: &serde_json::Value) -> Option<(Vec<String>, String)> {
+    let mut names = Vec::new();
+    let mut notes = String::new();
+    for arm in one_of.as_array()? {
+        let arm_names: Vec<&str> = match (arm.get("const"), arm.get("enum")) {
+            (Some(word), _) => vec![word.as_str()?],
+            (None, Some(words)) => words.as_array()?.iter().filter_map(|word| word.as_str()).collect(),
+            (None, None) => return None,
+        };
+        if let (Some(description), [name]) = (arm.get("description").and_then(|text| text.as_str()), arm_names.as_slice()) {
+            notes.push_str(&format!("\n\n`{name}`: {description}"));
+        }
+        names.extend(arm_names.into_iter().map(str::to_owned));
+    }
+    Some((names, notes))
+}
+
+fn only_beside_null(any_of: &serde_json::Value) -> Option<serde_json::Value> {
+    match any_of.as_array()?.as_slice() {
+        [inner, null] if null.get("type").is_some_and(|name| name == "null") => Some(inner.clone()),
+        _ => None,
+    }
+}

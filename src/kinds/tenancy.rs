@@ -1,0 +1,479 @@
+//! `Tenancy`: one class of tenants and its account list.
+
+mod accounts;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::permission_set::RoleKind;
+use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding};
+use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
+use crate::model::{
+    Accounts, Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
+    RawDocument, Scope, Target, Unit, VariableType, Variables, check_patterns,
+};
+use crate::yaml::Spanned;
+
+/// The kind.
+pub struct TenancyKind;
+
+/// One class of tenants and the list of their accounts: each account gets the objects of the class.
+///
+/// The columns of the list are declared under `variables`; `name` is always there and unique. Texts of the class
+/// take values from the account's row: `tool-{name}`. Several presets say different things for different targets.
+///
+/// ```yaml
+/// apiVersion: bailiwick.dev/v1alpha1
+/// kind: Tenancy
+/// metadata:
+///   name: tools
+/// spec:
+///   accounts: {file: tools.csv}
+///   variables:
+///     name: {type: string, pattern: "[a-z0-9]([-a-z0-9]*[a-z0-9])?", maxLength: 53}
+///     uid: {type: integer, minimum: 1, unique: true}
+///   class:
+///     namespace: {name: "tool-{name}"}
+///     grants:
+///     - name: "{name}-tool-binding"
+///       clusterRole: edit
+///       users: ["{name}"]
+/// ```
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct TenancySpec {
+    /// Globs of the targets the policy applies to. Default: all of them.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// The accounts.
+    pub accounts: AccountList,
+    /// The columns of the account list, with what their values may be.
+    pub variables: Variables,
+    /// What each account gets, on every target.
+    #[serde(default)]
+    pub class: Option<Spanned<Class>>,
+    /// What each account gets, by target; instead of `class`.
+    #[serde(default)]
+    pub presets: Vec<Spanned<Preset>>,
+}
+
+/// Where the accounts come from: one of the two.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct AccountList {
+    /// A `.csv`, `.json`, `.yaml` or `.yml` file, relative to this policy's folder.
+    #[serde(default)]
+    pub file: Option<Spanned<String>>,
+    /// The accounts themselves, one map each.
+    #[serde(default)]
+    pub inline: Option<Vec<std::collections::BTreeMap<String, serde_json::Value>>>,
+}
+
+/// A class for some targets.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Preset {
+    /// Its name, for reports.
+    pub name: Spanned<String>,
+    /// Globs of the targets that get it.
+    #[schemars(length(min = 1))]
+    pub targets: Vec<Spanned<String>>,
+    /// What each account gets.
+    pub class: Class,
+}
+
+/// What each account gets. Every text may use the account's variables.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Class {
+    /// The account's namespace.
+    pub namespace: NamespaceSpec,
+    /// ServiceAccounts.
+    #[serde(default)]
+    pub service_accounts: Vec<Named>,
+    /// ResourceQuotas.
+    #[serde(default)]
+    pub resource_quotas: Vec<Spanned<QuotaSpec>>,
+    /// LimitRanges.
+    #[serde(default)]
+    pub limit_ranges: Vec<Spanned<LimitRangeSpec>>,
+    /// Pod security profiles of the account's own.
+    #[serde(default)]
+    pub pod_security: Vec<ProfileUse>,
+    /// Roles in the namespace.
+    #[serde(default)]
+    pub roles: Vec<RoleUse>,
+    /// Bindings in the namespace.
+    #[serde(default)]
+    pub grants: Vec<TenantGrant>,
+}
+
+/// The account's namespace.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NamespaceSpec {
+    /// Its name; has to differ from account to account.
+    pub name: Spanned<String>,
+    /// Labels.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Annotations.
+    #[serde(default)]
+    pub annotations: StringMap,
+}
+
+/// An object that has nothing but a name.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Named {
+    /// Its name.
+    pub name: Spanned<String>,
+}
+
+/// A pod security profile of the account's own.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ProfileUse {
+    /// The name of the emitted object.
+    pub name: Spanned<String>,
+    /// The PodSecurityProfile.
+    pub profile: Spanned<String>,
+}
+
+/// A role in the account's namespace.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct RoleUse {
+    /// The role's name.
+    pub name: Spanned<String>,
+    /// The PermissionSet with its rules.
+    pub permission_set: Spanned<String>,
+}
+
+/// A binding in the account's namespace. One of `role`, `clusterRole` and `permissionSet` says what is granted.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct TenantGrant {
+    /// The binding's name.
+    pub name: Spanned<String>,
+    /// A role of this class.
+    #[serde(default)]
+    pub role: Option<Spanned<String>>,
+    /// A ClusterRole that exists in the cluster or comes in by Manifests.
+    #[serde(default)]
+    pub cluster_role: Option<Spanned<String>>,
+    /// A PermissionSet that becomes a ClusterRole.
+    #[serde(default)]
+    pub permission_set: Option<Spanned<String>>,
+    /// Who gets it.
+    pub to: Subjects,
+}
+
+impl Kind for TenancyKind {
+    type Spec = TenancySpec;
+
+    const NAME: &'static str = "Tenancy";
+    const TEMPLATES: &'static [&'static str] = &[
+        "tenancy/limitrange.yaml.j2",
+        "tenancy/namespace.yaml.j2",
+        "tenancy/podsecuritypolicy.yaml.j2",
+        "tenancy/resourcequota.yaml.j2",
+        "tenancy/role.yaml.j2",
+        "tenancy/rolebinding.yaml.j2",
+        "tenancy/serviceaccount.yaml.j2",
+    ];
+    const PATTERNS: Patterns = Patterns::Own;
+
+    fn link(
+        document: &RawDocument<'_>,
+        spec: TenancySpec,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) -> Option<Box<dyn Policy>> {
+        let targets = linker.targets_of(&document.meta);
+        let scope = Scope { accounts: Some(&spec.variables), targets: &targets, open: false };
+        for key in ["class", "presets"] {
+            if let Some(node) = document.spec.get(key) {
+                check_patterns(node, scope, sink);
+            }
+        }
+        let classes = link_classes(document, &spec, &targets, linker, sink);
+        let accounts = accounts::read(document, &spec, linker, sink);
+        Some(Box::new(Linked { meta: document.meta.clone(), accounts, classes }))
+    }
+}
+
+/// The class of each target, by the target's name.
+fn link_classes(
+    document: &RawDocument<'_>,
+    spec: &TenancySpec,
+    targets: &[Target],
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Vec<(String, Arc<LinkedClass>)> {
+    let mut classes: Vec<(String, Arc<LinkedClass>)> = Vec::new();
+    match (&spec.class, spec.presets.is_empty()) {
+        (Some(class), true) => {
+            let linked = Arc::new(link_class(class, spec, linker, sink));
+            classes.extend(targets.iter().map(|target| (target.name.clone(), Arc::clone(&linked))));
+        }
+        (None, false) => {
+            for preset in &spec.presets {
+                let linked = Arc::new(link_class(&preset.class, spec, linker, sink));
+                for target in matching_targets(preset, targets, sink) {
+                    if classes.iter().any(|(name, _)| *name == target) {
+                        sink.push(
+                            Diagnostic::error(
+                                Code::InvalidValue,
+                                format!("the target `{target}` gets two presets"),
+                            )
+                            .at(preset.name.origin)
+                            .help("narrow the `targets` of one of them"),
+                        );
+                        continue;
+                    }
+                    classes.push((target, Arc::clone(&linked)));
+                }
+            }
+        }
+        (class, _) => {
+            let what = if class.is_some() { "both `class` and `presets`" } else { "neither `class` nor `presets`" };
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("this tenancy has {what}"))
+                    .at(document.meta.origin)
+                    .help("say what an account gets under one of the two"),
+            );
+        }
+    }
+    classes
+}
+
+fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> Vec<String> {
+    let mut found = Vec::new();
+    for glob in &preset.targets {
+        let Ok(matcher) = globset::Glob::new(glob) else {
+            let message = format!("`{}` is not a glob", glob.value);
+            sink.push(Diagnostic::error(Code::InvalidValue, message).at(glob.origin));
+            continue;
+        };
+        let matcher = matcher.compile_matcher();
+        let matched = targets.iter().filter(|target| matcher.is_match(&target.name)).map(|target| target.name.clone());
+        let before = found.len();
+        found.extend(matched);
+        if found.len() == before {
+            let near = nearest(glob, targets.iter().map(|target| target.name.as_str()));
+            sink.push(
+                Diagnostic::error(Code::UnknownTarget, format!("no target of this policy matches `{}`", glob.value))
+                    .at(glob.origin)
+                    .help_maybe(near.map(|near| format!("did you mean `{near}`?"))),
+            );
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A class whose names are resolved.
+struct LinkedClass {
+    namespace: ObjectBlueprint,
+    inside: Vec<ObjectBlueprint>,
+    cluster: Vec<ObjectBlueprint>,
+}
+
+fn link_class(
+    class: &Class,
+    spec: &TenancySpec,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> LinkedClass {
+    let text = Pattern::parse_checked;
+    let namespace_name = text(&class.namespace.name);
+    if !namespace_name.needs_account() {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, "every account would get the same namespace")
+                .at(class.namespace.name.origin)
+                .help("use a variable in the name, such as `tool-{name}`"),
+        );
+    }
+    let origin = class.namespace.name.origin;
+    let namespace = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", namespace_name, origin)
+        .with("labels", Blueprint::of(&class.namespace.labels))
+        .with("annotations", Blueprint::of(&class.namespace.annotations));
+    let mut inside = Vec::new();
+    for account in &class.service_accounts {
+        let template = "tenancy/serviceaccount.yaml.j2";
+        inside.push(ObjectBlueprint::new("v1", "ServiceAccount", template, text(&account.name), account.name.origin));
+    }
+    for quota in &class.resource_quotas {
+        check_override(quota, spec, sink);
+        inside.push(quota.blueprint("tenancy/resourcequota.yaml.j2", quota.origin));
+    }
+    for limits in &class.limit_ranges {
+        inside.push(limits.blueprint("tenancy/limitrange.yaml.j2", limits.origin));
+    }
+    let mut cluster = Vec::new();
+    for used in &class.pod_security {
+        let Linker { profiles, used: names, .. } = linker;
+        let found = Linker::find(profiles, names, "PodSecurityProfile", &used.profile, used.profile.origin, sink);
+        if let Some(profile) = found {
+            check_shared(&profile.meta, &profile.variables, spec, used.profile.origin, sink);
+            let template = "tenancy/podsecuritypolicy.yaml.j2";
+            let content = profile.meta.origin;
+            cluster.push(profile.content.pod_security_policy(template, &used.name, used.name.origin, content));
+        }
+    }
+    for role in &class.roles {
+        let Linker { permission_sets, used, .. } = linker;
+        let origin = role.permission_set.origin;
+        let found = Linker::find(permission_sets, used, "PermissionSet", &role.permission_set, origin, sink);
+        if let Some(set) = found {
+            check_shared(&set.meta, &set.variables, spec, origin, sink);
+            let template = "tenancy/role.yaml.j2";
+            inside.push(set.content.role(RoleKind::Role, template, &role.name, role.name.origin, set.meta.origin));
+        }
+    }
+    for grant in &class.grants {
+        if let Some(role) = granted_role(grant, class, linker, sink) {
+            let subjects = grant.to.blueprint(true);
+            let template = "tenancy/rolebinding.yaml.j2";
+            inside.push(binding("RoleBinding", template, &grant.name, &role, subjects, grant.name.origin));
+        }
+    }
+    LinkedClass { namespace, inside, cluster }
+}
+
+/// The policy that is used has to know no variable that this tenancy lacks.
+fn check_shared(
+    meta: &PolicyMeta,
+    variables: &[String],
+    spec: &TenancySpec,
+    asked: Origin,
+    sink: &mut Sink,
+) {
+    for name in variables.iter().filter(|name| !spec.variables.contains_key(*name)) {
+        sink.push(
+            Diagnostic::error(
+                Code::UnknownVariable,
+                format!("{} `{}` uses the variable `{name}`, which this tenancy does not declare", meta.kind, meta.name),
+            )
+            .at(asked)
+            .and(meta.origin, "the policy that uses it")
+            .help(format!("declare it: `{name}: {{type: string}}` under `spec.variables`")),
+        );
+    }
+}
+
+fn check_override(quota: &Spanned<QuotaSpec>, spec: &TenancySpec, sink: &mut Sink) {
+    let Some(name) = &quota.overrides else { return };
+    let declared = spec.variables.get(name.as_str());
+    let message = match declared {
+        None => format!("there is no variable `{}`", name.value),
+        Some(variable) if variable.r#type != VariableType::Map => {
+            format!("the variable `{}` is not a map", name.value)
+        }
+        Some(_) => return,
+    };
+    sink.push(
+        Diagnostic::error(Code::UnknownVariable, message)
+            .at(name.origin)
+            .help(format!("declare it: `{}: {{type: map, optional: true}}` under `spec.variables`", name.value)),
+    );
+}
+
+/// What a grant of a class binds to.
+fn granted_role(
+    grant: &TenantGrant,
+    class: &Class,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Option<RoleRef> {
+    if grant.to.is_empty() {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, "this grant names nobody")
+                .at(grant.name.origin)
+                .help("name `users`, `groups` or `serviceAccounts` under `to`"),
+        );
+    }
+    match (&grant.role, &grant.cluster_role, &grant.permission_set) {
+        (Some(role), None, None) => {
+            if !class.roles.iter().any(|known| known.name.value == role.value) {
+                let near = nearest(role, class.roles.iter().map(|known| known.name.as_str()));
+                sink.push(
+                    Diagnostic::error(Code::UnknownReference, format!("this class has no role `{}`", role.value))
+                        .at(role.origin)
+                        .help(near.map_or_else(
+                            || "write it under `roles`, or bind a `clusterRole`".to_owned(),
+                            |near| format!("did you mean `{near}`?"),
+                        )),
+                );
+            }
+            Some(RoleRef::new("Role", role))
+        }
+        (None, Some(role), None) => Some(RoleRef::new("ClusterRole", role)),
+        (None, None, Some(name)) => {
+            let Linker { permission_sets, used, .. } = linker;
+            let set = Linker::find(permission_sets, used, "PermissionSet", name, name.origin, sink)?;
+            if set.content.role_kind != RoleKind::ClusterRole || set.content.needs_account() {
+                sink.push(
+                    Diagnostic::error(
+                        Code::InvalidValue,
+                        format!("the permission set `{}` does not become a ClusterRole", name.value),
+                    )
+                    .at(name.origin)
+                    .and(set.meta.origin, "the permission set")
+                    .help("list it under `roles` and bind that `role`, or say `as: ClusterRole` in it"),
+                );
+                return None;
+            }
+            Some(RoleRef::new("ClusterRole", name))
+        }
+        _ => {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, "a grant binds exactly one role")
+                    .at(grant.name.origin)
+                    .help("name one of `role`, `clusterRole` and `permissionSet`"),
+            );
+            None
+        }
+    }
+}
+
+struct Linked {
+    meta: PolicyMeta,
+    accounts: Accounts,
+    classes: Vec<(String, Arc<LinkedClass>)>,
+}
+
+impl Linked {
+    fn class(&self, target: &Target) -> Option<&LinkedClass> {
+        self.classes.iter().find(|(name, _)| *name == target.name).map(|(_, class)| &**class)
+    }
+}
+
+impl Policy for Linked {
+    fn meta(&self) -> &PolicyMeta {
+        &self.meta
+    }
+
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+        let Some(class) = self.class(target) else { return };
+        for (index, account) in self.accounts.rows.iter().enumerate() {
+            let from = Fill { target, account: Some(account), namespace: None };
+            visit(Home::Namespace(class.namespace.name.fill(from)), Contribution::try_from(index).unwrap_or_default());
+        }
+    }
+
+    fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>) {
+        let (Some(class), Some(account), Home::Namespace(namespace)) =
+            (self.class(target), self.accounts.rows.get(part as usize), home)
+        else {
+            return;
+        };
+        units.push(class.namespace.fill(target, Some(account), None));
+        units.extend(class.inside.iter().map(|object| object.fill(target, Some(account), Some(namespace))));
+        units.extend(class.cluster.iter().map(|object| object.fill(target, Some(account), None)));
+    }
+}

@@ -1,0 +1,23 @@
+//! Policies as types: what is written, what it refers to, and what it turns into.
+//!
+//! [`Target`] is a cluster to compile for, [`Pattern`] a text with variables, [`Blueprint`] data with such texts
+//! in it, [`Data`] plain data, and [`Unit`] one future object: its identity and its data. [`Kind`] is what a
+//! policy kind implements; the kinds themselves live in `kinds`.
+
+mod blueprint;
+mod data;
+mod kind;
+mod pattern;
+mod target;
+mod unit;
+mod variables;
+mod workspace;
+
+pub use blueprint::{Blueprint, Number};
+pub use data::Data;
+pub use kind::{Contribution, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Shared, account_variables, check_patterns};
+pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
+pub use target::{Platform, Target, TargetVariables, Version};
+pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};
+pub use variables::{Account, Accounts, Scope, Variable, VariableType, Variables};
+pub use workspace::{OutputForm, RawTarget, RawWorkspace, Workspace, WorkspaceSpec};

@@ -1,0 +1,387 @@
+//! Data with patterns in it, prepared once and filled in per account.
+//!
+//! A typed policy value is serialised into a blueprint: strings become patterns, parts without variables become
+//! shared constants.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::ser::{self, Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
+use serde::{Deserialize, Deserializer};
+
+use super::{Data, Fill, Pattern};
+
+/// Data with places for variables.
+#[derive(Debug, Clone)]
+pub enum Blueprint {
+    /// The same for everybody.
+    Constant(Data),
+    /// A text with variables.
+    Text(Pattern),
+    /// A value that is one variable, with the variable's own type.
+    Typed(Pattern),
+    /// A list.
+    List(Vec<Blueprint>),
+    /// A map; keys may have variables too.
+    Map(Vec<(Pattern, Blueprint)>),
+}
+
+impl Blueprint {
+    /// Prepares a policy value, whose patterns were checked before.
+    pub fn of<T: Serialize>(value: &T) -> Self {
+        value.serialize(Builder).unwrap_or(Blueprint::Constant(Data::Null))
+    }
+
+    /// The data with its variables filled in.
+    pub fn fill(&self, from: Fill<'_>) -> Data {
+        match self {
+            Blueprint::Constant(data) => data.clone(),
+            Blueprint::Text(pattern) => Data::Str(pattern.fill(from)),
+            Blueprint::Typed(pattern) => pattern.fill_typed(from),
+            Blueprint::List(items) => Data::List(items.iter().map(|item| item.fill(from)).collect()),
+            Blueprint::Map(entries) => Data::Map(
+                entries.iter().map(|(key, value)| (key.fill(from), value.fill(from))).collect(),
+            ),
+        }
+    }
+
+    /// True when some variable comes from an account.
+    pub fn needs_account(&self) -> bool {
+        match self {
+            Blueprint::Constant(_) => false,
+            Blueprint::Text(pattern) | Blueprint::Typed(pattern) => pattern.needs_account(),
+            Blueprint::List(items) => items.iter().any(Blueprint::needs_account),
+            Blueprint::Map(entries) => {
+                entries.iter().any(|(key, value)| key.needs_account() || value.needs_account())
+            }
+        }
+    }
+
+    fn text(text: &str) -> Self {
+        let pattern = Pattern::parse_checked(text);
+        if pattern.variables().next().is_some() {
+            return Blueprint::Text(pattern);
+        }
+        Blueprint::Constant(Data::Str(literal(&pattern)))
+    }
+
+    fn list(items: Vec<Blueprint>) -> Self {
+        let constants: Option<Vec<Data>> = items.iter().map(Blueprint::constant).collect();
+        constants.map_or(Blueprint::List(items), |items| Blueprint::Constant(Data::List(items.into())))
+    }
+
+    fn map(entries: Vec<(Pattern, Blueprint)>) -> Self {
+        let constants: Option<Vec<(Arc<str>, Data)>> = entries
+            .iter()
+            .map(|(key, value)| match key.variables().next() {
+                None => value.constant().map(|data| (literal(key), data)),
+                Some(_) => None,
+            })
+            .collect();
+        constants.map_or(Blueprint::Map(entries), |entries| Blueprint::Constant(Data::Map(entries.into())))
+    }
+
+    fn constant(&self) -> Option<Data> {
+        match self {
+            Blueprint::Constant(data) => Some(data.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// The text of a pattern without variables.
+fn literal(pattern: &Pattern) -> Arc<str> {
+    match pattern.pieces() {
+        [super::Piece::Text(text)] => Arc::clone(text),
+        _ => Arc::from(""),
+    }
+}
+
+/// A whole number, or the one variable that holds it: `1000` or `"{uid}"`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Number {
+    /// The number itself.
+    Literal(i64),
+    /// The text with the variable.
+    Variable(String),
+}
+
+const NUMBER: &str = "$bailiwick::Number";
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Number::Literal(number) => serializer.serialize_i64(*number),
+            Number::Variable(text) => serializer.serialize_newtype_struct(NUMBER, text),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberVisitor;
+
+        impl serde::de::Visitor<'_> for NumberVisitor {
+            type Value = Number;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a whole number or one variable such as \"{uid}\"")
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
+                Ok(Number::Literal(number))
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Number, E> {
+                i64::try_from(number).map(Number::Literal).map_err(|_| E::custom("the number is too large"))
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Number, E> {
+                let whole = text.starts_with('{') && text.ends_with('}') && text.matches('{').count() == 1;
+                if whole {
+                    Ok(Number::Variable(text.to_owned()))
+                } else {
+                    Err(E::custom("a number in quotes has to be one variable such as `{uid}`"))
+                }
+            }
+        }
+
+        deserializer.deserialize_any(NumberVisitor)
+    }
+}
+
+impl schemars::JsonSchema for Number {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Number".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": ["integer", "string"], "pattern": "^\\{[^{}]+\\}$" })
+    }
+}
+
+/// Serialises a policy value into a blueprint.
+struct Builder;
+
+/// Only bytes and tuple-like values, which no policy has, end here.
+#[derive(Debug)]
+struct Unsupported(String);
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+impl ser::Error for Unsupported {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Unsupported(message.to_string())
+    }
+}
+
+fn unsupported<T>(what: &str) -> Result<T, Unsupported> {
+    Err(Unsupported(format!("{what} cannot stand in a policy")))
+}
+
+macro_rules! integers {
+    ($($method:ident: $type:ty),*) => {
+        $(fn $method(self, number: $type) -> Result<Blueprint, Unsupported> {
+            Ok(Blueprint::Constant(Data::Int(number.into())))
+        })*
+    };
+}
+
+impl Serializer for Builder {
+    type Ok = Blueprint;
+    type Error = Unsupported;
+    type SerializeSeq = Items;
+    type SerializeTuple = ser::Impossible<Blueprint, Unsupported>;
+    type SerializeTupleStruct = ser::Impossible<Blueprint, Unsupported>;
+    type SerializeTupleVariant = ser::Impossible<Blueprint, Unsupported>;
+    type SerializeMap = Entries;
+    type SerializeStruct = Entries;
+    type SerializeStructVariant = ser::Impossible<Blueprint, Unsupported>;
+
+    integers!(serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64, serialize_u8: u8, serialize_u16: u16, serialize_u32: u32);
+
+    fn serialize_u64(self, number: u64) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::Constant(i64::try_from(number).map_or(Data::Float(number as f64), Data::Int)))
+    }
+
+    fn serialize_f32(self, number: f32) -> Result<Blueprint, Unsupported> {
+        self.serialize_f64(number.into())
+    }
+
+    fn serialize_f64(self, number: f64) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::Constant(Data::Float(number)))
+    }
+
+    fn serialize_bool(self, truth: bool) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::Constant(Data::Bool(truth)))
+    }
+
+    fn serialize_char(self, character: char) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::text(&character.to_string()))
+    }
+
+    fn serialize_str(self, text: &str) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::text(text))
+    }
+
+    fn serialize_bytes(self, _: &[u8]) -> Result<Blueprint, Unsupported> {
+        unsupported("bytes")
+    }
+
+    fn serialize_none(self) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::Constant(Data::Null))
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Blueprint, Unsupported> {
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<Blueprint, Unsupported> {
+        self.serialize_none()
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<Blueprint, Unsupported> {
+        self.serialize_none()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, _: u32, variant: &'static str) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::Constant(Data::text(variant)))
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<Blueprint, Unsupported> {
+        let inner = value.serialize(self)?;
+        Ok(match inner {
+            Blueprint::Text(pattern) if name == NUMBER => Blueprint::Typed(pattern),
+            other => other,
+        })
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        _: u32,
+        variant: &'static str,
+        value: &T,
+    ) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::map(vec![(Pattern::parse_checked(variant), value.serialize(Builder)?)]))
+    }
+
+    fn serialize_seq(self, len: Option<usize>) -> Result<Items, Unsupported> {
+        Ok(Items(Vec::with_capacity(len.unwrap_or_default())))
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self::SerializeTuple, Unsupported> {
+        unsupported("a tuple")
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeTupleStruct, Unsupported> {
+        unsupported("a tuple")
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeTupleVariant, Unsupported> {
+        unsupported("a tuple")
+    }
+
+    fn serialize_map(self, len: Option<usize>) -> Result<Entries, Unsupported> {
+        Ok(Entries { entries: Vec::with_capacity(len.unwrap_or_default()), key: None })
+    }
+
+    fn serialize_struct(self, _: &'static str, len: usize) -> Result<Entries, Unsupported> {
+        self.serialize_map(Some(len))
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        _: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStructVariant, Unsupported> {
+        unsupported("a variant")
+    }
+}
+
+struct Items(Vec<Blueprint>);
+
+impl SerializeSeq for Items {
+    type Ok = Blueprint;
+    type Error = Unsupported;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unsupported> {
+        self.0.push(value.serialize(Builder)?);
+        Ok(())
+    }
+
+    fn end(self) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::list(self.0))
+    }
+}
+
+struct Entries {
+    entries: Vec<(Pattern, Blueprint)>,
+    key: Option<Pattern>,
+}
+
+impl SerializeMap for Entries {
+    type Ok = Blueprint;
+    type Error = Unsupported;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Unsupported> {
+        self.key = match key.serialize(Builder)? {
+            Blueprint::Text(pattern) => Some(pattern),
+            Blueprint::Constant(Data::Str(text)) => Some(Pattern::parse_checked(&escape(&text))),
+            _ => None,
+        };
+        Ok(())
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Unsupported> {
+        if let Some(key) = self.key.take() {
+            self.entries.push((key, value.serialize(Builder)?));
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::map(self.entries))
+    }
+}
+
+impl SerializeStruct for Entries {
+    type Ok = Blueprint;
+    type Error = Unsupported;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T) -> Result<(), Unsupported> {
+        self.entries.push((Pattern::parse_checked(key), value.serialize(Builder)?));
+        Ok(())
+    }
+
+    fn end(self) -> Result<Blueprint, Unsupported> {
+        Ok(Blueprint::map(self.entries))
+    }
+}
+
+/// A text whose braces mean themselves, as a pattern.
+fn escape(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}

@@ -1,0 +1,130 @@
+//! Plain data on its way into a template.
+
+use std::sync::Arc;
+
+use crate::yaml::{self, NodeRef, Value};
+
+/// A value that a template may print. Shared parts are shared, so that a hundred thousand tenants cost little.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Data {
+    /// Nothing.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// A string.
+    Str(Arc<str>),
+    /// A list.
+    List(Arc<[Data]>),
+    /// A map, in the order it is written.
+    Map(Arc<[(Arc<str>, Data)]>),
+}
+
+impl Data {
+    /// A string.
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Data::Str(text.into())
+    }
+
+    /// A map from its entries.
+    pub fn map<K: Into<Arc<str>>>(entries: impl IntoIterator<Item = (K, Data)>) -> Self {
+        Data::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
+    }
+
+    /// The value of a node of a text.
+    pub fn from_node(node: NodeRef<'_>) -> Self {
+        match node.value() {
+            Value::Null => Data::Null,
+            Value::Bool(truth) => Data::Bool(truth),
+            Value::Int(number) => Data::Int(number),
+            Value::Float(number) => Data::Float(number),
+            Value::Str(_) => Data::text(node.as_str().unwrap_or_default()),
+            Value::Seq(_) => Data::List(node.items().map(Data::from_node).collect()),
+            Value::Map(_) => Data::map(
+                node.entries().map(|(key, value)| (key.as_str().unwrap_or_default(), Data::from_node(value))),
+            ),
+        }
+    }
+
+    /// The value of a key of a map.
+    pub fn get(&self, key: &str) -> Option<&Data> {
+        match self {
+            Data::Map(entries) => entries.iter().find(|(found, _)| &**found == key).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The string, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Data::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// True for null and for empty lists and maps.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Data::Null => true,
+            Data::List(items) => items.is_empty(),
+            Data::Map(entries) => entries.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// This map with the entries of another put over it; new keys come last.
+    #[must_use]
+    pub fn merged_with(&self, over: &Data) -> Data {
+        let (Data::Map(base), Data::Map(over)) = (self, over) else {
+            return if over.is_empty() { self.clone() } else { over.clone() };
+        };
+        if over.is_empty() {
+            return self.clone();
+        }
+        let mut entries: Vec<(Arc<str>, Data)> = base.to_vec();
+        for (key, value) in over.iter() {
+            match entries.iter_mut().find(|(found, _)| found == key) {
+                Some((_, place)) => *place = value.clone(),
+                None => entries.push((Arc::clone(key), value.clone())),
+            }
+        }
+        Data::Map(entries.into())
+    }
+
+    /// Appends the value as JSON on one line, which is YAML as well: complete, and with nothing that a template
+    /// could break out of.
+    pub fn write_json(&self, out: &mut String) {
+        match self {
+            Data::Null => out.push_str("null"),
+            Data::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
+            Data::Int(number) => out.push_str(&number.to_string()),
+            Data::Float(number) => out.push_str(&format!("{number:?}")),
+            Data::Str(text) => yaml::write::double_quoted(text, out),
+            Data::List(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push_str(", ");
+                    }
+                    item.write_json(out);
+                }
+                out.push(']');
+            }
+            Data::Map(entries) => {
+                out.push('{');
+                for (index, (key, value)) in entries.iter().enumerate() {
+                    if index > 0 {
+                        out.push_str(", ");
+                    }
+                    yaml::write::double_quoted(key, out);
+                    out.push_str(": ");
+                    value.write_json(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}

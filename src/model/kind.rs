@@ -1,0 +1,247 @@
+//! What a policy kind implements, and what policies find each other by.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::{Home, Pattern, Scope, Target, Unit};
+use crate::diag::{Code, Diagnostic, Files, Origin, Sink, Span, nearest};
+use crate::source::Sources;
+use crate::yaml::NodeRef;
+
+/// A policy kind: how its `spec` is written, and how it is linked.
+pub trait Kind {
+    /// The `spec` as written. Its doc comment is the kind's manual page.
+    type Spec: DeserializeOwned + JsonSchema;
+
+    /// The kind's name, such as `Tenancy`.
+    const NAME: &'static str;
+
+    /// The templates its objects are rendered with.
+    const TEMPLATES: &'static [&'static str];
+
+    /// Which variables the texts of its `spec` may use.
+    const PATTERNS: Patterns;
+
+    /// Resolves every name in a policy. None when it cannot be used; why is then in the sink.
+    fn link(
+        document: &RawDocument<'_>,
+        spec: Self::Spec,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) -> Option<Box<dyn Policy>>;
+}
+
+/// Which variables the texts of a kind may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patterns {
+    /// Those of targets.
+    Targets,
+    /// Those of targets, and account variables that a user of the policy declares.
+    Open,
+    /// The kind checks its texts itself.
+    Own,
+}
+
+/// A policy document whose head was read.
+#[derive(Debug, Clone)]
+pub struct RawDocument<'t> {
+    /// Name, place and targets.
+    pub meta: PolicyMeta,
+    /// The whole document.
+    pub root: NodeRef<'t>,
+    /// Its `spec`.
+    pub spec: NodeRef<'t>,
+    /// The file's path in the workspace.
+    pub path: &'t str,
+}
+
+/// What every policy has.
+#[derive(Debug, Clone)]
+pub struct PolicyMeta {
+    /// The kind.
+    pub kind: &'static str,
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// Where the name stands.
+    pub origin: Origin,
+    /// The names of the targets it applies to.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+/// A linked policy.
+pub trait Policy: Send + Sync {
+    /// Name, place and targets.
+    fn meta(&self) -> &PolicyMeta;
+
+    /// Tells each file of the output that the policy adds objects to, with a number by which `expand` knows the
+    /// part that is meant.
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution));
+
+    /// The objects that one part adds to one file.
+    fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
+}
+
+/// The part of a policy that adds to a file: the meaning of the number is the policy's own.
+pub type Contribution = u32;
+
+/// A policy that others may use, with where its content stands.
+#[derive(Debug, Clone)]
+pub struct Shared<T> {
+    /// Name, place and targets of the policy.
+    pub meta: PolicyMeta,
+    /// What it offers.
+    pub content: Arc<T>,
+    /// The account variables its texts use; none for a policy that can stand alone.
+    pub variables: Vec<String>,
+}
+
+/// What linking needs to know of the rest of the workspace.
+pub struct Linker<'w> {
+    /// The workspace's targets.
+    pub targets: &'w [Target],
+    /// The texts read so far, and the way to further ones.
+    pub sources: &'w mut Sources,
+    /// Permission sets by name: what roles are made of.
+    pub permission_sets: BTreeMap<String, Shared<crate::kinds::permission_set::PermissionSet>>,
+    /// Pod security profiles by name.
+    pub profiles: BTreeMap<String, Shared<crate::kinds::pod_security_profile::PodSecurityProfile>>,
+    /// Names of shared policies that something uses, as `Kind/name`.
+    pub used: BTreeSet<String>,
+    /// Files of the policy folder that belong to a policy and are none themselves.
+    pub claimed: BTreeSet<String>,
+    /// Objects that exist in the cluster without being compiled: what bindings may refer to.
+    pub existing: BTreeSet<super::Identity>,
+}
+
+impl<'w> Linker<'w> {
+    /// A linker for a workspace.
+    pub fn new(targets: &'w [Target], sources: &'w mut Sources) -> Self {
+        Self {
+            targets,
+            sources,
+            permission_sets: BTreeMap::new(),
+            profiles: BTreeMap::new(),
+            used: BTreeSet::new(),
+            claimed: BTreeSet::new(),
+            existing: BTreeSet::new(),
+        }
+    }
+
+    /// The registered texts.
+    pub fn files(&self) -> &Files {
+        self.sources.files()
+    }
+
+    /// The targets a policy applies to.
+    pub fn targets_of(&self, meta: &PolicyMeta) -> Vec<Target> {
+        self.targets.iter().filter(|target| meta.targets.contains(&target.name)).cloned().collect()
+    }
+
+    /// Looks up a policy that others may use, and reports one that is not there.
+    pub fn find<'a, T>(
+        shared: &'a BTreeMap<String, Shared<T>>,
+        used: &mut BTreeSet<String>,
+        kind: &str,
+        name: &str,
+        origin: Origin,
+        sink: &mut Sink,
+    ) -> Option<&'a Shared<T>> {
+        if let Some(found) = shared.get(name) {
+            used.insert(format!("{kind}/{name}"));
+            return Some(found);
+        }
+        let help = match nearest(name, shared.keys().map(String::as_str)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if shared.is_empty() => format!("write a {kind} of this name"),
+            None => format!(
+                "there are: {}",
+                shared.keys().take(8).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        sink.push(
+            Diagnostic::error(Code::UnknownReference, format!("there is no {kind} `{name}`")).at(origin).help(help),
+        );
+        None
+    }
+}
+
+/// Checks the patterns of every string below a node: braces that match, and variables that are declared.
+pub fn check_patterns(node: NodeRef<'_>, scope: Scope<'_>, sink: &mut Sink) {
+    for item in node.items() {
+        check_patterns(item, scope, sink);
+    }
+    for (key, value) in node.entries() {
+        check_patterns(key, scope, sink);
+        check_patterns(value, scope, sink);
+    }
+    let Some(text) = node.as_str().filter(|text| text.contains(['{', '}'])) else {
+        return;
+    };
+    match Pattern::parse(text) {
+        Ok(pattern) => {
+            for name in pattern.variables().filter(|name| !scope.knows(name)) {
+                sink.push(unknown_variable(name, node.origin(), scope));
+            }
+        }
+        Err(error) => {
+            let place = inside(node, error.position);
+            sink.push(
+                Diagnostic::error(Code::InvalidPattern, error.message)
+                    .at(place)
+                    .help("write `{name}` for a variable, `{{` and `}}` for braces"),
+            );
+        }
+    }
+}
+
+/// The account variables that the strings below a node use, sorted.
+pub fn account_variables(node: NodeRef<'_>) -> Vec<String> {
+    fn collect(node: NodeRef<'_>, names: &mut BTreeSet<String>) {
+        node.items().for_each(|item| collect(item, names));
+        for (key, value) in node.entries() {
+            collect(key, names);
+            collect(value, names);
+        }
+        if let Some(text) = node.as_str().filter(|text| text.contains('{'))
+            && let Ok(pattern) = Pattern::parse(text)
+        {
+            names.extend(pattern.variables().filter(|name| !name.starts_with("target.")).map(str::to_owned));
+        }
+    }
+    let mut names = BTreeSet::new();
+    collect(node, &mut names);
+    names.into_iter().collect()
+}
+
+fn unknown_variable(name: &str, origin: Origin, scope: Scope<'_>) -> Diagnostic {
+    let names = scope.names();
+    let help = match nearest(name, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{{{near}}}`?"),
+        None if scope.accounts.is_none() && !name.starts_with("target.") => {
+            "variables of accounts exist only in what a Tenancy uses; `{{` stands for a brace".to_owned()
+        }
+        None => format!(
+            "there are: {}",
+            names.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", ")
+        ),
+    };
+    Diagnostic::error(Code::UnknownVariable, format!("there is no variable `{name}`")).at(origin).help(help)
+}
+
+/// The place of a byte of a string, when the string stands in the text without escapes.
+fn inside(node: NodeRef<'_>, position: usize) -> Origin {
+    let mut origin = node.origin();
+    let written = (origin.span.end - origin.span.start) as usize;
+    let length = node.as_str().map_or(0, str::len);
+    let opening = match written.checked_sub(length) {
+        Some(0) => 0,
+        Some(2) => 1,
+        _ => return origin,
+    };
+    let start = origin.span.start as usize + opening + position;
+    origin.span = Span::new(start, start + 1);
+    origin
+}

@@ -1,0 +1,179 @@
+//! Texts with variables: `tool-{name}`.
+
+use std::sync::Arc;
+
+use super::{Account, Data, Target};
+
+/// A text with places for variables. `{name}` takes an account's value, `{target.x}` a target's, and `{{` and
+/// `}}` stand for single braces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    pieces: Vec<Piece>,
+}
+
+/// Where the values of variables come from.
+#[derive(Debug, Clone, Copy)]
+pub struct Fill<'f> {
+    /// The target compiled for.
+    pub target: &'f Target,
+    /// The account, where there is one.
+    pub account: Option<&'f Account>,
+    /// The namespace of the object, for [`OWN_NAMESPACE`].
+    pub namespace: Option<&'f Arc<str>>,
+}
+
+impl<'f> Fill<'f> {
+    /// The values of a target alone.
+    pub fn of(target: &'f Target) -> Self {
+        Self { target, account: None, namespace: None }
+    }
+
+    fn value(self, name: &str) -> Option<Data> {
+        if name == OWN_NAMESPACE {
+            return self.namespace.map(|namespace| Data::Str(Arc::clone(namespace)));
+        }
+        match name.strip_prefix("target.") {
+            Some(own) => self.target.variable(own),
+            None => self.account.and_then(|account| account.get(name)).cloned(),
+        }
+    }
+}
+
+/// A variable that kinds put into texts themselves: the namespace of the object. No policy can name it, since it is
+/// never declared.
+pub const OWN_NAMESPACE: &str = "own.namespace";
+
+/// A part of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Text that stays as it is.
+    Text(Arc<str>),
+    /// A variable by its name, without braces.
+    Variable(Arc<str>),
+}
+
+/// Why a text is not a pattern, with the byte of the brace that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PatternError {
+    /// Byte position of the brace within the text.
+    pub position: usize,
+    /// What is wrong with it.
+    pub message: &'static str,
+}
+
+impl Pattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// When a brace has no partner or encloses something that cannot be a name.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        let mut pieces = Vec::new();
+        let mut literal = String::new();
+        let mut characters = text.char_indices().peekable();
+        while let Some((position, character)) = characters.next() {
+            let doubled = characters.peek().is_some_and(|&(_, next)| next == character);
+            match character {
+                '{' | '}' if doubled => {
+                    characters.next();
+                    literal.push(character);
+                }
+                '}' => return Err(PatternError { position, message: "this `}` closes nothing" }),
+                '{' => {
+                    let name: String =
+                        characters.by_ref().map(|(_, next)| next).take_while(|&next| next != '}').collect();
+                    let closed = text.get(position + 1 + name.len()..).is_some_and(|rest| rest.starts_with('}'));
+                    if !closed {
+                        return Err(PatternError { position, message: "this `{` is not closed" });
+                    }
+                    if !is_name(&name) {
+                        return Err(PatternError { position, message: "the braces hold something else than a name" });
+                    }
+                    if !literal.is_empty() {
+                        pieces.push(Piece::Text(std::mem::take(&mut literal).into()));
+                    }
+                    pieces.push(Piece::Variable(name.into()));
+                }
+                _ => literal.push(character),
+            }
+        }
+        if !literal.is_empty() || pieces.is_empty() {
+            pieces.push(Piece::Text(literal.into()));
+        }
+        Ok(Self { pieces })
+    }
+
+    /// Reads a pattern that was checked before; a text that is none after all stands for itself.
+    pub fn parse_checked(text: &str) -> Self {
+        Self::parse(text).unwrap_or_else(|_| Self { pieces: vec![Piece::Text(text.into())] })
+    }
+
+    /// The names of its variables.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Variable(name) => Some(&**name),
+            Piece::Text(_) => None,
+        })
+    }
+
+    /// The parts.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// True when a variable comes from an account rather than from the target.
+    pub fn needs_account(&self) -> bool {
+        self.variables().any(|name| !name.starts_with("target.") && name != OWN_NAMESPACE)
+    }
+
+    /// The text with its variables filled in; one without a value leaves nothing behind.
+    pub fn fill(&self, from: Fill<'_>) -> Arc<str> {
+        if let [Piece::Text(text)] = self.pieces.as_slice() {
+            return Arc::clone(text);
+        }
+        let mut filled = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => filled.push_str(text),
+                Piece::Variable(name) => match from.value(name) {
+                    Some(Data::Str(text)) => filled.push_str(&text),
+                    Some(Data::Null) | None => {}
+                    Some(other) => other.write_json(&mut filled),
+                },
+            }
+        }
+        filled.into()
+    }
+
+    /// The value itself where the pattern is one variable and nothing else, otherwise the filled text.
+    pub fn fill_typed(&self, from: Fill<'_>) -> Data {
+        match self.pieces.as_slice() {
+            [Piece::Variable(name)] => from.value(name).unwrap_or(Data::Null),
+            _ => Data::Str(self.fill(from)),
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_names_from_braces() {
+        let pattern = Pattern::parse("a{{{name}}}-{target.zone}").expect("a pattern");
+        assert_eq!(pattern.variables().collect::<Vec<_>>(), ["name", "target.zone"]);
+        assert_eq!(pattern.pieces().first(), Some(&Piece::Text("a{".into())));
+        assert!(pattern.needs_account());
+    }
+
+    #[test]
+    fn points_at_the_brace_that_is_wrong() {
+        assert_eq!(Pattern::parse("tool-{name").expect_err("open").position, 5);
+        assert_eq!(Pattern::parse("a}").expect_err("closed").position, 1);
+        assert_eq!(Pattern::parse("{}").expect_err("empty").position, 0);
+    }
+}

@@ -1,0 +1,160 @@
+//! One future object.
+
+use std::sync::Arc;
+
+use super::{Account, Blueprint, Data, Fill, Pattern, Target};
+use crate::diag::Origin;
+
+/// apiVersion and kind of an object, and whether it lives in a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectType {
+    /// Such as `rbac.authorization.k8s.io/v1`.
+    pub api_version: Arc<str>,
+    /// Such as `RoleBinding`.
+    pub kind: Arc<str>,
+}
+
+impl ObjectType {
+    /// A type by its two names.
+    pub fn new(api_version: &str, kind: &str) -> Self {
+        Self { api_version: api_version.into(), kind: kind.into() }
+    }
+
+    /// The group: empty for the core group.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+}
+
+/// Which object it is. A template cannot change it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Identity {
+    /// apiVersion and kind.
+    pub object_type: ObjectType,
+    /// The namespace; none for cluster-scoped kinds.
+    pub namespace: Option<Arc<str>>,
+    /// `metadata.name`.
+    pub name: Arc<str>,
+}
+
+impl std::fmt::Display for Identity {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(formatter, "{} {}/{}", self.object_type.kind, namespace, self.name),
+            None => write!(formatter, "{} {}", self.object_type.kind, self.name),
+        }
+    }
+}
+
+/// Which file of the output an object goes to: a file holds one unit of ownership.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Home {
+    /// `cluster/<kind>.yaml`.
+    Cluster,
+    /// `namespaces/<namespace>.yaml`, also for what is cluster-scoped but made for this tenant alone.
+    Namespace(Arc<str>),
+}
+
+/// One future object: its identity, and the data for its template.
+#[derive(Debug, Clone)]
+pub struct Unit {
+    /// Which object.
+    pub identity: Identity,
+    /// The template, such as `grant/rolebinding.yaml.j2`.
+    pub template: &'static str,
+    /// What the template may print.
+    pub data: Data,
+    /// The policy value that asked for the object.
+    pub origin: Origin,
+    /// The policy value that says what is in it; differs from `origin` where a policy uses another one.
+    pub content: Origin,
+    /// The row of the account it was made for.
+    pub account: Option<Origin>,
+}
+
+/// A future object whose texts still have variables: what policies are linked to.
+#[derive(Debug, Clone)]
+pub struct ObjectBlueprint {
+    /// apiVersion and kind.
+    pub object_type: ObjectType,
+    /// The template, such as `grant/rolebinding.yaml.j2`.
+    pub template: &'static str,
+    /// `metadata.name`.
+    pub name: Pattern,
+    /// What the template may print beside name and namespace.
+    pub fields: Vec<(Arc<str>, Blueprint)>,
+    /// A field that an account's map variable is put over, with the variable's name.
+    pub overridden: Option<(&'static str, String)>,
+    /// The policy value that asks for the object.
+    pub origin: Origin,
+    /// The policy value that says what is in it.
+    pub content: Origin,
+}
+
+impl ObjectBlueprint {
+    /// A blueprint without fields.
+    pub fn new(api_version: &str, kind: &str, template: &'static str, name: Pattern, origin: Origin) -> Self {
+        Self {
+            object_type: ObjectType::new(api_version, kind),
+            template,
+            name,
+            fields: Vec::new(),
+            overridden: None,
+            origin,
+            content: origin,
+        }
+    }
+
+    /// Adds a field.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Blueprint) -> Self {
+        self.fields.push((name.into(), value));
+        self
+    }
+
+    /// Says where the content stands, when that is another policy.
+    #[must_use]
+    pub fn content_at(mut self, content: Origin) -> Self {
+        self.content = content;
+        self
+    }
+
+    /// True when some text needs an account.
+    pub fn needs_account(&self) -> bool {
+        self.name.needs_account() || self.fields.iter().any(|(_, value)| value.needs_account())
+    }
+
+    /// The object for a target, an account and a namespace; cluster-scoped without one.
+    pub fn fill(&self, target: &Target, account: Option<&Account>, namespace: Option<&Arc<str>>) -> Unit {
+        let from = Fill { target, account, namespace };
+        let name = self.name.fill(from);
+        let mut entries: Vec<(Arc<str>, Data)> = Vec::with_capacity(self.fields.len() + 2);
+        entries.push((NAME.with(Arc::clone), Data::Str(Arc::clone(&name))));
+        if let Some(namespace) = namespace {
+            entries.push((NAMESPACE.with(Arc::clone), Data::Str(Arc::clone(namespace))));
+        }
+        for (field, value) in &self.fields {
+            let mut data = value.fill(from);
+            if let Some((overridden, variable)) = &self.overridden
+                && **field == **overridden
+                && let Some(over) = account.and_then(|account| account.get(variable))
+            {
+                data = data.merged_with(over);
+            }
+            entries.push((Arc::clone(field), data));
+        }
+        Unit {
+            identity: Identity { object_type: self.object_type.clone(), namespace: namespace.cloned(), name },
+            template: self.template,
+            data: Data::Map(entries.into()),
+            origin: self.origin,
+            content: self.content,
+            account: account.map(|account| account.origin),
+        }
+    }
+}
+
+thread_local! {
+    static NAME: Arc<str> = Arc::from("name");
+    static NAMESPACE: Arc<str> = Arc::from("namespace");
+}

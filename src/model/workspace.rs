@@ -1,0 +1,301 @@
+//! The workspace file, `bailiwick.yaml`.
+
+use std::collections::BTreeMap;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Data, Platform, Target, Version};
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::yaml::{NodeRef, Spanned};
+
+/// The folder of a workspace and the clusters it compiles for. The file is called `bailiwick.yaml`; its folder is
+/// the root of the workspace, and is found from any folder below it.
+///
+/// ```yaml
+/// apiVersion: bailiwick.dev/v1alpha1
+/// kind: Workspace
+/// metadata:
+///   name: example
+/// spec:
+///   targets:
+///   - name: production
+///     version: "1.36"
+/// ```
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct WorkspaceSpec {
+    /// The folder with the policies. Default: `policies`.
+    #[serde(default)]
+    pub policies: Option<Spanned<String>>,
+    /// The folder whose templates replace built-in ones of the same path. Default: `templates`.
+    #[serde(default)]
+    pub templates: Option<Spanned<String>>,
+    /// The folder the manifests are written to. Default: `out`.
+    #[serde(default)]
+    pub output: Option<Spanned<String>>,
+    /// Globs of the policy files to read, relative to the policy folder. Default: every `.yaml` and `.yml` file.
+    #[serde(default)]
+    pub include: Vec<Spanned<String>>,
+    /// Globs of policy files to leave out.
+    #[serde(default)]
+    pub exclude: Vec<Spanned<String>>,
+    /// Globs of files in the output folder that are yours and stay: a `kustomization.yaml`, a README.
+    #[serde(default)]
+    pub keep: Vec<Spanned<String>>,
+    /// How files are laid out.
+    #[serde(default)]
+    pub layout: Layout,
+    /// In how many namespaces a renamed object makes the run warn of a mass recreate. Default: 100.
+    #[serde(default)]
+    pub mass_recreate_threshold: Option<usize>,
+    /// The clusters compiled for; each gets a folder of the output.
+    #[schemars(length(min = 1))]
+    pub targets: Vec<RawTarget>,
+}
+
+/// How files are laid out.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Layout {
+    /// Spreads the files of namespaces over this many folders, by a stable hash of the name; for more than 3,000
+    /// namespaces. Default: one folder.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 4096))]
+    pub shards: Option<Spanned<u32>>,
+}
+
+/// A cluster to compile for.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct RawTarget {
+    /// Its name, and the name of its folder in the output.
+    pub name: Spanned<String>,
+    /// What runs there. Default: `kubernetes`.
+    #[serde(default)]
+    pub platform: Option<Platform>,
+    /// The Kubernetes minor such as `"1.21"`, or OpenShift's own version such as `"4.20"`. In quotes: without them
+    /// 1.30 is the number 1.3.
+    pub version: Spanned<String>,
+    /// `stored` (default) writes objects as the API server stores them; `explicit` keeps the zero values that a
+    /// template writes out.
+    #[serde(default)]
+    pub form: OutputForm,
+    /// What the cluster has beyond or short of its version.
+    #[serde(default)]
+    pub features: Features,
+    /// Values for patterns such as `{target.zone}`.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+}
+
+/// What a cluster has beyond or short of its version.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Features {
+    /// False where PodSecurityPolicy is switched off although the version has it.
+    #[serde(default)]
+    pub pod_security_policy: Option<bool>,
+}
+
+/// In which form objects are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputForm {
+    /// As the API server stores them.
+    #[default]
+    Stored,
+    /// With the zero values written out.
+    Explicit,
+}
+
+/// The workspace file as written.
+#[derive(Debug, Clone)]
+pub struct RawWorkspace {
+    /// Its name.
+    pub name: String,
+    /// Its `spec`.
+    pub spec: WorkspaceSpec,
+}
+
+/// A workspace whose values were checked.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    /// Its name.
+    pub name: String,
+    /// Policy folder, relative to the root.
+    pub policies: String,
+    /// Template folder, relative to the root.
+    pub templates: String,
+    /// Output folder, relative to the root.
+    pub output: String,
+    /// Files read as policies; relative to the policy folder.
+    pub include: GlobSet,
+    /// Files left out; relative to the policy folder.
+    pub exclude: GlobSet,
+    /// Files of the output folder that are not ours and stay; relative to the output folder.
+    pub keep: GlobSet,
+    /// Number of folders that the files of namespaces are spread over.
+    pub shards: Option<u32>,
+    /// In how many namespaces a renamed object counts as a mass recreate.
+    pub mass_recreate_threshold: usize,
+    /// The clusters compiled for, in the order of the file.
+    pub targets: Vec<Target>,
+}
+
+impl Workspace {
+    /// Checks a workspace file; `root` is its document, for places.
+    pub fn link(raw: RawWorkspace, root: NodeRef<'_>, sink: &mut Sink) -> Option<Self> {
+        let RawWorkspace { name, spec } = raw;
+        let policies = folder(spec.policies.as_ref(), "policies", sink);
+        let templates = folder(spec.templates.as_ref(), "templates", sink);
+        let output = folder(spec.output.as_ref(), "out", sink);
+        refuse_overlap(&spec, [&policies, &templates, &output], root, sink);
+        let include = if spec.include.is_empty() {
+            let every = ["**/*.yaml", "**/*.yml"].map(Glob::new);
+            let mut builder = GlobSetBuilder::new();
+            for glob in every.into_iter().flatten() {
+                builder.add(glob);
+            }
+            builder.build().unwrap_or_default()
+        } else {
+            globs(&spec.include, sink)
+        };
+        let mut targets: Vec<Target> = Vec::new();
+        for raw in &spec.targets {
+            if let Some(target) = link_target(raw, sink) {
+                if targets.iter().any(|known| known.name == target.name) {
+                    sink.push(
+                        Diagnostic::error(
+                            Code::InvalidWorkspace,
+                            format!("the target `{}` is there twice", target.name),
+                        )
+                        .at(raw.name.origin)
+                        .help("each target has a folder of its own in the output; give it another name"),
+                    );
+                }
+                targets.push(target);
+            }
+        }
+        if let Some(shards) = spec.layout.shards
+            && !(1..=4096).contains(&shards.value)
+        {
+            sink.push(
+                Diagnostic::error(Code::InvalidWorkspace, "the number of shards has to be between 1 and 4096")
+                    .at(shards.origin),
+            );
+        }
+        Some(Self {
+            name,
+            policies,
+            templates,
+            output,
+            include,
+            exclude: globs(&spec.exclude, sink),
+            keep: globs(&spec.keep, sink),
+            shards: spec.layout.shards.map(|shards| shards.value.clamp(1, 4096)),
+            mass_recreate_threshold: spec.mass_recreate_threshold.unwrap_or(100),
+            targets,
+        })
+    }
+}
+
+/// A folder of the workspace: relative, and not the root itself.
+fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> String {
+    let Some(written) = written else {
+        return default.to_owned();
+    };
+    let parts: Vec<&str> = written.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if written.starts_with('/') || parts.is_empty() || parts.contains(&"..") || written.contains('\\') {
+        sink.push(
+            Diagnostic::error(Code::PathOutside, format!("`{}` is not a folder inside the workspace", written.value))
+                .at(written.origin)
+                .help(format!("name a folder below the workspace's root, such as `{default}`")),
+        );
+        return default.to_owned();
+    }
+    parts.join("/")
+}
+
+/// Output inside the policies would be read as policy, and policies inside the output would be deleted.
+fn refuse_overlap(spec: &WorkspaceSpec, folders: [&str; 3], root: NodeRef<'_>, sink: &mut Sink) {
+    let [policies, templates, output] = folders;
+    let inside = |inner: &str, outer: &str| inner == outer || inner.starts_with(&format!("{outer}/"));
+    for (other, what) in [(policies, "policies"), (templates, "templates")] {
+        if inside(output, other) || inside(other, output) {
+            let origin = spec.output.as_ref().map_or(root.origin(), |output| output.origin);
+            sink.push(
+                Diagnostic::error(
+                    Code::InvalidWorkspace,
+                    format!("the output folder `{output}` and the folder of the {what} `{other}` overlap"),
+                )
+                .at(origin)
+                .help("give the output a folder of its own: everything in it may be overwritten or removed"),
+            );
+        }
+    }
+}
+
+fn globs(written: &[Spanned<String>], sink: &mut Sink) -> GlobSet {
+    let mut builder = GlobSetBuilder::new();
+    for glob in written {
+        match globset::GlobBuilder::new(glob).literal_separator(true).build() {
+            Ok(glob) => {
+                builder.add(glob);
+            }
+            Err(error) => sink.push(
+                Diagnostic::error(Code::InvalidWorkspace, format!("`{}` is not a glob: {}", glob.value, error.kind()))
+                    .at(glob.origin),
+            ),
+        }
+    }
+    builder.build().unwrap_or_default()
+}
+
+fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
+    let platform = raw.platform.unwrap_or(Platform::Kubernetes);
+    let name_fits = !raw.name.is_empty()
+        && raw.name.len() <= 63
+        && raw.name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+        && raw
+            .name
+            .chars()
+            .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '-' | '.'));
+    if !name_fits {
+        sink.push(
+            Diagnostic::error(Code::InvalidWorkspace, format!("`{}` cannot name a target", raw.name.value))
+                .at(raw.name.origin)
+                .help("a target's name is its folder's name: lower case letters, digits, `-` and `.`, at most 63"),
+        );
+        return None;
+    }
+    let Some(version) = Version::parse(platform, &raw.version) else {
+        let example = match platform {
+            Platform::Kubernetes => "\"1.30\"",
+            Platform::Openshift => "\"4.20\"",
+        };
+        sink.push(
+            Diagnostic::error(Code::InvalidWorkspace, format!("`{}` is not a version", raw.version.value))
+                .at(raw.version.origin)
+                .help(format!("write major and minor, such as {example}")),
+        );
+        return None;
+    };
+    if !Version::KNOWN.contains(&version.minor()) {
+        sink.push(
+            Diagnostic::error(Code::InvalidWorkspace, format!("Kubernetes {version} is not known"))
+                .at(raw.version.origin)
+                .help(format!("the versions 1.{} to 1.{} are", Version::KNOWN.start(), Version::KNOWN.end())),
+        );
+        return None;
+    }
+    Some(Target {
+        name: raw.name.value.clone(),
+        platform,
+        version,
+        explicit: raw.form == OutputForm::Explicit,
+        pod_security_policy: raw.features.pod_security_policy,
+        variables: raw.variables.iter().map(|(name, value)| (name.clone(), Data::text(value.as_str()))).collect(),
+    })
+}

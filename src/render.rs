@@ -1,0 +1,123 @@
+//! A unit and its template: YAML text.
+//!
+//! Templates are Jinja (minijinja) with undefined variables as errors, a fuel limit and no files beyond the template
+//! folder. Every `{{ value }}` is written as JSON on one line, which is a complete YAML scalar, list or map: no value
+//! can open a key or a document of its own. Text glued to a value would end up around its quotes, so a template that
+//! does that is refused when it is loaded.
+
+mod builtin;
+mod composite;
+mod templates;
+mod value;
+
+use std::sync::Arc;
+
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
+
+use crate::diag::{Code, Diagnostic, Origin, Span};
+use crate::model::{Data, Unit};
+pub use builtin::BUILTIN;
+pub use templates::TemplateSet;
+
+/// How many instructions one object may take: hundreds of times what the largest one needs.
+const FUEL: u64 = 2_000_000;
+
+/// A template engine for one thread.
+pub struct Renderer {
+    environment: Environment<'static>,
+    templates: Arc<TemplateSet>,
+}
+
+impl Renderer {
+    /// An engine for a set of templates.
+    pub fn new(templates: Arc<TemplateSet>) -> Self {
+        let mut environment = Environment::new();
+        environment.set_undefined_behavior(UndefinedBehavior::Strict);
+        environment.set_trim_blocks(true);
+        environment.set_lstrip_blocks(true);
+        environment.set_keep_trailing_newline(true);
+        environment.set_fuel(Some(FUEL));
+        environment.set_recursion_limit(50);
+        environment.set_auto_escape_callback(|_| AutoEscape::Custom("yaml"));
+        environment.set_formatter(|out, _, value| value::write(out, value));
+        let sources = Arc::clone(&templates);
+        environment.set_loader(move |name| Ok(sources.source(name).map(str::to_owned)));
+        Self { environment, templates }
+    }
+
+    /// Renders a unit into `out`, which is cleared first.
+    ///
+    /// # Errors
+    /// What went wrong in the template, with the policy that asked.
+    pub fn render(&self, unit: &Unit, out: &mut Vec<u8>) -> Result<(), Box<Diagnostic>> {
+        out.clear();
+        let template = self.environment.get_template(unit.template).map_err(|error| self.explain(unit, &error))?;
+        let Data::Map(entries) = &unit.data else {
+            return Ok(());
+        };
+        let context = value::map(Arc::clone(entries));
+        template.render_captured_to(context, out).map(|_| ()).map_err(|error| self.explain(unit, &error))
+    }
+
+    /// The error of an engine as a diagnostic: the template's line, and the policy's.
+    fn explain(&self, unit: &Unit, error: &Error) -> Box<Diagnostic> {
+        let mut innermost = error;
+        while let Some(inner) = std::error::Error::source(innermost).and_then(|inner| inner.downcast_ref::<Error>()) {
+            innermost = inner;
+        }
+        let name = innermost.name().unwrap_or(unit.template);
+        let origin = self.place(name, innermost);
+        let written = origin.and_then(|origin| self.templates.slice(name, origin.span)).unwrap_or_default();
+        let (code, message) = match innermost.kind() {
+            ErrorKind::UndefinedError => {
+                (Code::TemplateFailed, format!("`{}` is not defined for this object", written.trim()))
+            }
+            ErrorKind::OutOfFuel => {
+                (Code::TemplateFailed, "this template does not come to an end".to_owned())
+            }
+            ErrorKind::SyntaxError => {
+                (Code::TemplateSyntax, format!("this is not a template: {}", innermost.detail().unwrap_or("syntax error")))
+            }
+            ErrorKind::TemplateNotFound => {
+                (Code::TemplateFailed, format!("a template that this one includes is not there: {}", innermost.detail().unwrap_or_default()))
+            }
+            kind => {
+                (Code::TemplateFailed, innermost.detail().map_or_else(|| kind.to_string(), str::to_owned))
+            }
+        };
+        let mut diagnostic = Diagnostic::error(code, message)
+            .at_maybe(origin)
+            .and(unit.origin, "asked for here")
+            .note(format!("while rendering {}", unit.identity))
+            .foldable();
+        if let Some(account) = unit.account {
+            diagnostic = diagnostic.and(account, "for this account");
+        }
+        if innermost.kind() == ErrorKind::UndefinedError {
+            let names = fields(&unit.data);
+            diagnostic = diagnostic.help(format!("the object has: {names}"));
+        }
+        Box::new(diagnostic)
+    }
+
+    fn place(&self, name: &str, error: &Error) -> Option<Origin> {
+        let file = self.templates.file(name)?;
+        let span = match (error.range(), error.line()) {
+            (Some(range), _) => Span::new(range.start, range.end.max(range.start + 1)),
+            (None, Some(line)) => self.templates.line(name, line),
+            (None, None) => Span::default(),
+        };
+        Some(Origin { file, span })
+    }
+}
+
+/// The names that a template may use at its top level.
+fn fields(data: &Data) -> String {
+    match data {
+        Data::Map(entries) => {
+            let names: Vec<String> = entries.iter().map(|(name, _)| format!("`{name}`")).collect();
+            names.join(", ")
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,30 @@
+//! The built-in templates, embedded from the repository's own `templates/`.
+
+macro_rules! embed {
+    ($($path:literal),* $(,)?) => {
+        &[$(($path, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/templates/", $path)))),*]
+    };
+}
+
+/// Path and source of each; `tests/registry.rs` holds the list against the folder.
+pub const BUILTIN: &[(&str, &str)] = embed![
+    "_metadata.yaml.j2",
+    "grant/clusterrolebinding.yaml.j2",
+    "grant/role.yaml.j2",
+    "grant/rolebinding.yaml.j2",
+    "grant/serviceaccount.yaml.j2",
+    "manifests/object.yaml.j2",
+    "namespace-set/limitrange.yaml.j2",
+    "namespace-set/namespace.yaml.j2",
+    "namespace-set/resourcequota.yaml.j2",
+    "permission-set/clusterrole.yaml.j2",
+    "permission-set/role.yaml.j2",
+    "pod-security-profile/podsecuritypolicy.yaml.j2",
+    "tenancy/limitrange.yaml.j2",
+    "tenancy/namespace.yaml.j2",
+    "tenancy/podsecuritypolicy.yaml.j2",
+    "tenancy/resourcequota.yaml.j2",
+    "tenancy/role.yaml.j2",
+    "tenancy/rolebinding.yaml.j2",
+    "tenancy/serviceaccount.yaml.j2",
+];

@@ -1,0 +1,7 @@
+//! Puts results into words: one file per form of output. The only place, with `cli`, that writes to the terminal.
+
+pub mod human;
+pub mod machine;
+mod terminal;
+
+pub use terminal::{ColorChoice, Terminal};

@@ -1,0 +1,109 @@
+//! Where files come from.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use crate::diag::RunError;
+
+/// The files of a workspace, by paths relative to its root with forward slashes. No clock, no environment, no
+/// network.
+pub trait World: Send + Sync {
+    /// The bytes of a file; none when there is no such file.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError>;
+
+    /// True when there is such a file.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    fn exists(&self, path: &str) -> Result<bool, RunError>;
+
+    /// Every file below a folder, sorted; hidden files and folders are left out.
+    ///
+    /// # Errors
+    /// When the folder is there and cannot be listed.
+    fn list(&self, folder: &str) -> Result<Vec<String>, RunError>;
+}
+
+/// A folder on disk.
+#[derive(Debug, Clone)]
+pub struct DiskWorld {
+    root: PathBuf,
+}
+
+impl DiskWorld {
+    /// The folder as a world.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+}
+
+impl World for DiskWorld {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        match std::fs::read(self.root.join(path)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(RunError::io("read", Path::new(path), &error)),
+        }
+    }
+
+    fn exists(&self, path: &str) -> Result<bool, RunError> {
+        self.root.join(path).try_exists().map_err(|error| RunError::io("look for", Path::new(path), &error))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>, RunError> {
+        let start = self.root.join(folder);
+        if !start.is_dir() {
+            return Ok(Vec::new());
+        }
+        let mut paths = Vec::new();
+        let visible = |entry: &walkdir::DirEntry| {
+            entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.')
+        };
+        for entry in WalkDir::new(&start).follow_links(true).into_iter().filter_entry(visible) {
+            let entry = entry.map_err(|error| {
+                let reason = error.io_error().map_or_else(|| "a link leads in a circle".to_owned(), ToString::to_string);
+                RunError::new(format!("cannot list `{folder}`: {reason}"))
+            })?;
+            if entry.file_type().is_file() {
+                let relative = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
+                let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+                paths.push(parts.join("/"));
+            }
+        }
+        paths.sort();
+        Ok(paths)
+    }
+}
+
+/// Files in memory, for tests.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryWorld {
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl MemoryWorld {
+    /// A world of texts by their paths.
+    pub fn new<P: Into<String>, T: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
+        Self { files: files.into_iter().map(|(path, text)| (path.into(), text.into())).collect() }
+    }
+}
+
+impl World for MemoryWorld {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        Ok(self.files.get(path).cloned())
+    }
+
+    fn exists(&self, path: &str) -> Result<bool, RunError> {
+        Ok(self.files.contains_key(path))
+    }
+
+    fn list(&self, folder: &str) -> Result<Vec<String>, RunError> {
+        let prefix = format!("{folder}/");
+        Ok(self.files.keys().filter(|path| path.starts_with(&prefix)).cloned().collect())
+    }
+}

@@ -1,0 +1,283 @@
+//! Rendered text becomes a checked object in the form that is written.
+//!
+//! In this order: it is one YAML document, it is the object that was asked for, it has the shape of its kind (JSON
+//! Schema), the target serves the kind, and the API server's own rules hold ([`rules`]). What concerns several
+//! objects, such as bindings to roles that are not there, is in [`set`]. Advice is in `lints`.
+
+mod lints;
+pub mod rules;
+pub mod set;
+mod trace;
+
+use std::sync::Arc;
+
+use crate::diag::{Code, Diagnostic, Files, Origin, Sink};
+use crate::k8s::catalogue::{self, Served};
+use crate::k8s::stored::{Form, to_stored};
+use crate::k8s::schemas;
+use crate::model::{Target, Unit};
+use crate::yaml::schema::{Problem, ProblemKind};
+use crate::yaml::{self, NodeRef, Tree};
+pub use set::HomeFacts;
+pub use trace::Trees;
+
+/// Checks the objects of one target; one for each thread.
+pub struct Validator<'p> {
+    target: &'p Target,
+    files: &'p Files,
+    trees: &'p Trees,
+    tree: Tree,
+    errors: Vec<rules::FieldError>,
+    served: std::collections::HashMap<crate::model::ObjectType, ServedKind>,
+}
+
+/// Whether the target has a kind, and whether its objects live in namespaces.
+#[derive(Debug, Clone, Copy)]
+struct ServedKind {
+    served: Served,
+    namespaced: Option<bool>,
+}
+
+impl<'p> Validator<'p> {
+    /// A validator for a target; `trees` are the policies, for the places of values.
+    pub fn new(target: &'p Target, files: &'p Files, trees: &'p Trees) -> Self {
+        Self {
+            target,
+            files,
+            trees,
+            tree: Tree::new(crate::diag::FileId::default()),
+            errors: Vec::new(),
+            served: std::collections::HashMap::new(),
+        }
+    }
+
+    /// Checks what a unit's template rendered. On success the object is in the form to be written and is what
+    /// [`Validator::object`] returns; otherwise the reasons are in the sink.
+    pub fn check(&mut self, unit: &Unit, text: &str, facts: &mut HomeFacts, sink: &mut Sink) -> bool {
+        let before = sink.len();
+        let mut reading = Sink::new();
+        yaml::read_into(text, &mut self.tree, &mut reading);
+        let root = match (self.tree.document(0), self.tree.document(1)) {
+            (Some(root), None) if reading.is_empty() && root.is_map() => root,
+            _ => {
+                sink.push(self.not_one_object(unit, text));
+                return false;
+            }
+        };
+        check_identity(unit, root, sink);
+        check_server_fields(unit, root, sink);
+        self.check_served(unit, sink);
+        self.check_shape(unit, sink);
+        if sink.len() == before {
+            self.check_rules(unit, sink);
+        }
+        if sink.len() > before {
+            return false;
+        }
+        if let Some(root) = self.object() {
+            facts.add(unit, root);
+            lints::check(unit, root, self.trees, sink);
+            let id = root.id();
+            to_stored(&mut self.tree, id, if self.target.explicit { Form::Explicit } else { Form::Stored });
+        }
+        true
+    }
+
+    /// The object that was checked last.
+    pub fn object(&self) -> Option<NodeRef<'_>> {
+        self.tree.document(0)
+    }
+
+    /// The text is not YAML, or not one map: show the rendered text itself.
+    fn not_one_object(&self, unit: &Unit, text: &str) -> Diagnostic {
+        let file = self.files.add(format!("<rendered {}>", unit.identity), text);
+        let mut again = Sink::new();
+        let tree = yaml::read(text, file, &mut again);
+        let first = again.into_sorted(self.files).into_iter().next();
+        let (origin, message) = match first {
+            Some(first) => (first.origin, format!("the template renders text that cannot be read: {}", first.message)),
+            None => {
+                let documents = tree.documents().count();
+                let what = if documents == 1 { "something else than a map".to_owned() } else { format!("{documents} documents") };
+                let origin = tree.documents().last().map(NodeRef::origin);
+                (origin, format!("the template renders {what} where one object is expected"))
+            }
+        };
+        let place = origin.unwrap_or(Origin { file, span: crate::diag::Span::default() });
+        with_askers(Diagnostic::error(Code::TemplateOutput, message).at(place), unit)
+            .note(format!("the template is `{}`", unit.template))
+    }
+
+    fn check_shape(&self, unit: &Unit, sink: &mut Sink) {
+        let object_type = &unit.identity.object_type;
+        let Some(schema) = schemas::schema_of(&object_type.api_version, &object_type.kind) else {
+            return;
+        };
+        let Some(root) = self.object() else { return };
+        if schema.fits(root) {
+            return;
+        }
+        for problem in schema.problems(root) {
+            sink.push(self.shape_problem(unit, &problem));
+        }
+    }
+
+    fn shape_problem(&self, unit: &Unit, problem: &Problem<'_>) -> Diagnostic {
+        let place = self.trees.place_of(unit, &problem.path, problem.node.as_str());
+        let what = match problem.kind {
+            ProblemKind::UnknownField => format!("{} has no such field: {}", unit.identity.object_type.kind, problem.message),
+            _ => format!("`{}`: {}", problem.path, problem.message),
+        };
+        with_askers(Diagnostic::error(Code::MalformedObject, what).at(place), unit)
+            .help_maybe(problem.help.clone())
+            .note(format!("in {}", unit.identity))
+            .foldable()
+    }
+
+    fn check_rules(&mut self, unit: &Unit, sink: &mut Sink) {
+        let Some(root) = self.tree.document(0) else { return };
+        self.errors.clear();
+        rules::check(root, None, self.target.version.minor(), &mut self.errors);
+        for error in &self.errors {
+            let node = self.tree.at(error.node);
+            let place = self.trees.place_of(unit, &error.path, node.as_str());
+            sink.push(
+                with_askers(Diagnostic::error(Code::InvalidObject, error.message.clone()).at(place), unit)
+                    .help_maybe(error.help.clone())
+                    .note(format!("`{}` of {}", error.path, unit.identity))
+                    .foldable(),
+            );
+        }
+    }
+
+    fn check_served(&mut self, unit: &Unit, sink: &mut Sink) {
+        let object_type = &unit.identity.object_type;
+        let known = match self.served.get(object_type) {
+            Some(known) => *known,
+            None => {
+                let found = self.look_up(&object_type.api_version, &object_type.kind);
+                self.served.insert(object_type.clone(), found);
+                found
+            }
+        };
+        if known.served == Served::No || (known.served == Served::Off && &*object_type.kind != "PodSecurityPolicy") {
+            sink.push(self.not_served(unit));
+            return;
+        }
+        match (known.namespaced, &unit.identity.namespace) {
+            (Some(true), None) => sink.push(
+                with_askers(Diagnostic::error(Code::InvalidObject, format!("this {} has no namespace", object_type.kind)).at(unit.content), unit)
+                    .help("add `metadata.namespace`: which namespace an applier would fill in is not for Git to guess")
+                    .note(format!("in {}", unit.identity)),
+            ),
+            (Some(false), Some(namespace)) => sink.push(
+                with_askers(
+                    Diagnostic::error(Code::InvalidObject, format!("a {} belongs to no namespace", object_type.kind))
+                        .at(self.trees.place_of(unit, "metadata.namespace", Some(namespace))),
+                    unit,
+                )
+                .help("remove `metadata.namespace`: the server would drop it without a word")
+                .note(format!("in {}", unit.identity)),
+            ),
+            _ => {}
+        }
+    }
+
+    fn look_up(&self, api_version: &str, kind: &str) -> ServedKind {
+        if (api_version, kind) == ("policy/v1beta1", "PodSecurityPolicy") {
+            let served = if self.target.serves_pod_security_policy() { Served::Yes } else { Served::No };
+            return ServedKind { served, namespaced: Some(false) };
+        }
+        // A group of dots that Kubernetes does not have is somebody's custom resource.
+        let minor = self.target.version.minor();
+        match catalogue::kind(api_version, kind) {
+            Some(entry) => ServedKind { served: catalogue::kind_served(minor, api_version, kind), namespaced: Some(entry.namespaced) },
+            None if catalogue::is_builtin_group(api_version) => ServedKind { served: Served::No, namespaced: None },
+            None => ServedKind { served: Served::Yes, namespaced: None },
+        }
+    }
+
+    fn not_served(&self, unit: &Unit) -> Diagnostic {
+        let object_type = &unit.identity.object_type;
+        let version = self.target.version;
+        let diagnostic = if &*object_type.kind == "PodSecurityPolicy" {
+            let message = if self.target.version.minor() > 24 {
+                "policy/v1beta1 PodSecurityPolicy is not served since 1.25".to_owned()
+            } else {
+                format!("the target `{}` does not have PodSecurityPolicy", self.target.name)
+            };
+            Diagnostic::error(Code::PodSecurityPolicyRemoved, message)
+                .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
+        } else {
+            let message = format!("Kubernetes {version} does not serve {} {}", object_type.api_version, object_type.kind);
+            let near = catalogue::served_versions_of_kind(version.minor(), &object_type.kind);
+            Diagnostic::error(Code::KindNotServed, message).help(match near.first() {
+                Some(api_version) => format!("this version serves it as `{api_version}`"),
+                None => format!("leave it out on the target `{}` with `targets`", self.target.name),
+            })
+        };
+        with_askers(diagnostic.at(unit.content), unit)
+            .note(format!("the target `{}` runs Kubernetes {version}", self.target.name))
+            .foldable()
+    }
+}
+
+/// Adds who asked for the object, where that is another place than the primary one.
+fn with_askers(mut diagnostic: Diagnostic, unit: &Unit) -> Diagnostic {
+    if diagnostic.origin != Some(unit.origin) {
+        diagnostic = diagnostic.and(unit.origin, "asked for here");
+    }
+    match unit.account {
+        Some(account) if diagnostic.origin != Some(account) => diagnostic.and(account, "for this account"),
+        _ => diagnostic,
+    }
+}
+
+/// A template may not change which object it renders.
+fn check_identity(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
+    let identity = &unit.identity;
+    let expected = [
+        ("apiVersion", root.get("apiVersion"), Some(&identity.object_type.api_version)),
+        ("kind", root.get("kind"), Some(&identity.object_type.kind)),
+        ("metadata.name", root.path(&["metadata", "name"]), Some(&identity.name)),
+        ("metadata.namespace", root.path(&["metadata", "namespace"]), identity.namespace.as_ref()),
+    ];
+    for (path, rendered, expected) in expected {
+        let same = match (rendered, expected) {
+            (None, None) => true,
+            (Some(node), Some(expected)) => node.as_str() == Some(expected),
+            _ => false,
+        };
+        if !same {
+            let rendered = rendered.map_or_else(|| "nothing".to_owned(), NodeRef::describe);
+            let expected = expected.map_or_else(|| "nothing".to_owned(), |expected: &Arc<str>| format!("`{expected}`"));
+            sink.push(
+                Diagnostic::error(
+                    Code::TemplateIdentity,
+                    format!("the template `{}` renders {rendered} as `{path}`, and the object has {expected}", unit.template),
+                )
+                .at(unit.origin)
+                .help("print `name` and `namespace` as they are; names are decided in policies")
+                .note(format!("in {identity}"))
+                .foldable(),
+            );
+        }
+    }
+}
+
+/// What only the server may set would be a difference for ever.
+fn check_server_fields(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
+    const OWNED: [&str; 7] =
+        ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp"];
+    let metadata = root.get("metadata");
+    let found = OWNED.iter().filter_map(|name| metadata.and_then(|metadata| metadata.entry(name)).map(|(key, _)| (key, format!("metadata.{name}"))));
+    let status = root.entry("status").map(|(key, _)| (key, "status".to_owned()));
+    for (_, path) in found.chain(status) {
+        sink.push(
+            with_askers(Diagnostic::error(Code::ServerField, format!("`{path}` is for the server to set")).at(unit.content), unit)
+                .help("remove the field")
+                .note(format!("in {}", unit.identity))
+                .foldable(),
+        );
+    }
+}

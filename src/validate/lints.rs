@@ -1,0 +1,67 @@
+//! Advice about single objects: accepted by the server, and still not what anybody wants.
+
+use super::trace::Trees;
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::model::Unit;
+use crate::yaml::NodeRef;
+
+/// Checks an object that is valid.
+pub(super) fn check(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
+    if &*unit.identity.object_type.kind == "PodSecurityPolicy" {
+        pod_security_policy(unit, root, trees, sink);
+    }
+}
+
+/// R000-05 and R000-06 of `specs/systems.md`.
+fn pod_security_policy(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
+    let Some(spec) = root.get("spec") else { return };
+    let mut warn = |code, path: &str, message: &str, help: &str| {
+        sink.push(
+            Diagnostic::warning(code, message)
+                .at(trees.place_of(unit, path, None))
+                .help(help)
+                .note(format!("in {}", unit.identity))
+                .foldable(),
+        );
+    };
+    let volumes: Vec<&str> = spec.get("volumes").into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str).collect();
+    let host_path = volumes.iter().any(|volume| matches!(*volume, "hostPath" | "*"));
+    let paths = spec.get("allowedHostPaths").is_some_and(|paths| !paths.is_empty());
+    let privileged = spec.get("privileged").and_then(NodeRef::as_bool).unwrap_or_default();
+    if paths && !host_path {
+        warn(
+            Code::AllowedHostPathsWithoutVolume,
+            "hostPaths",
+            "these host paths can never be mounted: `volumes` has no `hostPath`",
+            "add `hostPath` to the volumes, or remove the paths",
+        );
+    }
+    if host_path && !paths && !privileged {
+        warn(
+            Code::HostPathWithoutPaths,
+            "volumes",
+            "`hostPath` without a list of paths lets pods mount any path of the node",
+            "list the paths, or take `hostPath` out of the volumes",
+        );
+    }
+    if unit.account.is_none() {
+        return;
+    }
+    for field in ["supplementalGroups", "fsGroup"] {
+        let strategy = spec.get(field);
+        let any = strategy.and_then(|strategy| strategy.get("rule")).and_then(NodeRef::as_str) == Some("RunAsAny");
+        let root_in_range = strategy
+            .and_then(|strategy| strategy.get("ranges"))
+            .into_iter()
+            .flat_map(NodeRef::items)
+            .any(|range| range.get("min").and_then(NodeRef::as_int) == Some(0));
+        if any || root_in_range {
+            warn(
+                Code::GroupRangeWithRoot,
+                field,
+                &format!("`{field}` lets a tenant's pods join the root group"),
+                "use `MustRunAs` with ranges that begin at 1",
+            );
+        }
+    }
+}

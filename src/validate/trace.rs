@@ -1,0 +1,90 @@
+//! From a value of an object back to the policy value it came from.
+//!
+//! Nothing is carried along for the many good objects: for the one bad value the policy that asked is searched for
+//! a scalar of the same text whose keys look most like the field's path.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::diag::{FileId, Origin};
+use crate::model::Unit;
+use crate::yaml::{NodeRef, Tree};
+
+/// The policies by their files.
+#[derive(Debug, Default)]
+pub struct Trees {
+    trees: HashMap<FileId, Arc<Tree>>,
+}
+
+impl Trees {
+    /// Adds the tree of a file.
+    pub fn insert(&mut self, tree: Arc<Tree>) {
+        self.trees.insert(tree.file(), tree);
+    }
+
+    /// The best place for a problem at `path` of an object, whose value there is `value`.
+    pub fn place_of(&self, unit: &Unit, path: &str, value: Option<&str>) -> Origin {
+        let Some(value) = value.filter(|value| !value.is_empty()) else {
+            return self.place_of_field(unit, path).unwrap_or(unit.content);
+        };
+        [unit.content, unit.origin]
+            .into_iter()
+            .find_map(|place| self.search(place, path, value))
+            .or_else(|| self.place_of_field(unit, path))
+            .unwrap_or(unit.content)
+    }
+
+    /// The document of a policy that a place stands in.
+    fn document(&self, place: Origin) -> Option<NodeRef<'_>> {
+        self.trees.get(&place.file)?.documents().find(|root| root.span().contains(place.span))
+    }
+
+    fn search(&self, place: Origin, path: &str, value: &str) -> Option<Origin> {
+        let wanted = keys_of(path);
+        let mut best: Option<(usize, Origin)> = None;
+        visit(self.document(place)?, &mut Vec::new(), &mut |keys, node| {
+            if node.as_str() == Some(value) {
+                let score = common(&wanted, keys);
+                if best.is_none_or(|(known, _)| score > known) {
+                    best = Some((score, node.origin()));
+                }
+            }
+        });
+        best.map(|(_, origin)| origin)
+    }
+
+    /// The value of the deepest field of `path` that the asking policy has under the same name.
+    fn place_of_field(&self, unit: &Unit, path: &str) -> Option<Origin> {
+        let wanted = keys_of(path);
+        let document = self.document(unit.content)?;
+        let last = *wanted.last()?;
+        let mut found = None;
+        visit(document, &mut Vec::new(), &mut |keys, node| {
+            if found.is_none() && keys.last() == Some(&last) && unit.content.span.contains(node.span()) {
+                found = Some(node.origin());
+            }
+        });
+        found
+    }
+}
+
+/// `rules[0].verbs` as its names: `rules`, `verbs`.
+fn keys_of(path: &str) -> Vec<&str> {
+    path.split(['.', '[', ']']).filter(|part| !part.is_empty() && part.parse::<usize>().is_err()).collect()
+}
+
+/// How many names two paths share, the last ones counting.
+fn common(wanted: &[&str], keys: &[&str]) -> usize {
+    wanted.iter().filter(|name| keys.contains(name)).count()
+}
+
+fn visit<'t>(node: NodeRef<'t>, keys: &mut Vec<&'t str>, see: &mut dyn FnMut(&[&str], NodeRef<'t>)) {
+    see(keys, node);
+    node.items().for_each(|item| visit(item, keys, see));
+    for (key, value) in node.entries() {
+        keys.push(key.as_str().unwrap_or_default());
+        see(keys, key);
+        visit(value, keys, see);
+        keys.pop();
+    }
+}
