@@ -1,3 +1,4 @@
 //! Bailiwick compiles access policy for Kubernetes clusters: policies in, validated manifests out.
 pub mod diag;
+pub mod k8s;
 pub mod yaml;
