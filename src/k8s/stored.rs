@@ -13,7 +13,7 @@ mod scc;
 use super::quantity::{Quantity, is_plainly_canonical};
 use super::schemas;
 use super::shape::{ANY, Shape};
-use crate::yaml::{NodeId, Tree, Value};
+use crate::yaml::{NodeId, NodeRef, Tree, Value};
 
 pub use defaults::server_owned;
 
@@ -112,8 +112,8 @@ impl Walk<'_> {
 
     fn list(&mut self, id: NodeId, items: &Shape) {
         if matches!(items, Shape::Text) {
-            // INVARIANT: each round turns one null into a string, so the loop ends.
-            while let Some(null) = self.tree.at(id).items().find(|item| item.is_null()).map(|item| item.id()) {
+            let nulls: Vec<NodeId> = self.tree.at(id).items().filter(|item| item.is_null()).map(NodeRef::id).collect();
+            for null in nulls {
                 self.tree.set_string(null, "");
             }
             return;

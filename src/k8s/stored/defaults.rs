@@ -80,8 +80,7 @@ fn binding(tree: &mut Tree, root: NodeId) {
     let needs_group = |subject: &NodeRef<'_>| {
         matches!(subject.get("kind").and_then(NodeRef::as_str), Some("User" | "Group")) && lacks(*subject, "apiGroup")
     };
-    // INVARIANT: each round gives one subject its group, so the loop ends.
-    while let Some(subject) = find_item(tree, root, &["subjects"], needs_group) {
+    for subject in wanted_items(tree, root, "subjects", needs_group) {
         put_string(tree, subject, "apiGroup", RBAC_GROUP);
     }
 }
@@ -154,8 +153,7 @@ fn network_policy(tree: &mut Tree, root: NodeId) {
         let rules: Vec<NodeId> =
             tree.at(spec).get(direction).map(|rules| rules.items().map(NodeRef::id).collect()).unwrap_or_default();
         for rule in rules {
-            // INVARIANT: each round gives one port its protocol, so the loop ends.
-            while let Some(port) = find_item(tree, rule, &["ports"], lacks_protocol) {
+            for port in wanted_items(tree, rule, "ports", lacks_protocol) {
                 put_string(tree, port, "protocol", "TCP");
             }
         }
@@ -164,9 +162,8 @@ fn network_policy(tree: &mut Tree, root: NodeId) {
 
 /// Of a secret reference only the name is kept.
 fn service_account(tree: &mut Tree, root: NodeId) {
-    while let Some(secret) =
-        find_item(tree, root, &["secrets"], |secret| secret.len() > 1 && secret.get("name").is_some())
-    {
+    let has_more = |secret: &NodeRef<'_>| secret.len() > 1 && secret.get("name").is_some();
+    for secret in wanted_items(tree, root, "secrets", has_more) {
         let name = tree.at(secret).entry("name").map(|(key, value)| (key.id(), value.id()));
         tree.set_entries(secret, name.as_slice());
     }
@@ -176,8 +173,9 @@ fn lacks(map: NodeRef<'_>, key: &str) -> bool {
     map.get(key).is_none_or(|value| value.is_null() || value.as_str() == Some(""))
 }
 
-fn find_item(tree: &Tree, root: NodeId, path: &[&str], wanted: impl Fn(&NodeRef<'_>) -> bool) -> Option<NodeId> {
-    tree.at(root).path(path)?.items().find(wanted).map(NodeRef::id)
+/// The items of a list that need a default: mostly none, and then nothing is allocated.
+fn wanted_items(tree: &Tree, map: NodeId, list: &str, wanted: impl Fn(&NodeRef<'_>) -> bool) -> Vec<NodeId> {
+    tree.at(map).get(list).into_iter().flat_map(NodeRef::items).filter(wanted).map(NodeRef::id).collect()
 }
 
 /// The map at a key, made when it is missing or null.

@@ -1,0 +1,3 @@
+//! Checks of rendered and foreign objects before anything is written.
+
+pub mod rules;
