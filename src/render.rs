@@ -12,6 +12,7 @@ mod value;
 
 use std::sync::Arc;
 
+use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
 use crate::diag::{Code, Diagnostic, Origin, Span};
@@ -33,12 +34,14 @@ impl Renderer {
     pub fn new(templates: Arc<TemplateSet>) -> Self {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_trim_blocks(true);
-        environment.set_lstrip_blocks(true);
-        environment.set_keep_trailing_newline(true);
+        environment.set_syntax(syntax());
+        // These names of the engine's would hide a missing value of ours.
+        for name in ["namespace", "debug", "dict"] {
+            environment.remove_global(name);
+        }
         environment.set_fuel(Some(FUEL));
         environment.set_recursion_limit(50);
-        environment.set_auto_escape_callback(|_| AutoEscape::Custom("yaml"));
+        environment.set_auto_escape_callback(|_| AutoEscape::Custom("yaml".into()));
         environment.set_formatter(|out, _, value| value::write(out, value));
         let sources = Arc::clone(&templates);
         environment.set_loader(move |name| Ok(sources.source(name).map(str::to_owned)));
@@ -109,6 +112,11 @@ impl Renderer {
         };
         Some(Origin { file, span })
     }
+}
+
+/// A statement on a line of its own leaves no blank line behind.
+fn syntax() -> SyntaxConfig {
+    SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build().unwrap_or_default()
 }
 
 /// The names that a template may use at its top level.

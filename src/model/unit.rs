@@ -81,7 +81,7 @@ pub struct ObjectBlueprint {
     pub template: &'static str,
     /// `metadata.name`.
     pub name: Pattern,
-    /// What the template may print beside name and namespace.
+    /// What the template may print beside name, namespace, labels and annotations.
     pub fields: Vec<(Arc<str>, Blueprint)>,
     /// A field that an account's map variable is put over, with the variable's name.
     pub overridden: Option<(&'static str, String)>,
@@ -128,11 +128,14 @@ impl ObjectBlueprint {
     pub fn fill(&self, target: &Target, account: Option<&Account>, namespace: Option<&Arc<str>>) -> Unit {
         let from = Fill { target, account, namespace };
         let name = self.name.fill(from);
-        let mut entries: Vec<(Arc<str>, Data)> = Vec::with_capacity(self.fields.len() + 2);
-        entries.push((NAME.with(Arc::clone), Data::Str(Arc::clone(&name))));
-        if let Some(namespace) = namespace {
-            entries.push((NAMESPACE.with(Arc::clone), Data::Str(Arc::clone(namespace))));
-        }
+        let mut entries: Vec<(Arc<str>, Data)> = Vec::with_capacity(self.fields.len() + 4);
+        let namespace_data = namespace.map_or(Data::Null, |namespace| Data::Str(Arc::clone(namespace)));
+        METADATA.with(|[name_field, namespace_field, optional @ ..]| {
+            entries.push((Arc::clone(name_field), Data::Str(Arc::clone(&name))));
+            entries.push((Arc::clone(namespace_field), namespace_data));
+            let missing = optional.iter().filter(|field| !self.fields.iter().any(|(known, _)| known == *field));
+            entries.extend(missing.map(|field| (Arc::clone(field), Data::Null)));
+        });
         for (field, value) in &self.fields {
             let mut data = value.fill(from);
             if let Some((overridden, variable)) = &self.overridden
@@ -155,6 +158,6 @@ impl ObjectBlueprint {
 }
 
 thread_local! {
-    static NAME: Arc<str> = Arc::from("name");
-    static NAMESPACE: Arc<str> = Arc::from("namespace");
+    /// What every template may count on, interned once for each thread.
+    static METADATA: [Arc<str>; 4] = ["name", "namespace", "labels", "annotations"].map(Arc::from);
 }

@@ -160,7 +160,7 @@ impl<'p> TargetFacts<'p> {
     }
 
     /// Checks what needs the facts of every file.
-    pub fn finish(self, sink: &mut Sink) {
+    pub fn finish(&self, sink: &mut Sink) {
         let cluster_role = ObjectType::new("rbac.authorization.k8s.io/v1", "ClusterRole");
         for (name, (binding, origin, account)) in &self.wanted {
             let identity = Identity { object_type: cluster_role.clone(), namespace: None, name: Arc::clone(name) };
@@ -168,12 +168,13 @@ impl<'p> TargetFacts<'p> {
                 || self.existing.contains(&identity)
                 || default_roles::is_cluster_role(name, self.target.version.minor());
             if !known {
+                let minor = self.target.version.minor();
                 let candidates: Vec<&str> = self
                     .cluster
                     .keys()
                     .filter(|(object_type, _)| *object_type == cluster_role)
-                    .map(|(_, name)| &**name)
-                    .chain(default_roles::cluster_roles(self.target.version.minor()))
+                    .map(|(_, name)| -> &str { name })
+                    .chain(default_roles::cluster_roles(minor).map(|name| -> &str { name }))
                     .collect();
                 sink.push(unresolved("ClusterRole", name, binding, *origin, *account, &candidates));
             }

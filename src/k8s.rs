@@ -1,0 +1,22 @@
+//! The vocabulary of Kubernetes: its string grammars, quantities, API resources, schemas and stored form.
+//!
+//! Everything here is a fact about Kubernetes, with no knowledge of policies, templates or evaluation. The rules
+//! come from `specs/kubernetes.md`; the tables beside this module were computed from the real API definitions.
+//!
+//! ```text
+//! names      which strings pass which grammar
+//! quantity   `500m`, `1Gi`: reading, comparing, the form that is stored
+//! catalogue  which resources, kinds and verbs a version serves
+//! schemas    the shape of each kind: unknown fields, types
+//! stored     a document in the form the API server stores it
+//! ```
+//!
+//! Left out on purpose: what a valid object must also satisfy (`validate::rules`), and what it grants (`access`).
+
+pub mod catalogue;
+pub mod default_roles;
+pub mod names;
+pub mod quantity;
+pub mod schemas;
+mod shape;
+pub mod stored;

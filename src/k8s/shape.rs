@@ -1,0 +1,77 @@
+//! A schema reduced to what the stored form needs, in a form that is quick to walk.
+
+use serde_json::Value;
+
+/// What a value may be.
+#[derive(Debug)]
+pub(super) enum Shape {
+    /// Anything: keys are sorted, nothing else.
+    Any,
+    /// A string; null means the empty one where a list or map holds it.
+    Text,
+    /// A quantity.
+    Quantity,
+    /// A list.
+    List(Box<Shape>),
+    /// A map from free keys.
+    Map(Box<Shape>),
+    /// A map with known fields, sorted by name.
+    Object(Vec<Field>),
+}
+
+/// One known field.
+#[derive(Debug)]
+pub(super) struct Field {
+    /// Its name.
+    pub(super) name: String,
+    /// True when it is not stored while it is zero or empty.
+    pub(super) omit_zero: bool,
+    /// What it holds.
+    pub(super) shape: Shape,
+}
+
+/// What stands where no field is known.
+pub(super) static ANY: Shape = Shape::Any;
+
+impl Shape {
+    /// Reads a self-contained schema of `schema/`.
+    pub(super) fn from_schema(schema: &Value) -> Shape {
+        if is_set(schema, "x-quantity") {
+            return Shape::Quantity;
+        }
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            let mut fields: Vec<Field> = properties
+                .iter()
+                .map(|(name, schema)| Field {
+                    name: name.clone(),
+                    omit_zero: is_set(schema, "x-omit-zero"),
+                    shape: Shape::from_schema(schema),
+                })
+                .collect();
+            fields.sort_by(|left, right| left.name.cmp(&right.name));
+            return Shape::Object(fields);
+        }
+        if let Some(items) = schema.get("items") {
+            return Shape::List(Box::new(Shape::from_schema(items)));
+        }
+        if let Some(values) = schema.get("additionalProperties").filter(|values| values.is_object()) {
+            return Shape::Map(Box::new(Shape::from_schema(values)));
+        }
+        let types = schema.get("type").and_then(Value::as_array);
+        let is_text = types.is_some_and(|types| {
+            types.iter().any(|name| name == "string") && !types.iter().any(|name| name == "integer")
+        });
+        if is_text { Shape::Text } else { Shape::Any }
+    }
+
+    /// The field of a name.
+    pub(super) fn field(&self, name: &str) -> Option<&Field> {
+        let Shape::Object(fields) = self else { return None };
+        let index = fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;
+        fields.get(index)
+    }
+}
+
+fn is_set(schema: &Value, keyword: &str) -> bool {
+    schema.get(keyword).and_then(Value::as_bool) == Some(true)
+}

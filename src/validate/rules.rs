@@ -1,0 +1,268 @@
+//! The API server's own validation: what an object must satisfy beyond the shape of its kind.
+//!
+//! Rules and field paths are those of Kubernetes 1.16 to 1.36 (`specs/kubernetes.md` sections 2 and 3); messages
+//! are ours. An object that is valid costs no allocation. What a schema says (unknown fields, wrong types) is
+//! assumed to have been checked before: a value of another type is passed over here.
+//!
+//! Left out on purpose: a missing namespace, which the server takes from the request, and a namespace on a
+//! cluster-scoped kind, which it drops in silence; both are the business of whoever knows the scope.
+
+mod binding;
+mod limits;
+mod metadata;
+mod namespace;
+mod network;
+mod pod_security;
+mod quota;
+mod roles;
+mod scc;
+mod selector;
+
+use std::fmt;
+
+use crate::k8s::names::{self, Reasons};
+use crate::yaml::{NodeId, NodeRef};
+
+use metadata::NameRule;
+
+/// The kinds of error the API server tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorKind {
+    /// A value that must be there is not.
+    Required,
+    /// A value that does not fit.
+    Invalid,
+    /// A word outside a list of words.
+    Unsupported,
+    /// A value that may not be there.
+    Forbidden,
+    /// A value that stands there twice.
+    Duplicate,
+    /// A value that is too long.
+    TooLong,
+}
+
+impl ErrorKind {
+    /// The name used in reports and in the recorded verdicts.
+    pub fn id(self) -> &'static str {
+        match self {
+            ErrorKind::Required => "required",
+            ErrorKind::Invalid => "invalid",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Forbidden => "forbidden",
+            ErrorKind::Duplicate => "duplicate",
+            ErrorKind::TooLong => "too-long",
+        }
+    }
+}
+
+/// One reason why the API server would refuse an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// Which kind of error.
+    pub kind: ErrorKind,
+    /// Kubernetes' field path, which sometimes lacks an index or a key.
+    pub path: String,
+    /// The offending node: a value, a key, or the map that lacks something.
+    pub node: NodeId,
+    /// One line: lower case, input in backticks, with whatever key or index the path lacks.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+/// Checks an object, as an update of `old` where one is given, for a Kubernetes minor such as `21`.
+///
+/// An object of a kind without rules is passed over.
+pub fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, minor: u32, errors: &mut Vec<FieldError>) {
+    let mut report = Report { errors, minor };
+    let report = &mut report;
+    match (text(object, "apiVersion"), text(object, "kind")) {
+        (RBAC, "Role") => {
+            metadata::check(object, &NameRule::SEGMENT, report);
+            roles::role(object, report);
+        }
+        (RBAC, "ClusterRole") => {
+            metadata::check(object, &NameRule::SEGMENT, report);
+            roles::cluster_role(object, old, report);
+        }
+        (RBAC, kind @ ("RoleBinding" | "ClusterRoleBinding")) => {
+            metadata::check(object, &NameRule::SEGMENT, report);
+            binding::check(object, old, kind == "ClusterRoleBinding", report);
+        }
+        ("v1", "ServiceAccount") => metadata::check(object, &NameRule::SUBDOMAIN, report),
+        ("v1", "Namespace") => namespace::check(object, old, report),
+        ("v1", "ResourceQuota") => {
+            metadata::check(object, &NameRule::SUBDOMAIN, report);
+            quota::check(object, old, report);
+        }
+        ("v1", "LimitRange") => {
+            metadata::check(object, &NameRule::OPTIONAL_SUBDOMAIN, report);
+            limits::check(object, report);
+        }
+        ("networking.k8s.io/v1", "NetworkPolicy") => {
+            metadata::check(object, &NameRule::SUBDOMAIN, report);
+            network::check(object, report);
+        }
+        ("policy/v1beta1", "PodSecurityPolicy") => {
+            metadata::check(object, &NameRule::SUBDOMAIN, report);
+            pod_security::check(object, report);
+        }
+        ("security.openshift.io/v1", "SecurityContextConstraints") => {
+            metadata::check(object, &NameRule::SUBDOMAIN, report);
+            scc::check(object, report);
+        }
+        _ => {}
+    }
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
+
+/// Where errors go, with the version they are for.
+struct Report<'e> {
+    errors: &'e mut Vec<FieldError>,
+    minor: u32,
+}
+
+impl Report<'_> {
+    /// Adds an error without help.
+    fn add(&mut self, kind: ErrorKind, path: &Path<'_>, node: NodeRef<'_>, message: String) {
+        self.errors.push(FieldError { kind, path: path.to_string(), node: node.id(), message, help: None });
+    }
+
+    /// Adds an error that says what would be right.
+    fn teach(&mut self, kind: ErrorKind, path: &Path<'_>, node: NodeRef<'_>, message: String, help: impl Into<String>) {
+        let path = path.to_string();
+        self.errors.push(FieldError { kind, path, node: node.id(), message, help: Some(help.into()) });
+    }
+
+    /// Adds an invalid value for each reason of a grammar; `what` names the value, such as "the name".
+    fn grammar(&mut self, verdict: Result<(), Reasons>, path: &Path<'_>, node: NodeRef<'_>, what: &str, value: &str) {
+        if let Err(reasons) = verdict {
+            for reason in reasons.iter() {
+                self.add(ErrorKind::Invalid, path, node, format!("{what} `{}` {reason}", shown(value)));
+            }
+        }
+    }
+
+    /// Adds an unsupported value, with the words that would do.
+    fn unsupported(&mut self, path: &Path<'_>, node: NodeRef<'_>, what: &str, value: &str, words: &[&str]) {
+        let message = if value.is_empty() {
+            format!("{what} is missing")
+        } else {
+            format!("{what} `{}` is not supported", shown(value))
+        };
+        let help = crate::diag::nearest(value, words.iter().copied()).filter(|_| !value.is_empty()).map_or_else(
+            || {
+                let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+                format!("one of: {}", words.join(", "))
+            },
+            |near| format!("did you mean `{near}`?"),
+        );
+        self.teach(ErrorKind::Unsupported, path, node, message, help);
+    }
+}
+
+/// A field path on the stack: only an error makes it a string.
+#[derive(Clone, Copy)]
+struct Path<'p> {
+    parent: Option<&'p Path<'p>>,
+    step: Step<'p>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'p> {
+    Field(&'p str),
+    Index(usize),
+    Key(&'p str),
+}
+
+impl<'p> Path<'p> {
+    fn root(field: &'p str) -> Self {
+        Self { parent: None, step: Step::Field(field) }
+    }
+
+    fn field(&'p self, field: &'p str) -> Self {
+        Self { parent: Some(self), step: Step::Field(field) }
+    }
+
+    fn index(&'p self, index: usize) -> Self {
+        Self { parent: Some(self), step: Step::Index(index) }
+    }
+
+    fn key(&'p self, key: &'p str) -> Self {
+        Self { parent: Some(self), step: Step::Key(key) }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(formatter)?;
+        }
+        match self.step {
+            Step::Field(field) if self.parent.is_some() => write!(formatter, ".{field}"),
+            Step::Field(field) => formatter.write_str(field),
+            Step::Index(index) => write!(formatter, "[{index}]"),
+            Step::Key(key) => write!(formatter, "[{key}]"),
+        }
+    }
+}
+
+/// The string at a key; empty when it is missing, null or of another type.
+fn text<'t>(map: NodeRef<'t>, key: &str) -> &'t str {
+    map.get(key).and_then(NodeRef::as_str).unwrap_or_default()
+}
+
+/// The node to point at for a key: its value, else the map that lacks it.
+fn place<'t>(map: NodeRef<'t>, key: &str) -> NodeRef<'t> {
+    map.get(key).unwrap_or(map)
+}
+
+/// True when a list or map at a key is missing, null or empty.
+fn is_empty(map: NodeRef<'_>, key: &str) -> bool {
+    map.get(key).is_none_or(NodeRef::is_empty)
+}
+
+/// The items of the list at a key, with their numbers.
+fn items<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = (usize, NodeRef<'t>)> {
+    map.get(key).into_iter().flat_map(NodeRef::items).enumerate()
+}
+
+/// The strings of the list at a key; null counts as the empty string.
+fn strings<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = &'t str> {
+    map.get(key).into_iter().flat_map(NodeRef::items).map(|item| item.as_str().unwrap_or_default())
+}
+
+/// The entries of the map at a key, with their names.
+fn entries<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = (&'t str, NodeRef<'t>, NodeRef<'t>)> {
+    map.get(key)
+        .into_iter()
+        .flat_map(NodeRef::entries)
+        .map(|(name, value)| (name.as_str().unwrap_or_default(), name, value))
+}
+
+/// A value as a message shows it: on one line and not endless.
+fn shown(value: &str) -> String {
+    let escaped: String = value.chars().take(60).flat_map(char::escape_debug).collect();
+    let escaped = escaped.replace("\\'", "'").replace("\\\"", "\"");
+    if value.chars().nth(60).is_some() { escaped + "…" } else { escaped }
+}
+
+/// A finalizer without a domain is one of these.
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+
+/// Checks the word of a finalizer; the two checks have paths of their own.
+fn finalizer(item: NodeRef<'_>, key_path: &Path<'_>, word_path: &Path<'_>, report: &mut Report<'_>) {
+    let name = item.as_str().unwrap_or_default();
+    report.grammar(names::label_key(name), key_path, item, "the finalizer", name);
+    if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+        report.teach(
+            ErrorKind::Invalid,
+            word_path,
+            item,
+            format!("the finalizer `{}` has no domain and is not a standard one", shown(name)),
+            format!("write `example.com/{}`, or one of: `kubernetes`, `orphan`, `foregroundDeletion`", shown(name)),
+        );
+    }
+}
