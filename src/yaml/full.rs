@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Tag};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
 use super::scalar::{self, Plain};
 use super::tree::{Chain, NodeId, Tree, Value};
@@ -20,10 +20,13 @@ pub const MAXIMUM_ALIASED_NODES: usize = 100_000;
 /// Reads every document of `text`; a broken document does not hide the next one.
 pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let shift = text.len() - body.len();
     let mut reader =
-        Reader { text: body, shift: text.len() - body.len(), tree, sink, anchors: HashMap::new(), aliased: 0 };
+        Reader { text: body, shift, tree, sink, anchors: HashMap::new(), aliased: 0, end: Span::new(0, shift).end };
+    reader.report_foreign_breaks();
     let mut options = Options::default();
     options.set_emit_comments(false);
+    options.emit_anchor_events = true;
     options.block_nesting_limit = MAXIMUM_DEPTH;
     options.flow_nesting_limit = MAXIMUM_DEPTH;
     let mut parser = Parser::new_from_str_with_options(body, options);
@@ -56,12 +59,14 @@ struct Reader<'r> {
     sink: &'r mut Sink,
     anchors: HashMap<usize, Option<NodeId>>,
     aliased: usize,
+    /// Where the last thing that was written out ended.
+    end: u32,
 }
 
 impl<'r> Reader<'r> {
     fn documents(&mut self, parser: &mut Events<'r>) -> Result<(), Stop> {
-        while let Some((event, span)) = next(parser)? {
-            if event.is_node() || matches!(event, Event::Alias(_)) {
+        while let Some((event, span)) = self.next(parser)? {
+            if event.is_node() {
                 self.anchors.clear();
                 let root = self.node(parser, event, span, 0)?;
                 if !self.tree.at(root).is_null() {
@@ -80,7 +85,8 @@ impl<'r> Reader<'r> {
         depth: usize,
     ) -> Result<NodeId, Stop> {
         let span = self.span(&at);
-        if depth > MAXIMUM_DEPTH {
+        let opens = matches!(event, Event::SequenceStart(..) | Event::MappingStart(..));
+        if opens && depth >= MAXIMUM_DEPTH {
             self.report_depth(span);
             return Err(Stop::Reported);
         }
@@ -89,20 +95,30 @@ impl<'r> Reader<'r> {
             self.anchors.insert(id, None);
         }
         let node = match event {
-            Event::Scalar(text, style, _, tag) => self.scalar(&text, style, tag.as_deref(), span),
-            Event::SequenceStart(_, _, tag) => {
+            Event::Scalar(text, style, _, tag) => {
+                // The parser tells the place of an absent value somewhere behind it, mostly on a later line.
+                let absent = span.end == span.start;
+                let span = if absent { Span { start: self.end, end: self.end } } else { span };
+                self.end = span.end;
+                self.scalar(&text, style, tag.as_deref(), span)
+            }
+            Event::SequenceStart(style, _, tag) => {
                 self.collection_tag(tag.as_deref(), "seq", span);
-                let id = self.tree.add_seq(span);
-                self.sequence(parser, id, depth)?;
+                let start = if style == StructureStyle::Block { self.first_dash(span) } else { span.start };
+                let id = self.tree.add_seq(Span { start, end: span.end });
+                self.sequence(parser, id, style, depth)?;
                 id
             }
-            Event::MappingStart(_, _, tag) => {
+            Event::MappingStart(style, _, tag) => {
                 self.collection_tag(tag.as_deref(), "map", span);
                 let id = self.tree.add_map(span);
-                self.mapping(parser, id, depth)?;
+                self.mapping(parser, id, style, depth)?;
                 id
             }
-            Event::Alias(id) => self.alias(id, span)?,
+            Event::Alias(id) => {
+                self.end = span.end;
+                self.alias(id, span)?
+            }
             _ => self.tree.add(Value::Null, span),
         };
         if let Some(id) = anchor {
@@ -111,12 +127,17 @@ impl<'r> Reader<'r> {
         Ok(node)
     }
 
-    fn sequence(&mut self, parser: &mut Events<'r>, id: NodeId, depth: usize) -> Result<(), Stop> {
+    fn sequence(
+        &mut self,
+        parser: &mut Events<'r>,
+        id: NodeId,
+        style: StructureStyle,
+        depth: usize,
+    ) -> Result<(), Stop> {
         let mut items = Chain::new();
-        while let Some((event, span)) = next(parser)? {
+        while let Some((event, span)) = self.next(parser)? {
             if event == Event::SequenceEnd {
-                let end = self.span(&span).end;
-                self.close(id, end);
+                self.close(id, style, &span);
                 break;
             }
             let item = self.node(parser, event, span, depth + 1)?;
@@ -126,27 +147,36 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    fn mapping(&mut self, parser: &mut Events<'r>, id: NodeId, depth: usize) -> Result<(), Stop> {
+    fn mapping(
+        &mut self,
+        parser: &mut Events<'r>,
+        id: NodeId,
+        style: StructureStyle,
+        depth: usize,
+    ) -> Result<(), Stop> {
         let mut entries: Vec<(NodeId, NodeId)> = Vec::new();
         let mut merged: Vec<NodeId> = Vec::new();
+        let (mut merge_key, mut before_merge) = (None, 0);
         let mut seen: HashMap<String, Span> = HashMap::new();
-        while let Some((event, span)) = next(parser)? {
+        while let Some((event, span)) = self.next(parser)? {
             if event == Event::MappingEnd {
-                let end = self.span(&span).end;
-                self.close(id, end);
+                self.close(id, style, &span);
                 break;
             }
             let is_merge = matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
             let key = self.node(parser, event, span, depth + 1)?;
-            let Some((event, span)) = next(parser)? else {
+            let Some((event, span)) = self.next(parser)? else {
                 break;
             };
             let value = self.node(parser, event, span, depth + 1)?;
+            let key_span = self.tree.at(key).span();
             if is_merge {
-                merged.push(value);
+                match merge_key {
+                    Some(first) => self.report_duplicate("<<", first, key_span),
+                    None => (merge_key, before_merge, merged) = (Some(key_span), entries.len(), vec![value]),
+                }
                 continue;
             }
-            let key_span = self.tree.at(key).span();
             let Some(name) = self.key(key) else {
                 continue;
             };
@@ -157,8 +187,15 @@ impl<'r> Reader<'r> {
             seen.insert(name, key_span);
             entries.push((key, value));
         }
-        let names: HashSet<String> = seen.into_keys().collect();
-        self.merge(&merged, names, &mut entries);
+        if !merged.is_empty() {
+            let early = entries.iter().take(before_merge);
+            let early: HashSet<String> =
+                early.filter_map(|&(key, _)| self.tree.at(key).as_str().map(str::to_owned)).collect();
+            let names: HashSet<String> = seen.keys().cloned().collect();
+            let names_before: HashMap<String, Span> =
+                seen.into_iter().filter(|(name, _)| early.contains(name)).collect();
+            self.merge(&merged, names, &names_before, &mut entries);
+        }
         self.tree.set_entries(id, &entries);
         Ok(())
     }
@@ -184,8 +221,16 @@ impl<'r> Reader<'r> {
         None
     }
 
-    /// Adds the entries of merged maps whose keys are not there yet; the first map wins, as in kubectl.
-    fn merge(&mut self, merged: &[NodeId], mut names: HashSet<String>, entries: &mut Vec<(NodeId, NodeId)>) {
+    /// Adds the entries of merged maps whose keys are not there yet; of several maps the first wins. A key written
+    /// before the merge key is refused where it would lose to it: kubectl takes the merged value and kustomize the
+    /// written one.
+    fn merge(
+        &mut self,
+        merged: &[NodeId],
+        mut names: HashSet<String>,
+        written_before: &HashMap<String, Span>,
+        entries: &mut Vec<(NodeId, NodeId)>,
+    ) {
         for &source in merged {
             let node = self.tree.at(source);
             let maps: Vec<NodeId> =
@@ -207,6 +252,13 @@ impl<'r> Reader<'r> {
                     .filter_map(|(key, value)| Some((key.as_str()?.to_owned(), key.id(), value.id())))
                     .collect();
                 for (name, key, value) in found {
+                    if let Some(&span) = written_before.get(&name) {
+                        let message = format!("`<<` below would overwrite `{name}` for kubectl, and not for kustomize");
+                        let diagnostic = Diagnostic::error(Code::YamlMerge, message)
+                            .at(self.origin(span))
+                            .help("put `<<` before the keys that are to win over it");
+                        self.sink.push(diagnostic);
+                    }
                     if names.insert(name) {
                         // A merged map may be shared by several keys of a list; its nodes must not change chains.
                         let (key, value) = (self.copy(key, &mut 0), self.copy(value, &mut 0));
@@ -282,16 +334,20 @@ impl<'r> Reader<'r> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> NodeId {
+        let resolved = scalar::resolve(text);
         let plain = match tag.map(|tag| (tag, tag.core_suffix())) {
-            Some((_, Some("str"))) => Plain::Str,
-            Some((_, Some("null" | "bool" | "int" | "float"))) => scalar::resolve(text),
-            Some((tag, _)) if tag.original() != "!" => {
-                self.report_tag(&tag.original(), span);
+            None if style == ScalarStyle::Plain => resolved,
+            None | Some((_, Some("str"))) => Plain::Str,
+            Some((_, Some("null"))) if resolved == Plain::Null => resolved,
+            Some((_, Some("bool"))) if matches!(resolved, Plain::Bool(_)) => resolved,
+            Some((_, Some("int"))) if matches!(resolved, Plain::Int(_)) => resolved,
+            Some((_, Some("float"))) if matches!(resolved, Plain::Int(_) | Plain::Float(_) | Plain::NotFinite) => {
+                resolved
+            }
+            Some((tag, core)) => {
+                self.report_tag(&tag.original(), core.is_some(), span);
                 Plain::Str
             }
-            Some(_) => Plain::Str,
-            None if style == ScalarStyle::Plain => scalar::resolve(text),
-            None => Plain::Str,
         };
         let value = match plain {
             Plain::Null => Value::Null,
@@ -314,14 +370,22 @@ impl<'r> Reader<'r> {
     fn collection_tag(&mut self, tag: Option<&Tag>, own: &str, span: Span) {
         if let Some(tag) = tag
             && tag.core_suffix() != Some(own)
-            && tag.original() != "!"
         {
-            self.report_tag(&tag.original(), span);
+            self.report_tag(&tag.original(), tag.core_suffix().is_some(), span);
         }
     }
 
-    fn report_tag(&mut self, tag: &str, span: Span) {
-        let diagnostic = Diagnostic::error(Code::YamlTag, format!("the tag `{tag}` has no meaning here"))
+    fn report_tag(&mut self, tag: &str, core: bool, value: Span) {
+        let before = self.text.get(..value.start as usize - self.shift).unwrap_or_default().trim_end();
+        let span = match before.strip_suffix(tag) {
+            Some(head) => self.byte_span(head.len(), before.len()),
+            None => value,
+        };
+        let message = match core {
+            true => format!("the tag `{tag}` does not fit its value"),
+            false => format!("the tag `{tag}` has no meaning here"),
+        };
+        let diagnostic = Diagnostic::error(Code::YamlTag, message)
             .at(self.origin(span))
             .help("leave it out: Kubernetes reads plain YAML data only");
         self.sink.push(diagnostic);
@@ -346,33 +410,98 @@ impl<'r> Reader<'r> {
     fn report_syntax(&mut self, error: &ScanError) {
         let byte = error.marker().byte_offset().unwrap_or_default().min(self.text.len());
         let line_start = self.text.get(..byte).and_then(|head| head.rfind('\n')).map_or(0, |position| position + 1);
-        let line = self.text.get(line_start..).unwrap_or_default().lines().next().unwrap_or_default();
-        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-        let reason = error.info();
-        if reason.contains("nesting") || reason.contains("recursion") {
-            let span = self.byte_span(byte, byte + 1);
-            self.report_depth(span);
-            return;
-        }
-        let diagnostic = match line.get(..indent).and_then(|blank| blank.find('\t')) {
-            Some(tab) => Diagnostic::error(Code::TabIndent, "a tab indents this line")
-                .at(self.origin(self.byte_span(line_start + tab, line_start + tab + 1)))
-                .labelled("a tab")
-                .help("indent with spaces: YAML forbids tabs there"),
-            None => Diagnostic::error(Code::YamlSyntax, format!("this is not YAML: {reason}"))
-                .at(self.origin(self.byte_span(byte, byte + 1)))
-                .help_maybe(syntax_help(line)),
+        let rest = self.text.get(line_start..).unwrap_or_default();
+        let line = rest.lines().next().unwrap_or_default();
+        let here = self.byte_span(byte, byte + 1);
+        let diagnostic = match error.kind() {
+            ErrorKind::RecursionLimitExceeded => return self.report_depth(here),
+            ErrorKind::UnknownAnchor => {
+                Diagnostic::error(Code::YamlAlias, "this alias names no anchor of this document")
+                    .at(self.origin(here))
+                    .help("put the value in quotes if a string that begins with `*` is meant")
+            }
+            _ => match tab_indent(rest) {
+                Some(tab) => Diagnostic::error(Code::TabIndent, "a tab indents this line")
+                    .at(self.origin(self.byte_span(line_start + tab, line_start + tab + 1)))
+                    .labelled("a tab")
+                    .help("indent with spaces: YAML forbids tabs there"),
+                None => Diagnostic::error(Code::YamlSyntax, format!("this is not YAML: {}", error.info()))
+                    .at(self.origin(here))
+                    .help_maybe(syntax_help(line)),
+            },
         };
         self.sink.push(diagnostic);
     }
 
-    /// Ends the span of a collection, trimmed to its last character.
-    fn close(&mut self, id: NodeId, end: u32) {
-        let start = self.tree.at(id).span().start;
-        let shift = self.shift;
-        let inner = self.text.get(start as usize - shift..(end as usize).saturating_sub(shift)).unwrap_or_default();
-        let trimmed = inner.trim_end().len();
-        self.tree.set_span_end(id, Span::new(0, start as usize + trimmed).end);
+    /// Ends the span of a collection: at its bracket, or with the last thing written in it.
+    fn close(&mut self, id: NodeId, style: StructureStyle, at: &granit_parser::Span) {
+        if style == StructureStyle::Flow {
+            self.end = self.span(at).end;
+        }
+        self.tree.set_span_end(id, self.end);
+    }
+
+    /// Where a block sequence begins. The parser tells a later position for one at its key's own indent, so its
+    /// first dash is looked for from the end of that key.
+    fn first_dash(&self, span: Span) -> u32 {
+        let is_dash = |rest: &str| rest == "-" || rest.starts_with("- ") || rest.starts_with("-\n");
+        if is_dash(self.written_from(span.start)) {
+            return span.start;
+        }
+        let mut position = self.end.min(span.start);
+        loop {
+            let rest = self.written_from(position);
+            let skipped = match rest.chars().next() {
+                Some(' ' | '\t' | '\r' | '\n' | ':') => 1,
+                Some('#') => rest.find('\n').unwrap_or(rest.len()),
+                Some('&' | '!') => rest.find([' ', '\t', '\r', '\n']).unwrap_or(rest.len()),
+                Some('-') => return position,
+                _ => return span.start,
+            };
+            position += u32::try_from(skipped).unwrap_or(u32::MAX - position);
+        }
+    }
+
+    fn written_from(&self, position: u32) -> &str {
+        self.text.get(position as usize - self.shift..).unwrap_or_default()
+    }
+
+    /// The next event that means something.
+    fn next(&mut self, parser: &mut Events<'r>) -> Result<Option<(Event<'r>, granit_parser::Span)>, Stop> {
+        loop {
+            match parser.next_event() {
+                None | Some(Ok((Event::StreamEnd, _))) => return Ok(None),
+                Some(Ok((Event::Anchor(_, name), at))) => self.check_anchor(&name, &at),
+                Some(Ok(pair)) => return Ok(Some(pair)),
+                Some(Err(error)) => return Err(Stop::Syntax(Box::new(error))),
+            }
+        }
+    }
+
+    /// kubectl ends the name of an anchor where YAML 1.2 does not: `&a: b` is an anchor there and a key here.
+    fn check_anchor(&mut self, name: &str, at: &granit_parser::Span) {
+        if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+            return;
+        }
+        let diagnostic = Diagnostic::error(Code::YamlAlias, format!("kubectl would not read the anchor `{name}` so"))
+            .at(self.origin(self.span(at)))
+            .help("name anchors with letters, digits, `-` and `_` only");
+        self.sink.push(diagnostic);
+    }
+
+    /// Characters that end a line, and with it a comment, in YAML 1.1 and so for kubectl, but not in YAML 1.2.
+    fn report_foreign_breaks(&mut self) {
+        if self.text.is_ascii() {
+            return;
+        }
+        for (position, found) in self.text.match_indices(['\u{85}', '\u{2028}', '\u{2029}']) {
+            let code = u32::from(found.chars().next().unwrap_or_default());
+            let message = format!("the character U+{code:04X} ends a line for kubectl, and for most editors does not");
+            let diagnostic = Diagnostic::error(Code::YamlSyntax, message)
+                .at(self.origin(self.byte_span(position, position + found.len())))
+                .help(format!("leave it out, or write it as `\\u{code:04X}` between double quotes"));
+            self.sink.push(diagnostic);
+        }
     }
 
     fn span(&self, at: &granit_parser::Span) -> Span {
@@ -398,16 +527,6 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// The next event that means something.
-fn next<'i>(parser: &mut Events<'i>) -> Result<Option<(Event<'i>, granit_parser::Span)>, Stop> {
-    match parser.next_event() {
-        None => Ok(None),
-        Some(Ok((Event::StreamEnd, _))) => Ok(None),
-        Some(Ok(pair)) => Ok(Some(pair)),
-        Some(Err(error)) => Err(Stop::Syntax(Box::new(error))),
-    }
-}
-
 /// What to do about the commonest slips.
 fn syntax_help(line: &str) -> Option<String> {
     let value = line.split_once(": ").map_or(line.trim(), |(_, value)| value.trim());
@@ -418,4 +537,17 @@ fn syntax_help(line: &str) -> Option<String> {
         return Some("a value with `: ` in it needs quotes".to_owned());
     }
     Some("look at the indentation and the quotes of this line and the one before".to_owned())
+}
+
+/// The tab in the indentation of the first line or the one after it, where the parser may already be.
+fn tab_indent(text: &str) -> Option<usize> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n').take(2) {
+        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if let Some(tab) = line.get(..indent).and_then(|blank| blank.find('\t')) {
+            return Some(start + tab);
+        }
+        start += line.len();
+    }
+    None
 }
