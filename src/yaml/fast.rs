@@ -505,6 +505,8 @@ fn unescape(inner: &str) -> Read<String> {
             'n' => '\n',
             't' => '\t',
             'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
             'u' => {
                 let digits: String = characters.by_ref().take(4).collect();
                 if digits.len() != 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
