@@ -24,6 +24,7 @@ pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
     let mut reader =
         Reader { text: body, shift, tree, sink, anchors: HashMap::new(), aliased: 0, end: Span::new(0, shift).end };
     reader.report_foreign_breaks();
+    reader.report_foreign_separators();
     let mut options = Options::default();
     options.set_emit_comments(false);
     options.emit_anchor_events = true;
@@ -100,7 +101,13 @@ impl<'r> Reader<'r> {
                 let absent = span.end == span.start;
                 let span = if absent { Span { start: self.end, end: self.end } } else { span };
                 self.end = span.end;
-                self.scalar(&text, style, tag.as_deref(), span)
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                let text = if block && self.invents_line_feed(&text, span) {
+                    text.strip_suffix('\n').unwrap_or(&text)
+                } else {
+                    &text
+                };
+                self.scalar(text, style, tag.as_deref(), span)
             }
             Event::SequenceStart(style, _, tag) => {
                 self.collection_tag(tag.as_deref(), "seq", span);
@@ -165,6 +172,9 @@ impl<'r> Reader<'r> {
             }
             let is_merge = matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
             let key = self.node(parser, event, span, depth + 1)?;
+            if style == StructureStyle::Flow {
+                self.check_flow_key(key);
+            }
             let Some((event, span)) = self.next(parser)? else {
                 break;
             };
@@ -478,6 +488,22 @@ impl<'r> Reader<'r> {
         }
     }
 
+    /// `[a:]` and `{a:}` hold a key for YAML 1.2, and a word that ends with a colon for kubectl.
+    fn check_flow_key(&mut self, key: NodeId) {
+        let span = self.tree.at(key).span();
+        let plain = !self.written(span).ends_with(['"', '\'', ']', '}']);
+        if plain
+            && span.end > span.start
+            && self.written_from(span.end).strip_prefix(':').is_some_and(|rest| rest.starts_with([',', ']', '}']))
+        {
+            let diagnostic =
+                Diagnostic::error(Code::YamlSyntax, "kubectl reads this colon as part of the word before it")
+                    .at(self.origin(Span { start: span.end, end: span.end + 1 }))
+                    .help("write a blank behind the colon, or the word in quotes");
+            self.sink.push(diagnostic);
+        }
+    }
+
     /// kubectl ends the name of an anchor where YAML 1.2 does not: `&a: b` is an anchor there and a key here.
     fn check_anchor(&mut self, name: &str, at: &granit_parser::Span) {
         if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
@@ -487,6 +513,36 @@ impl<'r> Reader<'r> {
             .at(self.origin(self.span(at)))
             .help("name anchors with letters, digits, `-` and `_` only");
         self.sink.push(diagnostic);
+    }
+
+    /// The parser ends a block scalar with a line feed even where the text ends without one; kubectl does not.
+    fn invents_line_feed(&self, value: &str, span: Span) -> bool {
+        if !self.written_from(span.end).is_empty() || self.text.ends_with(['\n', '\r']) {
+            return false;
+        }
+        let header = self.written_from(span.start).lines().next().unwrap_or_default();
+        let last_line = self.text.rsplit('\n').next().unwrap_or_default();
+        // A last line of blanks counts if it is kept, or if it is content itself, deeper than the rest.
+        header.contains('+') || !last_line.trim().is_empty() || value.ends_with(" \n")
+    }
+
+    /// Lines that begin with three dashes and go on: kubectl cuts the text there, or refuses it, before any YAML is
+    /// read, while YAML sees the beginning of a word.
+    fn report_foreign_separators(&mut self) {
+        let mut position = 0;
+        for line in self.text.split_inclusive('\n') {
+            if line
+                .strip_prefix("---")
+                .is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '\t', '\r', '\n']))
+            {
+                let diagnostic =
+                    Diagnostic::error(Code::YamlSyntax, "kubectl takes this line for the end of a document")
+                        .at(self.origin(self.byte_span(position, position + 3)))
+                        .help("put the text that begins with `---` in quotes, or a line feed behind the dashes");
+                self.sink.push(diagnostic);
+            }
+            position += line.len();
+        }
     }
 
     /// Characters that end a line, and with it a comment, in YAML 1.1 and so for kubectl, but not in YAML 1.2.

@@ -71,6 +71,22 @@ fn characters_that_end_a_line_for_kubectl_alone_are_refused() {
 }
 
 #[test]
+fn lines_that_kubectl_takes_for_separators_are_refused() {
+    fails("a: 1\n---b: 2\n", &[(Code::YamlSyntax, 2, 1)]);
+    fails("----\n", &[(Code::YamlSyntax, 1, 1)]);
+    reads("a: 1\n--- # note\nb: ---x\n---\t\n- ---y\n", &[json!({"a": 1}), json!({"b": "---x"}), json!(["---y"])]);
+}
+
+#[test]
+fn colons_that_kubectl_takes_for_text_are_refused() {
+    fails(
+        "a: [b:]\nc: {d:}\ne: {f:, g: 1}\n",
+        &[(Code::YamlSyntax, 1, 6), (Code::YamlSyntax, 2, 6), (Code::YamlSyntax, 3, 6)],
+    );
+    reads("a: {b: , \"c\":}\nd: [e:f]\n", &[json!({"a": {"b": null, "c": null}, "d": ["e:f"]})]);
+}
+
+#[test]
 fn aliases_are_resolved_within_bounds() {
     reads(
         "a: &x b\nc: *x\nd: &y {e: [*x]}\ng: *y\nh: &z !!str 1\ni: *z\nj: &n\nk: *n\n",
@@ -280,6 +296,17 @@ fn scalars_of_many_lines() {
         "a: |\n x\n  y\n z\nb: >-\n x\n y\n\n z\nc: |+\n x\n\nd: |2-\n   x\n  y\n",
         &[json!({"a": "x\n y\nz\n", "b": "x y\nz", "c": "x\n\n", "d": " x\ny"})],
     );
+    for (text, value) in [
+        ("a: |\n x", "x"),
+        ("a: >+\n x\n ", "x\n"),
+        ("a: |\n x\n  ", "x\n "),
+        ("a: >\n x\n ", "x\n"),
+        ("a: |+\n ", ""),
+        ("a: |\n x\n", "x\n"),
+        ("a: |+\n x\n\n", "x\n\n"),
+    ] {
+        reads(text, &[json!({"a": value})]);
+    }
     reads("a:\n- b\n c\n", &[json!({"a": ["b c"]})]);
     reads("a: |\n  # no comment\n  b: c\n", &[json!({"a": "# no comment\nb: c\n"})]);
     reads("a:\n  b\n  c\n", &[json!({"a": "b c"})]);
