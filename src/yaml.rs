@@ -14,6 +14,7 @@
 
 pub mod de;
 mod fast;
+mod foreign;
 mod full;
 pub mod scalar;
 pub mod schema;

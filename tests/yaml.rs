@@ -14,6 +14,7 @@ mod corpus;
 mod generate;
 mod hostile;
 mod readers;
+mod readings;
 mod strings;
 mod tokens;
 

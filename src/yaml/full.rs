@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
+use super::foreign;
 use super::scalar::{self, Plain};
 use super::tree::{Chain, NodeId, Tree, Value};
 use crate::diag::{Code, Diagnostic, Origin, Sink, Span};
@@ -21,10 +22,17 @@ pub const MAXIMUM_ALIASED_NODES: usize = 100_000;
 pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let shift = text.len() - body.len();
-    let mut reader =
-        Reader { text: body, shift, tree, sink, anchors: HashMap::new(), aliased: 0, end: Span::new(0, shift).end };
-    reader.report_foreign_breaks();
-    reader.report_foreign_separators();
+    let mut reader = Reader {
+        text: body,
+        shift,
+        tree,
+        sink,
+        anchors: HashMap::new(),
+        aliased: 0,
+        end: Span::new(0, shift).end,
+        begun: false,
+    };
+    foreign::check(body, shift, reader.tree.file(), reader.sink);
     let mut options = Options::default();
     options.set_emit_comments(false);
     options.emit_anchor_events = true;
@@ -62,11 +70,19 @@ struct Reader<'r> {
     aliased: usize,
     /// Where the last thing that was written out ended.
     end: u32,
+    /// True once a document has begun.
+    begun: bool,
 }
 
 impl<'r> Reader<'r> {
     fn documents(&mut self, parser: &mut Events<'r>) -> Result<(), Stop> {
         while let Some((event, span)) = self.next(parser)? {
+            if let Event::DocumentStart(explicit, _) = event {
+                if self.begun && !explicit {
+                    self.report_hidden_document(&span);
+                }
+                self.begun = true;
+            }
             if event.is_node() {
                 self.anchors.clear();
                 let root = self.node(parser, event, span, 0)?;
@@ -515,6 +531,15 @@ impl<'r> Reader<'r> {
         self.sink.push(diagnostic);
     }
 
+    /// What follows `...` without a `---` is a document for YAML, and for kubectl it is not there.
+    fn report_hidden_document(&mut self, at: &granit_parser::Span) {
+        let start = self.span(at).start as usize - self.shift;
+        let diagnostic = Diagnostic::error(Code::YamlSyntax, "kubectl does not read what follows `...`")
+            .at(self.origin(self.byte_span(start, start + 1)))
+            .help("begin the document with `---`");
+        self.sink.push(diagnostic);
+    }
+
     /// The parser ends a block scalar with a line feed even where the text ends without one; kubectl does not.
     fn invents_line_feed(&self, value: &str, span: Span) -> bool {
         if !self.written_from(span.end).is_empty() || self.text.ends_with(['\n', '\r']) {
@@ -524,40 +549,6 @@ impl<'r> Reader<'r> {
         let last_line = self.text.rsplit('\n').next().unwrap_or_default();
         // A last line of blanks counts if it is kept, or if it is content itself, deeper than the rest.
         header.contains('+') || !last_line.trim().is_empty() || value.ends_with(" \n")
-    }
-
-    /// Lines that begin with three dashes and go on: kubectl cuts the text there, or refuses it, before any YAML is
-    /// read, while YAML sees the beginning of a word.
-    fn report_foreign_separators(&mut self) {
-        let mut position = 0;
-        for line in self.text.split_inclusive('\n') {
-            if line
-                .strip_prefix("---")
-                .is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '\t', '\r', '\n']))
-            {
-                let diagnostic =
-                    Diagnostic::error(Code::YamlSyntax, "kubectl takes this line for the end of a document")
-                        .at(self.origin(self.byte_span(position, position + 3)))
-                        .help("put the text that begins with `---` in quotes, or a line feed behind the dashes");
-                self.sink.push(diagnostic);
-            }
-            position += line.len();
-        }
-    }
-
-    /// Characters that end a line, and with it a comment, in YAML 1.1 and so for kubectl, but not in YAML 1.2.
-    fn report_foreign_breaks(&mut self) {
-        if self.text.is_ascii() {
-            return;
-        }
-        for (position, found) in self.text.match_indices(['\u{85}', '\u{2028}', '\u{2029}']) {
-            let code = u32::from(found.chars().next().unwrap_or_default());
-            let message = format!("the character U+{code:04X} ends a line for kubectl, and for most editors does not");
-            let diagnostic = Diagnostic::error(Code::YamlSyntax, message)
-                .at(self.origin(self.byte_span(position, position + found.len())))
-                .help(format!("leave it out, or write it as `\\u{code:04X}` between double quotes"));
-            self.sink.push(diagnostic);
-        }
     }
 
     fn span(&self, at: &granit_parser::Span) -> Span {

@@ -55,7 +55,7 @@ fn encodings_and_line_ends() {
         "a: 1\r\nb: |\r\n  x\r\n  y\r\nc: \"x\r\n  y\"\r\nd: 'z'\r\n",
         &[json!({"a": 1, "b": "x\ny\n", "c": "x y", "d": "z"})],
     );
-    reads("a: b\rc: d\r", &[json!({"a": "b", "c": "d"})]);
+    fails("a: b\rc: d\r\ne: f\r", &[(Code::YamlSyntax, 1, 5)]);
     fails("a: \0b\n", &[(Code::YamlSyntax, 1, 4)]);
     fails("a: b\0\n", &[(Code::YamlSyntax, 1, 5)]);
     fails("a: \"\u{1}\"\n", &[(Code::YamlSyntax, 1, 5)]);
@@ -84,6 +84,13 @@ fn colons_that_kubectl_takes_for_text_are_refused() {
         &[(Code::YamlSyntax, 1, 6), (Code::YamlSyntax, 2, 6), (Code::YamlSyntax, 3, 6)],
     );
     reads("a: {b: , \"c\":}\nd: [e:f]\n", &[json!({"a": {"b": null, "c": null}, "d": ["e:f"]})]);
+}
+
+#[test]
+fn documents_that_kubectl_does_not_see_are_refused() {
+    fails("a: 1\n...\nb: 2\n", &[(Code::YamlSyntax, 3, 1)]);
+    fails("...\n# c\nb: 2\n...\n c: 3\n", &[(Code::YamlSyntax, 5, 2)]);
+    reads("a: 1\n...\n---\nb: 2\n...\n", &[json!({"a": 1}), json!({"b": 2})]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strings"
 
+	"bailiwick.dev/conformance/internal/kubectl"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/kio"
@@ -13,22 +14,6 @@ import (
 
 // kustomizeObjects is how many objects kustomize is given: its time grows faster than the square of their number.
 const kustomizeObjects = 2000
-
-// splitDocuments cuts a file at the lines that begin with three dashes, as kubectl does before it parses.
-func splitDocuments(text string) []string {
-	var documents []string
-	var current strings.Builder
-	for _, line := range strings.SplitAfter(text, "\n") {
-		if strings.HasPrefix(line, "---") {
-			documents = append(documents, current.String())
-			current.Reset()
-			// What stands behind the dashes belongs to the next document.
-			line = line[3:]
-		}
-		current.WriteString(line)
-	}
-	return append(documents, current.String())
-}
 
 // document is one object with the text it was read from.
 type document struct {
@@ -40,14 +25,9 @@ type document struct {
 func readDocuments(one file) ([]document, []string) {
 	var documents []document
 	var problems []string
-	for _, text := range splitDocuments(one.text) {
-		encoded, err := yaml.YAMLToJSONStrict([]byte(text))
+	for _, text := range kubectl.Split(one.text) {
+		value, err := kubectl.ReadStrict(text)
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s [%d]: %v", one.path, len(documents), err))
-			continue
-		}
-		var value any
-		if err := decode(encoded, &value); err != nil {
 			problems = append(problems, fmt.Sprintf("%s [%d]: %v", one.path, len(documents), err))
 			continue
 		}
