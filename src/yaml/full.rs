@@ -15,8 +15,12 @@ use crate::diag::{Code, Diagnostic, Origin, Sink, Span};
 /// How deep collections may nest. Kubernetes objects need about twelve levels.
 pub const MAXIMUM_DEPTH: usize = 100;
 
-/// How many nodes the aliases of one file may add in total: what stops "billion laughs".
+/// How many nodes the aliases of one file may add in total: what stops "billion laughs". A long string counts as a
+/// node for every [`BYTES_PER_NODE`] bytes, since each copy of it may be written out.
 pub const MAXIMUM_ALIASED_NODES: usize = 100_000;
+
+/// How long a string an alias copies for the price of one node.
+const BYTES_PER_NODE: usize = 256;
 
 /// Reads every document of `text`; a broken document does not hide the next one.
 pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
@@ -140,7 +144,7 @@ impl<'r> Reader<'r> {
             }
             Event::Alias(id) => {
                 self.end = span.end;
-                self.alias(id, span)?
+                self.alias(id, span, depth)?
             }
             _ => self.tree.add(Value::Null, span),
         };
@@ -287,7 +291,10 @@ impl<'r> Reader<'r> {
                     }
                     if names.insert(name) {
                         // A merged map may be shared by several keys of a list; its nodes must not change chains.
-                        let (key, value) = (self.copy(key, &mut 0), self.copy(value, &mut 0));
+                        let mut copier = Copier { tree: self.tree, left: usize::MAX };
+                        let (Ok(key), Ok(value)) = (copier.copy(key, 0), copier.copy(value, 0)) else {
+                            continue;
+                        };
                         entries.push((key, value));
                     }
                 }
@@ -295,7 +302,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    fn alias(&mut self, id: usize, span: Span) -> Result<NodeId, Stop> {
+    fn alias(&mut self, id: usize, span: Span, depth: usize) -> Result<NodeId, Stop> {
         let Some(Some(target)) = self.anchors.get(&id).copied() else {
             let diagnostic = Diagnostic::error(Code::YamlAlias, "this alias stands inside the node it names")
                 .at(self.origin(span))
@@ -303,59 +310,27 @@ impl<'r> Reader<'r> {
             self.sink.push(diagnostic);
             return Err(Stop::Reported);
         };
-        let mut copied = 0;
-        let budget = MAXIMUM_ALIASED_NODES.saturating_sub(self.aliased);
-        let node = self.copy_within(target, &mut copied, budget);
-        self.aliased += copied;
-        let Some(node) = node else {
-            let diagnostic = Diagnostic::error(
-                Code::YamlAlias,
-                format!("the aliases of this file expand to more than {MAXIMUM_ALIASED_NODES} nodes"),
-            )
-            .at(self.origin(span))
-            .labelled("the bound is crossed here")
-            .help("write the values out, or split the file");
-            self.sink.push(diagnostic);
-            return Err(Stop::Reported);
-        };
-        Ok(node)
-    }
-
-    fn copy(&mut self, id: NodeId, copied: &mut usize) -> NodeId {
-        self.copy_within(id, copied, usize::MAX).unwrap_or(id)
-    }
-
-    /// Copies a subtree, or gives up once more than `budget` nodes were copied.
-    fn copy_within(&mut self, id: NodeId, copied: &mut usize, budget: usize) -> Option<NodeId> {
-        *copied += 1;
-        if *copied > budget {
-            return None;
-        }
-        let node = self.tree.at(id);
-        let (value, span) = (node.value(), node.span());
-        match value {
-            Value::Seq(_) => {
-                let items: Vec<NodeId> = node.items().map(|item| item.id()).collect();
-                let mut copies = Vec::with_capacity(items.len());
-                for item in items {
-                    copies.push(self.copy_within(item, copied, budget)?);
-                }
-                let copy = self.tree.add_seq(span);
-                self.tree.set_items(copy, &copies);
-                Some(copy)
+        let left = MAXIMUM_ALIASED_NODES.saturating_sub(self.aliased);
+        let mut copier = Copier { tree: self.tree, left };
+        let copied = copier.copy(target, depth);
+        self.aliased += left - copier.left;
+        match copied {
+            Ok(node) => Ok(node),
+            Err(Bound::Depth) => {
+                self.report_depth(span);
+                Err(Stop::Reported)
             }
-            Value::Map(_) => {
-                let entries: Vec<(NodeId, NodeId)> =
-                    node.entries().map(|(key, value)| (key.id(), value.id())).collect();
-                let mut copies = Vec::with_capacity(entries.len());
-                for (key, value) in entries {
-                    copies.push((self.copy_within(key, copied, budget)?, self.copy_within(value, copied, budget)?));
-                }
-                let copy = self.tree.add_map(span);
-                self.tree.set_entries(copy, &copies);
-                Some(copy)
+            Err(Bound::Nodes) => {
+                let diagnostic = Diagnostic::error(
+                    Code::YamlAlias,
+                    format!("the aliases of this file expand to more than {MAXIMUM_ALIASED_NODES} nodes"),
+                )
+                .at(self.origin(span))
+                .labelled("the bound is crossed here")
+                .help("write the values out, or split the file");
+                self.sink.push(diagnostic);
+                Err(Stop::Reported)
             }
-            scalar => Some(self.tree.add(scalar, span)),
         }
     }
 
@@ -571,6 +546,54 @@ impl<'r> Reader<'r> {
 
     fn origin(&self, span: Span) -> Origin {
         Origin { file: self.tree.file(), span }
+    }
+}
+
+/// A bound that a copy would cross.
+enum Bound {
+    Depth,
+    Nodes,
+}
+
+/// Copies subtrees, since a node stands in one chain only.
+struct Copier<'t> {
+    tree: &'t mut Tree,
+    /// How many more nodes may be copied.
+    left: usize,
+}
+
+impl Copier<'_> {
+    /// Copies a node to a place `depth` collections deep.
+    fn copy(&mut self, id: NodeId, depth: usize) -> Result<NodeId, Bound> {
+        let node = self.tree.at(id);
+        let (value, span) = (node.value(), node.span());
+        let price = 1 + node.as_str().map_or(0, |text| text.len() / BYTES_PER_NODE);
+        self.left = self.left.checked_sub(price).ok_or(Bound::Nodes)?;
+        if matches!(value, Value::Seq(_) | Value::Map(_)) && depth >= MAXIMUM_DEPTH {
+            return Err(Bound::Depth);
+        }
+        match value {
+            Value::Seq(_) => {
+                let items: Vec<NodeId> = node.items().map(|item| item.id()).collect();
+                let copies: Vec<NodeId> =
+                    items.into_iter().map(|item| self.copy(item, depth + 1)).collect::<Result<_, _>>()?;
+                let copy = self.tree.add_seq(span);
+                self.tree.set_items(copy, &copies);
+                Ok(copy)
+            }
+            Value::Map(_) => {
+                let entries: Vec<(NodeId, NodeId)> =
+                    node.entries().map(|(key, value)| (key.id(), value.id())).collect();
+                let copies: Vec<(NodeId, NodeId)> = entries
+                    .into_iter()
+                    .map(|(key, value)| Ok((self.copy(key, depth + 1)?, self.copy(value, depth + 1)?)))
+                    .collect::<Result<_, _>>()?;
+                let copy = self.tree.add_map(span);
+                self.tree.set_entries(copy, &copies);
+                Ok(copy)
+            }
+            scalar => Ok(self.tree.add(scalar, span)),
+        }
     }
 }
 

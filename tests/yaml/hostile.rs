@@ -131,6 +131,19 @@ fn a_billion_laughs_end_early() {
     let many = "---\n".to_owned() + &bomb(4, "lol");
     assert!(!reading(&many.repeat(100)).problems.is_empty());
 
+    // A long string costs more than a short one.
+    let copies = |count: usize| format!("a: &a {}\nb: [{}]\n", "x".repeat(1 << 20), vec!["*a"; count].join(", "));
+    assert!(reading(&copies(20)).problems.is_empty());
+    assert_eq!(reading(&copies(30)).problems.len(), 1);
+
+    // Each line is one level deeper than the one before.
+    let ladder = |levels: usize| {
+        let rungs = (1..levels).map(|level| format!("l{level}: &l{level} [*l{}]\n", level - 1));
+        "l0: &l0 [x]\n".to_owned() + &rungs.collect::<String>()
+    };
+    assert!(reading(&ladder(99)).problems.is_empty());
+    assert_eq!(reading(&ladder(400)).problems, [(Code::TooDeep, 100, 12)]);
+
     let mut merges = "a0: &a0 {k: v}\n".to_owned();
     for level in 1..60 {
         merges.push_str(&format!("a{level}: &a{level} {{<<: [*a{0}, *a{0}], k{level}: *a{0}}}\n", level - 1));
