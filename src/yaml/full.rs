@@ -335,6 +335,12 @@ impl<'r> Reader<'r> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> NodeId {
+        if style == ScalarStyle::Plain && text.starts_with('?') {
+            let diagnostic = Diagnostic::error(Code::YamlSyntax, "between brackets kubectl reads this `?` as a mark")
+                .at(self.origin(span))
+                .help("put the text that begins with `?` in quotes");
+            self.sink.push(diagnostic);
+        }
         let resolved = scalar::resolve(text);
         let plain = match tag.map(|tag| (tag, tag.core_suffix())) {
             None if style == ScalarStyle::Plain => resolved,

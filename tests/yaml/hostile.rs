@@ -78,11 +78,12 @@ fn lines_that_kubectl_takes_for_separators_are_refused() {
 }
 
 #[test]
-fn colons_that_kubectl_takes_for_text_are_refused() {
+fn marks_that_kubectl_takes_for_others_are_refused() {
     fails(
         "a: [b:]\nc: {d:}\ne: {f:, g: 1}\n",
         &[(Code::YamlSyntax, 1, 6), (Code::YamlSyntax, 2, 6), (Code::YamlSyntax, 3, 6)],
     );
+    fails("a: [b,?c]\n", &[(Code::YamlSyntax, 1, 7)]);
     reads("a: {b: , \"c\":}\nd: [e:f]\n", &[json!({"a": {"b": null, "c": null}, "d": ["e:f"]})]);
 }
 
