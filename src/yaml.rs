@@ -14,6 +14,7 @@
 
 pub mod de;
 mod fast;
+mod foreign;
 mod full;
 pub mod scalar;
 pub mod schema;
@@ -44,6 +45,12 @@ pub fn read_into(text: &str, tree: &mut Tree, sink: &mut Sink) {
         tree.clear();
         full::read(text, tree, sink);
     }
+}
+
+/// As [`read`], by the fast reader alone: none where it refuses.
+pub fn read_fast(text: &str, file: FileId) -> Option<Tree> {
+    let mut tree = Tree::new(file);
+    fast::read(text, &mut tree).ok().map(|()| tree)
 }
 
 /// As [`read`], by the full parser alone: what the fast reader is compared with.

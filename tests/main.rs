@@ -1,1 +1,4 @@
+//! The tests, in reading order.
+
 mod validation;
+mod yaml;

@@ -109,6 +109,6 @@ mod tests {
         let files = Files::new();
         let id = files.add("a.yaml", "é: x\nname: ü!\n");
         let at = files.get(id).line_column(15);
-        assert_eq!((at.line, at.column), (2, 8));
+        assert_eq!((at.line, at.column), (2, 9));
     }
 }

@@ -49,7 +49,14 @@ impl Reader<'_> {
             if line.indent != 0 || self.byte(line.start) == b'%' {
                 return Err(Refused);
             }
-            let root = self.block(line, 0)?;
+            let root = if matches!(self.byte(line.start), b'[' | b'{') {
+                self.position = line.start;
+                let root = self.flow(0)?;
+                self.end_of_line()?;
+                root
+            } else {
+                self.block(line, 0)?
+            };
             self.tree.add_document(root);
             match self.peek_line() {
                 Some(after) if !self.is_separator(after) => return Err(Refused),
@@ -126,10 +133,10 @@ impl Reader<'_> {
             }
             let column = indent + (self.position - dash);
             let item = match self.byte(self.position) {
-                b'\n' | b'#' => self.nested_value(indent, depth, false)?,
+                b'\n' | b'#' => self.nested_value(indent, depth, None)?,
                 b'-' if matches!(self.byte(self.position + 1), b' ' | b'\n') => return Err(Refused),
                 _ if self.at_key()? => self.block_mapping(column, depth + 1)?,
-                _ => self.inline_value(indent)?,
+                _ => self.inline_value(indent, depth)?,
             };
             end = self.tree.at(item).span().end;
             items.push(self.tree, item);
@@ -168,8 +175,8 @@ impl Reader<'_> {
                 self.position += 1;
             }
             let value = match self.byte(self.position) {
-                b'\n' | b'#' => self.nested_value(indent, depth, true)?,
-                _ => self.inline_value(indent)?,
+                b'\n' | b'#' => self.nested_value(indent, depth, Some(key))?,
+                _ => self.inline_value(indent, depth)?,
             };
             end = self.tree.at(value).span().end;
             entries.push(self.tree, key);
@@ -201,8 +208,7 @@ impl Reader<'_> {
     }
 
     /// What follows a key or a dash that ends its line: a deeper block, a sequence at the key's own indent, or null.
-    fn nested_value(&mut self, indent: usize, depth: usize, below_key: bool) -> Read<NodeId> {
-        let here = self.position;
+    fn nested_value(&mut self, indent: usize, depth: usize, key: Option<NodeId>) -> Read<NodeId> {
         self.end_of_line()?;
         match self.peek_line() {
             Some(line) if line.indent > indent => {
@@ -212,17 +218,17 @@ impl Reader<'_> {
                 self.block(line, depth + 1)
             }
             Some(line)
-                if below_key
+                if key.is_some()
                     && line.indent == indent
                     && self.byte(line.start) == b'-'
                     && matches!(self.byte(line.start + 1), b' ' | b'\n') =>
             {
                 self.block(line, depth + 1)
             }
-            // The full reader gives an absent value a position of its own; leave it to it.
             _ => {
-                let _ = here;
-                Err(Refused)
+                // An absent value has the place where its key ends.
+                let end = self.tree.at(key.ok_or(Refused)?).span().end as usize;
+                Ok(self.tree.add(Value::Null, Span::new(end, end)))
             }
         }
     }
@@ -290,10 +296,10 @@ impl Reader<'_> {
     }
 
     /// A scalar or a flow collection up to the end of the line.
-    fn inline_value(&mut self, indent: usize) -> Read<NodeId> {
+    fn inline_value(&mut self, indent: usize, depth: usize) -> Read<NodeId> {
         let value = match self.byte(self.position) {
             b'"' | b'\'' => self.quoted()?,
-            b'[' | b'{' => self.flow(0)?,
+            b'[' | b'{' => self.flow(depth + 1)?,
             _ => self.plain_line()?,
         };
         self.end_of_line()?;
@@ -392,7 +398,7 @@ impl Reader<'_> {
 
     /// A flow collection on one line; leaves the position behind its closing bracket.
     fn flow(&mut self, depth: usize) -> Read<NodeId> {
-        if depth >= MAXIMUM_DEPTH / 2 {
+        if depth >= MAXIMUM_DEPTH {
             return Err(Refused);
         }
         let start = self.position;
@@ -499,6 +505,8 @@ fn unescape(inner: &str) -> Read<String> {
             'n' => '\n',
             't' => '\t',
             'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
             'u' => {
                 let digits: String = characters.by_ref().take(4).collect();
                 if digits.len() != 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -5,8 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Tag};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
+use super::foreign;
 use super::scalar::{self, Plain};
 use super::tree::{Chain, NodeId, Tree, Value};
 use crate::diag::{Code, Diagnostic, Origin, Sink, Span};
@@ -14,16 +15,31 @@ use crate::diag::{Code, Diagnostic, Origin, Sink, Span};
 /// How deep collections may nest. Kubernetes objects need about twelve levels.
 pub const MAXIMUM_DEPTH: usize = 100;
 
-/// How many nodes the aliases of one file may add in total: what stops "billion laughs".
+/// How many nodes the aliases of one file may add in total: what stops "billion laughs". A long string counts as a
+/// node for every [`BYTES_PER_NODE`] bytes, since each copy of it may be written out.
 pub const MAXIMUM_ALIASED_NODES: usize = 100_000;
+
+/// How long a string an alias copies for the price of one node.
+const BYTES_PER_NODE: usize = 256;
 
 /// Reads every document of `text`; a broken document does not hide the next one.
 pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader =
-        Reader { text: body, shift: text.len() - body.len(), tree, sink, anchors: HashMap::new(), aliased: 0 };
+    let shift = text.len() - body.len();
+    let mut reader = Reader {
+        text: body,
+        shift,
+        tree,
+        sink,
+        anchors: HashMap::new(),
+        aliased: 0,
+        end: Span::new(0, shift).end,
+        begun: false,
+    };
+    foreign::check(body, shift, reader.tree.file(), reader.sink);
     let mut options = Options::default();
     options.set_emit_comments(false);
+    options.emit_anchor_events = true;
     options.block_nesting_limit = MAXIMUM_DEPTH;
     options.flow_nesting_limit = MAXIMUM_DEPTH;
     let mut parser = Parser::new_from_str_with_options(body, options);
@@ -56,12 +72,22 @@ struct Reader<'r> {
     sink: &'r mut Sink,
     anchors: HashMap<usize, Option<NodeId>>,
     aliased: usize,
+    /// Where the last thing that was written out ended.
+    end: u32,
+    /// True once a document has begun.
+    begun: bool,
 }
 
 impl<'r> Reader<'r> {
     fn documents(&mut self, parser: &mut Events<'r>) -> Result<(), Stop> {
-        while let Some((event, span)) = next(parser)? {
-            if event.is_node() || matches!(event, Event::Alias(_)) {
+        while let Some((event, span)) = self.next(parser)? {
+            if let Event::DocumentStart(explicit, _) = event {
+                if self.begun && !explicit {
+                    self.report_hidden_document(&span);
+                }
+                self.begun = true;
+            }
+            if event.is_node() {
                 self.anchors.clear();
                 let root = self.node(parser, event, span, 0)?;
                 if !self.tree.at(root).is_null() {
@@ -80,7 +106,8 @@ impl<'r> Reader<'r> {
         depth: usize,
     ) -> Result<NodeId, Stop> {
         let span = self.span(&at);
-        if depth > MAXIMUM_DEPTH {
+        let opens = matches!(event, Event::SequenceStart(..) | Event::MappingStart(..));
+        if opens && depth >= MAXIMUM_DEPTH {
             self.report_depth(span);
             return Err(Stop::Reported);
         }
@@ -89,20 +116,36 @@ impl<'r> Reader<'r> {
             self.anchors.insert(id, None);
         }
         let node = match event {
-            Event::Scalar(text, style, _, tag) => self.scalar(&text, style, tag.as_deref(), span),
-            Event::SequenceStart(_, _, tag) => {
+            Event::Scalar(text, style, _, tag) => {
+                // The parser tells the place of an absent value somewhere behind it, mostly on a later line.
+                let absent = span.end == span.start;
+                let span = if absent { Span { start: self.end, end: self.end } } else { span };
+                self.end = span.end;
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                let text = if block && self.invents_line_feed(&text, span) {
+                    text.strip_suffix('\n').unwrap_or(&text)
+                } else {
+                    &text
+                };
+                self.scalar(text, style, tag.as_deref(), span)
+            }
+            Event::SequenceStart(style, _, tag) => {
                 self.collection_tag(tag.as_deref(), "seq", span);
-                let id = self.tree.add_seq(span);
-                self.sequence(parser, id, depth)?;
+                let start = if style == StructureStyle::Block { self.first_dash(span) } else { span.start };
+                let id = self.tree.add_seq(Span { start, end: span.end });
+                self.sequence(parser, id, style, depth)?;
                 id
             }
-            Event::MappingStart(_, _, tag) => {
+            Event::MappingStart(style, _, tag) => {
                 self.collection_tag(tag.as_deref(), "map", span);
                 let id = self.tree.add_map(span);
-                self.mapping(parser, id, depth)?;
+                self.mapping(parser, id, style, depth)?;
                 id
             }
-            Event::Alias(id) => self.alias(id, span)?,
+            Event::Alias(id) => {
+                self.end = span.end;
+                self.alias(id, span, depth)?
+            }
             _ => self.tree.add(Value::Null, span),
         };
         if let Some(id) = anchor {
@@ -111,12 +154,17 @@ impl<'r> Reader<'r> {
         Ok(node)
     }
 
-    fn sequence(&mut self, parser: &mut Events<'r>, id: NodeId, depth: usize) -> Result<(), Stop> {
+    fn sequence(
+        &mut self,
+        parser: &mut Events<'r>,
+        id: NodeId,
+        style: StructureStyle,
+        depth: usize,
+    ) -> Result<(), Stop> {
         let mut items = Chain::new();
-        while let Some((event, span)) = next(parser)? {
+        while let Some((event, span)) = self.next(parser)? {
             if event == Event::SequenceEnd {
-                let end = self.span(&span).end;
-                self.close(id, end);
+                self.close(id, style, &span);
                 break;
             }
             let item = self.node(parser, event, span, depth + 1)?;
@@ -126,27 +174,39 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    fn mapping(&mut self, parser: &mut Events<'r>, id: NodeId, depth: usize) -> Result<(), Stop> {
+    fn mapping(
+        &mut self,
+        parser: &mut Events<'r>,
+        id: NodeId,
+        style: StructureStyle,
+        depth: usize,
+    ) -> Result<(), Stop> {
         let mut entries: Vec<(NodeId, NodeId)> = Vec::new();
         let mut merged: Vec<NodeId> = Vec::new();
+        let (mut merge_key, mut before_merge) = (None, 0);
         let mut seen: HashMap<String, Span> = HashMap::new();
-        while let Some((event, span)) = next(parser)? {
+        while let Some((event, span)) = self.next(parser)? {
             if event == Event::MappingEnd {
-                let end = self.span(&span).end;
-                self.close(id, end);
+                self.close(id, style, &span);
                 break;
             }
             let is_merge = matches!(&event, Event::Scalar(text, ScalarStyle::Plain, _, None) if text == "<<");
             let key = self.node(parser, event, span, depth + 1)?;
-            let Some((event, span)) = next(parser)? else {
+            if style == StructureStyle::Flow {
+                self.check_flow_key(key);
+            }
+            let Some((event, span)) = self.next(parser)? else {
                 break;
             };
             let value = self.node(parser, event, span, depth + 1)?;
+            let key_span = self.tree.at(key).span();
             if is_merge {
-                merged.push(value);
+                match merge_key {
+                    Some(first) => self.report_duplicate("<<", first, key_span),
+                    None => (merge_key, before_merge, merged) = (Some(key_span), entries.len(), vec![value]),
+                }
                 continue;
             }
-            let key_span = self.tree.at(key).span();
             let Some(name) = self.key(key) else {
                 continue;
             };
@@ -157,8 +217,15 @@ impl<'r> Reader<'r> {
             seen.insert(name, key_span);
             entries.push((key, value));
         }
-        let names: HashSet<String> = seen.into_keys().collect();
-        self.merge(&merged, names, &mut entries);
+        if !merged.is_empty() {
+            let early = entries.iter().take(before_merge);
+            let early: HashSet<String> =
+                early.filter_map(|&(key, _)| self.tree.at(key).as_str().map(str::to_owned)).collect();
+            let names: HashSet<String> = seen.keys().cloned().collect();
+            let names_before: HashMap<String, Span> =
+                seen.into_iter().filter(|(name, _)| early.contains(name)).collect();
+            self.merge(&merged, names, &names_before, &mut entries);
+        }
         self.tree.set_entries(id, &entries);
         Ok(())
     }
@@ -184,8 +251,16 @@ impl<'r> Reader<'r> {
         None
     }
 
-    /// Adds the entries of merged maps whose keys are not there yet; the first map wins, as in kubectl.
-    fn merge(&mut self, merged: &[NodeId], mut names: HashSet<String>, entries: &mut Vec<(NodeId, NodeId)>) {
+    /// Adds the entries of merged maps whose keys are not there yet; of several maps the first wins. A key written
+    /// before the merge key is refused where it would lose to it: kubectl takes the merged value and kustomize the
+    /// written one.
+    fn merge(
+        &mut self,
+        merged: &[NodeId],
+        mut names: HashSet<String>,
+        written_before: &HashMap<String, Span>,
+        entries: &mut Vec<(NodeId, NodeId)>,
+    ) {
         for &source in merged {
             let node = self.tree.at(source);
             let maps: Vec<NodeId> =
@@ -207,9 +282,19 @@ impl<'r> Reader<'r> {
                     .filter_map(|(key, value)| Some((key.as_str()?.to_owned(), key.id(), value.id())))
                     .collect();
                 for (name, key, value) in found {
+                    if let Some(&span) = written_before.get(&name) {
+                        let message = format!("`<<` below would overwrite `{name}` for kubectl, and not for kustomize");
+                        let diagnostic = Diagnostic::error(Code::YamlMerge, message)
+                            .at(self.origin(span))
+                            .help("put `<<` before the keys that are to win over it");
+                        self.sink.push(diagnostic);
+                    }
                     if names.insert(name) {
                         // A merged map may be shared by several keys of a list; its nodes must not change chains.
-                        let (key, value) = (self.copy(key, &mut 0), self.copy(value, &mut 0));
+                        let mut copier = Copier { tree: self.tree, left: usize::MAX };
+                        let (Ok(key), Ok(value)) = (copier.copy(key, 0), copier.copy(value, 0)) else {
+                            continue;
+                        };
                         entries.push((key, value));
                     }
                 }
@@ -217,7 +302,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    fn alias(&mut self, id: usize, span: Span) -> Result<NodeId, Stop> {
+    fn alias(&mut self, id: usize, span: Span, depth: usize) -> Result<NodeId, Stop> {
         let Some(Some(target)) = self.anchors.get(&id).copied() else {
             let diagnostic = Diagnostic::error(Code::YamlAlias, "this alias stands inside the node it names")
                 .at(self.origin(span))
@@ -225,73 +310,51 @@ impl<'r> Reader<'r> {
             self.sink.push(diagnostic);
             return Err(Stop::Reported);
         };
-        let mut copied = 0;
-        let budget = MAXIMUM_ALIASED_NODES.saturating_sub(self.aliased);
-        let node = self.copy_within(target, &mut copied, budget);
-        self.aliased += copied;
-        let Some(node) = node else {
-            let diagnostic = Diagnostic::error(
-                Code::YamlAlias,
-                format!("the aliases of this file expand to more than {MAXIMUM_ALIASED_NODES} nodes"),
-            )
-            .at(self.origin(span))
-            .labelled("the bound is crossed here")
-            .help("write the values out, or split the file");
-            self.sink.push(diagnostic);
-            return Err(Stop::Reported);
-        };
-        Ok(node)
-    }
-
-    fn copy(&mut self, id: NodeId, copied: &mut usize) -> NodeId {
-        self.copy_within(id, copied, usize::MAX).unwrap_or(id)
-    }
-
-    /// Copies a subtree, or gives up once more than `budget` nodes were copied.
-    fn copy_within(&mut self, id: NodeId, copied: &mut usize, budget: usize) -> Option<NodeId> {
-        *copied += 1;
-        if *copied > budget {
-            return None;
-        }
-        let node = self.tree.at(id);
-        let (value, span) = (node.value(), node.span());
-        match value {
-            Value::Seq(_) => {
-                let items: Vec<NodeId> = node.items().map(|item| item.id()).collect();
-                let mut copies = Vec::with_capacity(items.len());
-                for item in items {
-                    copies.push(self.copy_within(item, copied, budget)?);
-                }
-                let copy = self.tree.add_seq(span);
-                self.tree.set_items(copy, &copies);
-                Some(copy)
+        let left = MAXIMUM_ALIASED_NODES.saturating_sub(self.aliased);
+        let mut copier = Copier { tree: self.tree, left };
+        let copied = copier.copy(target, depth);
+        self.aliased += left - copier.left;
+        match copied {
+            Ok(node) => Ok(node),
+            Err(Bound::Depth) => {
+                self.report_depth(span);
+                Err(Stop::Reported)
             }
-            Value::Map(_) => {
-                let entries: Vec<(NodeId, NodeId)> =
-                    node.entries().map(|(key, value)| (key.id(), value.id())).collect();
-                let mut copies = Vec::with_capacity(entries.len());
-                for (key, value) in entries {
-                    copies.push((self.copy_within(key, copied, budget)?, self.copy_within(value, copied, budget)?));
-                }
-                let copy = self.tree.add_map(span);
-                self.tree.set_entries(copy, &copies);
-                Some(copy)
+            Err(Bound::Nodes) => {
+                let diagnostic = Diagnostic::error(
+                    Code::YamlAlias,
+                    format!("the aliases of this file expand to more than {MAXIMUM_ALIASED_NODES} nodes"),
+                )
+                .at(self.origin(span))
+                .labelled("the bound is crossed here")
+                .help("write the values out, or split the file");
+                self.sink.push(diagnostic);
+                Err(Stop::Reported)
             }
-            scalar => Some(self.tree.add(scalar, span)),
         }
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> NodeId {
+        if style == ScalarStyle::Plain && text.starts_with('?') {
+            let diagnostic = Diagnostic::error(Code::YamlSyntax, "between brackets kubectl reads this `?` as a mark")
+                .at(self.origin(span))
+                .help("put the text that begins with `?` in quotes");
+            self.sink.push(diagnostic);
+        }
+        let resolved = scalar::resolve(text);
         let plain = match tag.map(|tag| (tag, tag.core_suffix())) {
-            Some((_, Some("str"))) => Plain::Str,
-            Some((_, Some("null" | "bool" | "int" | "float"))) => scalar::resolve(text),
-            Some((tag, _)) if tag.original() != "!" => {
-                self.report_tag(&tag.original(), span);
+            None if style == ScalarStyle::Plain => resolved,
+            None | Some((_, Some("str"))) => Plain::Str,
+            Some((_, Some("null"))) if resolved == Plain::Null => resolved,
+            Some((_, Some("bool"))) if matches!(resolved, Plain::Bool(_)) => resolved,
+            Some((_, Some("int"))) if matches!(resolved, Plain::Int(_)) => resolved,
+            Some((_, Some("float"))) if matches!(resolved, Plain::Int(_) | Plain::Float(_) | Plain::NotFinite) => {
+                resolved
+            }
+            Some((tag, core)) => {
+                self.report_tag(&tag.original(), core.is_some(), span);
                 Plain::Str
             }
-            Some(_) => Plain::Str,
-            None if style == ScalarStyle::Plain => scalar::resolve(text),
-            None => Plain::Str,
         };
         let value = match plain {
             Plain::Null => Value::Null,
@@ -314,14 +377,22 @@ impl<'r> Reader<'r> {
     fn collection_tag(&mut self, tag: Option<&Tag>, own: &str, span: Span) {
         if let Some(tag) = tag
             && tag.core_suffix() != Some(own)
-            && tag.original() != "!"
         {
-            self.report_tag(&tag.original(), span);
+            self.report_tag(&tag.original(), tag.core_suffix().is_some(), span);
         }
     }
 
-    fn report_tag(&mut self, tag: &str, span: Span) {
-        let diagnostic = Diagnostic::error(Code::YamlTag, format!("the tag `{tag}` has no meaning here"))
+    fn report_tag(&mut self, tag: &str, core: bool, value: Span) {
+        let before = self.text.get(..value.start as usize - self.shift).unwrap_or_default().trim_end();
+        let span = match before.strip_suffix(tag) {
+            Some(head) => self.byte_span(head.len(), before.len()),
+            None => value,
+        };
+        let message = match core {
+            true => format!("the tag `{tag}` does not fit its value"),
+            false => format!("the tag `{tag}` has no meaning here"),
+        };
+        let diagnostic = Diagnostic::error(Code::YamlTag, message)
             .at(self.origin(span))
             .help("leave it out: Kubernetes reads plain YAML data only");
         self.sink.push(diagnostic);
@@ -346,33 +417,119 @@ impl<'r> Reader<'r> {
     fn report_syntax(&mut self, error: &ScanError) {
         let byte = error.marker().byte_offset().unwrap_or_default().min(self.text.len());
         let line_start = self.text.get(..byte).and_then(|head| head.rfind('\n')).map_or(0, |position| position + 1);
-        let line = self.text.get(line_start..).unwrap_or_default().lines().next().unwrap_or_default();
-        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
-        let reason = error.info();
-        if reason.contains("nesting") || reason.contains("recursion") {
-            let span = self.byte_span(byte, byte + 1);
-            self.report_depth(span);
-            return;
-        }
-        let diagnostic = match line.get(..indent).and_then(|blank| blank.find('\t')) {
-            Some(tab) => Diagnostic::error(Code::TabIndent, "a tab indents this line")
-                .at(self.origin(self.byte_span(line_start + tab, line_start + tab + 1)))
-                .labelled("a tab")
-                .help("indent with spaces: YAML forbids tabs there"),
-            None => Diagnostic::error(Code::YamlSyntax, format!("this is not YAML: {reason}"))
-                .at(self.origin(self.byte_span(byte, byte + 1)))
-                .help_maybe(syntax_help(line)),
+        let rest = self.text.get(line_start..).unwrap_or_default();
+        let line = rest.lines().next().unwrap_or_default();
+        let here = self.byte_span(byte, byte + 1);
+        let diagnostic = match error.kind() {
+            ErrorKind::RecursionLimitExceeded => return self.report_depth(here),
+            ErrorKind::UnknownAnchor => {
+                Diagnostic::error(Code::YamlAlias, "this alias names no anchor of this document")
+                    .at(self.origin(here))
+                    .help("put the value in quotes if a string that begins with `*` is meant")
+            }
+            _ => match tab_indent(rest) {
+                Some(tab) => Diagnostic::error(Code::TabIndent, "a tab indents this line")
+                    .at(self.origin(self.byte_span(line_start + tab, line_start + tab + 1)))
+                    .labelled("a tab")
+                    .help("indent with spaces: YAML forbids tabs there"),
+                None => Diagnostic::error(Code::YamlSyntax, format!("this is not YAML: {}", error.info()))
+                    .at(self.origin(here))
+                    .help_maybe(syntax_help(line)),
+            },
         };
         self.sink.push(diagnostic);
     }
 
-    /// Ends the span of a collection, trimmed to its last character.
-    fn close(&mut self, id: NodeId, end: u32) {
-        let start = self.tree.at(id).span().start;
-        let shift = self.shift;
-        let inner = self.text.get(start as usize - shift..(end as usize).saturating_sub(shift)).unwrap_or_default();
-        let trimmed = inner.trim_end().len();
-        self.tree.set_span_end(id, Span::new(0, start as usize + trimmed).end);
+    /// Ends the span of a collection: at its bracket, or with the last thing written in it.
+    fn close(&mut self, id: NodeId, style: StructureStyle, at: &granit_parser::Span) {
+        if style == StructureStyle::Flow {
+            self.end = self.span(at).end;
+        }
+        self.tree.set_span_end(id, self.end);
+    }
+
+    /// Where a block sequence begins. The parser tells a later position for one at its key's own indent, so its
+    /// first dash is looked for from the end of that key.
+    fn first_dash(&self, span: Span) -> u32 {
+        let is_dash = |rest: &str| rest == "-" || rest.starts_with("- ") || rest.starts_with("-\n");
+        if is_dash(self.written_from(span.start)) {
+            return span.start;
+        }
+        let mut position = self.end.min(span.start);
+        loop {
+            let rest = self.written_from(position);
+            let skipped = match rest.chars().next() {
+                Some(' ' | '\t' | '\r' | '\n' | ':') => 1,
+                Some('#') => rest.find('\n').unwrap_or(rest.len()),
+                Some('&' | '!') => rest.find([' ', '\t', '\r', '\n']).unwrap_or(rest.len()),
+                Some('-') => return position,
+                _ => return span.start,
+            };
+            position += u32::try_from(skipped).unwrap_or(u32::MAX - position);
+        }
+    }
+
+    fn written_from(&self, position: u32) -> &str {
+        self.text.get(position as usize - self.shift..).unwrap_or_default()
+    }
+
+    /// The next event that means something.
+    fn next(&mut self, parser: &mut Events<'r>) -> Result<Option<(Event<'r>, granit_parser::Span)>, Stop> {
+        loop {
+            match parser.next_event() {
+                None | Some(Ok((Event::StreamEnd, _))) => return Ok(None),
+                Some(Ok((Event::Anchor(_, name), at))) => self.check_anchor(&name, &at),
+                Some(Ok(pair)) => return Ok(Some(pair)),
+                Some(Err(error)) => return Err(Stop::Syntax(Box::new(error))),
+            }
+        }
+    }
+
+    /// `[a:]` and `{a:}` hold a key for YAML 1.2, and a word that ends with a colon for kubectl.
+    fn check_flow_key(&mut self, key: NodeId) {
+        let span = self.tree.at(key).span();
+        let plain = !self.written(span).ends_with(['"', '\'', ']', '}']);
+        if plain
+            && span.end > span.start
+            && self.written_from(span.end).strip_prefix(':').is_some_and(|rest| rest.starts_with([',', ']', '}']))
+        {
+            let diagnostic =
+                Diagnostic::error(Code::YamlSyntax, "kubectl reads this colon as part of the word before it")
+                    .at(self.origin(Span { start: span.end, end: span.end + 1 }))
+                    .help("write a blank behind the colon, or the word in quotes");
+            self.sink.push(diagnostic);
+        }
+    }
+
+    /// kubectl ends the name of an anchor where YAML 1.2 does not: `&a: b` is an anchor there and a key here.
+    fn check_anchor(&mut self, name: &str, at: &granit_parser::Span) {
+        if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
+            return;
+        }
+        let diagnostic = Diagnostic::error(Code::YamlAlias, format!("kubectl would not read the anchor `{name}` so"))
+            .at(self.origin(self.span(at)))
+            .help("name anchors with letters, digits, `-` and `_` only");
+        self.sink.push(diagnostic);
+    }
+
+    /// What follows `...` without a `---` is a document for YAML, and for kubectl it is not there.
+    fn report_hidden_document(&mut self, at: &granit_parser::Span) {
+        let start = self.span(at).start as usize - self.shift;
+        let diagnostic = Diagnostic::error(Code::YamlSyntax, "kubectl does not read what follows `...`")
+            .at(self.origin(self.byte_span(start, start + 1)))
+            .help("begin the document with `---`");
+        self.sink.push(diagnostic);
+    }
+
+    /// The parser ends a block scalar with a line feed even where the text ends without one; kubectl does not.
+    fn invents_line_feed(&self, value: &str, span: Span) -> bool {
+        if !self.written_from(span.end).is_empty() || self.text.ends_with(['\n', '\r']) {
+            return false;
+        }
+        let header = self.written_from(span.start).lines().next().unwrap_or_default();
+        let last_line = self.text.rsplit('\n').next().unwrap_or_default();
+        // A last line of blanks counts if it is kept, or if it is content itself, deeper than the rest.
+        header.contains('+') || !last_line.trim().is_empty() || value.ends_with(" \n")
     }
 
     fn span(&self, at: &granit_parser::Span) -> Span {
@@ -398,13 +555,51 @@ impl<'r> Reader<'r> {
     }
 }
 
-/// The next event that means something.
-fn next<'i>(parser: &mut Events<'i>) -> Result<Option<(Event<'i>, granit_parser::Span)>, Stop> {
-    match parser.next_event() {
-        None => Ok(None),
-        Some(Ok((Event::StreamEnd, _))) => Ok(None),
-        Some(Ok(pair)) => Ok(Some(pair)),
-        Some(Err(error)) => Err(Stop::Syntax(Box::new(error))),
+/// A bound that a copy would cross.
+enum Bound {
+    Depth,
+    Nodes,
+}
+
+/// Copies subtrees, since a node stands in one chain only.
+struct Copier<'t> {
+    tree: &'t mut Tree,
+    /// How many more nodes may be copied.
+    left: usize,
+}
+
+impl Copier<'_> {
+    /// Copies a node to a place `depth` collections deep.
+    fn copy(&mut self, id: NodeId, depth: usize) -> Result<NodeId, Bound> {
+        let node = self.tree.at(id);
+        let (value, span) = (node.value(), node.span());
+        let price = 1 + node.as_str().map_or(0, |text| text.len() / BYTES_PER_NODE);
+        self.left = self.left.checked_sub(price).ok_or(Bound::Nodes)?;
+        if matches!(value, Value::Seq(_) | Value::Map(_)) && depth >= MAXIMUM_DEPTH {
+            return Err(Bound::Depth);
+        }
+        match value {
+            Value::Seq(_) => {
+                let items: Vec<NodeId> = node.items().map(|item| item.id()).collect();
+                let copies: Vec<NodeId> =
+                    items.into_iter().map(|item| self.copy(item, depth + 1)).collect::<Result<_, _>>()?;
+                let copy = self.tree.add_seq(span);
+                self.tree.set_items(copy, &copies);
+                Ok(copy)
+            }
+            Value::Map(_) => {
+                let entries: Vec<(NodeId, NodeId)> =
+                    node.entries().map(|(key, value)| (key.id(), value.id())).collect();
+                let copies: Vec<(NodeId, NodeId)> = entries
+                    .into_iter()
+                    .map(|(key, value)| Ok((self.copy(key, depth + 1)?, self.copy(value, depth + 1)?)))
+                    .collect::<Result<_, _>>()?;
+                let copy = self.tree.add_map(span);
+                self.tree.set_entries(copy, &copies);
+                Ok(copy)
+            }
+            scalar => Ok(self.tree.add(scalar, span)),
+        }
     }
 }
 
@@ -418,4 +613,17 @@ fn syntax_help(line: &str) -> Option<String> {
         return Some("a value with `: ` in it needs quotes".to_owned());
     }
     Some("look at the indentation and the quotes of this line and the one before".to_owned())
+}
+
+/// The tab in the indentation of the first line or the one after it, where the parser may already be.
+fn tab_indent(text: &str) -> Option<usize> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n').take(2) {
+        let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if let Some(tab) = line.get(..indent).and_then(|blank| blank.find('\t')) {
+            return Some(start + tab);
+        }
+        start += line.len();
+    }
+    None
 }

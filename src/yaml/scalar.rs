@@ -138,7 +138,7 @@ pub fn quoting(text: &str) -> Quoting {
     let Some(&first) = bytes.first() else {
         return Quoting::Double;
     };
-    if bytes.iter().any(|&byte| byte < 0x20 || byte >= 0x7f) {
+    if bytes.iter().any(|byte| !(0x20..0x7f).contains(byte)) {
         return Quoting::Double;
     }
     let plain_characters = bytes.iter().enumerate().all(|(index, &byte)| match byte {

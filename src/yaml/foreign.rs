@@ -1,0 +1,52 @@
+//! Texts that kubectl cuts into other lines or documents than YAML 1.2 does, and so reads as something else.
+//!
+//! Found by comparing readings (`tests/yaml/kubectl-readings.jsonl`). What differs inside a document, such as merge
+//! keys and the names of anchors, is looked after by [`super::full`].
+
+use crate::diag::{Code, Diagnostic, FileId, Origin, Sink, Span};
+
+/// Reports the places of a text, which begins at byte `shift` of its file.
+pub(super) fn check(text: &str, shift: usize, file: FileId, sink: &mut Sink) {
+    let mut report = |start: usize, end: usize, message: String, help: String| {
+        let origin = Origin { file, span: Span::new(start + shift, end + shift) };
+        sink.push(Diagnostic::error(Code::YamlSyntax, message).at(origin).help(help));
+    };
+    for position in separators(text) {
+        let message = "kubectl takes this line for the end of a document".to_owned();
+        let help = "put the text that begins with `---` in quotes, or a line feed behind the dashes".to_owned();
+        report(position, position + 3, message, help);
+    }
+    // One is enough: such a file has nothing else.
+    if let Some(position) = lone_carriage_return(text) {
+        let message = "a carriage return without a line feed ends this line".to_owned();
+        let help = "save the file with line feeds, with or without carriage returns before them".to_owned();
+        report(position, position + 1, message, help);
+    }
+    if text.is_ascii() {
+        return;
+    }
+    for (position, found) in text.match_indices(['\u{85}', '\u{2028}', '\u{2029}']) {
+        let code = u32::from(found.chars().next().unwrap_or_default());
+        let message = format!("the character U+{code:04X} ends a line for kubectl, and for most editors does not");
+        let help = format!("leave it out, or write it as `\\u{code:04X}` between double quotes");
+        report(position, position + found.len(), message, help);
+    }
+}
+
+/// Lines that begin with three dashes and go on: kubectl cuts the text there, or refuses it, before any YAML is
+/// read, while YAML sees the beginning of a word.
+fn separators(text: &str) -> impl Iterator<Item = usize> {
+    let mut next = 0;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let start = next;
+        next += line.len();
+        let rest = line.strip_prefix("---")?;
+        (!rest.is_empty() && !rest.starts_with([' ', '\t', '\r', '\n'])).then_some(start)
+    })
+}
+
+/// A line end of YAML that kubectl does not look behind for `---`: it would drop what follows in silence.
+fn lone_carriage_return(text: &str) -> Option<usize> {
+    let feeds = |position: usize| text.get(position + 1..).is_some_and(|rest| rest.starts_with('\n'));
+    text.match_indices('\r').map(|(position, _)| position).find(|&position| !feeds(position))
+}

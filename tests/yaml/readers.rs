@@ -1,0 +1,195 @@
+//! The fast reader against the full one, and the full one against the reader of the crate `serde_yaml`.
+
+use bailiwick::yaml::scalar::{self, Plain};
+use bailiwick::yaml::{self, NodeRef, Tree, Value};
+use serde::Deserialize as _;
+use serde_yaml::Value as Reference;
+
+use super::{corpus, full, generate};
+
+/// How many random texts are compared.
+const GENERATED: u64 = 6_000;
+
+fn generated() -> impl Iterator<Item = (String, String)> {
+    (0..GENERATED).map(|seed| (format!("seed {seed}"), generate::text(seed)))
+}
+
+/// The first difference of two trees in value or span, told as a path.
+fn tree_difference(left: &Tree, right: &Tree) -> Option<String> {
+    let (left, right): (Vec<_>, Vec<_>) = (left.documents().collect(), right.documents().collect());
+    if left.len() != right.len() {
+        return Some(format!("{} documents, not {}", left.len(), right.len()));
+    }
+    std::iter::zip(left, right)
+        .enumerate()
+        .find_map(|(index, (left, right))| node_difference(left, right, &format!("[{index}]")))
+}
+
+fn node_difference(left: NodeRef<'_>, right: NodeRef<'_>, path: &str) -> Option<String> {
+    if left.span() != right.span() {
+        return Some(format!("{path}: {:?}, not {:?}", left.span(), right.span()));
+    }
+    let same = match (left.value(), right.value()) {
+        (Value::Null, Value::Null) => true,
+        (Value::Bool(left), Value::Bool(right)) => left == right,
+        (Value::Int(left), Value::Int(right)) => left == right,
+        (Value::Float(left), Value::Float(right)) => left.to_bits() == right.to_bits(),
+        (Value::Str(_), Value::Str(_)) => left.as_str() == right.as_str(),
+        (Value::Seq(_), Value::Seq(_)) | (Value::Map(_), Value::Map(_)) => left.len() == right.len(),
+        _ => false,
+    };
+    if !same {
+        return Some(format!("{path}: {}, not {}", left.describe(), right.describe()));
+    }
+    let items = std::iter::zip(left.items(), right.items())
+        .enumerate()
+        .find_map(|(index, (left, right))| node_difference(left, right, &format!("{path}[{index}]")));
+    items.or_else(|| {
+        std::iter::zip(left.entries(), right.entries()).find_map(|((left_key, left), (right_key, right))| {
+            let path = format!("{path}.{}", left_key.as_str().unwrap_or("?"));
+            node_difference(left_key, right_key, &path).or_else(|| node_difference(left, right, &path))
+        })
+    })
+}
+
+/// Fails with the shortest texts first.
+fn assert_none(mut differences: Vec<(String, String, String)>) {
+    differences.sort_by_key(|(_, text, _)| text.len());
+    for (name, text, difference) in differences.iter().take(12) {
+        println!("{name}: {difference}\n{text:?}\n");
+    }
+    assert!(differences.is_empty(), "{} texts are read differently", differences.len());
+}
+
+#[test]
+fn the_fast_reader_reads_what_the_full_one_reads() {
+    let mut differences = Vec::new();
+    let mut share = |what: &str, texts: &mut dyn Iterator<Item = (String, String)>| {
+        let (mut accepted, mut readable, mut all) = (0, 0, 0);
+        for (name, text) in texts {
+            all += 1;
+            let slow = full(&text);
+            readable += usize::from(slow.is_some());
+            let Some(quick) = yaml::read_fast(&text, Default::default()) else { continue };
+            accepted += 1;
+            let difference = match &slow {
+                Some(slow) => tree_difference(&quick, slow),
+                None => Some("the full reader finds something wrong".to_owned()),
+            };
+            if let Some(difference) = difference {
+                differences.push((name, text, difference));
+            }
+        }
+        println!("{what}: {accepted} of {readable} readable texts by the fast reader ({all} in all)");
+        (accepted, readable)
+    };
+    let (own, _) = share("own", &mut corpus::own().into_iter());
+    share("beside", &mut corpus::beside().into_iter());
+    let (accepted, readable) = share("generated", &mut generated());
+    assert_none(differences);
+    assert!(own >= 6, "{own} texts of the repository");
+    assert!(accepted * 3 > readable, "{accepted} of {readable}");
+}
+
+#[test]
+fn the_full_reader_reads_what_the_reference_reads() {
+    let (mut compared, mut differences) = (0, Vec::new());
+    for (name, text) in corpus::own().into_iter().chain(corpus::beside()).chain(generated()) {
+        let (Some(tree), Some(mut reference)) = (full(&text), reference(&text)) else { continue };
+        if !reference.iter_mut().all(|document| document.apply_merge().is_ok()) {
+            continue;
+        }
+        compared += 1;
+        let ours: Vec<NodeRef<'_>> = tree.documents().collect();
+        let difference = if ours.len() == reference.len() {
+            std::iter::zip(&ours, &reference).find_map(|(ours, theirs)| reference_difference(*ours, theirs, &text))
+        } else {
+            Some(format!("{} documents, not {}", ours.len(), reference.len()))
+        };
+        if let Some(difference) = difference {
+            differences.push((name, text, difference));
+        }
+    }
+    println!("{compared} texts read by both");
+    assert_none(differences);
+    assert!(compared > 1_000, "{compared}");
+}
+
+/// The documents that are not null, as the reference reads them; none when it refuses one.
+pub(super) fn reference(text: &str) -> Option<Vec<Reference>> {
+    let mut documents = Vec::new();
+    for document in serde_yaml::Deserializer::from_str(text) {
+        let value = Reference::deserialize(document).ok()?;
+        if !value.is_null() {
+            documents.push(value);
+        }
+    }
+    Some(documents)
+}
+
+/// Where our reading and the reference's differ other than by the meaning of a plain scalar, which follows YAML
+/// 1.2 there and Kubernetes here.
+fn reference_difference(ours: NodeRef<'_>, theirs: &Reference, text: &str) -> Option<String> {
+    let written = text.get(ours.span().start as usize..ours.span().end as usize).unwrap_or_default();
+    let told = || Some(format!("{written:?}: {}, not {theirs:?}", ours.describe()));
+    let plain = !written.starts_with(['"', '\'', '|', '>']);
+    match (ours.value(), theirs) {
+        (Value::Seq(_), Reference::Sequence(theirs)) if ours.len() == theirs.len() => {
+            std::iter::zip(ours.items(), theirs).find_map(|(ours, theirs)| reference_difference(ours, theirs, text))
+        }
+        (Value::Map(_), Reference::Mapping(theirs)) if ours.len() == theirs.len() => {
+            ours.entries().find_map(|(key, value)| {
+                let name = key.as_str().unwrap_or_default();
+                let found = theirs.get(name).or_else(|| {
+                    // A key that YAML 1.2 reads as a number or the like, and Kubernetes as a string.
+                    let same =
+                        |other: &Reference| !other.is_string() && scalar_text(other).is_some_and(|text| text == name);
+                    theirs.iter().find(|(other, _)| same(other)).map(|(_, value)| value)
+                });
+                match found {
+                    Some(theirs) => reference_difference(value, theirs, text),
+                    None => Some(format!("the key {name:?} is missing in {theirs:?}")),
+                }
+            })
+        }
+        (Value::Str(_), Reference::String(theirs)) if ours.as_str() == Some(theirs) => None,
+        (Value::Null, Reference::Null) => None,
+        (Value::Bool(ours), Reference::Bool(theirs)) if ours == *theirs => None,
+        (Value::Int(_) | Value::Float(_), Reference::Number(theirs)) if number(ours) == theirs.as_f64() => None,
+        // A number to YAML 1.2, as large as it may be; a string to Kubernetes.
+        (Value::Str(_), Reference::Number(_)) if plain => None,
+        (_, Reference::String(theirs)) if plain && means(theirs, ours.value()) => None,
+        // Leading zeros are octal to one and decimal to the other.
+        (Value::Int(_), Reference::Number(_)) if plain && written.trim_start_matches(['+', '-']).starts_with('0') => {
+            None
+        }
+        _ => told(),
+    }
+}
+
+fn scalar_text(value: &Reference) -> Option<String> {
+    match value {
+        Reference::Null => Some("null".to_owned()),
+        Reference::Bool(truth) => Some(truth.to_string()),
+        Reference::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn number(node: NodeRef<'_>) -> Option<f64> {
+    match node.value() {
+        Value::Int(number) => Some(number as f64),
+        Value::Float(number) => Some(number),
+        _ => None,
+    }
+}
+
+fn means(text: &str, value: Value) -> bool {
+    match scalar::resolve(text) {
+        Plain::Null => value == Value::Null,
+        Plain::Bool(truth) => value == Value::Bool(truth),
+        Plain::Int(number) => value == Value::Int(number),
+        Plain::Float(number) => value == Value::Float(number),
+        Plain::NotFinite | Plain::Str => false,
+    }
+}

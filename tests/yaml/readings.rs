@@ -1,0 +1,49 @@
+//! What kubectl's reader makes of odd texts, computed by `tests/conformance/cmd/readings`: we read the same or refuse.
+
+use serde_json::Value as Json;
+
+use super::reading;
+
+const READINGS: &str = include_str!("kubectl-readings.jsonl");
+
+#[test]
+fn a_text_means_what_it_means_to_kubectl_or_is_refused() {
+    let (mut same, mut refused, mut differences) = (0, 0, Vec::new());
+    for line in READINGS.lines() {
+        let row: Json = serde_json::from_str(line).expect("a line of JSON");
+        let text = row["text"].as_str().expect("a text");
+        let ours = reading(text);
+        if !ours.problems.is_empty() {
+            refused += 1;
+            continue;
+        }
+        // What kubectl refuses grants nothing, and nobody gets to see it.
+        if row["refused"].as_bool() == Some(true) {
+            continue;
+        }
+        let theirs = row["documents"].as_array().cloned().unwrap_or_default();
+        if equal(&Json::Array(ours.documents.clone()), &Json::Array(theirs)) {
+            same += 1;
+        } else {
+            differences.push((text.to_owned(), ours.documents));
+        }
+    }
+    println!("{same} texts read the same, {refused} refused");
+    assert!(differences.is_empty(), "{differences:#?}");
+    assert!(same > 400, "{same}");
+}
+
+/// Equal as JSON, where `1000` and `1e3` are one number.
+fn equal(left: &Json, right: &Json) -> bool {
+    match (left, right) {
+        (Json::Number(left), Json::Number(right)) => left.as_f64() == right.as_f64(),
+        (Json::Array(left), Json::Array(right)) => {
+            left.len() == right.len() && std::iter::zip(left, right).all(|(left, right)| equal(left, right))
+        }
+        (Json::Object(left), Json::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, left)| right.get(key).is_some_and(|right| equal(left, right)))
+        }
+        _ => left == right,
+    }
+}
