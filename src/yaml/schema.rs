@@ -267,6 +267,9 @@ impl Json for TreeJson {
     type PreparedKey = String;
     type StringBuffer = String;
 
+    /// A lookup walks the entries, so a pass over all of them costs no more than one lookup that finds nothing.
+    const KEYS_PER_LOOKUP: usize = 1;
+
     fn prepare_key(key: &str) -> String {
         key.to_owned()
     }
