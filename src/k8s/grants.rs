@@ -68,3 +68,20 @@ impl Grant<'_> {
 fn strings<'t>(rule: NodeRef<'t>, key: &str) -> impl Iterator<Item = &'t str> {
     rule.get(key).into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_only_rules_know_are_live() {
+        let effect = |group, resource, verb, minor| Grant { group, resource, verb }.effect(Catalogue::get(), minor);
+        assert_eq!(effect("policy", "podsecuritypolicies", "use", 24), Effect::Live);
+        assert_eq!(effect("policy", "podsecuritypolicies", "use", 25), Effect::NotServed);
+        assert_eq!(effect("", "nodes/metrics", "get", 36), Effect::Live);
+        assert_eq!(effect("", "nodes/metrics", "list", 36), Effect::DeadVerb);
+        assert_eq!(effect("", "pods", "*", 36), Effect::Live);
+        assert_eq!(effect("", "pods/log", "create", 36), Effect::DeadVerb);
+        assert_eq!(effect("example.com", "widgets", "get", 36), Effect::NotServed);
+    }
+}

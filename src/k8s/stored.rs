@@ -170,3 +170,74 @@ impl Walk<'_> {
         is_zero && omit_zero && self.form == Form::Stored
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{Files, Sink};
+    use crate::yaml;
+
+    /// A document in a form, as text.
+    fn written(text: &str, form: Form) -> String {
+        let (files, mut sink) = (Files::new(), Sink::new());
+        let mut tree = yaml::read(text, files.add("object.yaml", text), &mut sink);
+        let root = tree.document(0).unwrap().id();
+        to_stored(&mut tree, root, form);
+        let mut out = String::new();
+        yaml::write::document(tree.at(root), &mut out);
+        out
+    }
+
+    #[test]
+    fn the_explicit_form_keeps_the_zeros_that_were_written() {
+        let policy = "kind: PodSecurityPolicy\napiVersion: policy/v1beta1\nspec:\n  privileged: false\n  volumes: []\n  \
+                      allowedHostPaths:\n  - readOnly: false\n    pathPrefix: /data\nmetadata:\n  name: a\n";
+        let head = "apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata:\n  name: a\nspec:\n  \
+                    allowPrivilegeEscalation: true\n  allowedHostPaths:\n  - pathPrefix: /data\n";
+        assert_eq!(written(policy, Form::Stored), head);
+        let kept = format!("{head}    readOnly: false\n  privileged: false\n  volumes: []\n");
+        assert_eq!(written(policy, Form::Explicit), kept);
+    }
+
+    #[test]
+    fn an_aggregated_role_loses_its_empty_rules_and_a_plain_one_keeps_them() {
+        let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: a\nrules: []\n";
+        assert_eq!(written(role, Form::Stored), role);
+        let aggregated = format!("aggregationRule:\n  clusterRoleSelectors:\n  - matchLabels:\n      a: b\n{role}");
+        for form in [Form::Stored, Form::Explicit] {
+            assert!(!written(&aggregated, form).contains("rules"), "{form:?}");
+        }
+    }
+
+    #[test]
+    fn quantities_take_their_shortest_form() {
+        let quota =
+            "apiVersion: v1\nkind: ResourceQuota\nspec:\n  hard:\n    cpu: 0.5\n    memory: 1024Mi\n    pods: 10\n";
+        let stored =
+            "apiVersion: v1\nkind: ResourceQuota\nspec:\n  hard:\n    cpu: 500m\n    memory: 1Gi\n    pods: \"10\"\n";
+        assert_eq!(written(quota, Form::Stored), stored);
+    }
+
+    #[test]
+    fn a_malformed_object_keeps_its_values() {
+        for text in [
+            "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nspec: 3\n",
+            "apiVersion: v1\nkind: LimitRange\nspec:\n  limits:\n  - default: 3\n    max:\n      cpu: \"1\"\n    type: Container\n",
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nroleRef: 3\nsubjects: 4\n",
+            "apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nspec:\n- 1\n",
+        ] {
+            assert!(!written(text, Form::Stored).contains("default: {}"));
+            let kept = text.lines().filter(|line| line.ends_with(": 3") || line.ends_with("- 1"));
+            for line in kept {
+                assert!(written(text, Form::Stored).lines().any(|found| found == line), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_kind_is_only_sorted() {
+        let widget = "kind: Widget\nz: null\na:\n  c: false\n  b: []\napiVersion: example.com/v1\n";
+        let sorted = "apiVersion: example.com/v1\nkind: Widget\na:\n  b: []\n  c: false\nz: null\n";
+        assert_eq!(written(widget, Form::Stored), sorted);
+    }
+}
