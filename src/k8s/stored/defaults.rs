@@ -94,9 +94,26 @@ fn pod_security_policy(tree: &mut Tree, root: NodeId) {
         let yes = tree.add_bool(true, span);
         put(tree, spec, "allowPrivilegeEscalation", yes);
     }
+    for strategy in ["fsGroup", "runAsGroup", "runAsUser", "supplementalGroups"] {
+        if let Some(strategy) = tree.at(spec).get(strategy).map(NodeRef::id) {
+            complete_ranges(tree, strategy, "ranges");
+        }
+    }
+    complete_ranges(tree, spec, "hostPorts");
     // The gate ProcMountType was never on by default, so the server drops the field unread.
     if tree.at(spec).get("allowedProcMountTypes").is_some() {
         remove(tree, spec, "allowedProcMountTypes");
+    }
+}
+
+/// A range is stored with both of its ends.
+fn complete_ranges(tree: &mut Tree, map: NodeId, list: &str) {
+    for end in ["min", "max"] {
+        for range in wanted_items(tree, map, list, |range| range.is_map() && lacks(*range, end)) {
+            let span = tree.at(range).span();
+            let zero = tree.add_int(0, span);
+            put(tree, range, end, zero);
+        }
     }
 }
 
