@@ -12,7 +12,7 @@ mod scc;
 
 use super::quantity::{Quantity, is_plainly_canonical};
 use super::schemas;
-use super::shape::{ANY, Shape};
+use super::shape::{ANY, Field, Shape};
 use crate::yaml::{NodeId, NodeRef, Tree, Value};
 
 pub use defaults::server_owned;
@@ -79,7 +79,7 @@ impl Walk<'_> {
             if matches!(shape, Shape::Map(_)) {
                 self.fill_null(value, child);
             }
-            if field.is_some_and(|field| self.is_dropped(value, field.omit_zero)) {
+            if field.is_some_and(|field| self.is_dropped(value, field)) {
                 continue;
             }
             if let Some(slot) = self.stack.get_mut(kept) {
@@ -137,7 +137,7 @@ impl Walk<'_> {
             Shape::Text => self.tree.set_string(id, ""),
             Shape::Quantity => self.tree.set_string(id, "0"),
             Shape::Object(_) => self.tree.set_entries(id, &[]),
-            Shape::Any | Shape::List(_) | Shape::Map(_) => {}
+            Shape::Any | Shape::Scalar | Shape::List(_) | Shape::Map(_) => {}
         }
     }
 
@@ -156,18 +156,21 @@ impl Walk<'_> {
         }
     }
 
-    /// True when a known field is not stored with this value.
-    fn is_dropped(&self, id: NodeId, omit_zero: bool) -> bool {
+    /// True when a known field is not stored with this value. A zero of another type than the field's stays: it
+    /// is a mistake that the schema reports.
+    fn is_dropped(&self, id: NodeId, field: &Field) -> bool {
         let node = self.tree.at(id);
-        let is_zero = match node.value() {
-            Value::Null => return true,
-            Value::Bool(truth) => !truth,
-            Value::Int(number) => number == 0,
-            Value::Float(number) => number == 0.0,
-            Value::Str(_) => node.as_str() == Some(""),
-            Value::Seq(_) | Value::Map(_) => node.is_empty(),
+        let is_zero = match (node.value(), &field.shape) {
+            (Value::Null, _) => return true,
+            (Value::Bool(truth), Shape::Scalar) => !truth,
+            (Value::Int(number), Shape::Scalar) => number == 0,
+            (Value::Float(number), Shape::Scalar) => number == 0.0,
+            (Value::Str(_), Shape::Text) => node.as_str() == Some(""),
+            (Value::Seq(_), Shape::List(_) | Shape::Any) => node.is_empty(),
+            (Value::Map(_), Shape::Map(_) | Shape::Object(_)) => node.is_empty(),
+            _ => false,
         };
-        is_zero && omit_zero && self.form == Form::Stored
+        is_zero && field.omit_zero && self.form == Form::Stored
     }
 }
 

@@ -145,6 +145,43 @@ fn an_error_points_and_teaches() {
     }
 }
 
+/// Whatever stands in the place of any node, nothing panics and the stored form is a fixpoint.
+#[test]
+fn a_value_of_another_type_does_no_harm_anywhere() {
+    let table = table(include_str!("validation-cases.yaml"));
+    let mut tried = 0;
+    for case in table["cases"].as_sequence().unwrap().iter().filter(|case| string(case, "manifest").len() < 2000) {
+        let original = Object::read(string(case, "manifest"));
+        let Some(root) = original.tree.document(0) else { continue };
+        let mut nodes = vec![root];
+        let mut next = 0;
+        while let Some(node) = nodes.get(next).copied() {
+            nodes.extend(node.items());
+            nodes.extend(node.entries().map(|(_, value)| value));
+            next += 1;
+        }
+        for node in nodes {
+            for replacement in ["null", "number", "string", "list", "map"] {
+                let mut object = Object { tree: original.tree.clone(), reading: Vec::new() };
+                match replacement {
+                    "null" => object.tree.set(node.id(), yaml::Value::Null),
+                    "number" => object.tree.set(node.id(), yaml::Value::Int(-3)),
+                    "string" => object.tree.set_string(node.id(), "-3"),
+                    "list" => object.tree.set_items(node.id(), &[]),
+                    _ => object.tree.set_entries(node.id(), &[]),
+                }
+                object.rule_errors(Some(&original), 24).iter().for_each(|error| well_worded(error).unwrap());
+                object.store(Form::Stored);
+                let once = object.json().to_string();
+                object.store(Form::Stored);
+                assert_eq!(object.json().to_string(), once, "{}: {replacement}", string(case, "id"));
+                tried += 1;
+            }
+        }
+    }
+    assert_eq!(tried, 19_675);
+}
+
 /// Compares all that is recorded of a case.
 fn verdict(case: &Value) -> Result<(), String> {
     let minor = string(case, "target").strip_prefix("1.").and_then(|minor| minor.parse().ok()).unwrap();

@@ -109,7 +109,7 @@ fn pod_security_policy(tree: &mut Tree, root: NodeId) {
 /// A range is stored with both of its ends.
 fn complete_ranges(tree: &mut Tree, map: NodeId, list: &str) {
     for end in ["min", "max"] {
-        for range in wanted_items(tree, map, list, |range| range.is_map() && lacks(*range, end)) {
+        for range in wanted_items(tree, map, list, |range| range.is_null() || (range.is_map() && lacks(*range, end))) {
             let span = tree.at(range).span();
             let zero = tree.add_int(0, span);
             put(tree, range, end, zero);
@@ -169,7 +169,7 @@ fn network_policy(tree: &mut Tree, root: NodeId) {
         tree.set_items(list, &types);
         put(tree, spec, "policyTypes", list);
     }
-    let lacks_protocol = |port: &NodeRef<'_>| port.is_map() && lacks(*port, "protocol");
+    let lacks_protocol = |port: &NodeRef<'_>| port.is_null() || (port.is_map() && lacks(*port, "protocol"));
     for direction in ["ingress", "egress"] {
         let rules: Vec<NodeId> =
             tree.at(spec).get(direction).map(|rules| rules.items().map(NodeRef::id).collect()).unwrap_or_default();
