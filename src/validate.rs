@@ -12,10 +12,10 @@ mod trace;
 use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink};
-use crate::k8s::catalogue::{self, Served};
-use crate::k8s::stored::{Form, to_stored};
+use crate::k8s::catalogue::{Catalogue, Served};
 use crate::k8s::schemas;
-use crate::model::{Target, Unit};
+use crate::k8s::stored::{Form, to_stored};
+use crate::model::{Platform, Target, Unit};
 use crate::yaml::schema::{Problem, ProblemKind};
 use crate::yaml::{self, NodeRef, Tree};
 pub use set::HomeFacts;
@@ -160,7 +160,7 @@ impl<'p> Validator<'p> {
                 found
             }
         };
-        if known.served == Served::No || (known.served == Served::Off && &*object_type.kind != "PodSecurityPolicy") {
+        if known.served != Served::Yes {
             sink.push(self.not_served(unit));
             return;
         }
@@ -184,17 +184,24 @@ impl<'p> Validator<'p> {
     }
 
     fn look_up(&self, api_version: &str, kind: &str) -> ServedKind {
-        if (api_version, kind) == ("policy/v1beta1", "PodSecurityPolicy") {
-            let served = if self.target.serves_pod_security_policy() { Served::Yes } else { Served::No };
-            return ServedKind { served, namespaced: Some(false) };
+        if let Some(known) = schemas::find(api_version, kind) {
+            let there = match kind {
+                "PodSecurityPolicy" => self.target.serves_pod_security_policy(),
+                "SecurityContextConstraints" => self.target.platform == Platform::Openshift,
+                _ => true,
+            };
+            let served = if there { Served::Yes } else { Served::No };
+            return ServedKind { served, namespaced: Some(known.namespaced) };
         }
-        // A group of dots that Kubernetes does not have is somebody's custom resource.
-        let minor = self.target.version.minor();
-        match catalogue::kind(api_version, kind) {
-            Some(entry) => ServedKind { served: catalogue::kind_served(minor, api_version, kind), namespaced: Some(entry.namespaced) },
-            None if catalogue::is_builtin_group(api_version) => ServedKind { served: Served::No, namespaced: None },
-            None => ServedKind { served: Served::Yes, namespaced: None },
-        }
+        let catalogue = Catalogue::get();
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        // A group that no version of Kubernetes has is somebody's custom resource.
+        let served = if catalogue.is_builtin_group(group) {
+            catalogue.kind(self.target.version.minor(), api_version, kind)
+        } else {
+            Served::Yes
+        };
+        ServedKind { served, namespaced: catalogue.find_kind(group, kind).map(|found| found.namespaced) }
     }
 
     fn not_served(&self, unit: &Unit) -> Diagnostic {
@@ -210,7 +217,7 @@ impl<'p> Validator<'p> {
                 .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
         } else {
             let message = format!("Kubernetes {version} does not serve {} {}", object_type.api_version, object_type.kind);
-            let near = catalogue::served_versions_of_kind(version.minor(), &object_type.kind);
+            let near = Catalogue::get().api_versions_of_kind(version.minor(), &object_type.kind);
             Diagnostic::error(Code::KindNotServed, message).help(match near.first() {
                 Some(api_version) => format!("this version serves it as `{api_version}`"),
                 None => format!("leave it out on the target `{}` with `targets`", self.target.name),

@@ -188,9 +188,10 @@ fn listed(names: &[String]) -> String {
 }
 
 fn expected_type(kind: &TypeKind) -> String {
+    // Null is taken wherever Kubernetes takes it, and is never what somebody should write.
     let types: Vec<&str> = match kind {
         TypeKind::Single(one) => vec![type_name(*one)],
-        TypeKind::Multiple(several) => several.iter().map(type_name).collect(),
+        TypeKind::Multiple(several) => several.iter().filter(|one| *one != JsonType::Null).map(type_name).collect(),
     };
     types.join(" or ")
 }
