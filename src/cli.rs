@@ -121,6 +121,14 @@ enum Command {
     Man(man::Arguments),
 }
 
+/// Every generated file below `docs/`, with its path there: what `explain` and `schema` print.
+pub fn generated_docs() -> Vec<(String, String)> {
+    let mut files = vec![("README.md".to_owned(), pages::contents())];
+    files.extend(pages::all());
+    files.extend(schema::files().into_iter().map(|(name, text)| (format!("schema/{name}"), text)));
+    files
+}
+
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     let cli = match Cli::try_parse_from(arguments) {

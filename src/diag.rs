@@ -220,6 +220,14 @@ impl Sink {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
+    /// True when an error was collected that leaves nothing sensible to go on with. After a doubled key there is:
+    /// what the last one says, which is what kubectl would take.
+    pub fn must_stop(&self) -> bool {
+        self.list
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error && diagnostic.code != Code::DuplicateKey)
+    }
+
     /// True when nothing was collected.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

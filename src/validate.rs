@@ -98,7 +98,11 @@ impl<'p> Validator<'p> {
             Some(first) => (first.origin, format!("the template renders text that cannot be read: {}", first.message)),
             None => {
                 let documents = tree.documents().count();
-                let what = if documents == 1 { "something else than a map".to_owned() } else { format!("{documents} documents") };
+                let what = if documents == 1 {
+                    "something else than a map".to_owned()
+                } else {
+                    format!("{documents} documents")
+                };
                 let origin = tree.documents().last().map(NodeRef::origin);
                 (origin, format!("the template renders {what} where one object is expected"))
             }
@@ -125,7 +129,9 @@ impl<'p> Validator<'p> {
     fn shape_problem(&self, unit: &Unit, problem: &Problem<'_>) -> Diagnostic {
         let place = self.trees.place_of(unit, &problem.path, problem.node.as_str());
         let what = match problem.kind {
-            ProblemKind::UnknownField => format!("{} has no such field: {}", unit.identity.object_type.kind, problem.message),
+            ProblemKind::UnknownField => {
+                format!("{} has no such field: {}", unit.identity.object_type.kind, problem.message)
+            }
             _ => format!("`{}`: {}", problem.path, problem.message),
         };
         with_askers(Diagnostic::error(Code::MalformedObject, what).at(place), unit)
@@ -166,9 +172,13 @@ impl<'p> Validator<'p> {
         }
         match (known.namespaced, &unit.identity.namespace) {
             (Some(true), None) => sink.push(
-                with_askers(Diagnostic::error(Code::InvalidObject, format!("this {} has no namespace", object_type.kind)).at(unit.content), unit)
-                    .help("add `metadata.namespace`: which namespace an applier would fill in is not for Git to guess")
-                    .note(format!("in {}", unit.identity)),
+                with_askers(
+                    Diagnostic::error(Code::InvalidObject, format!("this {} has no namespace", object_type.kind))
+                        .at(unit.content),
+                    unit,
+                )
+                .help("add `metadata.namespace`: which namespace an applier would fill in is not for Git to guess")
+                .note(format!("in {}", unit.identity)),
             ),
             (Some(false), Some(namespace)) => sink.push(
                 with_askers(
@@ -216,7 +226,8 @@ impl<'p> Validator<'p> {
             Diagnostic::error(Code::PodSecurityPolicyRemoved, message)
                 .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
         } else {
-            let message = format!("Kubernetes {version} does not serve {} {}", object_type.api_version, object_type.kind);
+            let message =
+                format!("Kubernetes {version} does not serve {} {}", object_type.api_version, object_type.kind);
             let near = Catalogue::get().api_versions_of_kind(version.minor(), &object_type.kind);
             Diagnostic::error(Code::KindNotServed, message).help(match near.first() {
                 Some(api_version) => format!("this version serves it as `{api_version}`"),
@@ -261,7 +272,10 @@ fn check_identity(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
             sink.push(
                 Diagnostic::error(
                     Code::TemplateIdentity,
-                    format!("the template `{}` renders {rendered} as `{path}`, and the object has {expected}", unit.template),
+                    format!(
+                        "the template `{}` renders {rendered} as `{path}`, and the object has {expected}",
+                        unit.template
+                    ),
                 )
                 .at(unit.origin)
                 .help("print `name` and `namespace` as they are; names are decided in policies")
@@ -277,14 +291,19 @@ fn check_server_fields(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
     const OWNED: [&str; 7] =
         ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp"];
     let metadata = root.get("metadata");
-    let found = OWNED.iter().filter_map(|name| metadata.and_then(|metadata| metadata.entry(name)).map(|(key, _)| (key, format!("metadata.{name}"))));
+    let found = OWNED.iter().filter_map(|name| {
+        metadata.and_then(|metadata| metadata.entry(name)).map(|(key, _)| (key, format!("metadata.{name}")))
+    });
     let status = root.entry("status").map(|(key, _)| (key, "status".to_owned()));
     for (_, path) in found.chain(status) {
         sink.push(
-            with_askers(Diagnostic::error(Code::ServerField, format!("`{path}` is for the server to set")).at(unit.content), unit)
-                .help("remove the field")
-                .note(format!("in {}", unit.identity))
-                .foldable(),
+            with_askers(
+                Diagnostic::error(Code::ServerField, format!("`{path}` is for the server to set")).at(unit.content),
+                unit,
+            )
+            .help("remove the field")
+            .note(format!("in {}", unit.identity))
+            .foldable(),
         );
     }
 }

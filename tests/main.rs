@@ -1,4 +1,11 @@
 //! The tests, in reading order.
 
+mod support;
+
+mod layers;
+mod readme;
+mod registry;
+mod runs;
+mod toolforge;
 mod validation;
 mod yaml;

@@ -55,7 +55,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         Ok(targets) => targets,
         Err(outcome) => return Ok(outcome),
     };
-    if arguments.stdout { print_objects(&session, &targets, arguments.format) } else { write(&session, &targets, arguments) }
+    if arguments.stdout {
+        print_objects(&session, &targets, arguments.format)
+    } else {
+        write(&session, &targets, arguments)
+    }
 }
 
 fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
@@ -126,14 +130,21 @@ fn refuse(session: &Session<'_>, target: &Target, plan: &TargetPlan, arguments: 
     let before = gone + plan.kept_files + namespaces(|action| action == Action::Change);
     if plan.counts.total() == 0 && plan.counts.deleted > 0 && !arguments.allow_empty {
         sink.push(
-            Diagnostic::error(Code::EmptyOutput, format!("every object of the target `{}` would be deleted", target.name))
-                .help("`bailiwick render --allow-empty` says that it is meant"),
+            Diagnostic::error(
+                Code::EmptyOutput,
+                format!("every object of the target `{}` would be deleted", target.name),
+            )
+            .help("`bailiwick render --allow-empty` says that it is meant"),
         );
     } else if gone > 1 && gone * 2 > before && !arguments.allow_mass_delete && !arguments.allow_empty {
         sink.push(
             Diagnostic::error(
                 Code::MassDelete,
-                format!("{} of the target `{}` would be deleted, of {before}", human::number(gone, "namespace"), target.name),
+                format!(
+                    "{} of the target `{}` would be deleted, of {before}",
+                    human::number(gone, "namespace"),
+                    target.name
+                ),
             )
             .help("`bailiwick render --allow-mass-delete` says that it is meant"),
         );

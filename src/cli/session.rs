@@ -26,14 +26,17 @@ pub(super) struct Session<'g> {
     pub(super) global: &'g Global,
     pub(super) root: PathBuf,
     pub(super) project: Project,
-    warnings: Vec<Diagnostic>,
+    /// What loading found: warnings, and errors after which it could go on.
+    found: Vec<Diagnostic>,
 }
 
 /// The folder of the workspace: this one, or the nearest above it with a workspace file.
 pub(super) fn find_root(global: &Global) -> Result<Option<PathBuf>, RunError> {
     let start = match &global.directory {
         Some(directory) => directory.clone(),
-        None => std::env::current_dir().map_err(|error| RunError::new(format!("there is no current folder: {error}")))?,
+        None => {
+            std::env::current_dir().map_err(|error| RunError::new(format!("there is no current folder: {error}")))?
+        }
     };
     let start = start.canonicalize().map_err(|error| RunError::io("enter", &start, &error))?;
     Ok(start.ancestors().find(|folder| folder.join(compile::WORKSPACE_FILE).is_file()).map(Path::to_path_buf))
@@ -55,8 +58,8 @@ impl<'g> Session<'g> {
         let diagnostics = sink.into_sorted(&files);
         Ok(match project {
             Some(project) => {
-                let warnings = project.without_accepted(diagnostics);
-                Ok(Self { global, root, project, warnings })
+                let found = project.without_accepted(diagnostics);
+                Ok(Self { global, root, project, found })
             }
             None => {
                 print(global, diagnostics, &files);
@@ -77,7 +80,12 @@ impl<'g> Session<'g> {
         if let Some(name) = unknown {
             let near = crate::diag::nearest(name, all.iter().map(|target| target.name.as_str()));
             let help = near.map_or_else(
-                || format!("the targets are: {}", all.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
+                || {
+                    format!(
+                        "the targets are: {}",
+                        all.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")
+                    )
+                },
                 |near| format!("did you mean `{near}`?"),
             );
             let diagnostic = Diagnostic::error(Code::UnknownTarget, format!("there is no target `{name}`")).help(help);
@@ -204,9 +212,9 @@ impl<'g> Session<'g> {
         Ok(leftovers)
     }
 
-    /// Prints what was found, with the warnings of loading; true when there is no error among it.
+    /// Prints what was found, with what loading found; true when there is no error among it.
     pub(super) fn report(&self, sink: Sink) -> bool {
-        let mut diagnostics = self.warnings.clone();
+        let mut diagnostics = self.found.clone();
         diagnostics.extend(self.project.without_accepted(sink.into_sorted(&self.project.files)));
         let fine = !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         print(self.global, diagnostics, &self.project.files);
@@ -231,7 +239,8 @@ impl<'g> Session<'g> {
         let changed: Vec<&String> = plan.changes.iter().flat_map(|file| &file.changed_role_refs).collect();
         if let Some(first) = changed.first() {
             let others = changed.len() - 1;
-            let more = if others > 0 { format!(" and {}", human::number(others, "other binding")) } else { String::new() };
+            let more =
+                if others > 0 { format!(" and {}", human::number(others, "other binding")) } else { String::new() };
             sink.push(
                 Diagnostic::warning(
                     Code::ImmutableRoleRef,

@@ -103,7 +103,8 @@ struct FoundRole {
 
 fn roles(file: &str) -> Vec<FoundRole> {
     let tree = yaml::read(file, FileId::default(), &mut Sink::new());
-    let text = |root: NodeRef<'_>, keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+    let text =
+        |root: NodeRef<'_>, keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
     tree.documents()
         .filter(|root| matches!(text(*root, &["kind"]).as_str(), "Role" | "ClusterRole"))
         .map(|root| {

@@ -7,7 +7,8 @@ use super::Project;
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink, Span, nearest};
 use crate::kinds::{self, KindEntry};
 use crate::model::{
-    Linker, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, Scope, Target, Workspace, WorkspaceSpec, check_patterns,
+    Linker, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Target, Workspace, WorkspaceSpec,
+    check_patterns,
 };
 use crate::render::TemplateSet;
 use crate::source::{Sources, World};
@@ -68,7 +69,8 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
     }
 }
 
-/// Reads and links every policy of a world. None when some input cannot be used; why is then in the sink.
+/// Reads and links every policy of a world. None when some input cannot be used; why is then in the sink. After errors
+/// that leave the policies readable there is a project, so that the objects are judged in the same run.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -84,7 +86,9 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     for (path, tree) in &trees {
         for (index, root) in tree.documents().enumerate() {
             match policy_kind(root, sink) {
-                Found::Policy(kind) => documents.push(Document { path: path.clone(), tree: Arc::clone(tree), index, kind }),
+                Found::Policy(kind) => {
+                    documents.push(Document { path: path.clone(), tree: Arc::clone(tree), index, kind })
+                }
                 Found::Stray => strays.push((path.clone(), root.origin())),
                 Found::Unknown => {}
             }
@@ -97,11 +101,14 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         link(document, &mut linker, &mut linked, sink)?;
     }
     report_strays(strays, &linker.claimed, sink);
-    report_unused(&linker, sink);
+    if !sink.has_errors() {
+        // After a mistyped reference the policy it meant would seem unused.
+        report_unused(&linker, sink);
+    }
     let existing = std::mem::take(&mut linker.existing);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
-    Ok((!sink.has_errors()).then(|| Project {
+    Ok((!sink.must_stop()).then(|| Project {
         workspace,
         policies: linked.policies,
         templates: Arc::new(templates),
@@ -221,18 +228,17 @@ impl<'t> Head<'t> {
             kind: root.get("kind")?.as_str()?,
             name: name.as_str().filter(|name| !name.is_empty())?,
             name_origin: name.origin(),
-            allow: allow.into_iter().flat_map(NodeRef::items).filter_map(|code| Some((code.as_str()?, code.origin()))).collect(),
+            allow: allow
+                .into_iter()
+                .flat_map(NodeRef::items)
+                .filter_map(|code| Some((code.as_str()?, code.origin())))
+                .collect(),
             spec,
         })
     }
 }
 
-fn link(
-    document: &Document,
-    linker: &mut Linker<'_>,
-    linked: &mut Linked,
-    sink: &mut Sink,
-) -> Result<(), RunError> {
+fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink: &mut Sink) -> Result<(), RunError> {
     let Some(root) = document.tree.document(document.index) else { return Ok(()) };
     let Some(head) = Head::read(root) else {
         return report_shape(document.kind.schema(), root, None, sink);
@@ -296,12 +302,17 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
         if found.len() == before && !matched {
             let near = nearest(text, targets.iter().map(|target| target.name.as_str()));
             sink.push(
-                Diagnostic::error(Code::UnknownTarget, format!("no target matches `{text}`"))
-                    .at(glob.origin())
-                    .help(near.map_or_else(
-                        || format!("the targets are: {}", targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
+                Diagnostic::error(Code::UnknownTarget, format!("no target matches `{text}`")).at(glob.origin()).help(
+                    near.map_or_else(
+                        || {
+                            format!(
+                                "the targets are: {}",
+                                targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")
+                            )
+                        },
                         |near| format!("did you mean `{near}`?"),
-                    )),
+                    ),
+                ),
             );
         }
     }
@@ -316,10 +327,12 @@ fn report_shape(
     error: Option<DeError>,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
-    let schema = Schema::compile(schema).map_err(|error| RunError::new(format!("a built-in schema is wrong: {error}")))?;
+    let schema =
+        Schema::compile(schema).map_err(|error| RunError::new(format!("a built-in schema is wrong: {error}")))?;
     let problems = schema.problems(root);
     if problems.is_empty() {
-        let error = error.unwrap_or_else(|| DeError { message: "this document cannot be read".to_owned(), origin: None });
+        let error =
+            error.unwrap_or_else(|| DeError { message: "this document cannot be read".to_owned(), origin: None });
         sink.push(Diagnostic::error(Code::InvalidValue, error.message).at(error.origin.unwrap_or(root.origin())));
     }
     for problem in problems {
@@ -336,7 +349,10 @@ fn report_shape(
             origin.span = Span { start: origin.span.start, end: origin.span.start + 1 };
         }
         sink.push(
-            Diagnostic::error(code, problem.message).at(origin).help_maybe(problem.help).note(format!("at `{}`", problem.path)),
+            Diagnostic::error(code, problem.message)
+                .at(origin)
+                .help_maybe(problem.help)
+                .note(format!("at `{}`", problem.path)),
         );
     }
     Ok(())
@@ -358,7 +374,7 @@ fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink
 /// Policies with account variables exist for tenancies only.
 fn report_unused(linker: &Linker<'_>, sink: &mut Sink) {
     let sets = linker.permission_sets.values().map(|set| {
-        let alone = set.content.role_kind == kinds::permission_set::RoleKind::ClusterRole && set.variables.is_empty();
+        let alone = set.content.role_kind == RoleKind::ClusterRole && set.variables.is_empty();
         (&set.meta, alone)
     });
     let profiles = linker.profiles.values().map(|profile| (&profile.meta, profile.variables.is_empty()));

@@ -97,7 +97,9 @@ impl Committed for Folder {
         let path = self.root.join(path);
         match std::fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Ok(None),
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
             Err(error) => Err(RunError::io("read", &path, &error)),
         }
     }
@@ -163,11 +165,9 @@ impl Revision {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, RunError> {
-    let output = Command::new("git")
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .map_err(|error| RunError::new(format!("cannot run git: {error}")).help("install git, or compare with a folder"))?;
+    let output = Command::new("git").args(arguments).current_dir(root).output().map_err(|error| {
+        RunError::new(format!("cannot run git: {error}")).help("install git, or compare with a folder")
+    })?;
     let reason = String::from_utf8_lossy(&output.stderr);
     if reason.contains("not a git repository") {
         return Err(RunError::new("this workspace is not in a git repository").help("compare with a folder instead"));
@@ -191,9 +191,12 @@ impl Committed for Revision {
         let mut output = BufReader::with_capacity(1, output);
         let mut head = String::new();
         output.read_line(&mut head).map_err(failed)?;
-        let size: usize = head.trim().rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(|| {
-            RunError::new(format!("git has no content for `{path}`"))
-        })?;
+        let size: usize = head
+            .trim()
+            .rsplit(' ')
+            .next()
+            .and_then(|size| size.parse().ok())
+            .ok_or_else(|| RunError::new(format!("git has no content for `{path}`")))?;
         let mut bytes = vec![0; size + 1];
         output.read_exact(&mut bytes).map_err(failed)?;
         bytes.pop();

@@ -104,7 +104,12 @@ impl Stager {
                 continue;
             }
             // A folder that is not there yet comes as a whole: one rename instead of one for each file in it.
-            match folder.ancestors().filter(|part| *part != Path::new("")).filter(|part| !self.root.join(part).exists()).last() {
+            match folder
+                .ancestors()
+                .filter(|part| *part != Path::new(""))
+                .filter(|part| !self.root.join(part).exists())
+                .last()
+            {
                 Some(new) => {
                     self.put(new)?;
                     moved.insert(new.to_path_buf());

@@ -91,8 +91,7 @@ fn cells(row: &Row) -> [String; 4] {
 
 /// The table in aligned columns.
 pub fn text(rows: &[Row]) -> String {
-    let lines: Vec<[String; 4]> =
-        std::iter::once(HEADER.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
+    let lines: Vec<[String; 4]> = std::iter::once(HEADER.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
     let mut widths = [0; 4];
     for line in &lines {
         for (width, cell) in widths.iter_mut().zip(line) {
@@ -124,7 +123,8 @@ pub fn markdown(rows: &[Row]) -> String {
 pub fn csv(rows: &[Row]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = HEADER.map(str::to_lowercase);
-    let written = writer.write_record(&header).and_then(|()| rows.iter().try_for_each(|row| writer.write_record(cells(row))));
+    let written =
+        writer.write_record(&header).and_then(|()| rows.iter().try_for_each(|row| writer.write_record(cells(row))));
     match (written, writer.into_inner()) {
         (Ok(()), Ok(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
         // Writing into memory does not fail.

@@ -45,9 +45,12 @@ impl<'t> Table<'t> {
     pub fn from_list(list: NodeRef<'t>, sink: &mut Sink) -> Self {
         if !list.is_seq() {
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, format!("expected a list of accounts, found {}", list.describe()))
-                    .at(list.origin())
-                    .help("write one map for each account: `- {name: ann, uid: 1001}`"),
+                Diagnostic::error(
+                    Code::InvalidAccounts,
+                    format!("expected a list of accounts, found {}", list.describe()),
+                )
+                .at(list.origin())
+                .help("write one map for each account: `- {name: ann, uid: 1001}`"),
             );
             return Self::default();
         }
@@ -82,8 +85,11 @@ impl<'t> Table<'t> {
             file,
             span: Span::new(start as usize + shift, start as usize + shift + length.max(1)),
         };
-        let mut reader =
-            csv::ReaderBuilder::new().has_headers(false).flexible(true).comment(Some(b'#')).from_reader(body.as_bytes());
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .comment(Some(b'#'))
+            .from_reader(body.as_bytes());
         let mut header: Option<Vec<String>> = None;
         let mut rows = Vec::new();
         for record in reader.records() {
@@ -122,7 +128,8 @@ impl<'t> Table<'t> {
             let mut cells = Vec::with_capacity(columns.len());
             for (column, cell) in columns.iter().zip(record.iter()) {
                 let found = line.get(offset..).and_then(|rest| rest.find(cell)).unwrap_or_default();
-                let cell_origin = if line.is_empty() { origin } else { place(start + (offset + found) as u64, cell.len()) };
+                let cell_origin =
+                    if line.is_empty() { origin } else { place(start + (offset + found) as u64, cell.len()) };
                 offset = (offset + found + cell.len() + 1).min(line.len());
                 cells.push((column.clone(), Cell::Text(cell.trim().to_owned(), cell_origin)));
             }

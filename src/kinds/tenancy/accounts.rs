@@ -234,10 +234,13 @@ impl<'s> Columns<'s> {
                 value.write_json(&mut text);
                 match first.get(&text) {
                     Some(&earlier) => sink.push(
-                        Diagnostic::error(Code::DuplicateAccount, format!("two accounts have the {name} {}", bare(value)))
-                            .at(row.origin.max(earlier))
-                            .and(row.origin.min(earlier), "the other one")
-                            .help(format!("give each account a {name} of its own")),
+                        Diagnostic::error(
+                            Code::DuplicateAccount,
+                            format!("two accounts have the {name} {}", bare(value)),
+                        )
+                        .at(row.origin.max(earlier))
+                        .and(row.origin.min(earlier), "the other one")
+                        .help(format!("give each account a {name} of its own")),
                     ),
                     None => {
                         first.insert(text, row.origin);
@@ -272,11 +275,10 @@ fn add_entry(entry: &str, cell: &Cell<'_>, place: &mut Data) {
 fn value(name: &str, variable: &Variable, regex: Option<&Regex>, cell: &Cell<'_>) -> Result<Data, Box<Diagnostic>> {
     let problem = |message: String| Box::new(Diagnostic::error(Code::InvalidAccount, message).at(cell.origin()));
     let data = match (cell, variable.r#type) {
-        (Cell::Text(text, _), VariableType::String | VariableType::Integer | VariableType::Boolean | VariableType::Map)
-            if text.is_empty() && (variable.optional || name != "name") =>
-        {
-            Data::Null
-        }
+        (
+            Cell::Text(text, _),
+            VariableType::String | VariableType::Integer | VariableType::Boolean | VariableType::Map,
+        ) if text.is_empty() && (variable.optional || name != "name") => Data::Null,
         (Cell::Text(text, _), VariableType::String) => Data::text(text.as_str()),
         (Cell::Text(text, _), VariableType::Integer) => match text.parse::<i64>() {
             Ok(number) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => Data::Int(number),
@@ -285,7 +287,11 @@ fn value(name: &str, variable: &Variable, regex: Option<&Regex>, cell: &Cell<'_>
         (Cell::Text(text, _), VariableType::Boolean) => match text.as_str() {
             "true" => Data::Bool(true),
             "false" => Data::Bool(false),
-            _ => return Err(Box::new(problem(format!("the {name} `{text}` is neither `true` nor `false`")).help("write one of the two"))),
+            _ => {
+                return Err(Box::new(
+                    problem(format!("the {name} `{text}` is neither `true` nor `false`")).help("write one of the two"),
+                ));
+            }
         },
         (Cell::Text(..), VariableType::Map) => {
             let help = format!("give each entry a column of its own, such as `{name}.pods`");
@@ -334,7 +340,10 @@ fn check_bounds(
         Data::Str(text) => {
             if let Some(limit) = variable.max_length.filter(|&limit| text.len() > limit) {
                 let message = format!("the {name} `{text}` has {} characters, and at most {limit} fit", text.len());
-                return Err((message, Some("names of objects are made from it and have a limit of their own".to_owned())));
+                return Err((
+                    message,
+                    Some("names of objects are made from it and have a limit of their own".to_owned()),
+                ));
             }
             if let Some(regex) = regex.filter(|regex| !regex.is_match(text)) {
                 let pattern = regex.as_str().trim_start_matches("^(?:").trim_end_matches(")$").to_owned();
