@@ -1,4 +1,5 @@
 //! The tests, in reading order.
 
+mod cases;
 mod validation;
 mod yaml;
