@@ -185,7 +185,7 @@ impl Diagnostic {
 #[derive(Debug, Default)]
 pub struct Sink {
     list: Vec<Diagnostic>,
-    folded: HashMap<(Code, Origin), usize>,
+    folded: HashMap<(Code, Severity, Origin), usize>,
 }
 
 impl Sink {
@@ -194,16 +194,18 @@ impl Sink {
         Self::default()
     }
 
-    /// Takes a diagnostic. One marked foldable is only counted where the same code stands at the same place.
+    /// Takes a diagnostic. One marked foldable is only counted where the same code stands at the same place; a
+    /// warning never swallows an error.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if let (true, Some(origin)) = (diagnostic.foldable, diagnostic.origin) {
-            if let Some(&index) = self.folded.get(&(diagnostic.code, origin)) {
+            let key = (diagnostic.code, diagnostic.severity, origin);
+            if let Some(&index) = self.folded.get(&key) {
                 if let Some(first) = self.list.get_mut(index) {
                     first.repeated += 1 + diagnostic.repeated;
                 }
                 return;
             }
-            self.folded.insert((diagnostic.code, origin), self.list.len());
+            self.folded.insert(key, self.list.len());
         }
         self.list.push(diagnostic);
     }
@@ -317,6 +319,14 @@ mod tests {
         sink.push(Diagnostic::error(Code::InvalidValue, "x").at(origin(9)).foldable());
         assert_eq!(sink.len(), 2);
         assert_eq!(sink.list.first().map(|first| first.repeated), Some(2));
+    }
+
+    #[test]
+    fn a_warning_does_not_swallow_an_error() {
+        let mut sink = Sink::new();
+        sink.push(Diagnostic::warning(Code::UnresolvedReference, "x").at(origin(4)).foldable());
+        sink.push(Diagnostic::error(Code::UnresolvedReference, "y").at(origin(4)).foldable());
+        assert!(sink.has_errors());
     }
 
     #[test]
