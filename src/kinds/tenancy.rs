@@ -255,7 +255,11 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> Vec
     for glob in &preset.targets {
         let Ok(matcher) = globset::Glob::new(glob) else {
             let message = format!("`{}` is not a glob", glob.value);
-            sink.push(Diagnostic::error(Code::InvalidValue, message).at(glob.origin));
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, message)
+                    .at(glob.origin)
+                    .help("`*` stands for any text, such as `prod-*`; `[` and `{` need their partners"),
+            );
             continue;
         };
         let matcher = matcher.compile_matcher();
