@@ -75,13 +75,14 @@ fn read_file(
         sink.push(Diagnostic::error(Code::InvalidAccounts, message).at(asked));
         Vec::new()
     };
+    let before = sink.len();
     match extension {
         "csv" => match linker.sources.text(path, sink) {
             Ok(Some(file)) => {
                 let files = linker.sources.shared_files();
                 columns.rows(&Table::from_csv(file, &files, sink), sink)
             }
-            Ok(None) if sink.has_errors() => Vec::new(),
+            Ok(None) if sink.len() > before => Vec::new(),
             Ok(None) => missing(sink),
             Err(error) => failed(error.message, sink),
         },
@@ -91,7 +92,7 @@ fn read_file(
                 linker.sources.forget_tree(path);
                 rows
             }
-            Ok(None) if sink.has_errors() => Vec::new(),
+            Ok(None) if sink.len() > before => Vec::new(),
             Ok(None) => missing(sink),
             Err(error) => failed(error.message, sink),
         },
