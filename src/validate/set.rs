@@ -43,23 +43,29 @@ enum Remarkable {
 }
 
 impl HomeFacts {
-    /// Notes what matters of a valid object.
-    pub(super) fn add(&mut self, unit: &Unit, root: NodeRef<'_>) {
+    /// Notes that an object is made, valid or not: a reference to an invalid one is no second mistake.
+    pub(super) fn name(&mut self, unit: &Unit) {
         let identity = &unit.identity;
         match &*identity.object_type.kind {
             "Role" => {
                 self.roles.insert(Arc::clone(&identity.name));
-                self.note_rules(unit, root);
             }
-            "ClusterRole" => self.note_rules(unit, root),
             "ServiceAccount" => {
                 self.accounts.insert(Arc::clone(&identity.name));
             }
-            "RoleBinding" | "ClusterRoleBinding" => self.note_binding(unit, root),
             _ => {}
         }
         if identity.namespace.is_none() && &*identity.object_type.kind != "Namespace" {
             self.cluster.push((identity.object_type.clone(), Arc::clone(&identity.name), unit.origin));
+        }
+    }
+
+    /// Notes what matters of a valid object.
+    pub(super) fn add(&mut self, unit: &Unit, root: NodeRef<'_>) {
+        match &*unit.identity.object_type.kind {
+            "Role" | "ClusterRole" => self.note_rules(unit, root),
+            "RoleBinding" | "ClusterRoleBinding" => self.note_binding(unit, root),
+            _ => {}
         }
     }
 
@@ -176,7 +182,7 @@ impl<'p> TargetFacts<'p> {
                     .map(|(_, name)| -> &str { name })
                     .chain(default_roles::cluster_roles(minor).map(|name| -> &str { name }))
                     .collect();
-                sink.push(unresolved("ClusterRole", name, binding, *origin, *account, &candidates));
+                sink.push(unresolved(self.target, "ClusterRole", name, binding, *origin, *account, &candidates));
             }
         }
         for (role, group, binding, origin) in &self.everyone {
@@ -229,7 +235,7 @@ impl<'p> TargetFacts<'p> {
             || default_roles::is_role(namespace, &binding.role, self.target.version.minor());
         if !known {
             let candidates: Vec<&str> = roles.iter().map(|role| &**role).collect();
-            sink.push(unresolved("Role", &binding.role, &binding.identity, binding.origin, binding.account, &candidates));
+            sink.push(unresolved(self.target, "Role", &binding.role, &binding.identity, binding.origin, binding.account, &candidates));
         }
     }
 
@@ -278,6 +284,7 @@ pub fn duplicate(identity: &Identity, second: Origin, first: Origin) -> Diagnost
 }
 
 fn unresolved(
+    target: &Target,
     kind: &str,
     name: &str,
     binding: &Identity,
@@ -294,5 +301,5 @@ fn unresolved(
     if let Some(account) = account {
         diagnostic = diagnostic.and(account, "for this account");
     }
-    diagnostic.note(format!("in {binding}")).foldable()
+    diagnostic.note(format!("in {binding}, on the target `{}`", target.name)).foldable()
 }
