@@ -108,7 +108,7 @@ impl Diagnostic {
         Self {
             code,
             severity: Severity::Error,
-            message: message.into(),
+            message: printable(message.into()),
             origin: None,
             label: String::new(),
             labels: Vec::new(),
@@ -148,28 +148,28 @@ impl Diagnostic {
     /// Adds a second place.
     #[must_use]
     pub fn and(mut self, origin: Origin, text: impl Into<String>) -> Self {
-        self.labels.push(Label { origin, text: text.into() });
+        self.labels.push(Label { origin, text: printable(text.into()) });
         self
     }
 
     /// Adds an explaining fact.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.notes.push(note.into());
+        self.notes.push(printable(note.into()));
         self
     }
 
     /// Adds what to do.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help.push(help.into());
+        self.help.push(printable(help.into()));
         self
     }
 
     /// Adds what to do, where there is something to say.
     #[must_use]
     pub fn help_maybe(mut self, help: Option<String>) -> Self {
-        self.help.extend(help);
+        self.help.extend(help.map(printable));
         self
     }
 
@@ -179,6 +179,17 @@ impl Diagnostic {
         self.foldable = true;
         self
     }
+}
+
+/// Texts quote what people wrote: a line feed would break the line, an escape sequence drive the terminal.
+fn printable(text: String) -> String {
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    text.chars().fold(String::new(), |mut shown, letter| {
+        if letter.is_control() { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+        shown
+    })
 }
 
 /// Collects diagnostics.
