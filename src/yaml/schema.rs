@@ -12,6 +12,9 @@ use jsonschema::{JsonType, ValidationError, Validator};
 use super::tree::{Entries, Items, NodeRef, Value};
 use crate::diag::nearest;
 
+/// The pattern of a text that stands for a number.
+pub const VARIABLE: &str = "^\\{[^{}]+\\}$";
+
 /// A compiled schema with the document it was compiled from.
 #[derive(Debug)]
 pub struct Schema {
@@ -156,6 +159,7 @@ fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
         ValidationErrorKind::MaxLength { limit } => format!("{what} is longer than {limit} characters"),
         ValidationErrorKind::Minimum { limit } => format!("{what} is less than {limit}"),
         ValidationErrorKind::Maximum { limit } => format!("{what} is more than {limit}"),
+        ValidationErrorKind::Pattern { pattern } if pattern == VARIABLE => format!("{what} is not a variable in braces"),
         ValidationErrorKind::Pattern { pattern } => format!("{what} does not match `{pattern}`"),
         ValidationErrorKind::UniqueItems => "an item is there twice".to_owned(),
         ValidationErrorKind::OneOfMultipleValid { .. } => "more than one of the alternatives is given".to_owned(),
@@ -176,6 +180,9 @@ fn bound_help(error: &ValidationError<'_>) -> Option<String> {
         ValidationErrorKind::Minimum { limit } => format!("write {limit} or more"),
         ValidationErrorKind::Maximum { limit } => format!("write {limit} or less"),
         ValidationErrorKind::UniqueItems => "keep one of them".to_owned(),
+        ValidationErrorKind::Pattern { pattern } if pattern == VARIABLE => {
+            "write a number, or a variable such as `{uid}`".to_owned()
+        }
         _ => return None,
     })
 }
@@ -236,6 +243,9 @@ fn type_help(kind: &TypeKind, node: NodeRef<'_>) -> Option<String> {
             Some("leave out the quotes, and write nothing but the value".to_owned())
         }
         Value::Seq(_) | Value::Map(_) => None,
+        Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) if wants(JsonType::Object) => {
+            Some("write it as a map: lines of `name: value`, or `{name: value}`".to_owned())
+        }
         Value::Null => Some("write a value, or leave the field out".to_owned()),
         _ if wants(JsonType::Array) => Some("write it as a list: `[ ... ]`, or lines that begin with `- `".to_owned()),
         _ => None,
