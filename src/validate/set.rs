@@ -30,6 +30,8 @@ struct Binding {
     role_kind: Arc<str>,
     role: Arc<str>,
     origin: Origin,
+    /// Where the role is named.
+    role_origin: Origin,
     account: Option<Origin>,
     service_accounts: Vec<(Arc<str>, Arc<str>)>,
     everyone: Option<String>,
@@ -83,6 +85,7 @@ impl HomeFacts {
             role_kind: text(role_ref.and_then(|role| role.get("kind"))),
             role: text(role_ref.and_then(|role| role.get("name"))),
             origin: unit.origin,
+            role_origin: unit.content,
             account: unit.account,
             service_accounts: subjects()
                 .filter(|subject| kind_of(*subject) == "ServiceAccount")
@@ -221,7 +224,7 @@ impl<'p> TargetFacts<'p> {
         if &*binding.role_kind == "ClusterRole" {
             self.wanted
                 .entry(Arc::clone(&binding.role))
-                .or_insert_with(|| (binding.identity.clone(), binding.origin, binding.account));
+                .or_insert_with(|| (binding.identity.clone(), binding.role_origin, binding.account));
             return;
         }
         let identity = Identity {
@@ -235,7 +238,7 @@ impl<'p> TargetFacts<'p> {
             || default_roles::is_role(namespace, &binding.role, self.target.version.minor());
         if !known {
             let candidates: Vec<&str> = roles.iter().map(|role| &**role).collect();
-            sink.push(unresolved(self.target, "Role", &binding.role, &binding.identity, binding.origin, binding.account, &candidates));
+            sink.push(unresolved(self.target, "Role", &binding.role, &binding.identity, binding.role_origin, binding.account, &candidates));
         }
     }
 
