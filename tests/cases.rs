@@ -387,10 +387,12 @@ impl Told {
         if code.is_none() {
             refuse("no such code");
         }
-        if !placed && !code.is_some_and(|code| WITHOUT_PLACE.contains(&code)) {
+        // A target that the command line names stands in no file.
+        let typed = self.message.starts_with("there is no target ");
+        if !placed && !typed && !code.is_some_and(|code| WITHOUT_PLACE.contains(&code)) {
             refuse("no file, line and column");
         }
-        if !self.text.contains("= help: ") && !self.text.contains("help: ") {
+        if !self.text.contains("= help: ") {
             refuse("no help");
         }
         if self.message.ends_with('.') || self.message.is_empty() {
