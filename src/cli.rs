@@ -10,6 +10,7 @@ pub mod pages;
 mod render;
 mod schema;
 mod session;
+mod table;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -108,6 +109,8 @@ enum Command {
     Check(check::Arguments),
     /// Show how what the policies say differs from earlier output.
     Diff(diff::Arguments),
+    /// Print a role as a table of what it grants, and which of that is dead.
+    Table(table::Arguments),
     /// Print the manual page of a policy kind or a diagnostic.
     Explain(explain::Arguments),
     /// Print the JSON Schema of the policy kinds, for editors.
@@ -116,6 +119,14 @@ enum Command {
     Completions(completions::Arguments),
     /// Print the manual page of the program, or write one for each command.
     Man(man::Arguments),
+}
+
+/// Every generated file below `docs/`, with its path there: what `explain` and `schema` print.
+pub fn generated_docs() -> Vec<(String, String)> {
+    let mut files = vec![("README.md".to_owned(), pages::contents())];
+    files.extend(pages::all());
+    files.extend(schema::files().into_iter().map(|(name, text)| (format!("schema/{name}"), text)));
+    files
 }
 
 /// Runs the program.
@@ -134,6 +145,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Command::Render(arguments) => render::run(global, arguments),
         Command::Check(arguments) => check::run(global, arguments),
         Command::Diff(arguments) => diff::run(global, arguments),
+        Command::Table(arguments) => table::run(global, arguments),
         Command::Explain(arguments) => explain::run(global, arguments),
         Command::Schema(arguments) => schema::run(global, arguments),
         Command::Completions(arguments) => completions::run(global, arguments),

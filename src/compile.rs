@@ -13,12 +13,12 @@ use std::sync::Arc;
 use crate::diag::{Code, Diagnostic, FileId, Files, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
+use crate::k8s::names;
 use crate::model::{Home, Identity, Policy, Target, Workspace};
 use crate::render::{Renderer, TemplateSet};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
 use crate::yaml;
-use crate::k8s::names;
 
 pub use load::{WORKSPACE_FILE, load, load_workspace};
 
@@ -47,9 +47,7 @@ impl Project {
             diagnostic.severity == crate::diag::Severity::Warning
                 && diagnostic.origin.is_some_and(|origin| {
                     self.accepted.iter().any(|(code, document)| {
-                        *code == diagnostic.code
-                            && document.file == origin.file
-                            && document.span.contains(origin.span)
+                        *code == diagnostic.code && document.file == origin.file && document.span.contains(origin.span)
                     })
                 })
         };
@@ -216,7 +214,11 @@ impl<'p> Worker<'p> {
                 );
                 continue;
             }
-            let path = file::path(home, &unit.identity.object_type.kind, self.project.workspace.shards);
+            let namespace = match home {
+                Home::Cluster => None,
+                Home::Namespace(name) => Some(&**name),
+            };
+            let path = file::path(namespace, &unit.identity.object_type.kind, self.project.workspace.shards);
             let draft = match drafts.iter_mut().position(|draft| draft.path == path) {
                 Some(found) => drafts.get_mut(found),
                 None => {

@@ -187,7 +187,11 @@ fn printable(text: String) -> String {
         return text;
     }
     text.chars().fold(String::new(), |mut shown, letter| {
-        if letter.is_control() { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+        if letter.is_control() {
+            shown.extend(letter.escape_default())
+        } else {
+            shown.push(letter)
+        }
         shown
     })
 }
@@ -231,6 +235,14 @@ impl Sink {
     /// True when at least one error was collected.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// True when an error was collected that leaves nothing sensible to go on with. After a doubled key there is:
+    /// what the last one says, which is what kubectl would take.
+    pub fn must_stop(&self) -> bool {
+        self.list
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error && diagnostic.code != Code::DuplicateKey)
     }
 
     /// True when nothing was collected.

@@ -7,6 +7,7 @@
 //! names      which strings pass which grammar
 //! quantity   `500m`, `1Gi`: reading, comparing, the form that is stored
 //! catalogue  which resources, kinds and verbs a version serves
+//! grants     rules split into single grants, and which of them mean anything on a version
 //! schemas    the shape of each kind: unknown fields, types
 //! stored     a document in the form the API server stores it
 //! ```
@@ -15,6 +16,7 @@
 
 pub mod catalogue;
 pub mod default_roles;
+pub mod grants;
 pub mod names;
 pub mod quantity;
 pub mod schemas;

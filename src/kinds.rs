@@ -43,12 +43,17 @@ pub struct KindEntry {
     link: LinkFunction,
 }
 
-type LinkFunction =
-    fn(&RawDocument<'_>, &mut Linker<'_>, &mut Sink) -> Result<Option<Box<dyn Policy>>, DeError>;
+type LinkFunction = fn(&RawDocument<'_>, &mut Linker<'_>, &mut Sink) -> Result<Option<Box<dyn Policy>>, DeError>;
 
 impl KindEntry {
     const fn of<K: Kind>() -> Self {
-        Self { name: K::NAME, templates: K::TEMPLATES, patterns: K::PATTERNS, schema: spec_schema::<K::Spec>, link: link::<K> }
+        Self {
+            name: K::NAME,
+            templates: K::TEMPLATES,
+            patterns: K::PATTERNS,
+            schema: spec_schema::<K::Spec>,
+            link: link::<K>,
+        }
     }
 
     /// The JSON Schema of a whole document of this kind.
@@ -100,7 +105,8 @@ fn link<K: Kind>(
 }
 
 fn spec_schema<S: schemars::JsonSchema>() -> schemars::Schema {
-    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let settings =
+        schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     settings.into_generator().into_root_schema_for::<S>()
 }
 

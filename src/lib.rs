@@ -13,14 +13,14 @@
 pub mod diag;
 pub mod yaml;
 
-pub mod source;
-pub mod model;
-pub mod kinds;
-pub mod expand;
-pub mod render;
-pub mod validate;
 pub mod emit;
+pub mod expand;
 pub mod k8s;
+pub mod kinds;
+pub mod model;
+pub mod render;
+pub mod source;
+pub mod validate;
 
 pub mod compile;
 pub mod report;

@@ -7,6 +7,7 @@
 mod blueprint;
 mod data;
 mod kind;
+mod linked;
 mod pattern;
 mod target;
 mod unit;
@@ -15,7 +16,10 @@ mod workspace;
 
 pub use blueprint::{Blueprint, Number};
 pub use data::Data;
-pub use kind::{Contribution, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Shared, account_variables, check_patterns};
+pub use kind::{
+    Contribution, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Shared, account_variables, check_patterns,
+};
+pub use linked::{PermissionSet, PodSecurityProfile, RoleKind};
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use target::{Platform, Target, TargetVariables, Version};
 pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};

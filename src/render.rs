@@ -75,18 +75,16 @@ impl Renderer {
             ErrorKind::UndefinedError => {
                 (Code::TemplateFailed, format!("`{}` is not defined for this object", written.trim()))
             }
-            ErrorKind::OutOfFuel => {
-                (Code::TemplateFailed, "this template does not come to an end".to_owned())
-            }
-            ErrorKind::SyntaxError => {
-                (Code::TemplateSyntax, format!("this is not a template: {}", innermost.detail().unwrap_or("syntax error")))
-            }
-            ErrorKind::TemplateNotFound => {
-                (Code::TemplateFailed, format!("a template that this one includes is not there: {}", innermost.detail().unwrap_or_default()))
-            }
-            kind => {
-                (Code::TemplateFailed, innermost.detail().map_or_else(|| kind.to_string(), str::to_owned))
-            }
+            ErrorKind::OutOfFuel => (Code::TemplateFailed, "this template does not come to an end".to_owned()),
+            ErrorKind::SyntaxError => (
+                Code::TemplateSyntax,
+                format!("this is not a template: {}", innermost.detail().unwrap_or("syntax error")),
+            ),
+            ErrorKind::TemplateNotFound => (
+                Code::TemplateFailed,
+                format!("a template that this one includes is not there: {}", innermost.detail().unwrap_or_default()),
+            ),
+            kind => (Code::TemplateFailed, innermost.detail().map_or_else(|| kind.to_string(), str::to_owned)),
         };
         let mut diagnostic = Diagnostic::error(code, message)
             .at_maybe(origin)
@@ -116,7 +114,12 @@ impl Renderer {
 
 /// A statement on a line of its own leaves no blank line behind.
 fn syntax() -> SyntaxConfig {
-    SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build().unwrap_or_default()
+    SyntaxConfig::builder()
+        .trim_blocks(true)
+        .lstrip_blocks(true)
+        .keep_trailing_newline(true)
+        .build()
+        .unwrap_or_default()
 }
 
 /// The names that a template may use at its top level.

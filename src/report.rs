@@ -2,6 +2,7 @@
 
 pub mod human;
 pub mod machine;
+pub mod table;
 mod terminal;
 
 pub use terminal::{ColorChoice, Terminal};

@@ -12,10 +12,10 @@ mod trace;
 use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink};
-use crate::k8s::catalogue::{self, Served};
-use crate::k8s::stored::{Form, to_stored};
+use crate::k8s::catalogue::{Catalogue, Served};
 use crate::k8s::schemas;
-use crate::model::{Target, Unit};
+use crate::k8s::stored::{Form, to_stored};
+use crate::model::{Platform, Target, Unit};
 use crate::yaml::schema::{Problem, ProblemKind};
 use crate::yaml::{self, NodeRef, Tree};
 pub use set::HomeFacts;
@@ -99,7 +99,11 @@ impl<'p> Validator<'p> {
             Some(first) => (first.origin, format!("the template renders text that cannot be read: {}", first.message)),
             None => {
                 let documents = tree.documents().count();
-                let what = if documents == 1 { "something else than a map".to_owned() } else { format!("{documents} documents") };
+                let what = if documents == 1 {
+                    "something else than a map".to_owned()
+                } else {
+                    format!("{documents} documents")
+                };
                 let origin = tree.documents().last().map(NodeRef::origin);
                 (origin, format!("the template renders {what} where one object is expected"))
             }
@@ -126,7 +130,9 @@ impl<'p> Validator<'p> {
     fn shape_problem(&self, unit: &Unit, problem: &Problem<'_>) -> Diagnostic {
         let place = self.trees.place_of(unit, &problem.path, problem.node.as_str());
         let what = match problem.kind {
-            ProblemKind::UnknownField => format!("{} has no such field: {}", unit.identity.object_type.kind, problem.message),
+            ProblemKind::UnknownField => {
+                format!("{} has no such field: {}", unit.identity.object_type.kind, problem.message)
+            }
             _ => format!("`{}`: {}", problem.path, problem.message),
         };
         with_askers(Diagnostic::error(Code::MalformedObject, what).at(place), unit)
@@ -161,15 +167,19 @@ impl<'p> Validator<'p> {
                 found
             }
         };
-        if known.served == Served::No || (known.served == Served::Off && &*object_type.kind != "PodSecurityPolicy") {
+        if known.served != Served::Yes {
             sink.push(self.not_served(unit));
             return;
         }
         match (known.namespaced, &unit.identity.namespace) {
             (Some(true), None) => sink.push(
-                with_askers(Diagnostic::error(Code::InvalidObject, format!("this {} has no namespace", object_type.kind)).at(unit.content), unit)
-                    .help("add `metadata.namespace`: which namespace an applier would fill in is not for Git to guess")
-                    .note(format!("in {}", unit.identity)),
+                with_askers(
+                    Diagnostic::error(Code::InvalidObject, format!("this {} has no namespace", object_type.kind))
+                        .at(unit.content),
+                    unit,
+                )
+                .help("add `metadata.namespace`: which namespace an applier would fill in is not for Git to guess")
+                .note(format!("in {}", unit.identity)),
             ),
             (Some(false), Some(namespace)) => sink.push(
                 with_askers(
@@ -185,17 +195,24 @@ impl<'p> Validator<'p> {
     }
 
     fn look_up(&self, api_version: &str, kind: &str) -> ServedKind {
-        if (api_version, kind) == ("policy/v1beta1", "PodSecurityPolicy") {
-            let served = if self.target.serves_pod_security_policy() { Served::Yes } else { Served::No };
-            return ServedKind { served, namespaced: Some(false) };
+        if let Some(known) = schemas::find(api_version, kind) {
+            let there = match kind {
+                "PodSecurityPolicy" => self.target.serves_pod_security_policy(),
+                "SecurityContextConstraints" => self.target.platform == Platform::Openshift,
+                _ => true,
+            };
+            let served = if there { Served::Yes } else { Served::No };
+            return ServedKind { served, namespaced: Some(known.namespaced) };
         }
-        // A group of dots that Kubernetes does not have is somebody's custom resource.
-        let minor = self.target.version.minor();
-        match catalogue::kind(api_version, kind) {
-            Some(entry) => ServedKind { served: catalogue::kind_served(minor, api_version, kind), namespaced: Some(entry.namespaced) },
-            None if catalogue::is_builtin_group(api_version) => ServedKind { served: Served::No, namespaced: None },
-            None => ServedKind { served: Served::Yes, namespaced: None },
-        }
+        let catalogue = Catalogue::get();
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        // A group that no version of Kubernetes has is somebody's custom resource.
+        let served = if catalogue.is_builtin_group(group) {
+            catalogue.kind(self.target.version.minor(), api_version, kind)
+        } else {
+            Served::Yes
+        };
+        ServedKind { served, namespaced: catalogue.find_kind(group, kind).map(|found| found.namespaced) }
     }
 
     fn not_served(&self, unit: &Unit) -> Diagnostic {
@@ -210,8 +227,9 @@ impl<'p> Validator<'p> {
             Diagnostic::error(Code::PodSecurityPolicyRemoved, message)
                 .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
         } else {
-            let message = format!("Kubernetes {version} does not serve {} {}", object_type.api_version, object_type.kind);
-            let near = catalogue::served_versions_of_kind(version.minor(), &object_type.kind);
+            let message =
+                format!("Kubernetes {version} does not serve {} {}", object_type.api_version, object_type.kind);
+            let near = Catalogue::get().api_versions_of_kind(version.minor(), &object_type.kind);
             Diagnostic::error(Code::KindNotServed, message).help(match near.first() {
                 Some(api_version) => format!("this version serves it as `{api_version}`"),
                 None => format!("leave it out on the target `{}` with `targets`", self.target.name),
@@ -255,7 +273,10 @@ fn check_identity(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
             sink.push(
                 Diagnostic::error(
                     Code::TemplateIdentity,
-                    format!("the template `{}` renders {rendered} as `{path}`, and the object has {expected}", unit.template),
+                    format!(
+                        "the template `{}` renders {rendered} as `{path}`, and the object has {expected}",
+                        unit.template
+                    ),
                 )
                 .at(unit.origin)
                 .help("print `name` and `namespace` as they are; names are decided in policies")
@@ -271,14 +292,19 @@ fn check_server_fields(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
     const OWNED: [&str; 7] =
         ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp"];
     let metadata = root.get("metadata");
-    let found = OWNED.iter().filter_map(|name| metadata.and_then(|metadata| metadata.entry(name)).map(|(key, _)| (key, format!("metadata.{name}"))));
+    let found = OWNED.iter().filter_map(|name| {
+        metadata.and_then(|metadata| metadata.entry(name)).map(|(key, _)| (key, format!("metadata.{name}")))
+    });
     let status = root.entry("status").map(|(key, _)| (key, "status".to_owned()));
     for (_, path) in found.chain(status) {
         sink.push(
-            with_askers(Diagnostic::error(Code::ServerField, format!("`{path}` is for the server to set")).at(unit.content), unit)
-                .help("remove the field")
-                .note(format!("in {}", unit.identity))
-                .foldable(),
+            with_askers(
+                Diagnostic::error(Code::ServerField, format!("`{path}` is for the server to set")).at(unit.content),
+                unit,
+            )
+            .help("remove the field")
+            .note(format!("in {}", unit.identity))
+            .foldable(),
         );
     }
 }

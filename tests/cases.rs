@@ -101,7 +101,8 @@ fn every_diagnostic_has_a_case() {
 fn every_policy_kind_has_three_good_cases_and_a_bad_one() {
     let cases = all();
     for kind in POLICY_KINDS {
-        let count = |prefix: &str| cases.iter().filter(|case| case.name.starts_with(&format!("{kind}/{prefix}"))).count();
+        let count =
+            |prefix: &str| cases.iter().filter(|case| case.name.starts_with(&format!("{kind}/{prefix}"))).count();
         assert!(count("ok-") >= 3, "{kind} has {} ok- cases", count("ok-"));
         assert!(count("err-") >= 1, "{kind} has no err- case");
     }
@@ -223,7 +224,9 @@ impl Case {
         }
         let paths: BTreeSet<&String> = expected.keys().chain(actual.keys()).collect();
         for path in paths.into_iter().filter(|path| expected.get(*path) != actual.get(*path)) {
-            let side = |tree: &BTreeMap<String, Vec<u8>>| tree.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+            let side = |tree: &BTreeMap<String, Vec<u8>>| {
+                tree.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            };
             let (old, new) = (side(&expected), side(actual));
             failures.push(bailiwick::emit::diff::unified(&format!("out/{path}"), old.as_deref(), new.as_deref()));
         }
@@ -275,7 +278,9 @@ impl<'l> Step<'l> {
 
     fn apply(&self, root: &Path) {
         match *self {
-            Step::Crlf(path) => rewrite(&root.join(path), |bytes| String::from_utf8(bytes).unwrap().replace('\n', "\r\n").into()),
+            Step::Crlf(path) => {
+                rewrite(&root.join(path), |bytes| String::from_utf8(bytes).unwrap().replace('\n', "\r\n").into())
+            }
             Step::Bom(path) => rewrite(&root.join(path), |bytes| [b"\xef\xbb\xbf".as_slice(), &bytes].concat()),
             Step::Utf16(path) => rewrite(&root.join(path), |bytes| {
                 let text = String::from_utf8(bytes).unwrap();
@@ -308,7 +313,10 @@ impl<'l> Step<'l> {
 
 fn unhex(hex: &str) -> Vec<u8> {
     let digits: Vec<char> = hex.chars().collect();
-    digits.chunks(2).map(|pair| u8::from_str_radix(&pair.iter().collect::<String>(), 16).expect("hexadecimal bytes")).collect()
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(&pair.iter().collect::<String>(), 16).expect("hexadecimal bytes"))
+        .collect()
 }
 
 fn rewrite(path: &Path, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
@@ -362,7 +370,10 @@ struct Told {
 fn diagnostics(stderr: &str) -> Vec<Told> {
     let mut all: Vec<Told> = Vec::new();
     for line in stderr.lines() {
-        let head = line.strip_prefix("error[").or_else(|| line.strip_prefix("warning[")).and_then(|rest| rest.split_once("]: "));
+        let head = line
+            .strip_prefix("error[")
+            .or_else(|| line.strip_prefix("warning["))
+            .and_then(|rest| rest.split_once("]: "));
         match (head, all.last_mut()) {
             (Some((code, message)), _) => {
                 all.push(Told { code: code.to_owned(), message: message.to_owned(), text: String::new() });

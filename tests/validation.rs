@@ -4,6 +4,7 @@
 
 mod grammar;
 mod objects;
+mod served;
 
 use serde_yaml::Value;
 

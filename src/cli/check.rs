@@ -6,7 +6,6 @@ use super::diff::compare_and_print;
 use super::session::Session;
 use super::{Global, Outcome};
 use crate::diag::{RunError, Sink};
-use crate::emit::committed::Folder;
 
 /// Options of `check`.
 #[derive(Debug, Args)]
@@ -30,7 +29,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         Err(outcome) => return Ok(outcome),
     };
     let mut sink = Sink::new();
-    session.check_output(&targets, &Folder::new(session.output()), &mut sink)?;
+    session.beside_targets(&mut sink)?;
     let outcome = compare_and_print(&session, &targets, None, arguments.summary, sink)?;
     if outcome == Outcome::No {
         global.terminal().note("the output differs from what the policies say; `bailiwick render` writes it\n");

@@ -89,7 +89,11 @@ pub(super) fn compare_and_print(
     if left_out > 0 {
         terminal.problem(&format!("{} left out of the difference\n", human::number(left_out, "further file")));
     }
-    if summary { terminal.result(&lines) } else { terminal.note(&lines) }
+    if summary {
+        terminal.result(&lines)
+    } else {
+        terminal.note(&lines)
+    }
     Ok(if drift { Outcome::No } else { Outcome::Fine })
 }
 

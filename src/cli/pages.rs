@@ -20,6 +20,27 @@ pub fn index() -> String {
     text
 }
 
+/// Every page with its path below `docs/`.
+pub(super) fn all() -> Vec<(String, String)> {
+    let kinds = kinds::names().filter_map(|name| Some((format!("kinds/{}.md", name.to_lowercase()), kind(name)?)));
+    let codes = Code::ALL.iter().map(|one| (format!("diagnostics/{}.md", one.id()), code(*one)));
+    kinds.chain(codes).collect()
+}
+
+/// The list of all pages as links.
+pub(super) fn contents() -> String {
+    let mut text = "# Bailiwick's manual\n\nThese pages are what `bailiwick explain` prints, and `schema/` is what `bailiwick schema` prints.\n\n## Policy kinds\n\n".to_owned();
+    for name in kinds::names() {
+        let about = first_sentence(&description(&schema(name)));
+        let _ = writeln!(text, "- [{name}](kinds/{}.md): {about}", name.to_lowercase());
+    }
+    text.push_str("\n## Diagnostics\n\n");
+    for code in Code::ALL {
+        let _ = writeln!(text, "- [{0}](diagnostics/{0}.md): {1}", code.id(), code.title());
+    }
+    text
+}
+
 /// The page of a diagnostic.
 pub fn code(code: Code) -> String {
     format!("# {}\n\n{}.\n\n{}\n", code.id(), capitalised(code.title()), code.page())

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::session::{Comparison, Session};
 use super::{Global, Outcome};
+use crate::compile::OutputFile;
 use crate::diag::{Code, Diagnostic, RunError, Sink};
 use crate::emit::committed::Folder;
 use crate::emit::file::Ownership;
@@ -54,7 +55,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         Ok(targets) => targets,
         Err(outcome) => return Ok(outcome),
     };
-    if arguments.stdout { print_objects(&session, &targets, arguments.format) } else { write(&session, &targets, arguments) }
+    if arguments.stdout {
+        print_objects(&session, &targets, arguments.format)
+    } else {
+        write(&session, &targets, arguments)
+    }
 }
 
 fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
@@ -65,12 +70,14 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
     let mut staged: Vec<StagedFile> = Vec::new();
     let mut removed: Vec<String> = Vec::new();
     let mut plans: Vec<(&Target, TargetPlan)> = Vec::new();
-    session.check_output(targets, &Folder::new(output.clone()), &mut sink)?;
+    let leftovers = session.beside_targets(&mut sink)?;
     for target in targets {
         let committed = Folder::new(output.join(&target.name));
-        let stage = |file: &crate::compile::OutputFile| stager.stage(&format!("{}/{}", target.name, file.path), &file.text);
+        let stage = |file: &OutputFile, replaces: bool| {
+            stager.stage(&format!("{}/{}", target.name, file.path), &file.text, replaces)
+        };
         let Comparison { plan, details } =
-            session.compare(target, &committed, &|file, _, _| stage(file), &mut sink)?;
+            session.compare(target, &committed, &|file, _, old| stage(file, old.is_some()), &mut sink)?;
         staged.extend(details);
         refuse(session, target, &plan, arguments, &mut sink);
         session.warn_of_recreation(target, &plan, &mut sink);
@@ -79,7 +86,7 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         plans.push((target, plan));
     }
     if arguments.targets.is_empty() {
-        removed.extend(leftovers(session, &output)?);
+        removed.extend(leftovers);
     }
     if !session.report(sink) {
         terminal.problem("nothing was written\n");
@@ -98,23 +105,6 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         ));
     }
     Ok(Outcome::Fine)
-}
-
-/// Files of targets that the workspace no longer has.
-fn leftovers(session: &Session<'_>, output: &std::path::Path) -> Result<Vec<String>, RunError> {
-    use crate::emit::committed::Committed;
-    let whole = Folder::new(output.to_path_buf());
-    let workspace = &session.project.workspace;
-    let of_a_target = |path: &str| {
-        let top = path.split('/').next().unwrap_or_default();
-        top == crate::emit::write::STAGING || workspace.targets.iter().any(|target| target.name == top)
-    };
-    let entries = whole.list()?;
-    Ok(entries
-        .into_iter()
-        .filter(|entry| !entry.is_link && !of_a_target(&entry.path) && !workspace.keep.is_match(&entry.path))
-        .map(|entry| entry.path)
-        .collect())
 }
 
 /// Refuses to overwrite what was changed by hand, and to delete nearly everything.
@@ -140,14 +130,21 @@ fn refuse(session: &Session<'_>, target: &Target, plan: &TargetPlan, arguments: 
     let before = gone + plan.kept_files + namespaces(|action| action == Action::Change);
     if plan.counts.total() == 0 && plan.counts.deleted > 0 && !arguments.allow_empty {
         sink.push(
-            Diagnostic::error(Code::EmptyOutput, format!("every object of the target `{}` would be deleted", target.name))
-                .help("`bailiwick render --allow-empty` says that it is meant"),
+            Diagnostic::error(
+                Code::EmptyOutput,
+                format!("every object of the target `{}` would be deleted", target.name),
+            )
+            .help("`bailiwick render --allow-empty` says that it is meant"),
         );
     } else if gone > 1 && gone * 2 > before && !arguments.allow_mass_delete && !arguments.allow_empty {
         sink.push(
             Diagnostic::error(
                 Code::MassDelete,
-                format!("{} of the target `{}` would be deleted, of {before}", human::number(gone, "namespace"), target.name),
+                format!(
+                    "{} of the target `{}` would be deleted, of {before}",
+                    human::number(gone, "namespace"),
+                    target.name
+                ),
             )
             .help("`bailiwick render --allow-mass-delete` says that it is meant"),
         );
@@ -173,7 +170,7 @@ fn print_objects(session: &Session<'_>, targets: &[&Target], form: ObjectForm) -
     let mut sink = Sink::new();
     let mut text = String::new();
     for target in targets {
-        let one = |file: crate::compile::OutputFile| Ok(file);
+        let one = |file: OutputFile| Ok(file);
         session.compile(
             target,
             form == ObjectForm::Json,

@@ -10,8 +10,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::{self, Options, OutputFile, Project};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
-use crate::emit::committed::{Committed, Entry};
-use crate::emit::file::Ownership;
+use crate::emit::committed::{Committed, Entry, Folder};
+use crate::emit::file::{Ownership, is_foreign};
 use crate::emit::plan::{Action, FilePlan, TargetPlan};
 use crate::emit::write::STAGING;
 use crate::model::Target;
@@ -26,14 +26,17 @@ pub(super) struct Session<'g> {
     pub(super) global: &'g Global,
     pub(super) root: PathBuf,
     pub(super) project: Project,
-    warnings: Vec<Diagnostic>,
+    /// What loading found: warnings, and errors after which it could go on.
+    found: Vec<Diagnostic>,
 }
 
 /// The folder of the workspace: this one, or the nearest above it with a workspace file.
 pub(super) fn find_root(global: &Global) -> Result<Option<PathBuf>, RunError> {
     let start = match &global.directory {
         Some(directory) => directory.clone(),
-        None => std::env::current_dir().map_err(|error| RunError::new(format!("there is no current folder: {error}")))?,
+        None => {
+            std::env::current_dir().map_err(|error| RunError::new(format!("there is no current folder: {error}")))?
+        }
     };
     let start = start.canonicalize().map_err(|error| RunError::io("enter", &start, &error))?;
     Ok(start.ancestors().find(|folder| folder.join(compile::WORKSPACE_FILE).is_file()).map(Path::to_path_buf))
@@ -55,8 +58,8 @@ impl<'g> Session<'g> {
         let diagnostics = sink.into_sorted(&files);
         Ok(match project {
             Some(project) => {
-                let warnings = project.without_accepted(diagnostics);
-                Ok(Self { global, root, project, warnings })
+                let found = project.without_accepted(diagnostics);
+                Ok(Self { global, root, project, found })
             }
             None => {
                 print(global, diagnostics, &files);
@@ -77,7 +80,12 @@ impl<'g> Session<'g> {
         if let Some(name) = unknown {
             let near = crate::diag::nearest(name, all.iter().map(|target| target.name.as_str()));
             let help = near.map_or_else(
-                || format!("the targets are: {}", all.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
+                || {
+                    format!(
+                        "the targets are: {}",
+                        all.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")
+                    )
+                },
                 |near| format!("did you mean `{near}`?"),
             );
             let diagnostic = Diagnostic::error(Code::UnknownTarget, format!("there is no target `{name}`")).help(help);
@@ -148,59 +156,65 @@ impl<'g> Session<'g> {
             },
             sink,
         )?;
-        for Entry { path, is_link } in committed.list()? {
-            if is_link || paths.contains(&path) || self.is_kept(target, &path) {
+        for entry in committed.list()? {
+            if entry.is_link {
+                self.report_stray(target, entry, sink);
                 continue;
             }
-            let old = committed.read(&path)?.unwrap_or_default();
-            let plan = FilePlan::compare(&path, None, Some(&old));
-            if plan.ownership != Some(Ownership::Foreign) {
+            if paths.contains(&entry.path) || self.is_kept(target, &entry.path) {
+                continue;
+            }
+            let old = committed.read(&entry.path)?.unwrap_or_default();
+            let plan = FilePlan::compare(&entry.path, None, Some(&old));
+            if plan.ownership == Some(Ownership::Foreign) {
+                self.report_stray(target, entry, sink);
+            } else {
                 comparison.plan.add(plan);
             }
+        }
+        for file in comparison.plan.changes.iter().filter(|file| file.ownership == Some(Ownership::Foreign)) {
+            self.report_stray(target, Entry { path: file.path.clone(), is_link: false }, sink);
         }
         comparison.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
         Ok(comparison)
     }
 
-    /// True for a file of the output folder that the workspace says is somebody else's.
-    pub(super) fn is_kept(&self, target: &Target, path: &str) -> bool {
+    fn is_kept(&self, target: &Target, path: &str) -> bool {
         self.project.workspace.keep.is_match(format!("{}/{path}", target.name))
     }
 
-    /// Problems of the output folder as a whole: links and files that are not ours, below any target or beside them.
-    pub(super) fn check_output(&self, targets: &[&Target], whole: &dyn Committed, sink: &mut Sink) -> Result<(), RunError> {
-        for Entry { path, is_link } in whole.list()? {
-            let top = path.split('/').next().unwrap_or_default();
-            let skipped = !targets.iter().any(|target| target.name == top)
-                && self.project.workspace.targets.iter().any(|target| target.name == top);
-            if skipped || top == STAGING || self.project.workspace.keep.is_match(&path) {
+    /// Reports a link, or a file that is not ours, among the output of a target.
+    fn report_stray(&self, target: &Target, entry: Entry, sink: &mut Sink) {
+        if !self.is_kept(target, &entry.path) {
+            let path = format!("{}/{}/{}", self.project.workspace.output, target.name, entry.path);
+            sink.push(stray(path.trim_end_matches('/'), entry.is_link));
+        }
+    }
+
+    /// Looks at what lies beside the folders of the targets: what is ours is left over from a target that is gone,
+    /// and is returned; anything else is reported.
+    pub(super) fn beside_targets(&self, sink: &mut Sink) -> Result<Vec<String>, RunError> {
+        let workspace = &self.project.workspace;
+        let whole = Folder::new(self.output());
+        let skip = |top: &str| top == STAGING || workspace.targets.iter().any(|target| target.name == top);
+        let mut leftovers = Vec::new();
+        for Entry { path, is_link } in whole.list_except(&skip)? {
+            if workspace.keep.is_match(&path) {
                 continue;
             }
-            let place = format!("{}/{path}", self.project.workspace.output);
-            let place = place.trim_end_matches('/');
-            if is_link {
-                sink.push(
-                    Diagnostic::error(Code::LinkInOutput, format!("`{place}` is a symbolic link"))
-                        .help("remove it: links in the output folder are neither followed nor replaced"),
-                );
-            } else if self.is_foreign(whole, &path)? {
-                sink.push(
-                    Diagnostic::error(Code::ForeignFile, format!("`{place}` is not a file of ours"))
-                        .help("move it away, or name it under `spec.keep` in `bailiwick.yaml`"),
-                );
+            let head = if is_link { None } else { whole.read_head(&path)? };
+            if is_link || head.is_some_and(|head| is_foreign(&head)) {
+                sink.push(stray(format!("{}/{path}", workspace.output).trim_end_matches('/'), is_link));
+            } else {
+                leftovers.push(path);
             }
         }
-        Ok(())
+        Ok(leftovers)
     }
 
-    fn is_foreign(&self, whole: &dyn Committed, path: &str) -> Result<bool, RunError> {
-        let head = whole.read_head(path)?.unwrap_or_default();
-        Ok(crate::emit::file::is_foreign(&head))
-    }
-
-    /// Prints what was found, with the warnings of loading; true when there is no error among it.
+    /// Prints what was found, with what loading found; true when there is no error among it.
     pub(super) fn report(&self, sink: Sink) -> bool {
-        let mut diagnostics = self.warnings.clone();
+        let mut diagnostics = self.found.clone();
         diagnostics.extend(self.project.without_accepted(sink.into_sorted(&self.project.files)));
         let fine = !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         print(self.global, diagnostics, &self.project.files);
@@ -225,7 +239,8 @@ impl<'g> Session<'g> {
         let changed: Vec<&String> = plan.changes.iter().flat_map(|file| &file.changed_role_refs).collect();
         if let Some(first) = changed.first() {
             let others = changed.len() - 1;
-            let more = if others > 0 { format!(" and {}", human::number(others, "other binding")) } else { String::new() };
+            let more =
+                if others > 0 { format!(" and {}", human::number(others, "other binding")) } else { String::new() };
             sink.push(
                 Diagnostic::warning(
                     Code::ImmutableRoleRef,
@@ -235,6 +250,16 @@ impl<'g> Session<'g> {
             );
         }
     }
+}
+
+/// An entry of the output folder that nobody of ours made.
+fn stray(path: &str, is_link: bool) -> Diagnostic {
+    if is_link {
+        return Diagnostic::error(Code::LinkInOutput, format!("`{path}` is a symbolic link"))
+            .help("remove it: links in the output folder are neither followed nor replaced");
+    }
+    Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours"))
+        .help("move it away, or name it under `spec.keep` in `bailiwick.yaml`")
 }
 
 /// A target's output held against earlier output.

@@ -1,14 +1,15 @@
 //! Reads a workspace and links its policies.
 
-use std::collections::btree_map::{BTreeMap, Entry};
 use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
 use super::Project;
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink, Span, nearest};
 use crate::kinds::{self, KindEntry};
 use crate::model::{
-    Linker, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, Scope, Target, Workspace, WorkspaceSpec, check_patterns,
+    Linker, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Target, Workspace, WorkspaceSpec,
+    check_patterns,
 };
 use crate::render::TemplateSet;
 use crate::source::{Sources, World};
@@ -71,7 +72,8 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
     }
 }
 
-/// Reads and links every policy of a world. None when some input cannot be used; why is then in the sink.
+/// Reads and links every policy of a world. None when some input cannot be used; why is then in the sink. After errors
+/// that leave the policies readable there is a project, so that the objects are judged in the same run.
 ///
 /// # Errors
 /// When a file cannot be read.
@@ -87,7 +89,9 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     for (path, tree) in &trees {
         for (index, root) in tree.documents().enumerate() {
             match policy_kind(root, sink) {
-                Found::Policy(kind) => documents.push(Document { path: path.clone(), tree: Arc::clone(tree), index, kind }),
+                Found::Policy(kind) => {
+                    documents.push(Document { path: path.clone(), tree: Arc::clone(tree), index, kind })
+                }
                 Found::Stray => strays.push((path.clone(), root.origin())),
                 Found::Unknown => {}
             }
@@ -101,12 +105,13 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     }
     report_strays(strays, &linker.claimed, sink);
     if !sink.has_errors() {
+        // After a mistyped reference the policy it meant would seem unused.
         report_unused(&linker, sink);
     }
     let existing = std::mem::take(&mut linker.existing);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
-    Ok((!sink.has_errors()).then(|| Project {
+    Ok((!sink.must_stop()).then(|| Project {
         workspace,
         policies: linked.policies,
         templates: Arc::new(templates),
@@ -196,7 +201,11 @@ fn policy_kind(root: NodeRef<'_>, sink: &mut Sink) -> Found {
         |near| format!("did you mean `{near}`?"),
     );
     let help = if name == kinds::WORKSPACE { format!("it stands in `{WORKSPACE_FILE}` at the root") } else { help };
-    sink.push(Diagnostic::error(Code::UnknownKind, message).at(kind.map_or_else(|| first_character(root), NodeRef::origin)).help(help));
+    sink.push(
+        Diagnostic::error(Code::UnknownKind, message)
+            .at(kind.map_or_else(|| first_character(root), NodeRef::origin))
+            .help(help),
+    );
     Found::Unknown
 }
 
@@ -229,18 +238,17 @@ impl<'t> Head<'t> {
             kind: root.get("kind")?.as_str()?,
             name: name.as_str().filter(|name| !name.is_empty())?,
             name_origin: name.origin(),
-            allow: allow.into_iter().flat_map(NodeRef::items).filter_map(|code| Some((code.as_str()?, code.origin()))).collect(),
+            allow: allow
+                .into_iter()
+                .flat_map(NodeRef::items)
+                .filter_map(|code| Some((code.as_str()?, code.origin())))
+                .collect(),
             spec,
         })
     }
 }
 
-fn link(
-    document: &Document,
-    linker: &mut Linker<'_>,
-    linked: &mut Linked,
-    sink: &mut Sink,
-) -> Result<(), RunError> {
+fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink: &mut Sink) -> Result<(), RunError> {
     let Some(root) = document.tree.document(document.index) else { return Ok(()) };
     let schema = match linked.schemas.entry(document.kind.name) {
         Entry::Occupied(known) => known.into_mut(),
@@ -318,12 +326,17 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
         if found.len() == before && !matched {
             let near = nearest(text, targets.iter().map(|target| target.name.as_str()));
             sink.push(
-                Diagnostic::error(Code::UnknownTarget, format!("no target matches `{text}`"))
-                    .at(glob.origin())
-                    .help(near.map_or_else(
-                        || format!("the targets are: {}", targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
+                Diagnostic::error(Code::UnknownTarget, format!("no target matches `{text}`")).at(glob.origin()).help(
+                    near.map_or_else(
+                        || {
+                            format!(
+                                "the targets are: {}",
+                                targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")
+                            )
+                        },
                         |near| format!("did you mean `{near}`?"),
-                    )),
+                    ),
+                ),
             );
         }
     }
@@ -339,7 +352,8 @@ fn compiled(schema: serde_json::Value) -> Result<Schema, RunError> {
 fn report_shape(schema: &Schema, root: NodeRef<'_>, error: Option<DeError>, sink: &mut Sink) {
     let problems = schema.problems(root);
     if problems.is_empty() {
-        let error = error.unwrap_or_else(|| DeError { message: "this document cannot be read".to_owned(), origin: None });
+        let error =
+            error.unwrap_or_else(|| DeError { message: "this document cannot be read".to_owned(), origin: None });
         sink.push(Diagnostic::error(Code::InvalidValue, error.message).at(error.origin.unwrap_or(root.origin())));
     }
     for problem in problems {
@@ -355,7 +369,10 @@ fn report_shape(schema: &Schema, root: NodeRef<'_>, error: Option<DeError>, sink
             origin = first_character(problem.node);
         }
         sink.push(
-            Diagnostic::error(code, problem.message).at(origin).help_maybe(problem.help).note(format!("at `{}`", problem.path)),
+            Diagnostic::error(code, problem.message)
+                .at(origin)
+                .help_maybe(problem.help)
+                .note(format!("at `{}`", problem.path)),
         );
     }
 }
@@ -383,7 +400,7 @@ fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink
 /// Policies with account variables exist for tenancies only.
 fn report_unused(linker: &Linker<'_>, sink: &mut Sink) {
     let sets = linker.permission_sets.values().map(|set| {
-        let alone = set.content.role_kind == kinds::permission_set::RoleKind::ClusterRole && set.variables.is_empty();
+        let alone = set.content.role_kind == RoleKind::ClusterRole && set.variables.is_empty();
         (&set.meta, alone)
     });
     let profiles = linker.profiles.values().map(|profile| (&profile.meta, profile.variables.is_empty()));

@@ -92,11 +92,17 @@ mod tests {
     fn results_arrive_in_order_on_any_number_of_threads() {
         for jobs in [1, 2, 8] {
             let mut seen = Vec::new();
-            in_order(1000, jobs, || (), |(), position| position * 2, |position, result| {
-                assert_eq!(result, position * 2);
-                seen.push(position);
-                true
-            });
+            in_order(
+                1000,
+                jobs,
+                || (),
+                |(), position| position * 2,
+                |position, result| {
+                    assert_eq!(result, position * 2);
+                    seen.push(position);
+                    true
+                },
+            );
             assert_eq!(seen, (0..1000).collect::<Vec<_>>());
         }
     }
@@ -105,10 +111,16 @@ mod tests {
     fn it_stops_when_told_to() {
         for jobs in [1, 4] {
             let mut count = 0;
-            in_order(100_000, jobs, || (), |(), position| position, |_, _| {
-                count += 1;
-                count < 5
-            });
+            in_order(
+                100_000,
+                jobs,
+                || (),
+                |(), position| position,
+                |_, _| {
+                    count += 1;
+                    count < 5
+                },
+            );
             assert_eq!(count, 5);
         }
     }

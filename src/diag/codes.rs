@@ -148,7 +148,7 @@ codes! {
         "More than half of a target's namespaces would go. `--allow-mass-delete` says that it is meant.";
     MassRecreate, "mass-recreate", "the same object renamed in many namespaces",
         "Renaming a templated object deletes and creates it everywhere at once. On 2024-06-12 such a rename took Toolforge's API servers down. Roll it out in parts: first add the new name, then remove the old one.";
-    ImmutableRoleRef, "immutable-role-ref", "a binding whose role changes under the same name",
+    ImmutableRoleRef, "immutable-roleRef", "a binding whose role changes under the same name",
         "`roleRef` cannot be changed: the object has to be deleted and created again, and Flux and server-side Argo CD syncs fail until somebody does. Give the binding a new name instead.";
     // The workspace.
     WorkspaceNotFound, "workspace-not-found", "no workspace here",

@@ -18,14 +18,6 @@ pub trait Committed: Send + Sync {
     /// When it is there and cannot be read.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError>;
 
-    /// The first bytes of a file: enough for its header.
-    ///
-    /// # Errors
-    /// When it is there and cannot be read.
-    fn read_head(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        self.read(path)
-    }
-
     /// Every entry below the target's folder, sorted by path.
     ///
     /// # Errors
@@ -53,19 +45,12 @@ impl Folder {
     pub fn new(root: PathBuf) -> Self {
         Self { root }
     }
-}
 
-impl Committed for Folder {
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        let path = self.root.join(path);
-        match std::fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Ok(None),
-            Err(error) => Err(RunError::io("read", &path, &error)),
-        }
-    }
-
-    fn read_head(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+    /// The first bytes of a file: enough for its header.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn read_head(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
         let path = self.root.join(path);
         let mut head = vec![0; super::file::HEADER_START];
         match std::fs::File::open(&path).and_then(|mut file| file.read(&mut head)) {
@@ -78,14 +63,19 @@ impl Committed for Folder {
         }
     }
 
-    fn list(&self) -> Result<Vec<Entry>, RunError> {
+    /// Every entry but those below the top entries that `skip` names.
+    ///
+    /// # Errors
+    /// When the folder is there and cannot be listed.
+    pub fn list_except(&self, skip: &dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> {
         let mut entries = Vec::new();
         match std::fs::symlink_metadata(&self.root) {
             Err(_) => return Ok(entries),
             Ok(metadata) if !metadata.is_dir() => return Ok(vec![Entry { path: String::new(), is_link: true }]),
             Ok(_) => {}
         }
-        for entry in WalkDir::new(&self.root).min_depth(1) {
+        let walk = WalkDir::new(&self.root).min_depth(1).into_iter();
+        for entry in walk.filter_entry(|entry| entry.depth() != 1 || !skip(&entry.file_name().to_string_lossy())) {
             let entry = entry.map_err(|error| {
                 let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
                 RunError::new(format!("cannot list `{}`: {reason}", self.root.display()))
@@ -99,6 +89,23 @@ impl Committed for Folder {
         }
         entries.sort();
         Ok(entries)
+    }
+}
+
+impl Committed for Folder {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        let path = self.root.join(path);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
+            Err(error) => Err(RunError::io("read", &path, &error)),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<Entry>, RunError> {
+        self.list_except(&|_| false)
     }
 }
 
@@ -158,11 +165,9 @@ impl Revision {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, RunError> {
-    let output = Command::new("git")
-        .args(arguments)
-        .current_dir(root)
-        .output()
-        .map_err(|error| RunError::new(format!("cannot run git: {error}")).help("install git, or compare with a folder"))?;
+    let output = Command::new("git").args(arguments).current_dir(root).output().map_err(|error| {
+        RunError::new(format!("cannot run git: {error}")).help("install git, or compare with a folder")
+    })?;
     let reason = String::from_utf8_lossy(&output.stderr);
     if reason.contains("not a git repository") {
         return Err(RunError::new("this workspace is not in a git repository").help("compare with a folder instead"));
@@ -186,9 +191,12 @@ impl Committed for Revision {
         let mut output = BufReader::with_capacity(1, output);
         let mut head = String::new();
         output.read_line(&mut head).map_err(failed)?;
-        let size: usize = head.trim().rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(|| {
-            RunError::new(format!("git has no content for `{path}`"))
-        })?;
+        let size: usize = head
+            .trim()
+            .rsplit(' ')
+            .next()
+            .and_then(|size| size.parse().ok())
+            .ok_or_else(|| RunError::new(format!("git has no content for `{path}`")))?;
         let mut bytes = vec![0; size + 1];
         output.read_exact(&mut bytes).map_err(failed)?;
         bytes.pop();

@@ -5,8 +5,10 @@ use similar::{Algorithm, TextDiff};
 /// The unified diff from an old text to a new one, with three lines of context; `/dev/null` stands for no file.
 pub fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     // Histogram and Patience are slower by orders of magnitude on large files (`specs/rust.md` section 5).
-    let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_lines(old.unwrap_or_default(), new.unwrap_or_default());
-    let name = |side: &str, text: Option<&str>| text.map_or_else(|| "/dev/null".to_owned(), |_| format!("{side}/{path}"));
+    let diff =
+        TextDiff::configure().algorithm(Algorithm::Myers).diff_lines(old.unwrap_or_default(), new.unwrap_or_default());
+    let name =
+        |side: &str, text: Option<&str>| text.map_or_else(|| "/dev/null".to_owned(), |_| format!("{side}/{path}"));
     diff.unified_diff().context_radius(3).header(&name("a", old), &name("b", new)).to_string()
 }
 

@@ -2,22 +2,21 @@
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use crate::model::Home;
-
 /// How every file of ours begins.
 const MADE_BY: &str = "# Made by Bailiwick from ";
 const DO_NOT_EDIT: &str = ". Do not edit: change those and run `bailiwick render`.\n";
 const CHECKSUM: &str = "# Checksum of the rest: ";
 
-/// The path of the file of a home, relative to the target's folder; a function of identity alone.
+/// The path of the file that holds an object, relative to the target's folder: that of its owner's namespace, or of
+/// its kind for cluster-scoped objects of nobody's own. A function of identity alone.
 ///
 /// With `shards`, namespaces are spread over that many folders by a stable hash of their name, so that adding
 /// tenants moves no file.
-pub fn path(home: &Home, kind: &str, shards: Option<u32>) -> String {
-    match (home, shards) {
-        (Home::Cluster, _) => format!("cluster/{}.yaml", kind.to_lowercase()),
-        (Home::Namespace(name), None) => format!("namespaces/{name}.yaml"),
-        (Home::Namespace(name), Some(shards)) => {
+pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String {
+    match (namespace, shards) {
+        (None, _) => format!("cluster/{}.yaml", kind.to_lowercase()),
+        (Some(name), None) => format!("namespaces/{name}.yaml"),
+        (Some(name), Some(shards)) => {
             let shard = xxh3_64(name.as_bytes()) % u64::from(shards.max(1));
             let width = (shards.saturating_sub(1)).to_string().len().max(2);
             format!("namespaces/{shard:0width$}/{name}.yaml")
@@ -76,7 +75,8 @@ pub fn ownership(bytes: &[u8]) -> Ownership {
     let Some(rest) = text.strip_prefix(MADE_BY) else {
         return Ownership::Foreign;
     };
-    let checksum = rest.split_once('\n').and_then(|(_, rest)| rest.strip_prefix(CHECKSUM)).and_then(|rest| rest.split_once('\n'));
+    let checksum =
+        rest.split_once('\n').and_then(|(_, rest)| rest.strip_prefix(CHECKSUM)).and_then(|rest| rest.split_once('\n'));
     match checksum {
         Some((checksum, body)) if checksum == format!("{:032x}", xxh3_128(body.as_bytes())) => Ownership::Ours,
         _ => Ownership::Edited,
@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn shards_are_stable() {
-        let home = Home::Namespace("tool-a".into());
-        assert_eq!(path(&home, "", Some(64)), path(&home, "", Some(64)));
-        assert_eq!(path(&Home::Cluster, "ClusterRole", None), "cluster/clusterrole.yaml");
+        assert_eq!(path(Some("tool-a"), "", Some(64)), "namespaces/48/tool-a.yaml");
+        assert_eq!(path(Some("tool-a"), "", None), "namespaces/tool-a.yaml");
+        assert_eq!(path(None, "ClusterRole", Some(64)), "cluster/clusterrole.yaml");
     }
 }

@@ -61,7 +61,7 @@ pub struct FilePlan {
     pub action: Action,
     /// What happens to its objects.
     pub counts: Counts,
-    /// Counts by kind, for summaries; empty for a file that stays.
+    /// Counts by kind, for summaries; empty for a file that stays or is new as a whole.
     pub by_kind: BTreeMap<String, Counts>,
     /// Whose file is there; none for a new one.
     pub ownership: Option<Ownership>,
@@ -93,6 +93,10 @@ impl FilePlan {
             _ => Action::Delete,
         };
         plan.ownership = old.map(ownership);
+        if let (Action::Create, Some((_, objects))) = (plan.action, new) {
+            plan.counts.created = objects;
+            return plan;
+        }
         let new_tree = parse(new.map_or("", |(text, _)| text));
         let old_text = old.map(String::from_utf8_lossy).unwrap_or_default();
         plan.compare_objects(&new_tree, &parse(&old_text));
@@ -144,9 +148,8 @@ fn parse(text: &str) -> Tree {
 }
 
 fn by_identity(tree: &Tree) -> BTreeMap<ObjectKey, NodeRef<'_>> {
-    let text = |node: NodeRef<'_>, keys: &[&str]| {
-        node.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned()
-    };
+    let text =
+        |node: NodeRef<'_>, keys: &[&str]| node.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
     tree.documents()
         .map(|root| {
             let api_version = text(root, &["apiVersion"]);

@@ -1,13 +1,14 @@
 //! Writes the output: everything beside it first, then all at once.
 //!
-//! New contents are staged in a folder of their own inside the output folder while the run is still checking. Only
-//! when every target was checked are they renamed into place and old files removed. A run killed at any moment
-//! leaves each file old or new, and a staging folder that the next run clears away.
+//! New contents are staged in a folder of their own inside the output folder, in the tree they will have, while the
+//! run is still checking. Only when every target was checked are they renamed into place and old files removed. A
+//! run killed at any moment leaves each file old or new, and a staging folder that the next run clears away.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::diag::RunError;
@@ -15,23 +16,23 @@ use crate::diag::RunError;
 /// The folder, inside the output folder, where new contents wait.
 pub const STAGING: &str = ".bailiwick-staging";
 
-/// Up to how many files are made durable one by one; for more, the whole file system is asked once.
-const SYNCED_SINGLY: usize = 256;
+/// Up to how many replaced files are made durable one by one; for more, the whole file system is asked once.
+const SYNCED_SINGLY: usize = 64;
 
 /// Holds the lock of an output folder and stages files for it.
 #[derive(Debug)]
 pub struct Stager {
     root: PathBuf,
     staging: PathBuf,
-    next: AtomicUsize,
+    folders: Mutex<BTreeSet<PathBuf>>,
+    replaced: AtomicUsize,
     _lock: File,
 }
 
-/// A file that waits to be renamed into place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A file that waits to be renamed into place: its path below the output folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StagedFile {
-    staged: PathBuf,
-    place: PathBuf,
+    path: String,
 }
 
 impl Stager {
@@ -53,47 +54,71 @@ impl Stager {
         }
         let staging = root.join(STAGING);
         clear(&staging)?;
-        Ok(Self { root: root.to_path_buf(), staging, next: AtomicUsize::new(0), _lock: lock })
+        Ok(Self {
+            root: root.to_path_buf(),
+            staging,
+            folders: Mutex::new(BTreeSet::new()),
+            replaced: AtomicUsize::new(0),
+            _lock: lock,
+        })
     }
 
-    /// Writes the new content of a file beside its place. Threads may stage at the same time.
+    /// Writes the new content of a file, by its path below the output folder, beside its place. Threads may stage at
+    /// the same time. What replaces an earlier file is made durable before it does; a new file that a crash of the
+    /// machine tears is found by its checksum.
     ///
     /// # Errors
     /// When the disk is full or cannot be written.
-    pub fn stage(&self, path: &str, text: &str) -> Result<StagedFile, RunError> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        if number == 0 || !self.staging.is_dir() {
-            fs::create_dir_all(&self.staging).map_err(|error| RunError::io("make the folder", &self.staging, &error))?;
+    pub fn stage(&self, path: &str, text: &str, replaces: bool) -> Result<StagedFile, RunError> {
+        let staged = self.staging.join(path);
+        if let Some(folder) = staged.parent() {
+            let mut folders = self.folders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if !folders.contains(folder) {
+                fs::create_dir_all(folder).map_err(|error| RunError::io("make the folder", folder, &error))?;
+                folders.insert(folder.to_path_buf());
+            }
         }
-        let staged = self.staging.join(number.to_string());
-        let place = self.root.join(path);
+        let sync = replaces && self.replaced.fetch_add(1, Ordering::Relaxed) < SYNCED_SINGLY;
         let written = File::create(&staged).and_then(|mut file| {
             file.write_all(text.as_bytes())?;
-            if number < SYNCED_SINGLY { file.sync_data() } else { Ok(()) }
+            if sync { file.sync_data() } else { Ok(()) }
         });
-        written.map_err(|error| RunError::io("write the new content of", &place, &error))?;
-        Ok(StagedFile { staged, place })
+        written.map_err(|error| RunError::io("write the new content of", &self.root.join(path), &error))?;
+        Ok(StagedFile { path: path.to_owned() })
     }
 
     /// Puts every staged file into place and removes files; folders that become empty go too.
     ///
     /// # Errors
     /// When the file system refuses; files already in place stay, and the next run does the rest.
-    pub fn commit(self, staged: Vec<StagedFile>, removed: &[String]) -> Result<(), RunError> {
-        if staged.len() > SYNCED_SINGLY {
+    pub fn commit(self, mut staged: Vec<StagedFile>, removed: &[String]) -> Result<(), RunError> {
+        if self.replaced.load(Ordering::Relaxed) > SYNCED_SINGLY {
             sync_file_system(&self.root);
         }
-        let mut folders: BTreeSet<PathBuf> = BTreeSet::new();
+        staged.sort();
+        let mut moved: BTreeSet<PathBuf> = BTreeSet::new();
+        let mut touched: BTreeSet<PathBuf> = BTreeSet::new();
         for file in &staged {
-            if let Some(folder) = file.place.parent()
-                && !folders.contains(folder)
-            {
-                fs::create_dir_all(folder).map_err(|error| RunError::io("make the folder", folder, &error))?;
-                folders.insert(folder.to_path_buf());
+            let folder = Path::new(&file.path).parent().unwrap_or(Path::new(""));
+            if moved.iter().any(|moved| folder.starts_with(moved)) {
+                continue;
             }
-        }
-        for file in &staged {
-            fs::rename(&file.staged, &file.place).map_err(|error| RunError::io("put into place", &file.place, &error))?;
+            // A folder that is not there yet comes as a whole: one rename instead of one for each file in it.
+            match folder
+                .ancestors()
+                .filter(|part| *part != Path::new(""))
+                .filter(|part| !self.root.join(part).exists())
+                .last()
+            {
+                Some(new) => {
+                    self.put(new)?;
+                    moved.insert(new.to_path_buf());
+                }
+                None => {
+                    self.put(Path::new(&file.path))?;
+                    touched.insert(self.root.join(folder));
+                }
+            }
         }
         for path in removed {
             let place = self.root.join(path);
@@ -105,11 +130,18 @@ impl Stager {
             }
             self.remove_empty_folders(&place);
         }
-        for folder in folders {
-            // A rename is durable once its folder is; where that cannot be asked for, the files are whole anyway.
-            let _ = File::open(folder).and_then(|folder| folder.sync_all());
+        if self.replaced.load(Ordering::Relaxed) > 0 {
+            for folder in touched {
+                // A rename is durable once its folder is; where that cannot be asked for, the files are whole anyway.
+                let _ = File::open(folder).and_then(|folder| folder.sync_all());
+            }
         }
         Ok(())
+    }
+
+    fn put(&self, path: &Path) -> Result<(), RunError> {
+        let place = self.root.join(path);
+        fs::rename(self.staging.join(path), &place).map_err(|error| RunError::io("put into place", &place, &error))
     }
 
     fn remove_empty_folders(&self, removed: &Path) {
@@ -132,9 +164,7 @@ impl Drop for Stager {
 /// Removes a staging folder with whatever is in it.
 fn clear(staging: &Path) -> Result<(), RunError> {
     match fs::remove_dir_all(staging) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(RunError::io("clear away", staging, &error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunError::io("clear away", staging, &error)),
         _ => Ok(()),
     }
 }

@@ -1,8 +1,368 @@
-//! shim
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Served { Yes, Off, No }
-pub struct Entry { pub namespaced: bool }
-pub fn kind(_a: &str, _k: &str) -> Option<Entry> { None }
-pub fn kind_served(_m: u32, _a: &str, _k: &str) -> Served { Served::Yes }
-pub fn is_builtin_group(_a: &str) -> bool { false }
-pub fn served_versions_of_kind(_m: u32, _k: &str) -> Vec<String> { Vec::new() }
+//! Which API resources, kinds and verbs each Kubernetes minor serves.
+//!
+//! The table `facts/api-resources.json` covers 1.16 to 1.36. It was derived from the OpenAPI documents of each
+//! minor and compared verb by verb with the discovery documents of 1.32 to 1.36. It is JSON because that is read
+//! ten times as fast, and only when it is first asked for, since most commands never ask.
+//!
+//! ```text
+//! in        stretches [first, last] of minors; null = still there in 1.36, first 16 = there in 1.16 or earlier
+//! default   the minors that serve the version without --runtime-config; absent = the same as "in"
+//! [15, 15]  up to 1.15, whose resources are taken to be those of 1.16 (seed 000 began there)
+//! verbs     as RBAC sees them; verbsBy where they changed; connect subresources by HTTP method
+//! ```
+//!
+//! Left out on purpose: custom resources and aggregated APIs, which only a cluster's own manifests can tell.
+
+mod near;
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+pub use near::Suggestion;
+
+/// The oldest minor with facts of its own.
+pub const FIRST_MINOR: u32 = 16;
+/// The newest minor with facts.
+pub const LAST_MINOR: u32 = 36;
+
+/// Whether a version serves something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Served {
+    /// Not there.
+    No,
+    /// Known, but not served unless the cluster's operator turns it on.
+    Off,
+    /// Served by default.
+    Yes,
+}
+
+/// The table.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Catalogue {
+    resources: Vec<Resource>,
+    equivalents: Vec<Equivalent>,
+    virtual_resources: Vec<VirtualResource>,
+}
+
+/// A resource of one API group.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resource {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The name in rules: plural, lower case.
+    pub resource: String,
+    /// The kind of its objects.
+    pub kind: String,
+    /// True when its objects live in namespaces.
+    pub namespaced: bool,
+    /// The singular name, where discovery tells one.
+    #[serde(default)]
+    pub singular: String,
+    /// Short names such as `po`.
+    #[serde(default)]
+    pub short_names: Vec<String>,
+    versions: Vec<ResourceVersion>,
+}
+
+/// The same stored objects under several groups.
+#[derive(Debug, Deserialize)]
+pub struct Equivalent {
+    /// The resource.
+    pub resource: String,
+    /// The groups, oldest first.
+    pub groups: Vec<String>,
+    /// When the objects moved from the first group to the last; none when all groups go on serving them.
+    pub moved: Option<Moved>,
+}
+
+/// The end of a group for a resource.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Moved {
+    /// The last minor that serves the old group by default.
+    pub served_by_default_until: u32,
+    /// The first minor without it.
+    pub removed_in: u32,
+}
+
+/// A name that means something in rules although no discovery document lists it.
+#[derive(Debug, Deserialize)]
+pub struct VirtualResource {
+    /// The API group, or `*`.
+    pub group: String,
+    /// The resource; `<...>` stands for any text, `*` for any resource.
+    pub resource: String,
+    /// The verbs that are checked; none listed means any.
+    #[serde(default)]
+    pub verbs: Vec<String>,
+    #[serde(rename = "in", default)]
+    present: Option<Ranges>,
+}
+
+/// First and last minor of stretches; no last means up to now.
+type Ranges = Vec<(u32, Option<u32>)>;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceVersion {
+    version: String,
+    #[serde(rename = "in")]
+    present: Ranges,
+    default: Option<Ranges>,
+    #[serde(default)]
+    verbs: Vec<String>,
+    #[serde(default)]
+    verbs_by: Vec<VerbsBy>,
+    #[serde(default)]
+    subresources: Vec<Subresource>,
+}
+
+#[derive(Debug, Deserialize)]
+struct VerbsBy {
+    #[serde(rename = "in")]
+    present: Ranges,
+    verbs: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Subresource {
+    name: String,
+    verbs: Vec<String>,
+    #[serde(rename = "in")]
+    present: Option<Ranges>,
+}
+
+/// What a minor serves of one resource or subresource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Presence {
+    /// Whether it is served.
+    pub served: Served,
+    /// The API versions that have it, sorted, also those that are off.
+    pub versions: Vec<&'static str>,
+    /// The verbs of the versions served by default, else of those that are off, sorted.
+    pub verbs: Vec<&'static str>,
+}
+
+impl Catalogue {
+    /// The catalogue.
+    pub fn get() -> &'static Catalogue {
+        static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+        CATALOGUE.get_or_init(|| read().unwrap_or_default())
+    }
+
+    /// Whether a minor serves a kind at an apiVersion such as `apps/v1`.
+    pub fn kind(&self, minor: u32, api_version: &str, kind: &str) -> Served {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        self.resources
+            .iter()
+            .filter(|resource| resource.group == group && resource.kind == kind)
+            .flat_map(|resource| &resource.versions)
+            .filter(|found| found.version == version)
+            .map(|found| found.served(minor))
+            .max()
+            .unwrap_or(Served::No)
+    }
+
+    /// The entry of a kind in a group, whatever the minor.
+    pub fn find_kind(&self, group: &str, kind: &str) -> Option<&Resource> {
+        self.resources.iter().find(|found| found.group == group && found.kind == kind)
+    }
+
+    /// True for a group that some version of Kubernetes itself has, as opposed to one of custom resources.
+    pub fn is_builtin_group(&self, group: &str) -> bool {
+        self.resources.iter().any(|found| found.group == group)
+    }
+
+    /// The apiVersions under which a minor serves a kind by default.
+    pub fn api_versions_of_kind(&self, minor: u32, kind: &str) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for resource in self.resources.iter().filter(|resource| resource.kind == kind) {
+            for version in resource.versions.iter().filter(|version| version.served(minor) == Served::Yes) {
+                let slash = if resource.group.is_empty() { "" } else { "/" };
+                found.push(format!("{}{slash}{}", resource.group, version.version));
+            }
+        }
+        found
+    }
+
+    /// What a minor serves of a resource as rules name it, such as `pods/log`.
+    pub fn presence(&'static self, minor: u32, group: &str, resource: &str) -> Presence {
+        let (name, subresource) = split(resource);
+        let mut presence = Presence { served: Served::No, versions: Vec::new(), verbs: Vec::new() };
+        let Some(found) = self.find(group, name) else { return presence };
+        for version in &found.versions {
+            let Some(verbs) = version.verbs_of(minor, subresource) else { continue };
+            let served = version.served(minor);
+            if served > presence.served {
+                presence.verbs.clear();
+                presence.served = served;
+            }
+            presence.versions.push(&version.version);
+            if served == presence.served {
+                presence.verbs.extend(verbs.iter().map(String::as_str));
+            }
+        }
+        presence.versions.sort_unstable();
+        presence.verbs.sort_unstable();
+        presence.verbs.dedup();
+        presence
+    }
+
+    /// The entry of a resource, without subresource, whatever the minor.
+    pub fn find(&self, group: &str, resource: &str) -> Option<&Resource> {
+        self.resources.iter().find(|found| found.group == group && found.resource == resource)
+    }
+
+    /// Every group in which a minor serves a resource by default, in the order of the table.
+    pub fn groups_of(&'static self, minor: u32, resource: &str) -> Vec<&'static str> {
+        let (name, _) = split(resource);
+        self.resources
+            .iter()
+            .filter(|found| found.resource == name)
+            .filter(|found| self.presence(minor, &found.group, resource).served == Served::Yes)
+            .map(|found| found.group.as_str())
+            .collect()
+    }
+
+    /// Every resource that a minor serves by default.
+    pub fn served(&self, minor: u32) -> impl Iterator<Item = &Resource> {
+        self.resources.iter().filter(move |resource| resource.is_served(minor))
+    }
+
+    /// The groups that share the objects of a resource.
+    pub fn equivalents(&self, resource: &str) -> Option<&Equivalent> {
+        self.equivalents.iter().find(|equivalent| equivalent.resource == resource)
+    }
+
+    /// The entries that give a resource a meaning beyond discovery, such as `use` on `podsecuritypolicies`.
+    pub fn virtual_entries(&self, minor: u32, group: &str, resource: &str) -> impl Iterator<Item = &VirtualResource> {
+        self.virtual_resources
+            .iter()
+            .filter(move |entry| entry.present.as_ref().is_none_or(|ranges| holds(ranges, minor)))
+            .filter(move |entry| entry.group == group && entry.names(resource))
+    }
+
+    /// True when a verb on a resource means something that no discovery document lists.
+    pub fn is_virtual(&self, minor: u32, group: &str, resource: &str, verb: &str) -> bool {
+        // A verb of constrained impersonation goes with every resource.
+        (verb.starts_with("impersonate-on:") && minor >= 35)
+            || self
+                .virtual_entries(minor, group, resource)
+                .any(|entry| entry.verbs.is_empty() || verb == "*" || entry.verbs.iter().any(|known| known == verb))
+    }
+}
+
+impl Resource {
+    /// True when a minor serves the resource by default in some version.
+    pub fn is_served(&self, minor: u32) -> bool {
+        self.versions.iter().any(|version| version.served(minor) == Served::Yes && !version.verbs_in(minor).is_empty())
+    }
+}
+
+impl ResourceVersion {
+    fn served(&self, minor: u32) -> Served {
+        if !holds(&self.present, minor) {
+            return Served::No;
+        }
+        let by_default = self.default.as_ref().is_none_or(|ranges| holds(ranges, minor));
+        if by_default { Served::Yes } else { Served::Off }
+    }
+
+    fn verbs_in(&self, minor: u32) -> &[String] {
+        let dated = self.verbs_by.iter().find(|dated| holds(&dated.present, minor));
+        dated.map_or(&self.verbs, |dated| &dated.verbs)
+    }
+
+    /// The verbs of the resource or a subresource; none when this version lacks it.
+    fn verbs_of(&self, minor: u32, subresource: Option<&str>) -> Option<&[String]> {
+        if !holds(&self.present, minor) {
+            return None;
+        }
+        let Some(name) = subresource else {
+            // A group may serve nothing but a subresource.
+            return Some(self.verbs_in(minor)).filter(|verbs| !verbs.is_empty());
+        };
+        self.subresources
+            .iter()
+            .find(|found| found.name == name && found.present.as_ref().is_none_or(|ranges| holds(ranges, minor)))
+            .map(|found| found.verbs.as_slice())
+    }
+}
+
+impl VirtualResource {
+    /// True when the entry names a resource: literally, or by a placeholder such as `userextras/<key>`.
+    fn names(&self, resource: &str) -> bool {
+        match self.resource.split_once('<') {
+            // A bare placeholder stands for any name at all, which would make nothing unknown.
+            Some(("", _)) => false,
+            Some((stem, _)) => resource.len() > stem.len() && resource.starts_with(stem),
+            None => self.resource == resource || (self.resource == "*" && self.group != "*"),
+        }
+    }
+}
+
+/// Resource and subresource of a name in a rule.
+pub(super) fn split(resource: &str) -> (&str, Option<&str>) {
+    resource.split_once('/').map_or((resource, None), |(name, subresource)| (name, Some(subresource)))
+}
+
+/// True when a minor lies in one of the stretches. What was there in 1.16 is taken to have been there before.
+fn holds(ranges: &Ranges, minor: u32) -> bool {
+    let within =
+        |minor: u32| ranges.iter().any(|&(first, last)| first <= minor && last.is_none_or(|last| minor <= last));
+    within(minor) || (minor < FIRST_MINOR && within(FIRST_MINOR))
+}
+
+fn read() -> Option<Catalogue> {
+    serde_json::from_str(include_str!("facts/api-resources.json")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_read_whole() {
+        let catalogue = read().expect("the embedded table");
+        assert_eq!(catalogue.resources.len(), 92);
+        assert_eq!(catalogue.virtual_resources.len(), 36);
+        assert_eq!(catalogue.equivalents.len(), 7);
+    }
+
+    #[test]
+    fn knows_when_groups_moved() {
+        let catalogue = Catalogue::get();
+        assert_eq!(catalogue.groups_of(15, "deployments"), ["apps", "extensions"]);
+        assert_eq!(catalogue.groups_of(16, "deployments"), ["apps"]);
+        assert_eq!(catalogue.groups_of(21, "ingresses"), ["extensions", "networking.k8s.io"]);
+        assert_eq!(catalogue.groups_of(22, "ingresses"), ["networking.k8s.io"]);
+        assert_eq!(catalogue.groups_of(36, "pods/log"), [""]);
+        let moved = catalogue.equivalents("ingresses").and_then(|found| found.moved.as_ref());
+        assert_eq!(moved.map(|moved| moved.removed_in), Some(22));
+    }
+
+    #[test]
+    fn dates_verbs_and_subresources() {
+        let catalogue = Catalogue::get();
+        let has = |minor, group, resource, verb| catalogue.presence(minor, group, resource).verbs.contains(&verb);
+        assert!(!has(22, "", "services", "deletecollection"));
+        assert!(has(23, "", "services", "deletecollection"));
+        assert!(!has(18, "certificates.k8s.io", "certificatesigningrequests/approval", "patch"));
+        assert!(has(19, "certificates.k8s.io", "certificatesigningrequests/approval", "patch"));
+        assert_eq!(catalogue.presence(20, "", "pods/ephemeralcontainers").served, Served::No);
+    }
+
+    #[test]
+    fn knows_names_that_no_discovery_lists() {
+        let catalogue = Catalogue::get();
+        assert!(catalogue.is_virtual(24, "policy", "podsecuritypolicies", "use"));
+        assert!(!catalogue.is_virtual(25, "policy", "podsecuritypolicies", "use"));
+        assert!(catalogue.is_virtual(36, "authentication.k8s.io", "userextras/scopes", "impersonate"));
+        assert!(!catalogue.is_virtual(36, "authentication.k8s.io", "userextras/", "impersonate"));
+        assert!(catalogue.is_virtual(36, "custom.metrics.k8s.io", "anything", "get"));
+        assert!(!catalogue.is_virtual(36, "", "widgets", "get"));
+    }
+}

@@ -7,6 +7,8 @@ use serde_json::Value;
 pub(super) enum Shape {
     /// Anything: keys are sorted, nothing else.
     Any,
+    /// A boolean or a number.
+    Scalar,
     /// A string; null means the empty one where a list or map holds it.
     Text,
     /// A quantity.
@@ -58,10 +60,14 @@ impl Shape {
             return Shape::Map(Box::new(Shape::from_schema(values)));
         }
         let types = schema.get("type").and_then(Value::as_array);
-        let is_text = types.is_some_and(|types| {
-            types.iter().any(|name| name == "string") && !types.iter().any(|name| name == "integer")
-        });
-        if is_text { Shape::Text } else { Shape::Any }
+        let takes = |name: &str| types.is_some_and(|types| types.iter().any(|known| known == name));
+        if takes("boolean") || takes("integer") {
+            Shape::Scalar
+        } else if takes("string") {
+            Shape::Text
+        } else {
+            Shape::Any
+        }
     }
 
     /// The field of a name.

@@ -12,7 +12,7 @@ mod scc;
 
 use super::quantity::{Quantity, is_plainly_canonical};
 use super::schemas;
-use super::shape::{ANY, Shape};
+use super::shape::{ANY, Field, Shape};
 use crate::yaml::{NodeId, NodeRef, Tree, Value};
 
 pub use defaults::server_owned;
@@ -79,7 +79,7 @@ impl Walk<'_> {
             if matches!(shape, Shape::Map(_)) {
                 self.fill_null(value, child);
             }
-            if field.is_some_and(|field| self.is_dropped(value, field.omit_zero)) {
+            if field.is_some_and(|field| self.is_dropped(value, field)) {
                 continue;
             }
             if let Some(slot) = self.stack.get_mut(kept) {
@@ -137,7 +137,7 @@ impl Walk<'_> {
             Shape::Text => self.tree.set_string(id, ""),
             Shape::Quantity => self.tree.set_string(id, "0"),
             Shape::Object(_) => self.tree.set_entries(id, &[]),
-            Shape::Any | Shape::List(_) | Shape::Map(_) => {}
+            Shape::Any | Shape::Scalar | Shape::List(_) | Shape::Map(_) => {}
         }
     }
 
@@ -156,17 +156,91 @@ impl Walk<'_> {
         }
     }
 
-    /// True when a known field is not stored with this value.
-    fn is_dropped(&self, id: NodeId, omit_zero: bool) -> bool {
+    /// True when a known field is not stored with this value. A zero of another type than the field's stays: it
+    /// is a mistake that the schema reports.
+    fn is_dropped(&self, id: NodeId, field: &Field) -> bool {
         let node = self.tree.at(id);
-        let is_zero = match node.value() {
-            Value::Null => return true,
-            Value::Bool(truth) => !truth,
-            Value::Int(number) => number == 0,
-            Value::Float(number) => number == 0.0,
-            Value::Str(_) => node.as_str() == Some(""),
-            Value::Seq(_) | Value::Map(_) => node.is_empty(),
+        let is_zero = match (node.value(), &field.shape) {
+            (Value::Null, _) => return true,
+            (Value::Bool(truth), Shape::Scalar) => !truth,
+            (Value::Int(number), Shape::Scalar) => number == 0,
+            (Value::Float(number), Shape::Scalar) => number == 0.0,
+            (Value::Str(_), Shape::Text) => node.as_str() == Some(""),
+            (Value::Seq(_), Shape::List(_) | Shape::Any) => node.is_empty(),
+            (Value::Map(_), Shape::Map(_) | Shape::Object(_)) => node.is_empty(),
+            _ => false,
         };
-        is_zero && omit_zero && self.form == Form::Stored
+        is_zero && field.omit_zero && self.form == Form::Stored
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{Files, Sink};
+    use crate::yaml;
+
+    /// A document in a form, as text.
+    fn written(text: &str, form: Form) -> String {
+        let (files, mut sink) = (Files::new(), Sink::new());
+        let mut tree = yaml::read(text, files.add("object.yaml", text), &mut sink);
+        let root = tree.document(0).unwrap().id();
+        to_stored(&mut tree, root, form);
+        let mut out = String::new();
+        yaml::write::document(tree.at(root), &mut out);
+        out
+    }
+
+    #[test]
+    fn the_explicit_form_keeps_the_zeros_that_were_written() {
+        let policy = "kind: PodSecurityPolicy\napiVersion: policy/v1beta1\nspec:\n  privileged: false\n  volumes: []\n  \
+                      allowedHostPaths:\n  - readOnly: false\n    pathPrefix: /data\nmetadata:\n  name: a\n";
+        let head = "apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata:\n  name: a\nspec:\n  \
+                    allowPrivilegeEscalation: true\n  allowedHostPaths:\n  - pathPrefix: /data\n";
+        assert_eq!(written(policy, Form::Stored), head);
+        let kept = format!("{head}    readOnly: false\n  privileged: false\n  volumes: []\n");
+        assert_eq!(written(policy, Form::Explicit), kept);
+    }
+
+    #[test]
+    fn an_aggregated_role_loses_its_empty_rules_and_a_plain_one_keeps_them() {
+        let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: a\nrules: []\n";
+        assert_eq!(written(role, Form::Stored), role);
+        let aggregated = format!("aggregationRule:\n  clusterRoleSelectors:\n  - matchLabels:\n      a: b\n{role}");
+        for form in [Form::Stored, Form::Explicit] {
+            assert!(!written(&aggregated, form).contains("rules"), "{form:?}");
+        }
+    }
+
+    #[test]
+    fn quantities_take_their_shortest_form() {
+        let quota =
+            "apiVersion: v1\nkind: ResourceQuota\nspec:\n  hard:\n    cpu: 0.5\n    memory: 1024Mi\n    pods: 10\n";
+        let stored =
+            "apiVersion: v1\nkind: ResourceQuota\nspec:\n  hard:\n    cpu: 500m\n    memory: 1Gi\n    pods: \"10\"\n";
+        assert_eq!(written(quota, Form::Stored), stored);
+    }
+
+    #[test]
+    fn a_malformed_object_keeps_its_values() {
+        for text in [
+            "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nspec: 3\n",
+            "apiVersion: v1\nkind: LimitRange\nspec:\n  limits:\n  - default: 3\n    max:\n      cpu: \"1\"\n    type: Container\n",
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nroleRef: 3\nsubjects: 4\n",
+            "apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nspec:\n- 1\n",
+        ] {
+            assert!(!written(text, Form::Stored).contains("default: {}"));
+            let kept = text.lines().filter(|line| line.ends_with(": 3") || line.ends_with("- 1"));
+            for line in kept {
+                assert!(written(text, Form::Stored).lines().any(|found| found == line), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_kind_is_only_sorted() {
+        let widget = "kind: Widget\nz: null\na:\n  c: false\n  b: []\napiVersion: example.com/v1\n";
+        let sorted = "apiVersion: example.com/v1\nkind: Widget\na:\n  b: []\n  c: false\nz: null\n";
+        assert_eq!(written(widget, Form::Stored), sorted);
     }
 }

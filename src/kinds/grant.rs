@@ -5,12 +5,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::permission_set::RoleKind;
 use super::shared::{RoleRef, StringMap, Subjects, binding};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
-    Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target,
-    Unit,
+    Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
+    RawDocument, RoleKind, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -87,7 +86,14 @@ impl Kind for GrantKind {
         let before = sink.len();
         let cluster_wide = spec.cluster_wide.is_some_and(|wide| wide.value);
         check_shape(document, &spec, cluster_wide, sink);
-        let mut grant = Linked { meta: document.meta.clone(), cluster_wide, namespaces: Vec::new(), cluster: Vec::new(), local: Vec::new(), accounts: Vec::new() };
+        let mut grant = Linked {
+            meta: document.meta.clone(),
+            cluster_wide,
+            namespaces: Vec::new(),
+            cluster: Vec::new(),
+            local: Vec::new(),
+            accounts: Vec::new(),
+        };
         grant.namespaces = spec.namespaces.iter().map(|name| Pattern::parse_checked(name)).collect();
         for name in &spec.permission_sets {
             grant.bind_set(&spec, name, linker, sink);
@@ -98,9 +104,12 @@ impl Kind for GrantKind {
         for name in &spec.roles {
             if cluster_wide {
                 sink.push(
-                    Diagnostic::error(Code::InvalidValue, format!("the Role `{}` cannot be bound cluster-wide", name.value))
-                        .at(name.origin)
-                        .help("a Role belongs to one namespace; bind a ClusterRole, or name `namespaces`"),
+                    Diagnostic::error(
+                        Code::InvalidValue,
+                        format!("the Role `{}` cannot be bound cluster-wide", name.value),
+                    )
+                    .at(name.origin)
+                    .help("a Role belongs to one namespace; bind a ClusterRole, or name `namespaces`"),
                 );
             }
             grant.bind(&spec, &RoleRef::new("Role", name), name);
@@ -145,15 +154,20 @@ fn check_shape(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: bool,
         (true, false) => sink.push(
             Diagnostic::error(Code::InvalidValue, "this grant is cluster-wide and names namespaces")
                 .at(spec.cluster_wide.map_or(origin, |wide| wide.origin))
-                .help("keep one of `clusterWide` and `namespaces`: cluster-wide permissions hold in each of them anyway"),
+                .help(
+                    "keep one of `clusterWide` and `namespaces`: cluster-wide permissions hold in each of them anyway",
+                ),
         ),
         _ => {}
     }
     for account in spec.to.service_accounts.iter().filter(|account| cluster_wide && account.namespace.is_none()) {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, format!("the service account `{}` needs its namespace", account.name.value))
-                .at(account.name.origin)
-                .help("a cluster-wide binding has no namespace that could stand in; add `namespace:`"),
+            Diagnostic::error(
+                Code::InvalidValue,
+                format!("the service account `{}` needs its namespace", account.name.value),
+            )
+            .at(account.name.origin)
+            .help("a cluster-wide binding has no namespace that could stand in; add `namespace:`"),
         );
     }
 }
@@ -234,7 +248,8 @@ impl Policy for Linked {
         if !self.cluster.is_empty() {
             visit(Home::Cluster, 0);
         }
-        let mut homes: Vec<Arc<str>> = self.namespaces.iter().map(|namespace| namespace.fill(Fill::of(target))).collect();
+        let mut homes: Vec<Arc<str>> =
+            self.namespaces.iter().map(|namespace| namespace.fill(Fill::of(target))).collect();
         homes.extend(self.accounts.iter().filter_map(|(own, _)| own.as_ref().map(|own| own.fill(Fill::of(target)))));
         homes.sort();
         homes.dedup();

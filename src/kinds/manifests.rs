@@ -8,7 +8,8 @@ use serde::Deserialize;
 
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
-    Contribution, Data, Home, Identity, Kind, Linker, ObjectType, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+    Contribution, Data, Home, Identity, Kind, Linker, ObjectType, Patterns, Policy, PolicyMeta, RawDocument, Target,
+    Unit,
 };
 use crate::source::Sources;
 use crate::yaml::{NodeRef, Spanned, Tree};
@@ -74,7 +75,8 @@ impl Kind for ManifestsKind {
                 read_object(root, &tree, &mut objects, sink);
             }
         }
-        for object in objects.iter().filter(|object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole") {
+        for object in objects.iter().filter(|object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole")
+        {
             linker.existing.insert(object.identity.clone());
         }
         let objects = if spec.emit { objects } else { Vec::new() };

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::shared::{LimitRangeSpec, QuotaSpec, StringMap};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
-    Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target,
-    Unit,
+    Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
+    RawDocument, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -81,9 +81,12 @@ impl Kind for NamespaceSetKind {
     ) -> Option<Box<dyn Policy>> {
         if let Some(overrides) = spec.resource_quota.as_ref().and_then(|quota| quota.overrides.as_ref()) {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, "`overrides` takes an account's variable, and there are no accounts")
-                    .at(overrides.origin)
-                    .help("overrides are for a Tenancy; leave the field out"),
+                Diagnostic::error(
+                    Code::InvalidValue,
+                    "`overrides` takes an account's variable, and there are no accounts",
+                )
+                .at(overrides.origin)
+                .help("overrides are for a Tenancy; leave the field out"),
             );
         }
         let merged = |common: &StringMap, own: &StringMap| {
@@ -125,7 +128,10 @@ impl Policy for Linked {
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
         for (index, namespace) in self.namespaces.iter().enumerate() {
-            visit(Home::Namespace(namespace.name.fill(Fill::of(target))), Contribution::try_from(index).unwrap_or_default());
+            visit(
+                Home::Namespace(namespace.name.fill(Fill::of(target))),
+                Contribution::try_from(index).unwrap_or_default(),
+            );
         }
     }
 

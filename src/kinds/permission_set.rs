@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shared::{RBAC, StringMap};
+use super::shared::StringMap;
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
-    Blueprint, Contribution, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Shared,
-    Target, Unit, account_variables,
+    Blueprint, Contribution, Home, Kind, Linker, ObjectBlueprint, Patterns, PermissionSet, Policy, PolicyMeta,
+    RawDocument, RoleKind, Shared, Target, Unit, account_variables,
 };
 use crate::yaml::Spanned;
 
@@ -51,16 +51,6 @@ pub struct PermissionSetSpec {
     pub rules: Vec<Spanned<Rule>>,
 }
 
-/// What a permission set becomes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-pub enum RoleKind {
-    /// A Role in each namespace where it is bound.
-    #[default]
-    Role,
-    /// One ClusterRole, which can be bound in a namespace or for the whole cluster.
-    ClusterRole,
-}
-
 /// A rule in Kubernetes' own form.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -82,48 +72,11 @@ pub struct Rule {
     pub verbs: Vec<String>,
 }
 
-/// A linked permission set.
-#[derive(Debug, Clone)]
-pub struct PermissionSet {
-    /// What it becomes.
-    pub role_kind: RoleKind,
-    /// The fields of the role.
-    fields: Vec<(&'static str, Blueprint)>,
-}
-
-impl PermissionSet {
-    /// True when it can exist for a tenant only.
-    pub fn needs_account(&self) -> bool {
-        self.fields.iter().any(|(_, value)| value.needs_account())
-    }
-
-    /// The role object under a name, in the role's own kind or as a Role for a tenant.
-    pub fn role(
-        &self,
-        kind: RoleKind,
-        template: &'static str,
-        name: &str,
-        asked: crate::diag::Origin,
-        content: crate::diag::Origin,
-    ) -> ObjectBlueprint {
-        let kind = match kind {
-            RoleKind::Role => "Role",
-            RoleKind::ClusterRole => "ClusterRole",
-        };
-        let object = ObjectBlueprint::new(RBAC, kind, template, Pattern::parse_checked(name), asked);
-        self.fields
-            .iter()
-            .fold(object, |object, (field, value)| object.with(field, value.clone()))
-            .content_at(content)
-    }
-}
-
 impl Kind for PermissionSetKind {
     type Spec = PermissionSetSpec;
 
     const NAME: &'static str = "PermissionSet";
-    const TEMPLATES: &'static [&'static str] =
-        &["permission-set/clusterrole.yaml.j2", "permission-set/role.yaml.j2"];
+    const TEMPLATES: &'static [&'static str] = &["permission-set/clusterrole.yaml.j2", "permission-set/role.yaml.j2"];
     const PATTERNS: Patterns = Patterns::Open;
 
     fn link(
@@ -142,14 +95,12 @@ impl Kind for PermissionSetKind {
                 );
             }
         }
-        let set = PermissionSet {
-            role_kind: spec.r#as,
-            fields: vec![
-                ("labels", Blueprint::of(&spec.labels)),
-                ("annotations", Blueprint::of(&spec.annotations)),
-                ("rules", Blueprint::of(&rules)),
-            ],
-        };
+        let set = PermissionSet::new(
+            spec.r#as,
+            Blueprint::of(&spec.labels),
+            Blueprint::of(&spec.annotations),
+            Blueprint::of(&rules),
+        );
         let meta = document.meta.clone();
         let needs_account = set.needs_account();
         let role = (spec.r#as == RoleKind::ClusterRole && !needs_account).then(|| {

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shared::StringMap;
-use crate::diag::{Origin, Sink};
+use crate::diag::Sink;
 use crate::model::{
-    Blueprint, Contribution, Home, Kind, Linker, Number, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta, RawDocument,
-    Shared, Target, Unit, account_variables,
+    Blueprint, Contribution, Home, Kind, Linker, Number, ObjectBlueprint, Patterns, PodSecurityProfile, Policy,
+    PolicyMeta, RawDocument, Shared, Target, Unit, account_variables,
 };
 
 /// The kind.
@@ -266,34 +266,6 @@ pub struct RuntimeClasses {
     pub default: Option<String>,
 }
 
-/// A linked profile.
-#[derive(Debug, Clone)]
-pub struct PodSecurityProfile {
-    annotations: Blueprint,
-    profile: Blueprint,
-}
-
-impl PodSecurityProfile {
-    /// True when it can exist for a tenant only.
-    pub fn needs_account(&self) -> bool {
-        self.annotations.needs_account() || self.profile.needs_account()
-    }
-
-    /// The PodSecurityPolicy under a name.
-    pub fn pod_security_policy(
-        &self,
-        template: &'static str,
-        name: &str,
-        asked: Origin,
-        content: Origin,
-    ) -> ObjectBlueprint {
-        ObjectBlueprint::new("policy/v1beta1", "PodSecurityPolicy", template, Pattern::parse_checked(name), asked)
-            .with("annotations", self.annotations.clone())
-            .with("profile", self.profile.clone())
-            .content_at(content)
-    }
-}
-
 /// The annotations by which a PodSecurityPolicy names syscall profiles (`facts/psp/psp-fields.yaml`).
 fn profile_annotations(spec: &PodSecurityProfileSpec) -> StringMap {
     let mut annotations = spec.annotations.clone();
@@ -336,10 +308,8 @@ impl Kind for PodSecurityProfileKind {
         _: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         let meta = document.meta.clone();
-        let profile = Arc::new(PodSecurityProfile {
-            annotations: Blueprint::of(&profile_annotations(&spec)),
-            profile: Blueprint::of(&spec),
-        });
+        let annotations = Blueprint::of(&profile_annotations(&spec));
+        let profile = Arc::new(PodSecurityProfile::new(annotations, Blueprint::of(&spec)));
         let policy = (!profile.needs_account()).then(|| {
             let name = meta.name.replace('{', "{{").replace('}', "}}");
             let template = "pod-security-profile/podsecuritypolicy.yaml.j2";

@@ -262,7 +262,9 @@ fn words_of(one_of: &serde_json::Value) -> Option<(Vec<String>, String)> {
             (None, Some(words)) => words.as_array()?.iter().filter_map(|word| word.as_str()).collect(),
             (None, None) => return None,
         };
-        if let (Some(description), [name]) = (arm.get("description").and_then(|text| text.as_str()), arm_names.as_slice()) {
+        if let (Some(description), [name]) =
+            (arm.get("description").and_then(|text| text.as_str()), arm_names.as_slice())
+        {
             notes.push_str(&format!("\n\n`{name}`: {description}"));
         }
         names.extend(arm_names.into_iter().map(str::to_owned));

@@ -7,12 +7,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::permission_set::RoleKind;
 use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding};
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Accounts, Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
-    RawDocument, Scope, Target, Unit, VariableType, Variables, check_patterns,
+    Accounts, Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy,
+    PolicyMeta, RawDocument, RoleKind, Scope, Target, Unit, VariableType, Variables, check_patterns,
 };
 use crate::yaml::Spanned;
 
@@ -225,12 +224,9 @@ fn link_classes(
                 for target in matching_targets(preset, targets, sink) {
                     if classes.iter().any(|(name, _)| *name == target) {
                         sink.push(
-                            Diagnostic::error(
-                                Code::InvalidValue,
-                                format!("the target `{target}` gets two presets"),
-                            )
-                            .at(preset.name.origin)
-                            .help("narrow the `targets` of one of them"),
+                            Diagnostic::error(Code::InvalidValue, format!("the target `{target}` gets two presets"))
+                                .at(preset.name.origin)
+                                .help("narrow the `targets` of one of them"),
                         );
                         continue;
                     }
@@ -272,7 +268,12 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> Vec
                 Diagnostic::error(Code::UnknownTarget, format!("no target of this policy matches `{}`", glob.value))
                     .at(glob.origin)
                     .help(near.map_or_else(
-                        || format!("its targets are: {}", targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")),
+                        || {
+                            format!(
+                                "its targets are: {}",
+                                targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")
+                            )
+                        },
                         |near| format!("did you mean `{near}`?"),
                     )),
             );
@@ -290,12 +291,7 @@ struct LinkedClass {
     cluster: Vec<ObjectBlueprint>,
 }
 
-fn link_class(
-    class: &Class,
-    spec: &TenancySpec,
-    linker: &mut Linker<'_>,
-    sink: &mut Sink,
-) -> LinkedClass {
+fn link_class(class: &Class, spec: &TenancySpec, linker: &mut Linker<'_>, sink: &mut Sink) -> LinkedClass {
     let text = Pattern::parse_checked;
     let namespace_name = text(&class.namespace.name);
     if !namespace_name.needs_account() {
@@ -355,18 +351,15 @@ fn link_class(
 }
 
 /// The policy that is used has to know no variable that this tenancy lacks.
-fn check_shared(
-    meta: &PolicyMeta,
-    variables: &[String],
-    spec: &TenancySpec,
-    asked: Origin,
-    sink: &mut Sink,
-) {
+fn check_shared(meta: &PolicyMeta, variables: &[String], spec: &TenancySpec, asked: Origin, sink: &mut Sink) {
     for name in variables.iter().filter(|name| !spec.variables.contains_key(*name)) {
         sink.push(
             Diagnostic::error(
                 Code::UnknownVariable,
-                format!("{} `{}` uses the variable `{name}`, which this tenancy does not declare", meta.kind, meta.name),
+                format!(
+                    "{} `{}` uses the variable `{name}`, which this tenancy does not declare",
+                    meta.kind, meta.name
+                ),
             )
             .at(asked)
             .and(meta.origin, "the policy that uses it")
@@ -393,12 +386,7 @@ fn check_override(quota: &Spanned<QuotaSpec>, spec: &TenancySpec, sink: &mut Sin
 }
 
 /// What a grant of a class binds to.
-fn granted_role(
-    grant: &TenantGrant,
-    class: &Class,
-    linker: &mut Linker<'_>,
-    sink: &mut Sink,
-) -> Option<RoleRef> {
+fn granted_role(grant: &TenantGrant, class: &Class, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<RoleRef> {
     if grant.to.is_empty() {
         sink.push(
             Diagnostic::error(Code::InvalidValue, "this grant names nobody")

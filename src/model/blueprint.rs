@@ -39,9 +39,9 @@ impl Blueprint {
             Blueprint::Text(pattern) => Data::Str(pattern.fill(from)),
             Blueprint::Typed(pattern) => pattern.fill_typed(from),
             Blueprint::List(items) => Data::List(items.iter().map(|item| item.fill(from)).collect()),
-            Blueprint::Map(entries) => Data::Map(
-                entries.iter().map(|(key, value)| (key.fill(from), value.fill(from))).collect(),
-            ),
+            Blueprint::Map(entries) => {
+                Data::Map(entries.iter().map(|(key, value)| (key.fill(from), value.fill(from))).collect())
+            }
         }
     }
 
@@ -51,9 +51,7 @@ impl Blueprint {
             Blueprint::Constant(_) => false,
             Blueprint::Text(pattern) | Blueprint::Typed(pattern) => pattern.needs_account(),
             Blueprint::List(items) => items.iter().any(Blueprint::needs_account),
-            Blueprint::Map(entries) => {
-                entries.iter().any(|(key, value)| key.needs_account() || value.needs_account())
-            }
+            Blueprint::Map(entries) => entries.iter().any(|(key, value)| key.needs_account() || value.needs_account()),
         }
     }
 

@@ -43,9 +43,9 @@ impl Data {
             Value::Float(number) => Data::Float(number),
             Value::Str(_) => Data::text(node.as_str().unwrap_or_default()),
             Value::Seq(_) => Data::List(node.items().map(Data::from_node).collect()),
-            Value::Map(_) => Data::map(
-                node.entries().map(|(key, value)| (key.as_str().unwrap_or_default(), Data::from_node(value))),
-            ),
+            Value::Map(_) => {
+                Data::map(node.entries().map(|(key, value)| (key.as_str().unwrap_or_default(), Data::from_node(value))))
+            }
         }
     }
 

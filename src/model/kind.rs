@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Home, Pattern, Scope, Target, Unit};
+use super::{Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, Span, nearest};
 use crate::source::Sources;
 use crate::yaml::NodeRef;
@@ -105,9 +105,9 @@ pub struct Linker<'w> {
     /// The texts read so far, and the way to further ones.
     pub sources: &'w mut Sources,
     /// Permission sets by name: what roles are made of.
-    pub permission_sets: BTreeMap<String, Shared<crate::kinds::permission_set::PermissionSet>>,
+    pub permission_sets: BTreeMap<String, Shared<PermissionSet>>,
     /// Pod security profiles by name.
-    pub profiles: BTreeMap<String, Shared<crate::kinds::pod_security_profile::PodSecurityProfile>>,
+    pub profiles: BTreeMap<String, Shared<PodSecurityProfile>>,
     /// Names of shared policies that something uses, as `Kind/name`.
     pub used: BTreeSet<String>,
     /// Files of the policy folder that belong to a policy and are none themselves.
@@ -223,10 +223,9 @@ fn unknown_variable(name: &str, origin: Origin, scope: Scope<'_>) -> Diagnostic 
         None if scope.accounts.is_none() && !name.starts_with("target.") => {
             "variables of accounts exist only in what a Tenancy uses; `{{` stands for a brace".to_owned()
         }
-        None => format!(
-            "there are: {}",
-            names.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", ")
-        ),
+        None => {
+            format!("there are: {}", names.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", "))
+        }
     };
     Diagnostic::error(Code::UnknownVariable, format!("there is no variable `{name}`")).at(origin).help(help)
 }

@@ -94,9 +94,7 @@ impl Target {
     /// True when the target serves PodSecurityPolicy: upstream until 1.24 (`specs/kubernetes.md` 9.4), never
     /// on OpenShift, which has SecurityContextConstraints.
     pub fn serves_pod_security_policy(&self) -> bool {
-        self.platform == Platform::Kubernetes
-            && self.version.minor() <= 24
-            && self.pod_security_policy.unwrap_or(true)
+        self.platform == Platform::Kubernetes && self.version.minor() <= 24 && self.pod_security_policy.unwrap_or(true)
     }
 }
 

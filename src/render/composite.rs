@@ -66,10 +66,26 @@ mod tests {
 
     #[test]
     fn a_value_stands_alone_or_is_refused() {
-        for fine in ["a: {{ b }}\n", "- {{ b }}\n", "{{ k }}: {{ v }}\n", "a: [{{ b }}, {{ c }}]\n", "a: {% if x %}{{ y }}{% endif %}\n", "a: {{ b }} # c\n", "- - {{ b }}\n", "{{ object }}\n"] {
+        for fine in [
+            "a: {{ b }}\n",
+            "- {{ b }}\n",
+            "{{ k }}: {{ v }}\n",
+            "a: [{{ b }}, {{ c }}]\n",
+            "a: {% if x %}{{ y }}{% endif %}\n",
+            "a: {{ b }} # c\n",
+            "- - {{ b }}\n",
+            "{{ object }}\n",
+        ] {
             assert!(find(fine).is_empty(), "{fine}");
         }
-        for glued in ["a: tool-{{ b }}\n", "a: {{ b }}-psp\n", "a: \"{{ b }}\"\n", "a: x {{ b }}\n", "a:{{ b }}\n", "# {{ b }}\n"] {
+        for glued in [
+            "a: tool-{{ b }}\n",
+            "a: {{ b }}-psp\n",
+            "a: \"{{ b }}\"\n",
+            "a: x {{ b }}\n",
+            "a:{{ b }}\n",
+            "# {{ b }}\n",
+        ] {
             assert_eq!(find(glued).len(), 1, "{glued}");
         }
     }

@@ -92,7 +92,10 @@ fn one(diagnostic: &Diagnostic, files: &Files) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut group = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.id()).elements(Vec::<Snippet<'_, annotate_snippets::Annotation<'_>>>::new());
+    let mut group = level
+        .primary_title(diagnostic.message.as_str())
+        .id(diagnostic.code.id())
+        .elements(Vec::<Snippet<'_, annotate_snippets::Annotation<'_>>>::new());
     let excerpts = excerpts(diagnostic, files);
     for excerpt in &excerpts {
         group = group.element(excerpt.snippet());

@@ -88,7 +88,13 @@ pub fn github(list: &[Diagnostic], files: &Files) -> String {
 fn place(origin: Origin, files: &Files) -> Place {
     let file = files.get(origin.file);
     let (start, end) = (file.line_column(origin.span.start), file.line_column(origin.span.end));
-    Place { path: file.path().to_owned(), line: start.line, column: start.column, end_line: end.line, end_column: end.column }
+    Place {
+        path: file.path().to_owned(),
+        line: start.line,
+        column: start.column,
+        end_line: end.line,
+        end_column: end.column,
+    }
 }
 
 fn data(text: &str) -> String {

@@ -47,9 +47,12 @@ impl<'t> Table<'t> {
     pub fn from_list(list: NodeRef<'t>, sink: &mut Sink) -> Self {
         if !list.is_seq() {
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, format!("expected a list of accounts, found {}", list.describe()))
-                    .at(list.origin())
-                    .help("write one map for each account: `- {name: ann, uid: 1001}`"),
+                Diagnostic::error(
+                    Code::InvalidAccounts,
+                    format!("expected a list of accounts, found {}", list.describe()),
+                )
+                .at(list.origin())
+                .help("write one map for each account: `- {name: ann, uid: 1001}`"),
             );
             return Self::default();
         }
@@ -85,8 +88,11 @@ impl<'t> Table<'t> {
             file,
             span: Span::new(start as usize + shift, start as usize + shift + length.max(1)),
         };
-        let mut reader =
-            csv::ReaderBuilder::new().has_headers(false).flexible(true).comment(Some(b'#')).from_reader(body.as_bytes());
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .comment(Some(b'#'))
+            .from_reader(body.as_bytes());
         let mut header: Option<Vec<String>> = None;
         let mut header_origin = None;
         let mut rows = Vec::new();
@@ -133,7 +139,8 @@ impl<'t> Table<'t> {
             let mut cells = Vec::with_capacity(columns.len());
             for (column, cell) in columns.iter().zip(record.iter()) {
                 let found = line.get(offset..).and_then(|rest| rest.find(cell)).unwrap_or_default();
-                let cell_origin = if line.is_empty() { origin } else { place(start + (offset + found) as u64, cell.len()) };
+                let cell_origin =
+                    if line.is_empty() { origin } else { place(start + (offset + found) as u64, cell.len()) };
                 offset = (offset + found + cell.len() + 1).min(line.len());
                 cells.push((column.clone(), Cell::Text(cell.trim().to_owned(), cell_origin)));
             }
@@ -156,7 +163,11 @@ fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) -> 
     for (index, name) in header.iter().enumerate() {
         let name = name.trim();
         if name.is_empty() {
-            sink.push(Diagnostic::error(Code::InvalidAccounts, "a column has no name").at(origin).help("name it, or remove it from every line"));
+            sink.push(
+                Diagnostic::error(Code::InvalidAccounts, "a column has no name")
+                    .at(origin)
+                    .help("name it, or remove it from every line"),
+            );
         } else if header.iter().take(index).any(|earlier| earlier.trim() == name) {
             sink.push(
                 Diagnostic::error(Code::InvalidAccounts, format!("the column `{name}` is there twice"))

@@ -70,12 +70,12 @@ impl World for DiskWorld {
             return Ok(Vec::new());
         }
         let mut paths = Vec::new();
-        let visible = |entry: &walkdir::DirEntry| {
-            entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.')
-        };
+        let visible =
+            |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.');
         for entry in WalkDir::new(&start).follow_links(true).into_iter().filter_entry(visible) {
             let entry = entry.map_err(|error| {
-                let reason = error.io_error().map_or_else(|| "a link leads in a circle".to_owned(), ToString::to_string);
+                let reason =
+                    error.io_error().map_or_else(|| "a link leads in a circle".to_owned(), ToString::to_string);
                 RunError::new(format!("cannot list `{folder}`: {reason}"))
             })?;
             if entry.file_type().is_file() {

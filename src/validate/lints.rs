@@ -24,7 +24,8 @@ fn pod_security_policy(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut
                 .foldable(),
         );
     };
-    let volumes: Vec<&str> = spec.get("volumes").into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str).collect();
+    let volumes: Vec<&str> =
+        spec.get("volumes").into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str).collect();
     let host_path = volumes.iter().any(|volume| matches!(*volume, "hostPath" | "*"));
     let paths = spec.get("allowedHostPaths").is_some_and(|paths| !paths.is_empty());
     let privileged = spec.get("privileged").and_then(NodeRef::as_bool).unwrap_or_default();

@@ -72,10 +72,12 @@ impl HomeFacts {
     }
 
     fn note_binding(&mut self, unit: &Unit, root: NodeRef<'_>) {
-        let text = |node: Option<NodeRef<'_>>| -> Arc<str> { node.and_then(NodeRef::as_str).unwrap_or_default().into() };
+        let text =
+            |node: Option<NodeRef<'_>>| -> Arc<str> { node.and_then(NodeRef::as_str).unwrap_or_default().into() };
         let role_ref = root.get("roleRef");
         let subjects = || root.get("subjects").into_iter().flat_map(NodeRef::items);
-        let kind_of = |subject: NodeRef<'_>| subject.get("kind").and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+        let kind_of =
+            |subject: NodeRef<'_>| subject.get("kind").and_then(NodeRef::as_str).unwrap_or_default().to_owned();
         let everyone = subjects()
             .filter(|subject| kind_of(*subject) == "Group")
             .filter_map(|subject| subject.get("name").and_then(NodeRef::as_str))
@@ -105,10 +107,16 @@ impl HomeFacts {
                     .any(|value| value == "*" || wanted.contains(&value))
             };
             let key = || format!("{}/{}", unit.identity.object_type.kind, unit.identity.name);
-            if has("verbs", &["use"]) && has("resources", &["podsecuritypolicies"]) && has("apiGroups", &["policy", "extensions"]) {
+            if has("verbs", &["use"])
+                && has("resources", &["podsecuritypolicies"])
+                && has("apiGroups", &["policy", "extensions"])
+            {
                 self.remarkable.push((key(), Remarkable::UsesPodSecurityPolicies, unit.content));
             }
-            if has("verbs", &["deletecollection"]) && has("resources", &["configmaps", "secrets"]) && has("apiGroups", &[""]) {
+            if has("verbs", &["deletecollection"])
+                && has("resources", &["configmaps", "secrets"])
+                && has("apiGroups", &[""])
+            {
                 self.remarkable.push((key(), Remarkable::DeletesCollections, unit.content));
             }
         }
@@ -238,7 +246,15 @@ impl<'p> TargetFacts<'p> {
             || default_roles::is_role(namespace, &binding.role, self.target.version.minor());
         if !known {
             let candidates: Vec<&str> = roles.iter().map(|role| &**role).collect();
-            sink.push(unresolved(self.target, "Role", &binding.role, &binding.identity, binding.role_origin, binding.account, &candidates));
+            sink.push(unresolved(
+                self.target,
+                "Role",
+                &binding.role,
+                &binding.identity,
+                binding.role_origin,
+                binding.account,
+                &candidates,
+            ));
         }
     }
 

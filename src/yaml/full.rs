@@ -212,6 +212,11 @@ impl<'r> Reader<'r> {
             };
             if let Some(&first) = seen.get(&name) {
                 self.report_duplicate(&name, first, key_span);
+                // What the last one says is what kubectl would apply, and so what further checks should judge.
+                if let Some(entry) = entries.iter_mut().find(|(known, _)| self.tree.at(*known).as_str() == Some(&name))
+                {
+                    *entry = (key, value);
+                }
                 continue;
             }
             seen.insert(name, key_span);

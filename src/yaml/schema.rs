@@ -150,16 +150,26 @@ impl Schema {
 fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
     let what = bare(node);
     match error.kind() {
-        ValidationErrorKind::MinItems { limit } => format!("this list needs at least {limit} {}", plural(*limit, "item")),
-        ValidationErrorKind::MaxItems { limit } => format!("this list takes at most {limit} {}", plural(*limit, "item")),
-        ValidationErrorKind::MinProperties { limit } => format!("this map needs at least {limit} {}", plural(*limit, "entry")),
-        ValidationErrorKind::MaxProperties { limit } => format!("this map takes at most {limit} {}", plural(*limit, "entry")),
+        ValidationErrorKind::MinItems { limit } => {
+            format!("this list needs at least {limit} {}", plural(*limit, "item"))
+        }
+        ValidationErrorKind::MaxItems { limit } => {
+            format!("this list takes at most {limit} {}", plural(*limit, "item"))
+        }
+        ValidationErrorKind::MinProperties { limit } => {
+            format!("this map needs at least {limit} {}", plural(*limit, "entry"))
+        }
+        ValidationErrorKind::MaxProperties { limit } => {
+            format!("this map takes at most {limit} {}", plural(*limit, "entry"))
+        }
         ValidationErrorKind::MinLength { limit: 1 } => "this text may not be empty".to_owned(),
         ValidationErrorKind::MinLength { limit } => format!("{what} is shorter than {limit} characters"),
         ValidationErrorKind::MaxLength { limit } => format!("{what} is longer than {limit} characters"),
         ValidationErrorKind::Minimum { limit } => format!("{what} is less than {limit}"),
         ValidationErrorKind::Maximum { limit } => format!("{what} is more than {limit}"),
-        ValidationErrorKind::Pattern { pattern } if pattern == VARIABLE => format!("{what} is not a variable in braces"),
+        ValidationErrorKind::Pattern { pattern } if pattern == VARIABLE => {
+            format!("{what} is not a variable in braces")
+        }
         ValidationErrorKind::Pattern { pattern } => format!("{what} does not match `{pattern}`"),
         ValidationErrorKind::UniqueItems => "an item is there twice".to_owned(),
         ValidationErrorKind::OneOfMultipleValid { .. } => "more than one of the alternatives is given".to_owned(),
@@ -173,7 +183,9 @@ fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
 /// What to do about a bound.
 fn bound_help(error: &ValidationError<'_>) -> Option<String> {
     Some(match error.kind() {
-        ValidationErrorKind::MinItems { .. } | ValidationErrorKind::MinProperties { .. } => "write what is missing".to_owned(),
+        ValidationErrorKind::MinItems { .. } | ValidationErrorKind::MinProperties { .. } => {
+            "write what is missing".to_owned()
+        }
         ValidationErrorKind::MaxItems { .. } | ValidationErrorKind::MaxProperties { .. } => "leave some out".to_owned(),
         ValidationErrorKind::MinLength { .. } => "write a longer text".to_owned(),
         ValidationErrorKind::MaxLength { .. } => "shorten it".to_owned(),
@@ -210,9 +222,10 @@ fn listed(names: &[String]) -> String {
 }
 
 fn expected_type(kind: &TypeKind) -> String {
+    // Null is taken wherever Kubernetes takes it, and is never what somebody should write.
     let types: Vec<&str> = match kind {
         TypeKind::Single(one) => vec![type_name(*one)],
-        TypeKind::Multiple(several) => several.iter().map(type_name).collect(),
+        TypeKind::Multiple(several) => several.iter().filter(|one| *one != JsonType::Null).map(type_name).collect(),
     };
     types.join(" or ")
 }
@@ -292,6 +305,9 @@ impl Json for TreeJson {
     type Node<'t> = Instance<'t>;
     type PreparedKey = String;
     type StringBuffer = String;
+
+    /// A lookup walks the entries, so a pass over all of them costs no more than one lookup that finds nothing.
+    const KEYS_PER_LOOKUP: usize = 1;
 
     fn prepare_key(key: &str) -> String {
         key.to_owned()

@@ -103,6 +103,11 @@ pub fn string(text: &str, out: &mut String) {
 /// Appends a string between double quotes, escaped as in JSON, so that it is a YAML scalar as well.
 pub fn double_quoted(text: &str, out: &mut String) {
     out.push('"');
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for character in text.chars() {
         match character {
             '"' => out.push_str("\\\""),

@@ -75,6 +75,113 @@ fn the_stored_form_is_its_own_stored_form_and_still_valid() {
     assert_none(&failures);
 }
 
+/// Own construction, from `specs/kubernetes.md` sections 3 and 4: old and new object, minor, errors.
+#[test]
+fn an_update_is_judged_by_what_it_changes() {
+    let namespace = |level: &str, other: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Namespace, metadata: {{name: a, labels: {{\
+             pod-security.kubernetes.io/enforce: {level}, other: {other}}}}}}}"
+        )
+    };
+    let quota = |scopes: &str| {
+        format!(
+            "{{apiVersion: v1, kind: ResourceQuota, metadata: {{name: a}}, spec: {{hard: {{}}, scopes: {scopes}}}}}"
+        )
+    };
+    let role = |value: &str| {
+        format!(
+            "{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {{name: a}}, aggregationRule: \
+             {{clusterRoleSelectors: [{{matchExpressions: [{{key: k, operator: In, values: [{value}]}}]}}]}}}}"
+        )
+    };
+    let selector = "aggregationRule.clusterRoleSelectors[0]";
+    let rows = [
+        (namespace("strict", "x"), namespace("strict", "y"), 36, vec![]),
+        (
+            namespace("baseline", "x"),
+            namespace("strict", "x"),
+            36,
+            vec![pair("invalid", "metadata.labels[pod-security.kubernetes.io/enforce]")],
+        ),
+        (quota("[BestEffort, PriorityClass]"), quota("[PriorityClass, BestEffort]"), 36, vec![]),
+        (quota("[BestEffort]"), quota("[]"), 36, vec![pair("invalid", "spec.scopes")]),
+        (role("a b"), role("c d"), 36, vec![]),
+        (
+            role("a"),
+            role("c d"),
+            36,
+            vec![pair("invalid", selector), pair("invalid", &format!("{selector}.matchExpressions[0].values[0]"))],
+        ),
+        (role("a"), role("c d"), 25, vec![pair("invalid", selector)]),
+    ];
+    for (old, new, minor, expected) in rows {
+        let mut found: Vec<_> = Object::read(&new)
+            .rule_errors(Some(&Object::read(&old)), minor)
+            .iter()
+            .map(|error| pair(error.kind.id(), &error.path))
+            .collect();
+        found.sort();
+        assert_eq!(found, expected, "{new}");
+    }
+}
+
+/// Own construction: an error points at the bytes that are wrong, and says what would be right.
+#[test]
+fn an_error_points_and_teaches() {
+    let rows = [
+        ("kind: Rolle", "did you mean `Role`?", "roleRef: {kind: Rolle, name: a}"),
+        ("ann/x", "any text without `/` and `%`, such as `team-a:reader`", "metadata: {name: ann/x}"),
+    ];
+    for (wrong, help, part) in rows {
+        let other = if part.starts_with("roleRef") { "metadata: {name: a}" } else { "roleRef: {kind: Role, name: a}" };
+        let text = format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\n{part}\n{other}\n");
+        let object = Object::read(&text);
+        let errors = object.rule_errors(None, 36);
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        let span = object.tree.at(errors[0].node).span();
+        assert_eq!(text.get(span.start as usize..span.end as usize), wrong.split(": ").last());
+        assert_eq!(errors[0].help.as_deref(), Some(help));
+    }
+}
+
+/// Whatever stands in the place of any node, nothing panics and the stored form is a fixpoint.
+#[test]
+fn a_value_of_another_type_does_no_harm_anywhere() {
+    let table = table(include_str!("validation-cases.yaml"));
+    let mut tried = 0;
+    for case in table["cases"].as_sequence().unwrap().iter().filter(|case| string(case, "manifest").len() < 2000) {
+        let original = Object::read(string(case, "manifest"));
+        let Some(root) = original.tree.document(0) else { continue };
+        let mut nodes = vec![root];
+        let mut next = 0;
+        while let Some(node) = nodes.get(next).copied() {
+            nodes.extend(node.items());
+            nodes.extend(node.entries().map(|(_, value)| value));
+            next += 1;
+        }
+        for node in nodes {
+            for replacement in ["null", "number", "string", "list", "map"] {
+                let mut object = Object { tree: original.tree.clone(), reading: Vec::new() };
+                match replacement {
+                    "null" => object.tree.set(node.id(), yaml::Value::Null),
+                    "number" => object.tree.set(node.id(), yaml::Value::Int(-3)),
+                    "string" => object.tree.set_string(node.id(), "-3"),
+                    "list" => object.tree.set_items(node.id(), &[]),
+                    _ => object.tree.set_entries(node.id(), &[]),
+                }
+                object.rule_errors(Some(&original), 24).iter().for_each(|error| well_worded(error).unwrap());
+                object.store(Form::Stored);
+                let once = object.json().to_string();
+                object.store(Form::Stored);
+                assert_eq!(object.json().to_string(), once, "{}: {replacement}", string(case, "id"));
+                tried += 1;
+            }
+        }
+    }
+    assert_eq!(tried, 19_675);
+}
+
 /// Compares all that is recorded of a case.
 fn verdict(case: &Value) -> Result<(), String> {
     let minor = string(case, "target").strip_prefix("1.").and_then(|minor| minor.parse().ok()).unwrap();

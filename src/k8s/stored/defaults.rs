@@ -27,7 +27,8 @@ pub fn server_owned(tree: &mut Tree, root: NodeId) {
     let kind = node.get("kind").and_then(NodeRef::as_str).unwrap_or_default().to_owned();
     let api_version = node.get("apiVersion").and_then(NodeRef::as_str).unwrap_or_default();
     let namespaced = crate::k8s::schemas::find(api_version, &kind).is_none_or(|entry| entry.namespaced);
-    let metadata = ensure_map(tree, root, "metadata");
+    let span = node.span();
+    let Some(metadata) = ensure_map(tree, root, "metadata") else { return };
     if !namespaced {
         remove(tree, metadata, "namespace");
     }
@@ -37,7 +38,7 @@ pub fn server_owned(tree: &mut Tree, root: NodeId) {
             ensure_map(tree, root, "status");
         }
         "NetworkPolicy" => {
-            let one = tree.add_int(1, Default::default());
+            let one = tree.add_int(1, span);
             put(tree, metadata, "generation", one);
         }
         "SecurityContextConstraints" if tree.at(root).get("userNamespaceLevel").is_none() => {
@@ -56,19 +57,20 @@ pub(super) fn drop_aggregated_rules(tree: &mut Tree, root: NodeId) {
 }
 
 fn namespace(tree: &mut Tree, root: NodeId, metadata: NodeId) {
+    let span = tree.at(root).span();
     let name = tree.at(metadata).get("name").and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-    let labels = ensure_map(tree, metadata, "labels");
+    let Some(labels) = ensure_map(tree, metadata, "labels") else { return };
     put_string(tree, labels, "kubernetes.io/metadata.name", &name);
-    let spec = ensure_map(tree, root, "spec");
+    let Some(spec) = ensure_map(tree, root, "spec") else { return };
     let mut finalizers: Vec<NodeId> =
         tree.at(spec).get("finalizers").map(|list| list.items().map(NodeRef::id).collect()).unwrap_or_default();
     if !finalizers.iter().any(|&id| tree.at(id).as_str() == Some("kubernetes")) {
-        finalizers.push(tree.add_string("kubernetes", Default::default()));
+        finalizers.push(tree.add_string("kubernetes", span));
     }
-    let list = tree.add_seq(Default::default());
+    let list = tree.add_seq(span);
     tree.set_items(list, &finalizers);
     put(tree, spec, "finalizers", list);
-    let status = ensure_map(tree, root, "status");
+    let Some(status) = ensure_map(tree, root, "status") else { return };
     put_string(tree, status, "phase", "Active");
 }
 
@@ -87,13 +89,31 @@ fn binding(tree: &mut Tree, root: NodeId) {
 
 fn pod_security_policy(tree: &mut Tree, root: NodeId) {
     let Some(spec) = tree.at(root).get("spec").filter(|spec| spec.is_map()).map(NodeRef::id) else { return };
+    let span = tree.at(spec).span();
     if tree.at(spec).get("allowPrivilegeEscalation").is_none_or(NodeRef::is_null) {
-        let yes = tree.add_bool(true, Default::default());
+        let yes = tree.add_bool(true, span);
         put(tree, spec, "allowPrivilegeEscalation", yes);
     }
+    for strategy in ["fsGroup", "runAsGroup", "runAsUser", "supplementalGroups"] {
+        if let Some(strategy) = tree.at(spec).get(strategy).map(NodeRef::id) {
+            complete_ranges(tree, strategy, "ranges");
+        }
+    }
+    complete_ranges(tree, spec, "hostPorts");
     // The gate ProcMountType was never on by default, so the server drops the field unread.
     if tree.at(spec).get("allowedProcMountTypes").is_some() {
         remove(tree, spec, "allowedProcMountTypes");
+    }
+}
+
+/// A range is stored with both of its ends.
+fn complete_ranges(tree: &mut Tree, map: NodeId, list: &str) {
+    for end in ["min", "max"] {
+        for range in wanted_items(tree, map, list, |range| range.is_null() || (range.is_map() && lacks(*range, end))) {
+            let span = tree.at(range).span();
+            let zero = tree.add_int(0, span);
+            put(tree, range, end, zero);
+        }
     }
 }
 
@@ -128,27 +148,28 @@ fn copy_missing(tree: &mut Tree, item: NodeId, from: &str, to: &str) {
     if missing.is_empty() {
         return;
     }
-    let target = ensure_map(tree, item, to);
+    let Some(target) = ensure_map(tree, item, to) else { return };
     for (name, amount) in missing {
         put_string(tree, target, &name, &amount);
     }
 }
 
 fn network_policy(tree: &mut Tree, root: NodeId) {
-    let spec = ensure_map(tree, root, "spec");
+    let span = tree.at(root).span();
+    let Some(spec) = ensure_map(tree, root, "spec") else { return };
     ensure_map(tree, spec, "podSelector");
     let node = tree.at(spec);
     if node.get("policyTypes").is_none_or(NodeRef::is_empty) {
         let has_egress = node.get("egress").is_some_and(|rules| !rules.is_empty());
-        let mut types = vec![tree.add_string("Ingress", Default::default())];
+        let mut types = vec![tree.add_string("Ingress", span)];
         if has_egress {
-            types.push(tree.add_string("Egress", Default::default()));
+            types.push(tree.add_string("Egress", span));
         }
-        let list = tree.add_seq(Default::default());
+        let list = tree.add_seq(span);
         tree.set_items(list, &types);
         put(tree, spec, "policyTypes", list);
     }
-    let lacks_protocol = |port: &NodeRef<'_>| port.is_map() && lacks(*port, "protocol");
+    let lacks_protocol = |port: &NodeRef<'_>| port.is_null() || (port.is_map() && lacks(*port, "protocol"));
     for direction in ["ingress", "egress"] {
         let rules: Vec<NodeId> =
             tree.at(spec).get(direction).map(|rules| rules.items().map(NodeRef::id).collect()).unwrap_or_default();
@@ -178,14 +199,15 @@ fn wanted_items(tree: &Tree, map: NodeId, list: &str, wanted: impl Fn(&NodeRef<'
     tree.at(map).get(list).into_iter().flat_map(NodeRef::items).filter(wanted).map(NodeRef::id).collect()
 }
 
-/// The map at a key, made when it is missing or null.
-pub(super) fn ensure_map(tree: &mut Tree, map: NodeId, key: &str) -> NodeId {
+/// The map at a key, made when it is missing or null; none when something else stands there.
+pub(super) fn ensure_map(tree: &mut Tree, map: NodeId, key: &str) -> Option<NodeId> {
     match tree.at(map).get(key).filter(|value| !value.is_null()) {
-        Some(value) => value.id(),
+        Some(value) => value.is_map().then(|| value.id()),
         None => {
-            let value = tree.add_map(Default::default());
+            let span = tree.at(map).span();
+            let value = tree.add_map(span);
             put(tree, map, key, value);
-            value
+            Some(value)
         }
     }
 }

@@ -49,25 +49,26 @@ const BOOLEANS: [&str; 7] = [
 
 /// Fills in the defaults.
 pub(super) fn apply(tree: &mut Tree, root: NodeId) {
+    let span = tree.at(root).span();
     let is_missing = |tree: &Tree, key: &str| tree.at(root).get(key).is_none_or(NodeRef::is_null);
     for key in BOOLEANS {
         if is_missing(tree, key) {
-            let no = tree.add_bool(false, Default::default());
+            let no = tree.add_bool(false, span);
             put(tree, root, key, no);
         }
     }
     for key in ["users", "groups"] {
         if is_missing(tree, key) {
-            let nobody = tree.add_seq(Default::default());
+            let nobody = tree.add_seq(span);
             put(tree, root, key, nobody);
         }
     }
     if is_missing(tree, "allowPrivilegeEscalation") {
-        let yes = tree.add_bool(true, Default::default());
+        let yes = tree.add_bool(true, span);
         put(tree, root, "allowPrivilegeEscalation", yes);
     }
     for key in ["fsGroup", "supplementalGroups"] {
-        let strategy = ensure_map(tree, root, key);
+        let Some(strategy) = ensure_map(tree, root, key) else { continue };
         let has_type =
             tree.at(strategy).get("type").and_then(NodeRef::as_str).is_some_and(|strategy| !strategy.is_empty());
         if !has_type {
@@ -87,9 +88,10 @@ fn volumes(tree: &mut Tree, root: NodeId) {
     if is_same {
         return;
     }
+    let span = written.map_or(node.span(), NodeRef::span);
     let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-    let items: Vec<NodeId> = names.iter().map(|name| tree.add_string(name, Default::default())).collect();
-    let list = tree.add_seq(Default::default());
+    let items: Vec<NodeId> = names.iter().map(|name| tree.add_string(name, span)).collect();
+    let list = tree.add_seq(span);
     tree.set_items(list, &items);
     put(tree, root, "volumes", list);
 }

@@ -231,12 +231,12 @@ impl<'s> Columns<'s> {
 
     fn unknown_column(&self, name: &str, origin: Origin) -> Diagnostic {
         let near = nearest(name, self.declared.iter().map(|(known, ..)| *known));
-        Diagnostic::error(Code::InvalidAccount, format!("the column `{name}` is not declared"))
-            .at(origin)
-            .help(near.map_or_else(
+        Diagnostic::error(Code::InvalidAccount, format!("the column `{name}` is not declared")).at(origin).help(
+            near.map_or_else(
                 || format!("declare it under `spec.variables`: `{name}: {{type: string}}`"),
                 |near| format!("did you mean `{near}`?"),
-            ))
+            ),
+        )
     }
 
     fn refuse_duplicates(&self, rows: &[Account], sink: &mut Sink) {
@@ -251,10 +251,13 @@ impl<'s> Columns<'s> {
                 value.write_json(&mut text);
                 match first.get(&text) {
                     Some(&earlier) => sink.push(
-                        Diagnostic::error(Code::DuplicateAccount, format!("two accounts have the {name} {}", bare(value)))
-                            .at(row.origin.max(earlier))
-                            .and(row.origin.min(earlier), "the other one")
-                            .help(format!("give each account a {name} of its own")),
+                        Diagnostic::error(
+                            Code::DuplicateAccount,
+                            format!("two accounts have the {name} {}", bare(value)),
+                        )
+                        .at(row.origin.max(earlier))
+                        .and(row.origin.min(earlier), "the other one")
+                        .help(format!("give each account a {name} of its own")),
                     ),
                     None => {
                         first.insert(text, row.origin);
@@ -289,20 +292,28 @@ fn add_entry(entry: &str, cell: &Cell<'_>, place: &mut Data) {
 fn value(name: &str, variable: &Variable, regex: Option<&Regex>, cell: &Cell<'_>) -> Result<Data, Box<Diagnostic>> {
     let problem = |message: String| Box::new(Diagnostic::error(Code::InvalidAccount, message).at(cell.origin()));
     let data = match (cell, variable.r#type) {
-        (Cell::Text(text, _), VariableType::String | VariableType::Integer | VariableType::Boolean | VariableType::Map)
-            if text.is_empty() && (variable.optional || name != "name") =>
-        {
-            Data::Null
-        }
+        (
+            Cell::Text(text, _),
+            VariableType::String | VariableType::Integer | VariableType::Boolean | VariableType::Map,
+        ) if text.is_empty() && (variable.optional || name != "name") => Data::Null,
         (Cell::Text(text, _), VariableType::String) => Data::text(text.as_str()),
         (Cell::Text(text, _), VariableType::Integer) => match text.parse::<i64>() {
             Ok(number) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => Data::Int(number),
-            _ => return Err(Box::new(problem(format!("the {name} `{text}` is not a whole number")).help("write digits only, such as `1001`"))),
+            _ => {
+                return Err(Box::new(
+                    problem(format!("the {name} `{text}` is not a whole number"))
+                        .help("write digits only, such as `1001`"),
+                ));
+            }
         },
         (Cell::Text(text, _), VariableType::Boolean) => match text.as_str() {
             "true" => Data::Bool(true),
             "false" => Data::Bool(false),
-            _ => return Err(Box::new(problem(format!("the {name} `{text}` is neither `true` nor `false`")).help("write one of the two"))),
+            _ => {
+                return Err(Box::new(
+                    problem(format!("the {name} `{text}` is neither `true` nor `false`")).help("write one of the two"),
+                ));
+            }
         },
         (Cell::Text(..), VariableType::Map) => {
             let help = format!("give each entry a column of its own, such as `{name}.pods`");
@@ -355,7 +366,10 @@ fn check_bounds(
             }
             if let Some(limit) = variable.max_length.filter(|&limit| text.len() > limit) {
                 let message = format!("the {name} `{text}` has {} characters, and at most {limit} fit", text.len());
-                return Err((message, Some("names of objects are made from it and have a limit of their own".to_owned())));
+                return Err((
+                    message,
+                    Some("names of objects are made from it and have a limit of their own".to_owned()),
+                ));
             }
             if let Some(regex) = regex.filter(|regex| !regex.is_match(text)) {
                 let pattern = regex.as_str().trim_start_matches("^(?:").trim_end_matches(")$").to_owned();

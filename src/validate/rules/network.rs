@@ -7,9 +7,6 @@ use crate::yaml::{NodeRef, Value};
 
 use super::{ErrorKind, Path, Report, items, place, selector, shown, text};
 
-/// The first minor that checks the values in selectors.
-const SELECTOR_VALUES: u32 = 26;
-
 /// Checks a NetworkPolicy.
 pub(super) fn check(object: NodeRef<'_>, report: &mut Report<'_>) {
     let spec = place(object, "spec");
@@ -34,7 +31,7 @@ pub(super) fn check(object: NodeRef<'_>, report: &mut Report<'_>) {
 
 fn selector_at(map: NodeRef<'_>, key: &str, path: &Path<'_>, report: &mut Report<'_>) {
     if let Some(node) = map.get(key) {
-        selector::check(node, &path.field(key), report.minor >= SELECTOR_VALUES, report);
+        selector::check(node, &path.field(key), report.minor >= selector::VALUES_SINCE, report);
     }
 }
 

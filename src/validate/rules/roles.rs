@@ -6,9 +6,6 @@ use crate::yaml::NodeRef;
 
 use super::{ErrorKind, Path, Report, is_empty, items, place, selector};
 
-/// The first minor that checks the values in selectors.
-const SELECTOR_VALUES: u32 = 26;
-
 /// Checks a Role.
 pub(super) fn role(object: NodeRef<'_>, report: &mut Report<'_>) {
     rules(object, true, report);
@@ -36,7 +33,7 @@ pub(super) fn cluster_role(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report
     for (index, item) in items(aggregation, "clusterRoleSelectors") {
         let path = path.index(index);
         let before = report.errors.len();
-        selector::check(item, &path, report.minor >= SELECTOR_VALUES && !tolerated, report);
+        selector::check(item, &path, report.minor >= selector::VALUES_SINCE && !tolerated, report);
         // The server converts the selector as well, and so always looked at the values.
         if report.errors.len() > before || !(tolerated || selector::has_good_values(item)) {
             let message = format!("selector {index} of the aggregation cannot be used");

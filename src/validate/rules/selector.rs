@@ -6,6 +6,9 @@ use crate::yaml::NodeRef;
 use super::metadata::label;
 use super::{ErrorKind, Path, Report, entries, is_empty, items, place, shown, text};
 
+/// The first minor that checks the values of expressions.
+pub(super) const VALUES_SINCE: u32 = 26;
+
 /// Checks a selector; values of expressions only with `check_values`.
 pub(super) fn check(selector: NodeRef<'_>, path: &Path<'_>, check_values: bool, report: &mut Report<'_>) {
     let labels = path.field("matchLabels");

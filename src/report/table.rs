@@ -1,0 +1,145 @@
+//! A role as the table of seed 000: API, resource, verbs, and what of it is dead at a version.
+
+use std::collections::BTreeMap;
+
+use crate::k8s::catalogue::{Catalogue, Served};
+use crate::k8s::grants::{Effect, Grant, grants};
+use crate::yaml::NodeRef;
+
+/// One group and resource of a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The group as people say it: `core` for the empty one.
+    pub api: String,
+    /// The resource, with its subresource after a slash.
+    pub resource: String,
+    /// The verbs, in the order of the role.
+    pub verbs: Vec<String>,
+    /// The verbs that no request of this version can need.
+    pub dead: Vec<String>,
+    /// True when the version does not serve the resource at all.
+    pub not_served: bool,
+}
+
+/// The rows of a role's rules at a minor, sorted by group and resource.
+pub fn rows(rules: NodeRef<'_>, minor: u32) -> Vec<Row> {
+    let catalogue = Catalogue::get();
+    let mut by_resource: BTreeMap<(&str, &str), Vec<Grant<'_>>> = BTreeMap::new();
+    for grant in grants(rules) {
+        by_resource.entry((grant.group, grant.resource)).or_default().push(grant);
+    }
+    let mut rows: Vec<Row> = by_resource
+        .into_iter()
+        .map(|((group, resource), grants)| {
+            let effects: Vec<(&str, Effect)> =
+                grants.iter().map(|grant| (grant.verb, grant.effect(catalogue, minor))).collect();
+            let dead = effects.iter().filter(|(_, effect)| *effect != Effect::Live);
+            Row {
+                api: api(catalogue, group, resource, minor),
+                resource: resource.to_owned(),
+                verbs: effects.iter().map(|(verb, _)| (*verb).to_owned()).collect(),
+                dead: dead.map(|(verb, _)| (*verb).to_owned()).collect(),
+                not_served: effects.iter().all(|(_, effect)| *effect == Effect::NotServed),
+            }
+        })
+        .collect();
+    rows.extend(url_rows(rules));
+    rows
+}
+
+/// Group and version as the server serves them, such as `apps/v1`; the group alone where it does not.
+fn api(catalogue: &'static Catalogue, group: &str, resource: &str, minor: u32) -> String {
+    let presence = catalogue.presence(minor, group, resource);
+    let name = if group.is_empty() { "core" } else { group };
+    let stable = presence.versions.iter().find(|version| !version.contains("alpha") && !version.contains("beta"));
+    match stable.or(presence.versions.last()).filter(|_| presence.served == Served::Yes) {
+        Some(version) => format!("{name}/{version}"),
+        None => name.to_owned(),
+    }
+}
+
+/// URL paths, one row each.
+fn url_rows(rules: NodeRef<'_>) -> Vec<Row> {
+    let strings = |rule: NodeRef<'_>, field: &str| -> Vec<String> {
+        rule.get(field).into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str).map(str::to_owned).collect()
+    };
+    rules
+        .items()
+        .flat_map(|rule| {
+            let verbs = strings(rule, "verbs");
+            strings(rule, "nonResourceURLs").into_iter().map(move |url| Row {
+                api: "URL".to_owned(),
+                resource: url,
+                verbs: verbs.clone(),
+                dead: Vec::new(),
+                not_served: false,
+            })
+        })
+        .collect()
+}
+
+/// What the last column says of a row.
+fn dead(row: &Row) -> String {
+    if row.not_served { "not served".to_owned() } else { row.dead.join(",") }
+}
+
+const HEADER: [&str; 4] = ["API", "RESOURCE", "VERBS", "DEAD"];
+
+fn cells(row: &Row) -> [String; 4] {
+    [row.api.clone(), row.resource.clone(), row.verbs.join(","), dead(row)]
+}
+
+/// The table in aligned columns.
+pub fn text(rows: &[Row]) -> String {
+    let lines: Vec<[String; 4]> = std::iter::once(HEADER.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
+    let mut widths = [0; 4];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut text = String::new();
+    for line in &lines {
+        let padded: Vec<String> = line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        text.push_str(padded.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The table in Markdown.
+pub fn markdown(rows: &[Row]) -> String {
+    let line = |cells: [String; 4]| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |")
+    };
+    let mut text = line(HEADER.map(str::to_owned));
+    text.push_str("| --- | --- | --- | --- |\n");
+    rows.iter().for_each(|row| text.push_str(&line(cells(row))));
+    text
+}
+
+/// The table as comma-separated values.
+pub fn csv(rows: &[Row]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let header = HEADER.map(str::to_lowercase);
+    let written =
+        writer.write_record(&header).and_then(|()| rows.iter().try_for_each(|row| writer.write_record(cells(row))));
+    match (written, writer.into_inner()) {
+        (Ok(()), Ok(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        // Writing into memory does not fail.
+        _ => String::new(),
+    }
+}
+
+/// One line that sums the table up.
+pub fn summary(rows: &[Row]) -> String {
+    let grants: usize = rows.iter().map(|row| row.verbs.len()).sum();
+    let not_served: usize = rows.iter().filter(|row| row.not_served).map(|row| row.verbs.len()).sum();
+    let dead: usize = rows.iter().filter(|row| !row.not_served).map(|row| row.dead.len()).sum();
+    format!(
+        "{} rows, {grants} grants: {} live, {dead} with a verb the resource does not take, {not_served} not served\n",
+        rows.len(),
+        grants - dead - not_served
+    )
+}

@@ -1,0 +1,82 @@
+//! The layers of the crate: who may use whom, by reading `crate::` paths.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::support::repository;
+
+/// Each module with the modules it may use; `diag` and `yaml` lie below everything.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("diag", &[]),
+    ("yaml", &["diag"]),
+    ("k8s", &["diag", "yaml"]),
+    ("source", &["diag", "yaml"]),
+    ("model", &["diag", "yaml", "source", "k8s"]),
+    ("kinds", &["diag", "yaml", "source", "k8s", "model"]),
+    ("expand", &["diag", "model"]),
+    ("render", &["diag", "yaml", "source", "model"]),
+    ("validate", &["diag", "yaml", "k8s", "model", "render"]),
+    ("emit", &["diag", "yaml", "k8s"]),
+    ("report", &["diag", "yaml", "k8s", "emit"]),
+    ("compile", &["diag", "yaml", "k8s", "source", "model", "kinds", "expand", "render", "validate", "emit"]),
+    ("cli", &["diag", "yaml", "source", "model", "kinds", "compile", "emit", "report"]),
+];
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The modules that a text names behind `crate::`, also in a list of imports.
+fn used(text: &str) -> BTreeSet<&str> {
+    let mut used = BTreeSet::new();
+    for (position, _) in text.match_indices("crate::") {
+        let name = &text[position + "crate::".len()..];
+        let end = name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len());
+        used.insert(&name[..end]);
+    }
+    used
+}
+
+#[test]
+fn modules_use_only_what_lies_below_them() {
+    let source = repository().join("src");
+    let allowed: BTreeMap<&str, &[&str]> = MAY_USE.iter().copied().collect();
+    let mut files = Vec::new();
+    rust_files(&source, &mut files);
+    let mut wrong = Vec::new();
+    let mut seen = BTreeSet::new();
+    for path in files {
+        let relative = path.strip_prefix(&source).expect("below src");
+        let module = relative.iter().next().and_then(|part| part.to_str()).expect("a name").trim_end_matches(".rs");
+        if matches!(module, "lib" | "main") {
+            continue;
+        }
+        let Some(below) = allowed.get(module) else {
+            wrong.push(format!("{} is in no layer", relative.display()));
+            continue;
+        };
+        seen.insert(module.to_owned());
+        let text = std::fs::read_to_string(&path).expect("text");
+        for name in used(&text).into_iter().filter(|name| *name != module && !below.contains(name)) {
+            wrong.push(format!("{} uses {name}", relative.display()));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(seen.len(), MAY_USE.len(), "every layer is there: {seen:?}");
+}
+
+#[test]
+fn files_can_be_read_at_one_go() {
+    let mut files = Vec::new();
+    rust_files(&repository().join("src"), &mut files);
+    let long: Vec<_> =
+        files.iter().filter(|path| std::fs::read_to_string(path).expect("text").lines().count() > 800).collect();
+    assert!(long.is_empty(), "split {long:?}");
+}

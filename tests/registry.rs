@@ -1,0 +1,161 @@
+//! What is listed once is there everywhere: kinds, codes, templates, pages and schemas.
+//!
+//! `UPDATE=1` writes the generated pages and schemas anew.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use bailiwick::cli::pages;
+use bailiwick::diag::Code;
+use bailiwick::kinds;
+use bailiwick::render::BUILTIN;
+use serde_json::Value;
+
+use crate::support::repository;
+
+fn files_below(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let entry = entry.expect("an entry");
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() {
+            files_below(&entry.path(), &format!("{name}/"), found);
+        } else {
+            found.insert(name);
+        }
+    }
+}
+
+#[test]
+fn the_built_in_templates_are_the_folder() {
+    let mut folder = BTreeSet::new();
+    files_below(&repository().join("templates"), "", &mut folder);
+    let listed: BTreeSet<String> = BUILTIN.iter().map(|(path, _)| (*path).to_owned()).collect();
+    assert_eq!(listed, folder);
+}
+
+#[test]
+fn every_template_belongs_to_a_kind() {
+    let used: BTreeSet<&str> = kinds::ALL.iter().flat_map(|kind| kind.templates).copied().collect();
+    let there: BTreeSet<&str> = BUILTIN.iter().map(|(path, _)| *path).filter(|path| !path.starts_with('_')).collect();
+    assert_eq!(used, there);
+}
+
+#[test]
+fn every_kind_has_templates_cases_and_a_page() {
+    for kind in kinds::ALL {
+        let folder = kebab(kind.name);
+        assert!(kind.templates.iter().all(|path| path.starts_with(&format!("{folder}/"))), "{}", kind.name);
+        let cases = repository().join("tests/cases").join(&folder);
+        for prefix in ["ok-", "err-"] {
+            let found = std::fs::read_dir(&cases).into_iter().flatten().flatten();
+            let found = found.filter(|case| case.file_name().to_string_lossy().starts_with(prefix)).count();
+            assert!(found > 0, "{} has no case {prefix}", kind.name);
+        }
+        let page = pages::kind(kind.name).expect("a page");
+        assert!(page.contains("```yaml\napiVersion: bailiwick.dev/v1alpha1\n"), "{} shows no example", kind.name);
+    }
+}
+
+fn kebab(name: &str) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !text.is_empty() {
+            text.push('-');
+        }
+        text.extend(letter.to_lowercase());
+    }
+    text
+}
+
+/// Every field of every kind says what it means.
+#[test]
+fn every_field_is_described() {
+    fn visit(schema: &Value, path: &str, missing: &mut Vec<String>) {
+        for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let path = format!("{path}.{name}");
+            if field.get("description").and_then(Value::as_str).is_none_or(str::is_empty) {
+                missing.push(path.clone());
+            }
+            visit(field, &path, missing);
+        }
+        for inner in ["items", "additionalProperties"] {
+            if let Some(inner) = schema.get(inner) {
+                visit(inner, path, missing);
+            }
+        }
+    }
+    let mut missing = Vec::new();
+    for name in kinds::names() {
+        let schema = kinds::schema_of(name).expect("a schema");
+        assert!(schema["description"].as_str().is_some_and(|text| text.len() > 40), "{name} has no manual page");
+        visit(&schema["properties"]["spec"], name, &mut missing);
+    }
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn codes_have_names_titles_and_pages() {
+    let mut ids = BTreeSet::new();
+    for code in Code::ALL {
+        assert!(ids.insert(code.id()), "{} is there twice", code.id());
+        assert_eq!(Code::from_id(code.id()), Some(*code));
+        assert!(code.id().chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-'), "{}", code.id());
+        assert!(!code.title().ends_with('.') && code.title().starts_with(char::is_lowercase), "{}", code.title());
+        assert!(code.page().len() > 40 && code.page().ends_with(['.', ')']), "{}", code.page());
+    }
+}
+
+/// `docs/` holds what `explain` and `schema` print.
+#[test]
+fn the_generated_pages_are_in_step() {
+    let docs = repository().join("docs");
+    let expected = bailiwick::cli::generated_docs();
+    if std::env::var_os("UPDATE").is_some() {
+        for folder in ["kinds", "diagnostics", "schema"] {
+            let _ = std::fs::remove_dir_all(docs.join(folder));
+        }
+        for (path, text) in &expected {
+            let path = docs.join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, text).expect("a page");
+        }
+    }
+    let mut there = BTreeSet::new();
+    for folder in ["kinds", "diagnostics", "schema"] {
+        files_below(&docs.join(folder), &format!("{folder}/"), &mut there);
+    }
+    let listed: BTreeSet<String> =
+        expected.iter().map(|(path, _)| path.clone()).filter(|path| path.contains('/')).collect();
+    assert_eq!(there, listed, "run the tests with UPDATE=1");
+    for (path, text) in expected {
+        let found = std::fs::read_to_string(docs.join(&path)).unwrap_or_default();
+        assert!(found == text, "docs/{path} is not in step; run the tests with UPDATE=1");
+    }
+}
+
+/// The first line of every policy of the repository names a schema that is there and that the file fits.
+#[test]
+fn examples_name_a_schema_that_works() {
+    let mut files = BTreeSet::new();
+    files_below(&repository().join("policies"), "policies/", &mut files);
+    files.insert("bailiwick.yaml".to_owned());
+    let mut checked = 0;
+    for path in files.iter().filter(|path| path.ends_with(".yaml")) {
+        let path = repository().join(path);
+        let text = std::fs::read_to_string(&path).expect("text");
+        let first = text.lines().next().unwrap_or_default();
+        let schema =
+            first.strip_prefix("# yaml-language-server: $schema=").unwrap_or_else(|| panic!("{}", path.display()));
+        let schema = path.parent().expect("a folder").join(schema);
+        let schema: Value =
+            serde_json::from_str(&std::fs::read_to_string(&schema).expect("the schema is there")).expect("JSON");
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        for document in serde_yaml::Deserializer::from_str(&text) {
+            let document: Value = serde::Deserialize::deserialize(document).expect("YAML");
+            let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{}: {errors:?}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 10, "{checked}");
+}

@@ -1,0 +1,53 @@
+//! Runs of the real binary that no folder of files can describe: threads, kills, full disks, git.
+
+mod determinism;
+mod interruption;
+mod revisions;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs the program in a folder.
+pub(crate) fn bailiwick(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("the program starts")
+}
+
+/// What a run printed to standard error.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A workspace with a tenancy of some tenants, each of which gets four objects.
+pub(crate) fn tenants(folder: &Path, count: usize) {
+    std::fs::create_dir_all(folder.join("policies")).expect("a folder");
+    let workspace = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: test}\nspec:\n  targets: [{name: t, version: \"1.21\"}]\n";
+    std::fs::write(folder.join("bailiwick.yaml"), workspace).expect("a file");
+    std::fs::write(folder.join("policies/tenants.yaml"), include_str!("runs/tenants.yaml")).expect("a file");
+    std::fs::write(folder.join("policies/tenants.csv"), accounts(0..count)).expect("a file");
+}
+
+/// An account list.
+pub(crate) fn accounts(numbers: impl IntoIterator<Item = usize>) -> String {
+    let rows: String = numbers.into_iter().map(|number| format!("tenant-{number},{}\n", 1000 + number)).collect();
+    format!("name,uid\n{rows}")
+}
+
+/// Every file below a folder with its bytes, sorted by path; the staging folder included, if it is there.
+pub(crate) fn snapshot(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files: Vec<(String, Vec<u8>)> = walkdir::WalkDir::new(folder)
+        .into_iter()
+        .flatten()
+        .filter(|entry| entry.file_type().is_file())
+        .map(|entry| {
+            let path = entry.path().strip_prefix(folder).expect("below the folder").to_string_lossy().into_owned();
+            (path, std::fs::read(entry.path()).expect("a file"))
+        })
+        .collect();
+    files.sort();
+    files
+}
