@@ -108,7 +108,7 @@ impl Diagnostic {
         Self {
             code,
             severity: Severity::Error,
-            message: message.into(),
+            message: printable(message.into()),
             origin: None,
             label: String::new(),
             labels: Vec::new(),
@@ -148,28 +148,28 @@ impl Diagnostic {
     /// Adds a second place.
     #[must_use]
     pub fn and(mut self, origin: Origin, text: impl Into<String>) -> Self {
-        self.labels.push(Label { origin, text: text.into() });
+        self.labels.push(Label { origin, text: printable(text.into()) });
         self
     }
 
     /// Adds an explaining fact.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
-        self.notes.push(note.into());
+        self.notes.push(printable(note.into()));
         self
     }
 
     /// Adds what to do.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help.push(help.into());
+        self.help.push(printable(help.into()));
         self
     }
 
     /// Adds what to do, where there is something to say.
     #[must_use]
     pub fn help_maybe(mut self, help: Option<String>) -> Self {
-        self.help.extend(help);
+        self.help.extend(help.map(printable));
         self
     }
 
@@ -181,11 +181,26 @@ impl Diagnostic {
     }
 }
 
+/// Texts quote what people wrote: a line feed would break the line, an escape sequence drive the terminal.
+fn printable(text: String) -> String {
+    if !text.contains(char::is_control) {
+        return text;
+    }
+    text.chars().fold(String::new(), |mut shown, letter| {
+        if letter.is_control() {
+            shown.extend(letter.escape_default())
+        } else {
+            shown.push(letter)
+        }
+        shown
+    })
+}
+
 /// Collects diagnostics.
 #[derive(Debug, Default)]
 pub struct Sink {
     list: Vec<Diagnostic>,
-    folded: HashMap<(Code, Origin), usize>,
+    folded: HashMap<(Code, Severity, Origin), usize>,
 }
 
 impl Sink {
@@ -194,16 +209,18 @@ impl Sink {
         Self::default()
     }
 
-    /// Takes a diagnostic. One marked foldable is only counted where the same code stands at the same place.
+    /// Takes a diagnostic. One marked foldable is only counted where the same code stands at the same place; a
+    /// warning never swallows an error.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if let (true, Some(origin)) = (diagnostic.foldable, diagnostic.origin) {
-            if let Some(&index) = self.folded.get(&(diagnostic.code, origin)) {
+            let key = (diagnostic.code, diagnostic.severity, origin);
+            if let Some(&index) = self.folded.get(&key) {
                 if let Some(first) = self.list.get_mut(index) {
                     first.repeated += 1 + diagnostic.repeated;
                 }
                 return;
             }
-            self.folded.insert((diagnostic.code, origin), self.list.len());
+            self.folded.insert(key, self.list.len());
         }
         self.list.push(diagnostic);
     }
@@ -325,6 +342,14 @@ mod tests {
         sink.push(Diagnostic::error(Code::InvalidValue, "x").at(origin(9)).foldable());
         assert_eq!(sink.len(), 2);
         assert_eq!(sink.list.first().map(|first| first.repeated), Some(2));
+    }
+
+    #[test]
+    fn a_warning_does_not_swallow_an_error() {
+        let mut sink = Sink::new();
+        sink.push(Diagnostic::warning(Code::UnresolvedReference, "x").at(origin(4)).foldable());
+        sink.push(Diagnostic::error(Code::UnresolvedReference, "y").at(origin(4)).foldable());
+        assert!(sink.has_errors());
     }
 
     #[test]

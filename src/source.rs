@@ -58,6 +58,11 @@ impl Sources {
         if let Some(known) = self.texts.get(path) {
             return Ok(*known);
         }
+        if let Some(size) = self.world.size(path).filter(|&size| size > MAXIMUM_FILE_SIZE as u64) {
+            self.texts.insert(path.to_owned(), None);
+            too_large(size, path, &self.files, sink);
+            return Ok(None);
+        }
         let Some(bytes) = self.world.read(path)? else {
             return Ok(None);
         };
@@ -118,12 +123,7 @@ impl Sources {
 /// Checks size and encoding, and registers the text.
 fn decode(bytes: Vec<u8>, path: &str, files: &Files, sink: &mut Sink) -> Option<FileId> {
     if bytes.len() > MAXIMUM_FILE_SIZE {
-        let id = files.add(path, "");
-        sink.push(
-            Diagnostic::error(Code::FileTooLarge, format!("`{path}` has {} MiB", bytes.len() >> 20))
-                .at(Origin { file: id, span: Span::default() })
-                .help(format!("at most {} MiB are read; split the file", MAXIMUM_FILE_SIZE >> 20)),
-        );
+        too_large(bytes.len() as u64, path, files, sink);
         return None;
     }
     match String::from_utf8(bytes) {
@@ -145,6 +145,15 @@ fn decode(bytes: Vec<u8>, path: &str, files: &Files, sink: &mut Sink) -> Option<
             None
         }
     }
+}
+
+fn too_large(size: u64, path: &str, files: &Files, sink: &mut Sink) {
+    let id = files.add(path, "");
+    sink.push(
+        Diagnostic::error(Code::FileTooLarge, format!("`{path}` has {} MiB", size >> 20))
+            .at(Origin { file: id, span: Span::default() })
+            .help(format!("at most {} MiB are read; split the file", MAXIMUM_FILE_SIZE >> 20)),
+    );
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ impl<'p> Validator<'p> {
     /// [`Validator::object`] returns; otherwise the reasons are in the sink.
     pub fn check(&mut self, unit: &Unit, text: &str, facts: &mut HomeFacts, sink: &mut Sink) -> bool {
         let before = sink.len();
+        facts.name(unit);
         let mut reading = Sink::new();
         yaml::read_into(text, &mut self.tree, &mut reading);
         let root = match (self.tree.document(0), self.tree.document(1)) {
@@ -149,7 +150,7 @@ impl<'p> Validator<'p> {
             let place = self.trees.place_of(unit, &error.path, node.as_str());
             sink.push(
                 with_askers(Diagnostic::error(Code::InvalidObject, error.message.clone()).at(place), unit)
-                    .help_maybe(error.help.clone())
+                    .help(error.help.clone().unwrap_or_else(|| error.kind.remedy().to_owned()))
                     .note(format!("`{}` of {}", error.path, unit.identity))
                     .foldable(),
             );

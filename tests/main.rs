@@ -12,6 +12,7 @@
 
 mod support;
 
+mod cases;
 mod layers;
 mod readme;
 mod registry;

@@ -1,6 +1,7 @@
 //! Reads a workspace and links its policies.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
 use super::Project;
@@ -50,7 +51,9 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
         }
     };
     let head = Head::read(root);
+    let schema = compiled(kinds::workspace_schema())?;
     let spec = match head {
+        Some(_) if !schema.fits(root) => Err(None),
         Some(head) if head.kind == kinds::WORKSPACE && head.api_version == kinds::API_VERSION => {
             from_node::<WorkspaceSpec>(head.spec).map(|spec| (head, spec)).map_err(Some)
         }
@@ -63,7 +66,7 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
             Ok(workspace.filter(|_| !sink.has_errors()))
         }
         Err(error) => {
-            report_shape(kinds::workspace_schema(), root, error, sink)?;
+            report_shape(&schema, root, error, sink);
             Ok(None)
         }
     }
@@ -133,6 +136,7 @@ struct Linked {
     policies: Vec<Box<dyn Policy>>,
     accepted: Vec<(Code, Origin)>,
     names: BTreeMap<(&'static str, Arc<str>), Origin>,
+    schemas: BTreeMap<&'static str, Schema>,
 }
 
 fn read_policies(
@@ -186,16 +190,22 @@ fn policy_kind(root: NodeRef<'_>, sink: &mut Sink) -> Found {
         return Found::Policy(entry);
     }
     let message = match kind {
-        _ if name == kinds::WORKSPACE => "a Workspace is no policy: it stands in `bailiwick.yaml`".to_owned(),
+        _ if name == kinds::WORKSPACE => "a Workspace is no policy".to_owned(),
         Some(kind) if kind.as_str().is_none() => format!("the kind of a policy is a string, not {}", kind.describe()),
         Some(_) => format!("there is no policy kind `{name}`"),
         None => "this policy has no `kind`".to_owned(),
     };
-    let help = nearest(name, kinds::ALL.iter().map(|entry| entry.name)).map_or_else(
+    let near = nearest(name, kinds::ALL.iter().map(|entry| entry.name));
+    let help = near.filter(|_| name != kinds::WORKSPACE).map_or_else(
         || format!("the kinds are: {}", kinds::ALL.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
-    sink.push(Diagnostic::error(Code::UnknownKind, message).at(kind.unwrap_or(root).origin()).help(help));
+    let help = if name == kinds::WORKSPACE { format!("it stands in `{WORKSPACE_FILE}` at the root") } else { help };
+    sink.push(
+        Diagnostic::error(Code::UnknownKind, message)
+            .at(kind.map_or_else(|| first_character(root), NodeRef::origin))
+            .help(help),
+    );
     Found::Unknown
 }
 
@@ -240,8 +250,14 @@ impl<'t> Head<'t> {
 
 fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink: &mut Sink) -> Result<(), RunError> {
     let Some(root) = document.tree.document(document.index) else { return Ok(()) };
-    let Some(head) = Head::read(root) else {
-        return report_shape(document.kind.schema(), root, None, sink);
+    let schema = match linked.schemas.entry(document.kind.name) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(place) => place.insert(compiled(document.kind.schema())?),
+    };
+    // What a type cannot say, such as that a list may not be empty, is in the schema alone.
+    let Some(head) = Head::read(root).filter(|_| schema.fits(root)) else {
+        report_shape(schema, root, None, sink);
+        return Ok(());
     };
     let name: Arc<str> = head.name.into();
     let key = (document.kind.name, Arc::clone(&name));
@@ -278,7 +294,11 @@ fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink:
     }
     match document.kind.link(&raw, linker, sink) {
         Ok(policy) => linked.policies.extend(policy),
-        Err(error) => report_shape(document.kind.schema(), root, Some(error), sink)?,
+        Err(error) => {
+            if let Some(schema) = linked.schemas.get(document.kind.name) {
+                report_shape(schema, root, Some(error), sink);
+            }
+        }
     }
     Ok(())
 }
@@ -292,7 +312,11 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
     for glob in globs.items() {
         let Some(text) = glob.as_str() else { continue };
         let Ok(matcher) = globset::Glob::new(text) else {
-            sink.push(Diagnostic::error(Code::InvalidValue, format!("`{text}` is not a glob")).at(glob.origin()));
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("`{text}` is not a glob"))
+                    .at(glob.origin())
+                    .help("`*` stands for any text, such as `prod-*`; `[` and `{` need their partners"),
+            );
             continue;
         };
         let matcher = matcher.compile_matcher();
@@ -319,16 +343,13 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
     found
 }
 
+fn compiled(schema: serde_json::Value) -> Result<Schema, RunError> {
+    Schema::compile(schema).map_err(|error| RunError::new(format!("a built-in schema is wrong: {error}")))
+}
+
 /// Tells everything that is wrong with the shape of a document. The typed reader has found something already; the
 /// schema finds all of it.
-fn report_shape(
-    schema: serde_json::Value,
-    root: NodeRef<'_>,
-    error: Option<DeError>,
-    sink: &mut Sink,
-) -> Result<(), RunError> {
-    let schema =
-        Schema::compile(schema).map_err(|error| RunError::new(format!("a built-in schema is wrong: {error}")))?;
+fn report_shape(schema: &Schema, root: NodeRef<'_>, error: Option<DeError>, sink: &mut Sink) {
     let problems = schema.problems(root);
     if problems.is_empty() {
         let error =
@@ -345,8 +366,7 @@ fn report_shape(
         };
         let mut origin = problem.node.origin();
         if problem.kind == ProblemKind::MissingField {
-            // The whole map would be underlined; its first character says where it is.
-            origin.span = Span { start: origin.span.start, end: origin.span.start + 1 };
+            origin = first_character(problem.node);
         }
         sink.push(
             Diagnostic::error(code, problem.message)
@@ -355,7 +375,13 @@ fn report_shape(
                 .note(format!("at `{}`", problem.path)),
         );
     }
-    Ok(())
+}
+
+/// Where a map begins: underlining the whole of it would say nothing.
+fn first_character(node: NodeRef<'_>) -> Origin {
+    let mut origin = node.origin();
+    origin.span.end = origin.span.start + 1;
+    origin
 }
 
 fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink: &mut Sink) {

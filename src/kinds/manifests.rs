@@ -113,7 +113,11 @@ fn matching_files(
             Ok(matcher) => GlobSetBuilder::new().add(matcher).build().unwrap_or_default(),
             Err(error) => {
                 let message = format!("`{}` is not a glob: {}", glob.value, error.kind());
-                sink.push(Diagnostic::error(Code::InvalidValue, message).at(glob.origin));
+                sink.push(
+                    Diagnostic::error(Code::InvalidValue, message)
+                        .at(glob.origin)
+                        .help("`*` stands for a part of a name, `**` for folders; `[` and `{` need their partners"),
+                );
                 continue;
             }
         };

@@ -211,6 +211,14 @@ pub(crate) fn binding(
 /// among the types of an optional field, since a policy leaves out what it does not say.
 pub(crate) fn simplify_schema(schema: &mut serde_json::Value) {
     if let Some(object) = schema.as_object_mut() {
+        if let Some(inner) = object.get("anyOf").and_then(only_beside_null) {
+            object.remove("anyOf");
+            if let serde_json::Value::Object(inner) = inner {
+                for (key, value) in inner {
+                    object.entry(key).or_insert(value);
+                }
+            }
+        }
         if let Some(words) = object.get("oneOf").and_then(words_of) {
             let (names, notes) = words;
             object.remove("oneOf");
@@ -220,14 +228,6 @@ pub(crate) fn simplify_schema(schema: &mut serde_json::Value) {
                 description.push_str(&notes);
             } else {
                 object.insert("description".to_owned(), notes.trim().into());
-            }
-        }
-        if let Some(inner) = object.get("anyOf").and_then(only_beside_null) {
-            object.remove("anyOf");
-            if let serde_json::Value::Object(inner) = inner {
-                for (key, value) in inner {
-                    object.entry(key).or_insert(value);
-                }
             }
         }
         if let Some(serde_json::Value::Array(types)) = object.get_mut("type") {

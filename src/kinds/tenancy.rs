@@ -251,7 +251,11 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> Vec
     for glob in &preset.targets {
         let Ok(matcher) = globset::Glob::new(glob) else {
             let message = format!("`{}` is not a glob", glob.value);
-            sink.push(Diagnostic::error(Code::InvalidValue, message).at(glob.origin));
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, message)
+                    .at(glob.origin)
+                    .help("`*` stands for any text, such as `prod-*`; `[` and `{` need their partners"),
+            );
             continue;
         };
         let matcher = matcher.compile_matcher();
@@ -263,7 +267,15 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> Vec
             sink.push(
                 Diagnostic::error(Code::UnknownTarget, format!("no target of this policy matches `{}`", glob.value))
                     .at(glob.origin)
-                    .help_maybe(near.map(|near| format!("did you mean `{near}`?"))),
+                    .help(near.map_or_else(
+                        || {
+                            format!(
+                                "its targets are: {}",
+                                targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")
+                            )
+                        },
+                        |near| format!("did you mean `{near}`?"),
+                    )),
             );
         }
     }
@@ -330,7 +342,9 @@ fn link_class(class: &Class, spec: &TenancySpec, linker: &mut Linker<'_>, sink: 
         if let Some(role) = granted_role(grant, class, linker, sink) {
             let subjects = grant.to.blueprint(true);
             let template = "tenancy/rolebinding.yaml.j2";
-            inside.push(binding("RoleBinding", template, &grant.name, &role, subjects, grant.name.origin));
+            let asked = [&grant.role, &grant.cluster_role, &grant.permission_set].into_iter().flatten().next();
+            let binding = binding("RoleBinding", template, &grant.name, &role, subjects, grant.name.origin);
+            inside.push(binding.content_at(asked.map_or(grant.name.origin, |role| role.origin)));
         }
     }
     LinkedClass { namespace, inside, cluster }

@@ -158,7 +158,7 @@ impl schemars::JsonSchema for Number {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": ["integer", "string"], "pattern": "^\\{[^{}]+\\}$" })
+        schemars::json_schema!({ "type": ["integer", "string"], "pattern": crate::yaml::schema::VARIABLE })
     }
 }
 

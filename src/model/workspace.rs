@@ -183,7 +183,8 @@ impl Workspace {
         {
             sink.push(
                 Diagnostic::error(Code::InvalidWorkspace, "the number of shards has to be between 1 and 4096")
-                    .at(shards.origin),
+                    .at(shards.origin)
+                    .help("one folder for each 3,000 namespaces is enough"),
             );
         }
         Some(Self {
@@ -246,7 +247,8 @@ fn globs(written: &[Spanned<String>], sink: &mut Sink) -> GlobSet {
             }
             Err(error) => sink.push(
                 Diagnostic::error(Code::InvalidWorkspace, format!("`{}` is not a glob: {}", glob.value, error.kind()))
-                    .at(glob.origin),
+                    .at(glob.origin)
+                    .help("`*` stands for a part of a name, `**` for folders; `[` and `{` need their partners"),
             ),
         }
     }

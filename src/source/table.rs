@@ -8,6 +8,8 @@ use crate::yaml::NodeRef;
 /// Rows of named cells.
 #[derive(Debug, Default)]
 pub struct Table<'t> {
+    /// Where the names of the columns stand, in a table that has a line for them.
+    pub header: Option<Origin>,
     /// The rows, in the order of the text.
     pub rows: Vec<Row<'t>>,
 }
@@ -62,7 +64,8 @@ impl<'t> Table<'t> {
                         Code::InvalidAccounts,
                         format!("expected a map of an account's values, found {}", item.describe()),
                     )
-                    .at(item.origin()),
+                    .at(item.origin())
+                    .help("write a map for each account, such as `{name: ann, uid: 1001}`"),
                 );
                 continue;
             }
@@ -72,7 +75,7 @@ impl<'t> Table<'t> {
                 .collect();
             rows.push(Row { origin: item.origin(), cells });
         }
-        Self { rows }
+        Self { header: None, rows }
     }
 
     /// Reads a CSV text whose first line names the columns.
@@ -91,6 +94,7 @@ impl<'t> Table<'t> {
             .comment(Some(b'#'))
             .from_reader(body.as_bytes());
         let mut header: Option<Vec<String>> = None;
+        let mut header_origin = None;
         let mut rows = Vec::new();
         for record in reader.records() {
             let record = match record {
@@ -109,17 +113,24 @@ impl<'t> Table<'t> {
             let line = body.get(start as usize..).and_then(|rest| rest.lines().next()).unwrap_or_default();
             let Some(columns) = &header else {
                 header = Some(record.iter().map(|name| name.trim().to_owned()).collect());
-                check_header(&record, place(start, line.len()), sink);
-                continue;
+                header_origin = Some(place(start, line.len()));
+                if check_header(&record, place(start, line.len()), sink) {
+                    continue;
+                }
+                break;
             };
             if record.len() != columns.len() {
                 sink.push(
                     Diagnostic::error(
                         Code::InvalidAccounts,
-                        format!("this line has {} cells and the header has {}", record.len(), columns.len()),
+                        format!("the header has {} cells and this line has {}", columns.len(), record.len()),
                     )
                     .at(place(start, line.len()))
-                    .help("every line has a cell for each column; put a cell with a comma in quotes"),
+                    .help(if record.iter().any(|cell| cell.contains('\n')) {
+                        "look for a quote that is not closed"
+                    } else {
+                        "every line has a cell for each column; put a cell with a comma in quotes"
+                    }),
                 );
                 continue;
             }
@@ -142,19 +153,28 @@ impl<'t> Table<'t> {
                     .help("name the columns in the first line, such as `name,uid`"),
             );
         }
-        Self { rows }
+        Self { header: header_origin, rows }
     }
 }
 
-fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) {
+/// True when the columns can be told apart.
+fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) -> bool {
+    let before = sink.len();
     for (index, name) in header.iter().enumerate() {
         let name = name.trim();
         if name.is_empty() {
-            sink.push(Diagnostic::error(Code::InvalidAccounts, "a column has no name").at(origin));
+            sink.push(
+                Diagnostic::error(Code::InvalidAccounts, "a column has no name")
+                    .at(origin)
+                    .help("name it, or remove it from every line"),
+            );
         } else if header.iter().take(index).any(|earlier| earlier.trim() == name) {
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, format!("the column `{name}` is there twice")).at(origin),
+                Diagnostic::error(Code::InvalidAccounts, format!("the column `{name}` is there twice"))
+                    .at(origin)
+                    .help("rename one of them, or remove it from every line"),
             );
         }
     }
+    sink.len() == before
 }

@@ -16,6 +16,11 @@ pub trait World: Send + Sync {
     /// When it is there and cannot be read.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError>;
 
+    /// How many bytes a file has, where that can be told without reading it.
+    fn size(&self, _path: &str) -> Option<u64> {
+        None
+    }
+
     /// True when there is such a file.
     ///
     /// # Errors
@@ -49,6 +54,10 @@ impl World for DiskWorld {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(RunError::io("read", Path::new(path), &error)),
         }
+    }
+
+    fn size(&self, path: &str) -> Option<u64> {
+        std::fs::metadata(self.root.join(path)).ok().map(|metadata| metadata.len())
     }
 
     fn exists(&self, path: &str) -> Result<bool, RunError> {

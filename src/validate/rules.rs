@@ -56,6 +56,19 @@ impl ErrorKind {
     }
 }
 
+impl ErrorKind {
+    /// What to do where the rule has nothing better to say.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            ErrorKind::Required => "write it in the policy",
+            ErrorKind::Invalid | ErrorKind::Unsupported => "change it in the policy",
+            ErrorKind::Forbidden => "remove it",
+            ErrorKind::Duplicate => "keep one of them",
+            ErrorKind::TooLong => "shorten it",
+        }
+    }
+}
+
 /// One reason why the API server would refuse an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {

@@ -30,6 +30,8 @@ struct Binding {
     role_kind: Arc<str>,
     role: Arc<str>,
     origin: Origin,
+    /// Where the role is named.
+    role_origin: Origin,
     account: Option<Origin>,
     service_accounts: Vec<(Arc<str>, Arc<str>)>,
     everyone: Option<String>,
@@ -43,23 +45,29 @@ enum Remarkable {
 }
 
 impl HomeFacts {
-    /// Notes what matters of a valid object.
-    pub(super) fn add(&mut self, unit: &Unit, root: NodeRef<'_>) {
+    /// Notes that an object is made, valid or not: a reference to an invalid one is no second mistake.
+    pub(super) fn name(&mut self, unit: &Unit) {
         let identity = &unit.identity;
         match &*identity.object_type.kind {
             "Role" => {
                 self.roles.insert(Arc::clone(&identity.name));
-                self.note_rules(unit, root);
             }
-            "ClusterRole" => self.note_rules(unit, root),
             "ServiceAccount" => {
                 self.accounts.insert(Arc::clone(&identity.name));
             }
-            "RoleBinding" | "ClusterRoleBinding" => self.note_binding(unit, root),
             _ => {}
         }
         if identity.namespace.is_none() && &*identity.object_type.kind != "Namespace" {
             self.cluster.push((identity.object_type.clone(), Arc::clone(&identity.name), unit.origin));
+        }
+    }
+
+    /// Notes what matters of a valid object.
+    pub(super) fn add(&mut self, unit: &Unit, root: NodeRef<'_>) {
+        match &*unit.identity.object_type.kind {
+            "Role" | "ClusterRole" => self.note_rules(unit, root),
+            "RoleBinding" | "ClusterRoleBinding" => self.note_binding(unit, root),
+            _ => {}
         }
     }
 
@@ -79,6 +87,7 @@ impl HomeFacts {
             role_kind: text(role_ref.and_then(|role| role.get("kind"))),
             role: text(role_ref.and_then(|role| role.get("name"))),
             origin: unit.origin,
+            role_origin: unit.content,
             account: unit.account,
             service_accounts: subjects()
                 .filter(|subject| kind_of(*subject) == "ServiceAccount")
@@ -184,7 +193,7 @@ impl<'p> TargetFacts<'p> {
                     .map(|(_, name)| -> &str { name })
                     .chain(default_roles::cluster_roles(minor).map(|name| -> &str { name }))
                     .collect();
-                sink.push(unresolved("ClusterRole", name, binding, *origin, *account, &candidates));
+                sink.push(unresolved(self.target, "ClusterRole", name, binding, *origin, *account, &candidates));
             }
         }
         for (role, group, binding, origin) in &self.everyone {
@@ -223,7 +232,7 @@ impl<'p> TargetFacts<'p> {
         if &*binding.role_kind == "ClusterRole" {
             self.wanted
                 .entry(Arc::clone(&binding.role))
-                .or_insert_with(|| (binding.identity.clone(), binding.origin, binding.account));
+                .or_insert_with(|| (binding.identity.clone(), binding.role_origin, binding.account));
             return;
         }
         let identity = Identity {
@@ -238,10 +247,11 @@ impl<'p> TargetFacts<'p> {
         if !known {
             let candidates: Vec<&str> = roles.iter().map(|role| &**role).collect();
             sink.push(unresolved(
+                self.target,
                 "Role",
                 &binding.role,
                 &binding.identity,
-                binding.origin,
+                binding.role_origin,
                 binding.account,
                 &candidates,
             ));
@@ -293,6 +303,7 @@ pub fn duplicate(identity: &Identity, second: Origin, first: Origin) -> Diagnost
 }
 
 fn unresolved(
+    target: &Target,
     kind: &str,
     name: &str,
     binding: &Identity,
@@ -309,5 +320,5 @@ fn unresolved(
     if let Some(account) = account {
         diagnostic = diagnostic.and(account, "for this account");
     }
-    diagnostic.note(format!("in {binding}")).foldable()
+    diagnostic.note(format!("in {binding}, on the target `{}`", target.name)).foldable()
 }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::diag::{FileId, Origin};
+use crate::diag::{FileId, Origin, Span};
 use crate::model::Unit;
 use crate::yaml::{NodeRef, Tree};
 
@@ -53,19 +53,36 @@ impl Trees {
         best.map(|(_, origin)| origin)
     }
 
-    /// The value of the deepest field of `path` that the asking policy has under the same name.
+    /// The deepest part of `path` that the policy with the content has: of `rules[0].verbs` the rule, where it has
+    /// no verbs. The path is the object's, and its first steps may be called otherwise in the policy.
     fn place_of_field(&self, unit: &Unit, path: &str) -> Option<Origin> {
-        let wanted = keys_of(path);
         let document = self.document(unit.content)?;
-        let last = *wanted.last()?;
-        let mut found = None;
-        visit(document, &mut Vec::new(), &mut |keys, node| {
-            if found.is_none() && keys.last() == Some(&last) && unit.content.span.contains(node.span()) {
-                found = Some(node.origin());
+        // A policy that is used under another's name has its own name as the place of its content.
+        let name = document.path(&["metadata", "name"]).map(NodeRef::origin);
+        let within = if name == Some(unit.content) { document.get("spec")?.span() } else { unit.content.span };
+        let steps: Vec<&str> = path.split(['.', '[', ']']).filter(|step| !step.is_empty()).collect();
+        (0..steps.len()).find_map(|first| {
+            let (name, rest) = steps.get(first..)?.split_first()?;
+            let mut node = value_named(document, name, within)?;
+            for step in rest {
+                let next = match step.parse::<usize>() {
+                    Ok(index) => node.items().nth(index),
+                    Err(_) => node.get(step),
+                };
+                let Some(next) = next else { break };
+                node = next;
             }
-        });
-        found
+            Some(node.origin())
+        })
     }
+}
+
+/// The first value of this name below a node, where its key lies within a span.
+fn value_named<'t>(node: NodeRef<'t>, name: &str, within: Span) -> Option<NodeRef<'t>> {
+    if let Some((_, value)) = node.entry(name).filter(|(key, _)| within.contains(key.span())) {
+        return Some(value);
+    }
+    node.items().chain(node.entries().map(|(_, value)| value)).find_map(|child| value_named(child, name, within))
 }
 
 /// `rules[0].verbs` as its names: `rules`, `verbs`.

@@ -439,7 +439,7 @@ impl<'r> Reader<'r> {
                     .help("indent with spaces: YAML forbids tabs there"),
                 None => Diagnostic::error(Code::YamlSyntax, format!("this is not YAML: {}", error.info()))
                     .at(self.origin(here))
-                    .help_maybe(syntax_help(line)),
+                    .help(syntax_help(&error.info(), line)),
             },
         };
         self.sink.push(diagnostic);
@@ -609,15 +609,25 @@ impl Copier<'_> {
 }
 
 /// What to do about the commonest slips.
-fn syntax_help(line: &str) -> Option<String> {
+fn syntax_help(problem: &str, line: &str) -> String {
+    if problem.contains("anchor or alias") {
+        return "a value that begins with `*` or `&` needs quotes, such as `\"*\"`".to_owned();
+    }
+    if problem.contains("bracket") || problem.contains("flow") {
+        return "close every bracket, and put a text that begins with `{` or `[` in quotes".to_owned();
+    }
+    if problem.contains("unexpected character") {
+        return "remove the character: YAML is printable text".to_owned();
+    }
     let value = line.split_once(": ").map_or(line.trim(), |(_, value)| value.trim());
-    if value.starts_with(['*', '&', '%', '@', '`', '{', '[']) {
-        return Some(format!("a value that begins with `{}` needs quotes", value.chars().next().unwrap_or_default()));
+    if let Some(first) = value.chars().next().filter(|first| matches!(first, '%' | '@' | '`')) {
+        return format!("a value that begins with `{first}` needs quotes");
     }
-    if value.contains(": ") || value.ends_with(':') {
-        return Some("a value with `: ` in it needs quotes".to_owned());
+    let closed = value.ends_with([']', '}']);
+    if !closed && (value.contains(": ") || value.ends_with(':')) {
+        return "a value with `: ` in it needs quotes".to_owned();
     }
-    Some("look at the indentation and the quotes of this line and the one before".to_owned())
+    "look at the indentation and the quotes of this line and the one before".to_owned()
 }
 
 /// The tab in the indentation of the first line or the one after it, where the parser may already be.

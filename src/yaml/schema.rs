@@ -12,6 +12,9 @@ use jsonschema::{JsonType, ValidationError, Validator};
 use super::tree::{Entries, Items, NodeRef, Value};
 use crate::diag::nearest;
 
+/// The pattern of a text that stands for a number.
+pub const VARIABLE: &str = "^\\{[^{}]+\\}$";
+
 /// A compiled schema with the document it was compiled from.
 #[derive(Debug)]
 pub struct Schema {
@@ -122,14 +125,15 @@ impl Schema {
             }
             ValidationErrorKind::Constant { expected_value } => {
                 let message = format!("expected `{}`, found {}", plain(expected_value), node.describe());
-                push(node, path, ProblemKind::UnknownValue, message, None);
+                let help = format!("write `{}`", plain(expected_value));
+                push(node, path, ProblemKind::UnknownValue, message, Some(help));
             }
             ValidationErrorKind::PropertyNames { error } => {
                 push(node, path, ProblemKind::OutOfBounds, format!("a key does not fit: {}", bound(error, node)), None);
             }
             _ => {
                 let message = bound(error, node);
-                push(node, path, ProblemKind::OutOfBounds, message, None);
+                push(node, path, ProblemKind::OutOfBounds, message, bound_help(error));
             }
         }
     }
@@ -146,15 +150,26 @@ impl Schema {
 fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
     let what = bare(node);
     match error.kind() {
-        ValidationErrorKind::MinItems { limit } => format!("needs at least {limit} {}", plural(*limit, "item")),
-        ValidationErrorKind::MaxItems { limit } => format!("takes at most {limit} {}", plural(*limit, "item")),
-        ValidationErrorKind::MinProperties { limit } => format!("needs at least {limit} {}", plural(*limit, "entry")),
-        ValidationErrorKind::MaxProperties { limit } => format!("takes at most {limit} {}", plural(*limit, "entry")),
-        ValidationErrorKind::MinLength { limit: 1 } => "must not be empty".to_owned(),
+        ValidationErrorKind::MinItems { limit } => {
+            format!("this list needs at least {limit} {}", plural(*limit, "item"))
+        }
+        ValidationErrorKind::MaxItems { limit } => {
+            format!("this list takes at most {limit} {}", plural(*limit, "item"))
+        }
+        ValidationErrorKind::MinProperties { limit } => {
+            format!("this map needs at least {limit} {}", plural(*limit, "entry"))
+        }
+        ValidationErrorKind::MaxProperties { limit } => {
+            format!("this map takes at most {limit} {}", plural(*limit, "entry"))
+        }
+        ValidationErrorKind::MinLength { limit: 1 } => "this text may not be empty".to_owned(),
         ValidationErrorKind::MinLength { limit } => format!("{what} is shorter than {limit} characters"),
         ValidationErrorKind::MaxLength { limit } => format!("{what} is longer than {limit} characters"),
         ValidationErrorKind::Minimum { limit } => format!("{what} is less than {limit}"),
         ValidationErrorKind::Maximum { limit } => format!("{what} is more than {limit}"),
+        ValidationErrorKind::Pattern { pattern } if pattern == VARIABLE => {
+            format!("{what} is not a variable in braces")
+        }
         ValidationErrorKind::Pattern { pattern } => format!("{what} does not match `{pattern}`"),
         ValidationErrorKind::UniqueItems => "an item is there twice".to_owned(),
         ValidationErrorKind::OneOfMultipleValid { .. } => "more than one of the alternatives is given".to_owned(),
@@ -163,6 +178,25 @@ fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
         }
         _ => format!("{} is not allowed here", node.describe()),
     }
+}
+
+/// What to do about a bound.
+fn bound_help(error: &ValidationError<'_>) -> Option<String> {
+    Some(match error.kind() {
+        ValidationErrorKind::MinItems { .. } | ValidationErrorKind::MinProperties { .. } => {
+            "write what is missing".to_owned()
+        }
+        ValidationErrorKind::MaxItems { .. } | ValidationErrorKind::MaxProperties { .. } => "leave some out".to_owned(),
+        ValidationErrorKind::MinLength { .. } => "write a longer text".to_owned(),
+        ValidationErrorKind::MaxLength { .. } => "shorten it".to_owned(),
+        ValidationErrorKind::Minimum { limit } => format!("write {limit} or more"),
+        ValidationErrorKind::Maximum { limit } => format!("write {limit} or less"),
+        ValidationErrorKind::UniqueItems => "keep one of them".to_owned(),
+        ValidationErrorKind::Pattern { pattern } if pattern == VARIABLE => {
+            "write a number, or a variable such as `{uid}`".to_owned()
+        }
+        _ => return None,
+    })
 }
 
 fn plural(count: u64, noun: &str) -> String {
@@ -222,6 +256,10 @@ fn type_help(kind: &TypeKind, node: NodeRef<'_>) -> Option<String> {
             Some("leave out the quotes, and write nothing but the value".to_owned())
         }
         Value::Seq(_) | Value::Map(_) => None,
+        Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) if wants(JsonType::Object) => {
+            Some("write it as a map: lines of `name: value`, or `{name: value}`".to_owned())
+        }
+        Value::Null => Some("write a value, or leave the field out".to_owned()),
         _ if wants(JsonType::Array) => Some("write it as a list: `[ ... ]`, or lines that begin with `- `".to_owned()),
         _ => None,
     }

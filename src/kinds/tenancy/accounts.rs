@@ -1,6 +1,6 @@
 //! Reads a tenancy's accounts and holds each row against the declared columns.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use regex::Regex;
@@ -75,13 +75,14 @@ fn read_file(
         sink.push(Diagnostic::error(Code::InvalidAccounts, message).at(asked));
         Vec::new()
     };
+    let before = sink.len();
     match extension {
         "csv" => match linker.sources.text(path, sink) {
             Ok(Some(file)) => {
                 let files = linker.sources.shared_files();
                 columns.rows(&Table::from_csv(file, &files, sink), sink)
             }
-            Ok(None) if sink.has_errors() => Vec::new(),
+            Ok(None) if sink.len() > before => Vec::new(),
             Ok(None) => missing(sink),
             Err(error) => failed(error.message, sink),
         },
@@ -91,7 +92,7 @@ fn read_file(
                 linker.sources.forget_tree(path);
                 rows
             }
-            Ok(None) if sink.has_errors() => Vec::new(),
+            Ok(None) if sink.len() > before => Vec::new(),
             Ok(None) => missing(sink),
             Err(error) => failed(error.message, sink),
         },
@@ -153,7 +154,8 @@ impl<'s> Columns<'s> {
                         sink.push(
                             Diagnostic::error(Code::InvalidValue, "this is not a regular expression")
                                 .at(pattern.origin)
-                                .note(reason),
+                                .note(reason)
+                                .help("a backslash stands before a character that is meant itself, such as `\\[`"),
                         );
                         return None;
                     }
@@ -166,12 +168,20 @@ impl<'s> Columns<'s> {
     }
 
     fn rows(&self, table: &Table<'_>, sink: &mut Sink) -> Vec<Account> {
-        table.rows.iter().filter_map(|row| self.row(row, sink)).collect()
+        let mut unknown = BTreeSet::new();
+        table.rows.iter().filter_map(|row| self.row(row, table.header, &mut unknown, sink)).collect()
     }
 
-    /// An account from a row; none when some value does not fit.
-    fn row(&self, row: &Row<'_>, sink: &mut Sink) -> Option<Account> {
+    /// An account from a row; none when some value does not fit. A column that is not declared is told of once.
+    fn row(
+        &self,
+        row: &Row<'_>,
+        header: Option<Origin>,
+        unknown: &mut BTreeSet<String>,
+        sink: &mut Sink,
+    ) -> Option<Account> {
         let mut values = vec![Data::Null; self.declared.len()];
+        let mut refused = vec![false; self.declared.len()];
         let mut fits = true;
         for (column, cell) in &row.cells {
             // A column `quota.limits.memory` is the entry `limits.memory` of the map `quota`.
@@ -179,8 +189,13 @@ impl<'s> Columns<'s> {
                 Some((name, entry)) if !self.names.iter().any(|known| **known == **column) => (name, Some(entry)),
                 _ => (column.as_str(), None),
             };
-            let Some(index) = self.declared.iter().position(|(known, ..)| *known == name) else {
-                sink.push(self.unknown_column(name, cell.origin()));
+            let is_declared = |(known, variable, _): &(&str, &Variable, _)| {
+                *known == name && (entry.is_none() || variable.r#type == VariableType::Map)
+            };
+            let Some(index) = self.declared.iter().position(is_declared) else {
+                if unknown.insert(column.clone()) {
+                    sink.push(self.unknown_column(column, header.unwrap_or(cell.origin())));
+                }
                 fits = false;
                 continue;
             };
@@ -194,12 +209,15 @@ impl<'s> Columns<'s> {
                     Err(problem) => {
                         sink.push(*problem);
                         fits = false;
+                        if let Some(refused) = refused.get_mut(index) {
+                            *refused = true;
+                        }
                     }
                 },
             }
         }
-        for ((name, variable, _), value) in self.declared.iter().zip(&values) {
-            if *value == Data::Null && !variable.optional {
+        for (((name, variable, _), value), refused) in self.declared.iter().zip(&values).zip(refused) {
+            if *value == Data::Null && !variable.optional && !refused {
                 sink.push(
                     Diagnostic::error(Code::InvalidAccount, format!("this account has no `{name}`"))
                         .at(row.origin)
@@ -213,13 +231,12 @@ impl<'s> Columns<'s> {
 
     fn unknown_column(&self, name: &str, origin: Origin) -> Diagnostic {
         let near = nearest(name, self.declared.iter().map(|(known, ..)| *known));
-        Diagnostic::error(Code::InvalidAccount, format!("the column `{name}` is not declared"))
-            .at(origin)
-            .help(near.map_or_else(
+        Diagnostic::error(Code::InvalidAccount, format!("the column `{name}` is not declared")).at(origin).help(
+            near.map_or_else(
                 || format!("declare it under `spec.variables`: `{name}: {{type: string}}`"),
                 |near| format!("did you mean `{near}`?"),
-            ))
-            .foldable()
+            ),
+        )
     }
 
     fn refuse_duplicates(&self, rows: &[Account], sink: &mut Sink) {
@@ -282,7 +299,12 @@ fn value(name: &str, variable: &Variable, regex: Option<&Regex>, cell: &Cell<'_>
         (Cell::Text(text, _), VariableType::String) => Data::text(text.as_str()),
         (Cell::Text(text, _), VariableType::Integer) => match text.parse::<i64>() {
             Ok(number) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => Data::Int(number),
-            _ => return Err(problem(format!("the {name} `{text}` is not a whole number"))),
+            _ => {
+                return Err(Box::new(
+                    problem(format!("the {name} `{text}` is not a whole number"))
+                        .help("write digits only, such as `1001`"),
+                ));
+            }
         },
         (Cell::Text(text, _), VariableType::Boolean) => match text.as_str() {
             "true" => Data::Bool(true),
@@ -322,11 +344,12 @@ fn node_value(name: &str, node: NodeRef<'_>, wanted: VariableType, optional: boo
         Diagnostic::error(Code::InvalidAccount, format!("the {name} should be {expected} and is {}", node.describe()))
             .at(node.origin());
     let scalar = matches!(node.value(), Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Null);
-    Err(Box::new(if scalar && wanted == VariableType::String {
-        diagnostic.help("put it in quotes; without them kubectl reads it so too")
-    } else {
-        diagnostic
-    }))
+    Err(Box::new(diagnostic.help(match (wanted, node.value()) {
+        (VariableType::String, _) if scalar => "put it in quotes; without them kubectl reads it so too",
+        (VariableType::Integer | VariableType::Boolean, Value::Str(_)) => "leave out the quotes",
+        (VariableType::Map, _) => "write its entries, such as `{pods: 10}`",
+        _ => "the type is declared under `spec.variables`",
+    })))
 }
 
 /// Why a value breaks its declaration, with what to do.
@@ -338,6 +361,9 @@ fn check_bounds(
 ) -> Result<(), (String, Option<String>)> {
     match data {
         Data::Str(text) => {
+            if text.is_empty() && name == "name" {
+                return Err(("an account's name is empty".to_owned(), Some("give each account a name".to_owned())));
+            }
             if let Some(limit) = variable.max_length.filter(|&limit| text.len() > limit) {
                 let message = format!("the {name} `{text}` has {} characters, and at most {limit} fit", text.len());
                 return Err((
@@ -347,18 +373,18 @@ fn check_bounds(
             }
             if let Some(regex) = regex.filter(|regex| !regex.is_match(text)) {
                 let pattern = regex.as_str().trim_start_matches("^(?:").trim_end_matches(")$").to_owned();
-                return Err((format!("the {name} `{text}` does not match `{pattern}`"), None));
-            }
-            if text.is_empty() && name == "name" {
-                return Err(("an account's name is empty".to_owned(), None));
+                let help = format!("change the {name}, or its `pattern` under `spec.variables`");
+                return Err((format!("the {name} `{text}` does not match `{pattern}`"), Some(help)));
             }
         }
         Data::Int(number) => {
             if let Some(limit) = variable.minimum.filter(|limit| number < limit) {
-                return Err((format!("the {name} {number} is less than {limit}"), None));
+                let help = format!("change the {name}, or its `minimum` under `spec.variables`");
+                return Err((format!("the {name} {number} is less than {limit}"), Some(help)));
             }
             if let Some(limit) = variable.maximum.filter(|limit| number > limit) {
-                return Err((format!("the {name} {number} is more than {limit}"), None));
+                let help = format!("change the {name}, or its `maximum` under `spec.variables`");
+                return Err((format!("the {name} {number} is more than {limit}"), Some(help)));
             }
         }
         _ => {}

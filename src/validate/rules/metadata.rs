@@ -53,7 +53,11 @@ pub(super) fn check(object: NodeRef<'_>, rule: &NameRule, report: &mut Report<'_
     let namespace = text(metadata, "namespace");
     if !namespace.is_empty() {
         let node = place(metadata, "namespace");
+        let before = report.errors.len();
         report.grammar(names::dns_label(namespace), &path.field("namespace"), node, "the namespace", namespace);
+        for error in report.errors.iter_mut().skip(before) {
+            error.help = Some(NameRule::LABEL.help.to_owned());
+        }
     }
     let generation = metadata.get("generation").filter(|number| number.as_int().is_some_and(|number| number < 0));
     if let Some(node) = generation {

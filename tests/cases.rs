@@ -1,0 +1,418 @@
+//! Whole runs of the real program: one folder a case, below `tests/cases/<kind>/`.
+//!
+//! | in the folder | is |
+//! |---|---|
+//! | `bailiwick.yaml` | the workspace; without it, one with the target `t` at 1.21 |
+//! | `policies/`, `templates/` | as in any workspace |
+//! | `before/` | the output folder as it is before the run |
+//! | `setup` | what git keeps badly, one line each; see [`Step`] |
+//! | `args` | the arguments, one a line; without it, `render` |
+//! | `stdout`, `stderr` | what is printed; without the file, nothing |
+//! | `status` | the exit code; without it, 0 for `ok-` and 2 for `err-` |
+//! | `out/` | `ok-` only: the whole output folder afterwards |
+//!
+//! After an `err-` case the output folder has to be as it was before. `UPDATE=1` rewrites the expectations, and
+//! `CASE=text` runs the cases whose path contains the text.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a case that cannot be set up is a failure of the test"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use bailiwick::diag::Code;
+
+/// The workspace of a case that brings none.
+const WORKSPACE: &str = "\
+apiVersion: bailiwick.dev/v1alpha1
+kind: Workspace
+metadata:
+  name: case
+spec:
+  targets:
+  - name: t
+    version: \"1.21\"
+";
+
+/// What is asked of the kinds of policies: three good cases each.
+const POLICY_KINDS: [&str; 6] =
+    ["grant", "manifests", "namespace-set", "permission-set", "pod-security-profile", "tenancy"];
+
+/// Codes that tell of a folder or of the run, and so have no line of a file to show.
+const WITHOUT_PLACE: [Code; 8] = [
+    Code::ForeignFile,
+    Code::EditedByHand,
+    Code::LinkInOutput,
+    Code::EmptyOutput,
+    Code::MassDelete,
+    Code::MassRecreate,
+    Code::ImmutableRoleRef,
+    Code::WorkspaceNotFound,
+];
+
+/// Codes that no case can reach, each with the reason.
+const WITHOUT_CASE: [(Code, &str); 0] = [];
+
+#[test]
+fn every_case_ends_as_its_folder_says() {
+    let wanted = std::env::var("CASE").unwrap_or_default();
+    let cases: Vec<Case> = all().into_iter().filter(|case| case.name.contains(&wanted)).collect();
+    let queue = Mutex::new(cases.iter());
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap().next();
+                    let Some(case) = next else { break };
+                    failures.lock().unwrap().extend(case.run().into_iter().map(|why| format!("{}: {why}", case.name)));
+                }
+            });
+        }
+    });
+    let mut failures = failures.into_inner().unwrap();
+    failures.sort();
+    assert!(failures.is_empty(), "{} of {} cases:\n{}", failures.len(), cases.len(), failures.join("\n\n"));
+}
+
+#[test]
+fn every_diagnostic_has_a_case() {
+    let told: BTreeSet<String> = all()
+        .iter()
+        .flat_map(|case| diagnostics(&case.text("stderr").unwrap_or_default()))
+        .map(|diagnostic| diagnostic.code)
+        .collect();
+    let excused: BTreeSet<&str> = WITHOUT_CASE.iter().map(|(code, _)| code.id()).collect();
+    let missing: Vec<&str> =
+        Code::ALL.iter().map(|code| code.id()).filter(|id| !told.contains(*id) && !excused.contains(id)).collect();
+    assert!(missing.is_empty(), "no case below tests/cases prints: {}", missing.join(", "));
+    let reached: Vec<&&str> = excused.iter().filter(|id| told.contains(**id)).collect();
+    assert!(reached.is_empty(), "a case prints {reached:?}: take it off the list of those without");
+}
+
+#[test]
+fn every_policy_kind_has_three_good_cases_and_a_bad_one() {
+    let cases = all();
+    for kind in POLICY_KINDS {
+        let count =
+            |prefix: &str| cases.iter().filter(|case| case.name.starts_with(&format!("{kind}/{prefix}"))).count();
+        assert!(count("ok-") >= 3, "{kind} has {} ok- cases", count("ok-"));
+        assert!(count("err-") >= 1, "{kind} has no err- case");
+    }
+}
+
+/// A case by its folder.
+struct Case {
+    /// `<kind>/<case>`.
+    name: String,
+    folder: PathBuf,
+}
+
+/// Every case, sorted by name.
+fn all() -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut cases = Vec::new();
+    for kind in fs::read_dir(&root).expect("tests/cases").map(Result::unwrap) {
+        for entry in fs::read_dir(kind.path()).expect("a folder for each kind").map(Result::unwrap) {
+            let name = format!("{}/{}", kind.file_name().to_string_lossy(), entry.file_name().to_string_lossy());
+            cases.push(Case { name, folder: entry.path() });
+        }
+    }
+    cases.sort_by(|left, right| left.name.cmp(&right.name));
+    cases
+}
+
+impl Case {
+    fn is_good(&self) -> bool {
+        self.name.contains("/ok-")
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(name)).ok()
+    }
+
+    /// Runs the case; says what is not as it should be.
+    fn run(&self) -> Vec<String> {
+        let mut failures = Vec::new();
+        if !self.is_good() && !self.name.contains("/err-") {
+            return vec!["the name begins with neither `ok-` nor `err-`".to_owned()];
+        }
+        let scratch = tempfile::tempdir().expect("a temporary folder");
+        let root = scratch.path().canonicalize().expect("a temporary folder");
+        self.set_up(&root);
+        let before = tree(&root.join("out"));
+        let arguments = self.text("args").unwrap_or_else(|| "render\n".to_owned());
+        let output = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+            .args(arguments.lines())
+            .current_dir(&root)
+            .env_clear()
+            .env("BAILIWICK_JOBS", "2")
+            .output()
+            .expect("the program starts");
+        let printed = |bytes: &[u8]| {
+            let text = String::from_utf8(bytes.to_vec()).expect("UTF-8 is printed");
+            text.replace(&format!("{}/", root.display()), "")
+        };
+        let (stdout, stderr) = (printed(&output.stdout), printed(&output.stderr));
+        let after = tree(&root.join("out"));
+        let status = output.status.code().map_or_else(|| "a signal".to_owned(), |code| code.to_string());
+        let usual = if self.is_good() { "0" } else { "2" };
+        self.expect("stdout", &stdout, "", &mut failures);
+        self.expect("stderr", &stderr, "", &mut failures);
+        self.expect("status", &format!("{status}\n"), &format!("{usual}\n"), &mut failures);
+        if self.is_good() {
+            self.expect_tree(&after, &mut failures);
+        } else if before != after {
+            failures.push("an error was told, and the output folder changed".to_owned());
+        }
+        if !self.is_good() && status == "0" {
+            failures.push("the run ended well".to_owned());
+        }
+        failures.extend(diagnostics(&stderr).iter().flat_map(Told::faults));
+        failures
+    }
+
+    /// Lays out the workspace of the case.
+    fn set_up(&self, root: &Path) {
+        for name in ["policies", "templates", "elsewhere"] {
+            copy(&self.folder.join(name), &root.join(name));
+        }
+        copy(&self.folder.join("before"), &root.join("out"));
+        let workspace = self.text("bailiwick.yaml").unwrap_or_else(|| WORKSPACE.to_owned());
+        fs::write(root.join("bailiwick.yaml"), workspace).unwrap();
+        for line in self.text("setup").unwrap_or_default().lines() {
+            Step::parse(line).unwrap_or_else(|| panic!("{}: setup: {line}", self.name)).apply(root);
+        }
+    }
+
+    fn expect(&self, name: &str, actual: &str, usual: &str, failures: &mut Vec<String>) {
+        let path = self.folder.join(name);
+        let expected = self.text(name).unwrap_or_else(|| usual.to_owned());
+        if expected == actual {
+            return;
+        }
+        if updating() {
+            let _ = fs::remove_file(&path);
+            if actual != usual {
+                fs::write(path, actual).unwrap();
+            }
+            return;
+        }
+        let diff = bailiwick::emit::diff::unified(name, Some(&expected), Some(actual));
+        failures.push(format!("`{name}` differs\n{diff}"));
+    }
+
+    fn expect_tree(&self, actual: &BTreeMap<String, Vec<u8>>, failures: &mut Vec<String>) {
+        let folder = self.folder.join("out");
+        let expected = tree(&folder);
+        if expected == *actual {
+            return;
+        }
+        if updating() {
+            let _ = fs::remove_dir_all(&folder);
+            for (path, bytes) in actual {
+                write(&folder.join(path), bytes);
+            }
+            return;
+        }
+        let paths: BTreeSet<&String> = expected.keys().chain(actual.keys()).collect();
+        for path in paths.into_iter().filter(|path| expected.get(*path) != actual.get(*path)) {
+            let side = |tree: &BTreeMap<String, Vec<u8>>| {
+                tree.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            };
+            let (old, new) = (side(&expected), side(actual));
+            failures.push(bailiwick::emit::diff::unified(&format!("out/{path}"), old.as_deref(), new.as_deref()));
+        }
+    }
+}
+
+fn updating() -> bool {
+    std::env::var_os("UPDATE").is_some()
+}
+
+/// A line of `setup`.
+enum Step<'l> {
+    /// `crlf PATH`: every line feed becomes CR LF.
+    Crlf(&'l str),
+    /// `bom PATH`: a byte order mark in front.
+    Bom(&'l str),
+    /// `utf16 PATH`: the text in UTF-16, with its mark.
+    Utf16(&'l str),
+    /// `bytes PATH HEX`: a file of these bytes.
+    Bytes(&'l str, &'l str),
+    /// `replace PATH HEX HEX`: the first bytes, wherever they stand, become the second.
+    Replace(&'l str, &'l str, &'l str),
+    /// `size PATH BYTES`: a file of so many zero bytes, which takes no room on the disk.
+    Size(&'l str, u64),
+    /// `symlink PATH -> TARGET`.
+    Link(&'l str, &'l str),
+    /// `readonly PATH`.
+    ReadOnly(&'l str),
+    /// `remove PATH`.
+    Remove(&'l str),
+}
+
+impl<'l> Step<'l> {
+    fn parse(line: &'l str) -> Option<Self> {
+        let words: Vec<&str> = line.split(' ').collect();
+        Some(match words.as_slice() {
+            ["crlf", path] => Step::Crlf(path),
+            ["bom", path] => Step::Bom(path),
+            ["utf16", path] => Step::Utf16(path),
+            ["bytes", path, hex] => Step::Bytes(path, hex),
+            ["replace", path, old, new] => Step::Replace(path, old, new),
+            ["size", path, size] => Step::Size(path, size.parse().ok()?),
+            ["symlink", path, "->", target] => Step::Link(path, target),
+            ["readonly", path] => Step::ReadOnly(path),
+            ["remove", path] => Step::Remove(path),
+            _ => return None,
+        })
+    }
+
+    fn apply(&self, root: &Path) {
+        match *self {
+            Step::Crlf(path) => {
+                rewrite(&root.join(path), |bytes| String::from_utf8(bytes).unwrap().replace('\n', "\r\n").into())
+            }
+            Step::Bom(path) => rewrite(&root.join(path), |bytes| [b"\xef\xbb\xbf".as_slice(), &bytes].concat()),
+            Step::Utf16(path) => rewrite(&root.join(path), |bytes| {
+                let text = String::from_utf8(bytes).unwrap();
+                std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+            }),
+            Step::Bytes(path, hex) => write(&root.join(path), &unhex(hex)),
+            Step::Replace(path, old, new) => rewrite(&root.join(path), |bytes| {
+                let (old, new) = (unhex(old), unhex(new));
+                let at = bytes.windows(old.len()).position(|window| window == old).expect("the bytes to replace");
+                [bytes.get(..at).unwrap(), &new, bytes.get(at + old.len()..).unwrap()].concat()
+            }),
+            Step::Size(path, size) => {
+                write(&root.join(path), b"");
+                fs::File::options().write(true).open(root.join(path)).unwrap().set_len(size).unwrap();
+            }
+            Step::Link(path, target) => {
+                let _ = fs::remove_file(root.join(path));
+                fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+                std::os::unix::fs::symlink(target, root.join(path)).unwrap();
+            }
+            Step::ReadOnly(path) => {
+                let mut permissions = fs::metadata(root.join(path)).unwrap().permissions();
+                permissions.set_readonly(true);
+                fs::set_permissions(root.join(path), permissions).unwrap();
+            }
+            Step::Remove(path) => fs::remove_file(root.join(path)).unwrap(),
+        }
+    }
+}
+
+fn unhex(hex: &str) -> Vec<u8> {
+    let digits: Vec<char> = hex.chars().collect();
+    digits
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(&pair.iter().collect::<String>(), 16).expect("hexadecimal bytes"))
+        .collect()
+}
+
+fn rewrite(path: &Path, change: impl FnOnce(Vec<u8>) -> Vec<u8>) {
+    write(path, &change(fs::read(path).unwrap()));
+}
+
+fn write(path: &Path, bytes: &[u8]) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// Copies a folder, if it is there.
+fn copy(from: &Path, to: &Path) {
+    for (path, bytes) in tree(from) {
+        write(&to.join(path), &bytes);
+    }
+}
+
+/// Every file below a folder; a link is told by where it leads.
+fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).into_iter().flatten().map(Result::unwrap) {
+            let path = entry.path();
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+            let bytes = if kind.is_symlink() {
+                format!("-> {}", fs::read_link(&path).unwrap().display()).into_bytes()
+            } else {
+                fs::read(&path).unwrap()
+            };
+            files.insert(name, bytes);
+        }
+    }
+    files
+}
+
+/// A diagnostic as it was printed.
+struct Told {
+    code: String,
+    message: String,
+    text: String,
+}
+
+/// The diagnostics of a text.
+fn diagnostics(stderr: &str) -> Vec<Told> {
+    let mut all: Vec<Told> = Vec::new();
+    for line in stderr.lines() {
+        let head = line
+            .strip_prefix("error[")
+            .or_else(|| line.strip_prefix("warning["))
+            .and_then(|rest| rest.split_once("]: "));
+        match (head, all.last_mut()) {
+            (Some((code, message)), _) => {
+                all.push(Told { code: code.to_owned(), message: message.to_owned(), text: String::new() });
+            }
+            (None, Some(last)) => last.text.extend([line, "\n"]),
+            (None, None) => {}
+        }
+    }
+    all
+}
+
+impl Told {
+    /// What every diagnostic has: a place, help, and a message of the right form (`STYLE.md` habit 7).
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut refuse = |why: &str| faults.push(format!("{why}: [{}] {}", self.code, self.message));
+        let code = Code::from_id(&self.code);
+        let placed = self.text.lines().filter_map(|line| line.trim_start().strip_prefix("--> ")).any(|place| {
+            let mut parts = place.rsplit(':');
+            parts.next().is_some_and(is_number) && parts.next().is_some_and(is_number)
+        });
+        if code.is_none() {
+            refuse("no such code");
+        }
+        // A target that the command line names stands in no file.
+        let typed = self.message.starts_with("there is no target ");
+        if !placed && !typed && !code.is_some_and(|code| WITHOUT_PLACE.contains(&code)) {
+            refuse("no file, line and column");
+        }
+        if !self.text.contains("= help: ") {
+            refuse("no help");
+        }
+        if self.message.ends_with('.') || self.message.is_empty() {
+            refuse("a full stop, or nothing at all");
+        }
+        faults
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|digit| digit.is_ascii_digit())
+}
