@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn shards_are_stable() {
-        assert_eq!(path(Some("tool-a"), "", Some(64)), "namespaces/48/tool-a.yaml");
+        assert_eq!(path(Some("tool-a"), "", Some(64)), "namespaces/10/tool-a.yaml");
         assert_eq!(path(Some("tool-a"), "", None), "namespaces/tool-a.yaml");
         assert_eq!(path(None, "ClusterRole", Some(64)), "cluster/clusterrole.yaml");
     }

@@ -1,5 +1,7 @@
 //! `PermissionSet`: a named set of rules.
 
+mod except;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +51,9 @@ pub struct PermissionSetSpec {
     /// The rules, in Kubernetes' own form.
     #[schemars(length(min = 1))]
     pub rules: Vec<Spanned<Rule>>,
+    /// Verbs that the rules grant and that are taken back, such as `deletecollection` on `configmaps`.
+    #[serde(default)]
+    pub except: Vec<Spanned<Exception>>,
 }
 
 /// A rule in Kubernetes' own form.
@@ -72,6 +77,21 @@ pub struct Rule {
     pub verbs: Vec<String>,
 }
 
+/// Verbs on resources that the rules shall not grant after all.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Exception {
+    /// API groups. Default: every group that the rules name.
+    #[serde(default)]
+    pub api_groups: Vec<String>,
+    /// Resources, spelt as in the rules.
+    #[schemars(length(min = 1))]
+    pub resources: Vec<String>,
+    /// The verbs to take back.
+    #[schemars(length(min = 1))]
+    pub verbs: Vec<String>,
+}
+
 impl Kind for PermissionSetKind {
     type Spec = PermissionSetSpec;
 
@@ -85,7 +105,7 @@ impl Kind for PermissionSetKind {
         linker: &mut Linker<'_>,
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
-        let rules: Vec<&Rule> = spec.rules.iter().map(|rule| &rule.value).collect();
+        let rules = except::take_back(&spec.rules, &spec.except, sink);
         for rule in spec.rules.iter().filter(|rule| !rule.non_resource_urls.is_empty()) {
             if spec.r#as == RoleKind::Role {
                 sink.push(

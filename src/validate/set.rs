@@ -220,7 +220,7 @@ impl<'p> TargetFacts<'p> {
                         "tenants may delete every ConfigMap or Secret of their namespace at once",
                     )
                     .at(*origin)
-                    .help("give `configmaps` and `secrets` a rule of their own without `deletecollection`")
+                    .help("take it back: `except: [{resources: [configmaps, secrets], verbs: [deletecollection]}]`")
                     .note(format!("the role is {role}"))
                     .foldable(),
                 );

@@ -29,7 +29,7 @@ fn reads_past(text: &str, documents: &[Json], problems: &[Problem]) {
 fn every_doubled_key_is_told() {
     reads_past(
         "a: 1\na: 2\nb:\n  c: 1\n  \"c\": 2\n  'c': 3\n",
-        &[json!({"a": 1, "b": {"c": 1}})],
+        &[json!({"a": 2, "b": {"c": 3}})],
         &[(Code::DuplicateKey, 2, 1), (Code::DuplicateKey, 5, 3), (Code::DuplicateKey, 6, 3)],
     );
     fails("{a: 1, b: 2, a: 3}\n---\nx: 1\nx: 1\n", &[(Code::DuplicateKey, 1, 14), (Code::DuplicateKey, 4, 1)]);
