@@ -93,8 +93,14 @@ impl FilePlan {
             _ => Action::Delete,
         };
         plan.ownership = old.map(ownership);
-        if let (Action::Create, Some((_, objects))) = (plan.action, new) {
+        if let (Action::Create, Some((text, objects))) = (plan.action, new) {
             plan.counts.created = objects;
+            // Our own form has the kind of each object on a line of its own, and no other line begins so.
+            for (position, mark) in text.match_indices("\nkind: ") {
+                let rest = text.get(position + mark.len()..).unwrap_or_default();
+                let kind = rest.lines().next().unwrap_or_default().to_owned();
+                plan.by_kind.entry(kind).or_default().created += 1;
+            }
             return plan;
         }
         let new_tree = parse(new.map_or("", |(text, _)| text));
