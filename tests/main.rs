@@ -1,5 +1,15 @@
 //! The tests, in reading order.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test that fails panics"
+)]
+
 mod support;
 
 mod cases;

@@ -132,7 +132,7 @@ impl<'g> Session<'g> {
         &self,
         target: &Target,
         committed: &dyn Committed,
-        differing: &(dyn Fn(&OutputFile, &FilePlan, Option<&[u8]>) -> Result<T, RunError> + Sync),
+        differing: &Differing<'_, T>,
         sink: &mut Sink,
     ) -> Result<Comparison<T>, RunError> {
         let mut comparison = Comparison { plan: TargetPlan::default(), details: Vec::new() };
@@ -255,6 +255,9 @@ impl<'g> Session<'g> {
         }
     }
 }
+
+/// What a command makes of a file that is not the same: given the file, the comparison and the old bytes.
+pub(super) type Differing<'d, T> = dyn Fn(&OutputFile, &FilePlan, Option<&[u8]>) -> Result<T, RunError> + Sync + 'd;
 
 /// An entry of the output folder that nobody of ours made.
 fn stray(path: &str, is_link: bool) -> Diagnostic {

@@ -12,7 +12,7 @@ use crate::model::{
     Unit,
 };
 use crate::source::Sources;
-use crate::yaml::{NodeRef, Spanned, Tree};
+use crate::yaml::{NodeRef, Spanned};
 
 /// The kind.
 pub struct ManifestsKind;
@@ -72,7 +72,7 @@ impl Kind for ManifestsKind {
                 }
             };
             for root in tree.documents() {
-                read_object(root, &tree, &mut objects, sink);
+                read_object(root, &mut objects, sink);
             }
         }
         for object in objects.iter().filter(|object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole")
@@ -146,7 +146,7 @@ fn matching_files(
 }
 
 /// Reads one document: an object, or a list of objects.
-fn read_object(root: NodeRef<'_>, tree: &Arc<Tree>, objects: &mut Vec<Object>, sink: &mut Sink) {
+fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, sink: &mut Sink) {
     let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str);
     let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
         sink.push(
@@ -158,7 +158,7 @@ fn read_object(root: NodeRef<'_>, tree: &Arc<Tree>, objects: &mut Vec<Object>, s
     };
     if kind == "List" && api_version == "v1" {
         for item in root.get("items").into_iter().flat_map(NodeRef::items) {
-            read_object(item, tree, objects, sink);
+            read_object(item, objects, sink);
         }
         return;
     }
