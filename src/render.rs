@@ -15,7 +15,7 @@ use std::sync::Arc;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
-use crate::diag::{Code, Diagnostic, Origin, Span};
+use crate::diag::{Code, Diagnostic, Origin, Span, nearest};
 use crate::model::{Data, Unit};
 pub use builtin::BUILTIN;
 pub use templates::TemplateSet;
@@ -80,10 +80,9 @@ impl Renderer {
                 Code::TemplateSyntax,
                 format!("this is not a template: {}", innermost.detail().unwrap_or("syntax error")),
             ),
-            ErrorKind::TemplateNotFound => (
-                Code::TemplateFailed,
-                format!("a template that this one includes is not there: {}", innermost.detail().unwrap_or_default()),
-            ),
+            ErrorKind::TemplateNotFound => {
+                (Code::TemplateFailed, format!("there is no template `{}` to include", quoted(innermost)))
+            }
             kind => (Code::TemplateFailed, innermost.detail().map_or_else(|| kind.to_string(), str::to_owned)),
         };
         let mut diagnostic = Diagnostic::error(code, message)
@@ -94,11 +93,32 @@ impl Renderer {
         if let Some(account) = unit.account {
             diagnostic = diagnostic.and(account, "for this account");
         }
-        if innermost.kind() == ErrorKind::UndefinedError {
-            let names = fields(&unit.data);
-            diagnostic = diagnostic.help(format!("the object has: {names}"));
+        Box::new(diagnostic.help(self.help(unit, innermost, written)))
+    }
+
+    /// What to do about an error.
+    fn help(&self, unit: &Unit, error: &Error, written: &str) -> String {
+        match error.kind() {
+            ErrorKind::UndefinedError => {
+                let names = fields(&unit.data);
+                nearest(written.trim(), names.iter().copied()).map_or_else(
+                    || format!("the object has: {}", listed(&names)),
+                    |near| format!("did you mean `{near}`?"),
+                )
+            }
+            ErrorKind::OutOfFuel => format!("an object may take {FUEL} steps; loop over fewer items"),
+            ErrorKind::TemplateNotFound => nearest(quoted(error), self.templates.names()).map_or_else(
+                || "a path is relative to the template folder and does not leave it".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            ),
+            ErrorKind::SyntaxError => {
+                "templates are Jinja: `{{ value }}`, `{% if %} {% endif %}`, `{# comment #}`".to_owned()
+            }
+            ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction => {
+                "the filters, tests and functions are those of minijinja".to_owned()
+            }
+            _ => format!("change the expression; the object has: {}", listed(&fields(&unit.data))),
         }
-        Box::new(diagnostic)
     }
 
     fn place(&self, name: &str, error: &Error) -> Option<Origin> {
@@ -123,12 +143,18 @@ fn syntax() -> SyntaxConfig {
 }
 
 /// The names that a template may use at its top level.
-fn fields(data: &Data) -> String {
+fn fields(data: &Data) -> Vec<&str> {
     match data {
-        Data::Map(entries) => {
-            let names: Vec<String> = entries.iter().map(|(name, _)| format!("`{name}`")).collect();
-            names.join(", ")
-        }
-        _ => String::new(),
+        Data::Map(entries) => entries.iter().map(|(name, _)| &**name).collect(),
+        _ => Vec::new(),
     }
+}
+
+fn listed(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// What stands between quotes in the engine's words.
+fn quoted(error: &Error) -> &str {
+    error.detail().and_then(|detail| detail.split('\'').nth(1)).unwrap_or_default()
 }

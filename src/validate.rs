@@ -66,7 +66,10 @@ impl<'p> Validator<'p> {
             }
         };
         check_identity(unit, root, sink);
-        check_server_fields(unit, root, sink);
+        if sink.len() > before {
+            return false;
+        }
+        check_server_fields(unit, root, self.trees, sink);
         self.check_served(unit, sink);
         self.check_shape(unit, sink);
         if sink.len() == before {
@@ -110,6 +113,7 @@ impl<'p> Validator<'p> {
         };
         let place = origin.unwrap_or(Origin { file, span: crate::diag::Span::default() });
         with_askers(Diagnostic::error(Code::TemplateOutput, message).at(place), unit)
+            .help("the text above is what the template made: one map, with `apiVersion`, `kind` and `metadata`, has to come out")
             .note(format!("the template is `{}`", unit.template))
     }
 
@@ -122,8 +126,9 @@ impl<'p> Validator<'p> {
         if schema.fits(root) {
             return;
         }
-        for problem in schema.problems(root) {
-            sink.push(self.shape_problem(unit, &problem));
+        // That the status is not for us to write was told already.
+        for problem in schema.problems(root).iter().filter(|problem| problem.path != "status") {
+            sink.push(self.shape_problem(unit, problem));
         }
     }
 
@@ -241,9 +246,10 @@ impl<'p> Validator<'p> {
     }
 }
 
-/// Adds who asked for the object, where that is another place than the primary one.
+/// Adds who asked for the object, where that is not where the primary place is anyway.
 fn with_askers(mut diagnostic: Diagnostic, unit: &Unit) -> Diagnostic {
-    if diagnostic.origin != Some(unit.origin) {
+    let inside = |place: Origin| place.file == unit.origin.file && unit.origin.span.contains(place.span);
+    if !diagnostic.origin.is_some_and(inside) {
         diagnostic = diagnostic.and(unit.origin, "asked for here");
     }
     match unit.account {
@@ -288,18 +294,18 @@ fn check_identity(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
 }
 
 /// What only the server may set would be a difference for ever.
-fn check_server_fields(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
+fn check_server_fields(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
     const OWNED: [&str; 7] =
         ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp"];
     let metadata = root.get("metadata");
-    let found = OWNED.iter().filter_map(|name| {
-        metadata.and_then(|metadata| metadata.entry(name)).map(|(key, _)| (key, format!("metadata.{name}")))
-    });
-    let status = root.entry("status").map(|(key, _)| (key, "status".to_owned()));
-    for (_, path) in found.chain(status) {
+    let found = OWNED.iter().filter(|name| metadata.is_some_and(|metadata| metadata.entry(name).is_some()));
+    let found = found.map(|name| format!("metadata.{name}"));
+    let status = root.entry("status").map(|_| "status".to_owned());
+    for path in found.chain(status) {
+        let place = trees.place_of(unit, &path, None);
         sink.push(
             with_askers(
-                Diagnostic::error(Code::ServerField, format!("`{path}` is for the server to set")).at(unit.content),
+                Diagnostic::error(Code::ServerField, format!("`{path}` is for the server to set")).at(place),
                 unit,
             )
             .help("remove the field")

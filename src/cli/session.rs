@@ -156,8 +156,11 @@ impl<'g> Session<'g> {
             },
             sink,
         )?;
+        let mut links: HashSet<String> = HashSet::new();
         for entry in committed.list()? {
-            if entry.is_link {
+            // An empty path is the target's folder itself, which is a file.
+            if entry.is_link || entry.path.is_empty() {
+                links.insert(entry.path.clone());
                 self.report_stray(target, entry, sink);
                 continue;
             }
@@ -172,7 +175,8 @@ impl<'g> Session<'g> {
                 comparison.plan.add(plan);
             }
         }
-        for file in comparison.plan.changes.iter().filter(|file| file.ownership == Some(Ownership::Foreign)) {
+        let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign) && !links.contains(&file.path);
+        for file in comparison.plan.changes.iter().filter(foreign) {
             self.report_stray(target, Entry { path: file.path.clone(), is_link: false }, sink);
         }
         comparison.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));

@@ -71,7 +71,9 @@ impl Folder {
         let mut entries = Vec::new();
         match std::fs::symlink_metadata(&self.root) {
             Err(_) => return Ok(entries),
-            Ok(metadata) if !metadata.is_dir() => return Ok(vec![Entry { path: String::new(), is_link: true }]),
+            Ok(metadata) if !metadata.is_dir() => {
+                return Ok(vec![Entry { path: String::new(), is_link: !metadata.is_file() }]);
+            }
             Ok(_) => {}
         }
         let walk = WalkDir::new(&self.root).min_depth(1).into_iter();

@@ -93,8 +93,14 @@ impl FilePlan {
             _ => Action::Delete,
         };
         plan.ownership = old.map(ownership);
-        if let (Action::Create, Some((_, objects))) = (plan.action, new) {
+        if let (Action::Create, Some((text, objects))) = (plan.action, new) {
             plan.counts.created = objects;
+            // Our own form has the kind of each object on a line of its own, and no other line begins so.
+            for (position, mark) in text.match_indices("\nkind: ") {
+                let rest = text.get(position + mark.len()..).unwrap_or_default();
+                let kind = rest.lines().next().unwrap_or_default().to_owned();
+                plan.by_kind.entry(kind).or_default().created += 1;
+            }
             return plan;
         }
         let new_tree = parse(new.map_or("", |(text, _)| text));
@@ -198,13 +204,14 @@ pub struct TargetPlan {
 
 impl TargetPlan {
     /// Adds a file.
-    pub fn add(&mut self, file: FilePlan) {
+    pub fn add(&mut self, mut file: FilePlan) {
         self.counts.add(file.counts);
-        for (kind, counts) in &file.by_kind {
-            self.by_kind.entry(kind.clone()).or_default().add(*counts);
+        // The counts by kind of single files are not kept: there may be a hundred thousand of them.
+        for (kind, counts) in std::mem::take(&mut file.by_kind) {
             if counts.created > 0 && counts.deleted > 0 {
                 *self.renamed.entry(kind.clone()).or_default() += 1;
             }
+            self.by_kind.entry(kind).or_default().add(counts);
         }
         if file.action == Action::Keep {
             self.kept_files += 1;

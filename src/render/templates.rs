@@ -59,6 +59,11 @@ impl TemplateSet {
         self.templates.get(name).map(|(_, text)| &**text)
     }
 
+    /// The names of all templates.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.templates.keys().map(String::as_str)
+    }
+
     /// The registered text of a template.
     pub(super) fn file(&self, name: &str) -> Option<FileId> {
         self.templates.get(name).map(|(file, _)| *file)

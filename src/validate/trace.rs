@@ -59,7 +59,8 @@ impl Trees {
         let document = self.document(unit.content)?;
         // A policy that is used under another's name has its own name as the place of its content.
         let name = document.path(&["metadata", "name"]).map(NodeRef::origin);
-        let within = if name == Some(unit.content) { document.get("spec")?.span() } else { unit.content.span };
+        let within =
+            if name == Some(unit.content) { document.get("spec")?.span() } else { around(document, unit.content.span) };
         let steps: Vec<&str> = path.split(['.', '[', ']']).filter(|step| !step.is_empty()).collect();
         (0..steps.len()).find_map(|first| {
             let (name, rest) = steps.get(first..)?.split_first()?;
@@ -74,6 +75,18 @@ impl Trees {
             }
             Some(node.origin())
         })
+    }
+}
+
+/// The innermost map around a span: an object asked for by its name is described beside that name.
+fn around(node: NodeRef<'_>, span: Span) -> Span {
+    let mut children = node.items().chain(node.entries().map(|(_, value)| value));
+    let inner = children.find(|child| child.span().contains(span) && (child.is_map() || child.is_seq()));
+    match inner {
+        Some(inner) if inner.is_map() || inner.items().any(|item| item.is_map() && item.span().contains(span)) => {
+            around(inner, span)
+        }
+        _ => node.span(),
     }
 }
 
