@@ -23,6 +23,26 @@ pub use templates::TemplateSet;
 /// How many instructions one object may take: hundreds of times what the largest one needs.
 const FUEL: u64 = 2_000_000;
 
+/// How many bytes one object may have: several times what the API server takes.
+const MAXIMUM_OBJECT: usize = 16 << 20;
+
+/// Takes the text of one object and no more: a loop of few steps can write without end.
+struct Bounded<'o>(&'o mut Vec<u8>);
+
+impl std::io::Write for Bounded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.len() + bytes.len() > MAXIMUM_OBJECT {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A template engine for one thread.
 pub struct Renderer {
     environment: Environment<'static>,
@@ -59,7 +79,8 @@ impl Renderer {
             return Ok(());
         };
         let context = value::map(Arc::clone(entries));
-        template.render_captured_to(context, out).map(|_| ()).map_err(|error| self.explain(unit, &error))
+        let bounded = Bounded(out);
+        template.render_captured_to(context, bounded).map(|_| ()).map_err(|error| self.explain(unit, &error))
     }
 
     /// The error of an engine as a diagnostic: the template's line, and the policy's.
@@ -83,6 +104,10 @@ impl Renderer {
             ErrorKind::TemplateNotFound => {
                 (Code::TemplateFailed, format!("there is no template `{}` to include", quoted(innermost)))
             }
+            ErrorKind::WriteFailure => (
+                Code::TemplateFailed,
+                format!("this template writes more than {} MiB for one object", MAXIMUM_OBJECT >> 20),
+            ),
             kind => (Code::TemplateFailed, innermost.detail().map_or_else(|| kind.to_string(), str::to_owned)),
         };
         let mut diagnostic = Diagnostic::error(code, message)
@@ -106,6 +131,7 @@ impl Renderer {
                     |near| format!("did you mean `{near}`?"),
                 )
             }
+            ErrorKind::WriteFailure => "loop over fewer items, or write shorter values".to_owned(),
             ErrorKind::OutOfFuel => format!("an object may take {FUEL} steps; loop over fewer items"),
             ErrorKind::TemplateNotFound => nearest(quoted(error), self.templates.names()).map_or_else(
                 || "a path is relative to the template folder and does not leave it".to_owned(),

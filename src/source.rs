@@ -58,6 +58,16 @@ impl Sources {
         if let Some(known) = self.texts.get(path) {
             return Ok(*known);
         }
+        if self.world.leads_outside(path) {
+            let id = self.files.add(path, "");
+            self.texts.insert(path.to_owned(), None);
+            sink.push(
+                Diagnostic::error(Code::PathOutside, format!("`{path}` is a link that leaves the workspace"))
+                    .at(Origin { file: id, span: Span::default() })
+                    .help("copy the file: what decides the output lies where a review sees it"),
+            );
+            return Ok(None);
+        }
         if let Some(size) = self.world.size(path).filter(|&size| size > MAXIMUM_FILE_SIZE as u64) {
             self.texts.insert(path.to_owned(), None);
             too_large(size, path, &self.files, sink);

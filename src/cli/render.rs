@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::session::{Comparison, Session};
-use super::{Global, Outcome};
+use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::OutputFile;
 use crate::diag::{Code, Diagnostic, RunError, Sink};
 use crate::emit::committed::Folder;
@@ -89,7 +89,9 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         removed.extend(leftovers);
     }
     if !session.report(sink) {
-        terminal.problem("nothing was written\n");
+        if session.global.diagnostics == DiagnosticForm::Human {
+            terminal.problem("nothing was written\n");
+        }
         return Ok(Outcome::Invalid);
     }
     refuse_read_only(&output, &plans)?;

@@ -21,6 +21,11 @@ pub trait World: Send + Sync {
         None
     }
 
+    /// True when a link on the way to a file leads out of the world.
+    fn leads_outside(&self, _path: &str) -> bool {
+        false
+    }
+
     /// True when there is such a file.
     ///
     /// # Errors
@@ -58,6 +63,13 @@ impl World for DiskWorld {
 
     fn size(&self, path: &str) -> Option<u64> {
         std::fs::metadata(self.root.join(path)).ok().map(|metadata| metadata.len())
+    }
+
+    fn leads_outside(&self, path: &str) -> bool {
+        match (self.root.canonicalize(), self.root.join(path).canonicalize()) {
+            (Ok(root), Ok(place)) => !place.starts_with(root),
+            _ => false,
+        }
     }
 
     fn exists(&self, path: &str) -> Result<bool, RunError> {

@@ -150,7 +150,13 @@ impl<'s> Columns<'s> {
                     Ok(compiled) => regex = Some(compiled),
                     Err(error) => {
                         let reason = error.to_string();
-                        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                        let reason = reason
+                            .lines()
+                            .last()
+                            .unwrap_or_default()
+                            .trim_start_matches("error: ")
+                            .trim_end_matches('.')
+                            .to_lowercase();
                         sink.push(
                             Diagnostic::error(Code::InvalidValue, "this is not a regular expression")
                                 .at(pattern.origin)
