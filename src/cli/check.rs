@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::diff::compare_and_print;
-use super::session::Session;
+use super::session::with_targets;
 use super::{Global, Outcome};
 use crate::diag::{RunError, Sink};
 
@@ -20,19 +20,13 @@ pub(super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    let session = match Session::open(global)? {
-        Ok(session) => session,
-        Err(outcome) => return Ok(outcome),
-    };
-    let targets = match session.targets(&arguments.targets) {
-        Ok(targets) => targets,
-        Err(outcome) => return Ok(outcome),
-    };
-    let mut sink = Sink::new();
-    session.beside_targets(&mut sink)?;
-    let outcome = compare_and_print(&session, &targets, None, arguments.summary, sink)?;
-    if outcome == Outcome::No {
-        global.terminal().note("the output differs from what the policies say; `bailiwick render` writes it\n");
-    }
-    Ok(outcome)
+    with_targets(global, &arguments.targets, |session, targets| {
+        let mut sink = Sink::new();
+        session.beside_targets(&mut sink)?;
+        let outcome = compare_and_print(session, targets, None, arguments.summary, sink)?;
+        if outcome == Outcome::No {
+            global.terminal().note("the output differs from what the policies say; `bailiwick render` writes it\n");
+        }
+        Ok(outcome)
+    })
 }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::session::{Comparison, Session};
+use super::session::{Comparison, Session, with_targets};
 use super::{Global, Outcome};
 use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder, Revision};
@@ -30,16 +30,9 @@ pub(super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    let session = match Session::open(global)? {
-        Ok(session) => session,
-        Err(outcome) => return Ok(outcome),
-    };
-    let targets = match session.targets(&arguments.targets) {
-        Ok(targets) => targets,
-        Err(outcome) => return Ok(outcome),
-    };
-    let against = arguments.against.as_deref();
-    compare_and_print(&session, &targets, against, arguments.summary, Sink::new())
+    with_targets(global, &arguments.targets, |session, targets| {
+        compare_and_print(session, targets, arguments.against.as_deref(), arguments.summary, Sink::new())
+    })
 }
 
 /// Compiles, compares, and prints the differences; the answer is no when there are any.

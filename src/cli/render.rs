@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::session::{Comparison, Session};
+use super::session::{Comparison, Session, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::OutputFile;
 use crate::diag::{Code, Diagnostic, RunError, Sink};
@@ -47,19 +47,13 @@ enum ObjectForm {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    let session = match Session::open(global)? {
-        Ok(session) => session,
-        Err(outcome) => return Ok(outcome),
-    };
-    let targets = match session.targets(&arguments.targets) {
-        Ok(targets) => targets,
-        Err(outcome) => return Ok(outcome),
-    };
-    if arguments.stdout {
-        print_objects(&session, &targets, arguments.format)
-    } else {
-        write(&session, &targets, arguments)
-    }
+    with_targets(global, &arguments.targets, |session, targets| {
+        if arguments.stdout {
+            print_objects(session, targets, arguments.format)
+        } else {
+            write(session, targets, arguments)
+        }
+    })
 }
 
 fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {

@@ -42,9 +42,26 @@ pub(super) fn find_root(global: &Global) -> Result<Option<PathBuf>, RunError> {
     Ok(start.ancestors().find(|folder| folder.join(compile::WORKSPACE_FILE).is_file()).map(Path::to_path_buf))
 }
 
+/// Loads the workspace and runs a command on the targets of these names, or on all of them. When one of the two cannot
+/// be had, the reasons are printed.
+pub(super) fn with_targets(
+    global: &Global,
+    names: &[String],
+    run: impl FnOnce(&Session<'_>, &[&Target]) -> Result<Outcome, RunError>,
+) -> Result<Outcome, RunError> {
+    let session = match Session::open(global)? {
+        Ok(session) => session,
+        Err(outcome) => return Ok(outcome),
+    };
+    match session.targets(names) {
+        Ok(targets) => run(&session, &targets),
+        Err(outcome) => Ok(outcome),
+    }
+}
+
 impl<'g> Session<'g> {
     /// Finds and loads the workspace. When it cannot be used, the reasons are printed.
-    pub(super) fn open(global: &'g Global) -> Result<Result<Self, Outcome>, RunError> {
+    fn open(global: &'g Global) -> Result<Result<Self, Outcome>, RunError> {
         let files = Arc::new(Files::new());
         let Some(root) = find_root(global)? else {
             let diagnostic =
@@ -74,7 +91,7 @@ impl<'g> Session<'g> {
     }
 
     /// The targets whose names match, or all of them.
-    pub(super) fn targets(&self, names: &[String]) -> Result<Vec<&Target>, Outcome> {
+    fn targets(&self, names: &[String]) -> Result<Vec<&Target>, Outcome> {
         let all = &self.project.workspace.targets;
         let unknown = names.iter().find(|name| !all.iter().any(|target| target.name == **name));
         if let Some(name) = unknown {

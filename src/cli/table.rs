@@ -2,9 +2,10 @@
 
 use clap::{Args, ValueEnum};
 
-use super::session::Session;
+use super::session::{Session, with_targets};
 use super::{Global, Outcome};
 use crate::diag::{FileId, RunError, Sink, nearest};
+use crate::model::Target;
 use crate::report::table;
 use crate::yaml::{self, NodeRef};
 
@@ -37,16 +38,11 @@ enum TableForm {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    let session = match Session::open(global)? {
-        Ok(session) => session,
-        Err(outcome) => return Ok(outcome),
-    };
-    let names: Vec<String> = arguments.target.iter().cloned().collect();
-    let targets = match session.targets(&names) {
-        Ok(targets) => targets,
-        Err(outcome) => return Ok(outcome),
-    };
-    let terminal = global.terminal();
+    with_targets(global, arguments.target.as_slice(), |session, targets| print_table(session, targets, arguments))
+}
+
+fn print_table(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
+    let terminal = session.global.terminal();
     let mut known: Vec<String> = Vec::new();
     let mut sink = Sink::new();
     for target in targets {

@@ -38,12 +38,14 @@ pub struct Entry {
 #[derive(Debug, Clone)]
 pub struct Folder {
     root: PathBuf,
+    /// False when there is no such folder, and so nothing in it to ask for.
+    is_there: bool,
 }
 
 impl Folder {
     /// The folder of a target.
     pub fn new(root: PathBuf) -> Self {
-        Self { root }
+        Self { is_there: root.exists(), root }
     }
 
     /// The first bytes of a file: enough for its header.
@@ -96,6 +98,9 @@ impl Folder {
 
 impl Committed for Folder {
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        if !self.is_there {
+            return Ok(None);
+        }
         let path = self.root.join(path);
         match std::fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),

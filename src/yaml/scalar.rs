@@ -138,6 +138,11 @@ pub fn quoting(text: &str) -> Quoting {
     let Some(&first) = bytes.first() else {
         return Quoting::Double;
     };
+    // Nearly every string of a manifest is a word of these; no word of another type has more than five letters.
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.' | b'-');
+    if (first.is_ascii_alphabetic() || first == b'/') && bytes.len() > 5 && bytes.iter().all(is_name) {
+        return Quoting::Plain;
+    }
     if bytes.iter().any(|byte| !(0x20..0x7f).contains(byte)) {
         return Quoting::Double;
     }

@@ -20,10 +20,13 @@ pub(super) fn take_back(rules: &[Spanned<Rule>], exceptions: &[Spanned<Exception
                 if let Some(wildcard) = wildcard_in_the_way(&rule, exception) {
                     used = true;
                     sink.push(
-                        Diagnostic::error(Code::InvalidValue, format!("nothing can be taken back from `*` in `{wildcard}`"))
-                            .at(exception.origin)
-                            .and(origin, "the rule with the wildcard")
-                            .help(format!("list the {wildcard} of the rule one by one: RBAC has no way to deny")),
+                        Diagnostic::error(
+                            Code::InvalidValue,
+                            format!("nothing can be taken back from `*` in `{wildcard}`"),
+                        )
+                        .at(exception.origin)
+                        .and(origin, "the rule with the wildcard")
+                        .help(format!("list the {wildcard} of the rule one by one: RBAC has no way to deny")),
                     );
                     return vec![(rule, origin)];
                 }
@@ -47,7 +50,8 @@ pub(super) fn take_back(rules: &[Spanned<Rule>], exceptions: &[Spanned<Exception
 fn wildcard_in_the_way(rule: &Rule, exception: &Exception) -> Option<&'static str> {
     let star = |list: &[String]| list.iter().any(|entry| entry == "*");
     let shares = |list: &[String], wanted: &[String]| list.iter().any(|entry| wanted.contains(entry));
-    let group = exception.api_groups.is_empty() || star(&rule.api_groups) || shares(&rule.api_groups, &exception.api_groups);
+    let group =
+        exception.api_groups.is_empty() || star(&rule.api_groups) || shares(&rule.api_groups, &exception.api_groups);
     let resource = star(&rule.resources) || shares(&rule.resources, &exception.resources);
     let verb = star(&rule.verbs) || shares(&rule.verbs, &exception.verbs);
     if !(group && resource && verb) {
@@ -91,7 +95,12 @@ fn split(rule: Rule, exception: &Exception) -> (Vec<Rule>, bool) {
         part(&groups_hit, &resources_hit, &verbs_kept),
     ];
     let parts = parts.into_iter();
-    (parts.filter(|part| !part.api_groups.is_empty() && !part.resources.is_empty() && !part.verbs.is_empty()).collect(), true)
+    (
+        parts
+            .filter(|part| !part.api_groups.is_empty() && !part.resources.is_empty() && !part.verbs.is_empty())
+            .collect(),
+        true,
+    )
 }
 
 #[cfg(test)]
@@ -146,7 +155,10 @@ mod tests {
     fn a_group_that_is_not_named_keeps_its_verbs() {
         let rules = [rule("apps extensions", "deployments", "get delete")];
         let left = take_back(&rules, &[exception(Some("extensions"), "deployments", "delete")], &mut Sink::new());
-        assert_eq!(told(&left), [r#"["apps"] ["deployments"] ["get", "delete"]"#, r#"["extensions"] ["deployments"] ["get"]"#]);
+        assert_eq!(
+            told(&left),
+            [r#"["apps"] ["deployments"] ["get", "delete"]"#, r#"["extensions"] ["deployments"] ["get"]"#]
+        );
     }
 
     #[test]
