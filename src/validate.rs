@@ -11,7 +11,7 @@ mod trace;
 
 use std::sync::Arc;
 
-use crate::diag::{Code, Diagnostic, Files, Origin, Sink};
+use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Catalogue, Served};
 use crate::k8s::schemas;
 use crate::k8s::stored::{Form, to_stored};
@@ -234,10 +234,13 @@ impl<'p> Validator<'p> {
         } else {
             let message =
                 format!("Kubernetes {version} does not serve {} {}", object_type.api_version, object_type.kind);
-            let near = Catalogue::get().api_versions_of_kind(version.minor(), &object_type.kind);
-            Diagnostic::error(Code::KindNotServed, message).help(match near.first() {
-                Some(api_version) => format!("this version serves it as `{api_version}`"),
-                None => format!("leave it out on the target `{}` with `targets`", self.target.name),
+            let catalogue = Catalogue::get();
+            let elsewhere = catalogue.api_versions_of_kind(version.minor(), &object_type.kind);
+            let near = nearest(&object_type.kind, catalogue.kinds(version.minor()));
+            Diagnostic::error(Code::KindNotServed, message).help(match (elsewhere.first(), near) {
+                (Some(api_version), _) => format!("this version serves it as `{api_version}`"),
+                (None, Some(near)) => format!("did you mean `{near}`?"),
+                (None, None) => format!("leave it out on the target `{}` with `targets`", self.target.name),
             })
         };
         with_askers(diagnostic.at(unit.content), unit)

@@ -26,6 +26,8 @@ pub struct Stager {
     staging: PathBuf,
     folders: Mutex<BTreeSet<PathBuf>>,
     replaced: AtomicUsize,
+    /// True when the output folder was not there before: a run that fails leaves none behind.
+    made_root: bool,
     _lock: File,
 }
 
@@ -46,6 +48,7 @@ impl Stager {
             return Err(RunError::new(format!("the output folder `{}` is a symbolic link", root.display()))
                 .help("name the folder itself under `spec.output`: links are not followed when writing"));
         }
+        let made_root = !root.exists();
         fs::create_dir_all(root).map_err(|error| RunError::io("make the folder", root, &error))?;
         let lock = File::open(root).map_err(|error| RunError::io("open", root, &error))?;
         if lock.try_lock().is_err() {
@@ -59,6 +62,7 @@ impl Stager {
             staging,
             folders: Mutex::new(BTreeSet::new()),
             replaced: AtomicUsize::new(0),
+            made_root,
             _lock: lock,
         })
     }
@@ -158,6 +162,10 @@ impl Stager {
 impl Drop for Stager {
     fn drop(&mut self) {
         let _ = clear(&self.staging);
+        if self.made_root {
+            // Refused by the system when there is output in it.
+            let _ = fs::remove_dir(&self.root);
+        }
     }
 }
 

@@ -176,6 +176,11 @@ impl Catalogue {
         self.resources.iter().any(|found| found.group == group)
     }
 
+    /// The kinds that a minor serves by default in some version.
+    pub fn kinds(&self, minor: u32) -> impl Iterator<Item = &str> {
+        self.served(minor).map(|resource| resource.kind.as_str())
+    }
+
     /// The apiVersions under which a minor serves a kind by default.
     pub fn api_versions_of_kind(&self, minor: u32, kind: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
