@@ -115,6 +115,9 @@ pub fn compile<R: Send>(
     failed.map_or(Ok(()), Err)
 }
 
+/// Room for the file of a typical tenant, in bytes.
+const TYPICAL_FILE: usize = 4096;
+
 /// What one home yields.
 struct HomeResult<R> {
     results: Result<Vec<R>, RunError>,
@@ -222,7 +225,13 @@ impl<'p> Worker<'p> {
             let draft = match drafts.iter_mut().position(|draft| draft.path == path) {
                 Some(found) => drafts.get_mut(found),
                 None => {
-                    drafts.push(Draft { path, sources: Vec::new(), body: String::new(), objects: 0, json: Vec::new() });
+                    drafts.push(Draft {
+                        path,
+                        sources: Vec::new(),
+                        body: String::with_capacity(TYPICAL_FILE),
+                        objects: 0,
+                        json: Vec::new(),
+                    });
                     drafts.last_mut()
                 }
             };

@@ -69,7 +69,7 @@ impl Object for ListObject {
 
 /// Writes a value as JSON on one line.
 pub(super) fn write(out: &mut Output<'_>, value: &Value) -> Result<(), Error> {
-    let mut text = String::new();
+    let mut text = String::with_capacity(256);
     json(value, &mut text, 0)?;
     out.write_str(&text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the object cannot be held"))
 }

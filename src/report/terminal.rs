@@ -39,9 +39,9 @@ impl Terminal {
         Self { color, quiet }
     }
 
-    /// Prints a result. A reader that went away is not our problem.
+    /// Prints a result, byte for byte. A reader that went away is not our problem.
     pub fn result(self, text: &str) {
-        let mut stream = AutoStream::new(io::stdout(), self.color.stream());
+        let mut stream = io::stdout().lock();
         let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
     }
 

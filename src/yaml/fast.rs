@@ -17,7 +17,9 @@ type Read<T> = Result<T, Refused>;
 
 pub(super) fn read(text: &str, tree: &mut Tree) -> Read<()> {
     let bytes = text.as_bytes();
-    if bytes.len() >= u32::MAX as usize || !bytes.iter().all(|&byte| byte == b'\n' || (0x20..0x7f).contains(&byte)) {
+    // Without an early exit the compiler looks at many bytes at once.
+    let odd = bytes.iter().fold(false, |odd, &byte| odd | ((byte < 0x20) & (byte != b'\n')) | (byte > 0x7e));
+    if odd || bytes.len() >= u32::MAX as usize {
         return Err(Refused);
     }
     let mut reader = Reader { text, bytes, position: 0, tree };

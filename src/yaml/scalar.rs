@@ -139,8 +139,7 @@ pub fn quoting(text: &str) -> Quoting {
         return Quoting::Double;
     };
     // Nearly every string of a manifest is a word of these; no word of another type has more than five letters.
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.' | b'-');
-    if (first.is_ascii_alphabetic() || first == b'/') && bytes.len() > 5 && bytes.iter().all(is_name) {
+    if (first.is_ascii_alphabetic() || first == b'/') && bytes.len() > 5 && is_name(bytes) {
         return Quoting::Plain;
     }
     if bytes.iter().any(|byte| !(0x20..0x7f).contains(byte)) {
@@ -166,6 +165,15 @@ pub fn quoting(text: &str) -> Quoting {
         return Quoting::Single;
     }
     Quoting::Double
+}
+
+/// True when all bytes are letters, digits, `/`, `_`, `.` or `-`; without branches, since it is asked of every string.
+fn is_name(bytes: &[u8]) -> bool {
+    bytes.iter().fold(true, |fits, &byte| {
+        let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+        let digit_or_sign = byte.wrapping_sub(b'-') < 13;
+        fits & (letter | digit_or_sign | (byte == b'_'))
+    })
 }
 
 /// Words that YAML 1.1 or 1.2 reads as boolean, null or number, in any mix of cases.
@@ -200,6 +208,14 @@ mod tests {
         assert_eq!(resolve("1:30"), Plain::Str);
         assert_eq!(resolve("yEs"), Plain::Str);
         assert_eq!(resolve(".inf"), Plain::NotFinite);
+    }
+
+    #[test]
+    fn names_are_told_from_other_texts() {
+        for byte in 0..=u8::MAX {
+            let expected = byte.is_ascii_alphanumeric() || b"/_.-".contains(&byte);
+            assert_eq!(is_name(&[byte]), expected, "{byte}");
+        }
     }
 
     #[test]

@@ -295,6 +295,17 @@ impl<'t> NodeRef<'t> {
         }
     }
 
+    /// The bytes of a string; none for anything else.
+    fn bytes(self) -> &'t [u8] {
+        match self.value() {
+            Value::Str(text) => {
+                let range = text.start as usize..text.end as usize;
+                self.tree.strings.as_bytes().get(range).unwrap_or_default()
+            }
+            _ => &[],
+        }
+    }
+
     /// The whole number, if it is one.
     pub fn as_int(self) -> Option<i64> {
         match self.value() {
@@ -365,7 +376,7 @@ impl<'t> NodeRef<'t> {
         // The first byte tells most keys apart, which spares a call for each of them.
         let wanted = key.as_bytes();
         self.entries().find(|(found, _)| {
-            let found = found.as_str().unwrap_or_default().as_bytes();
+            let found = found.bytes();
             found.len() == wanted.len() && found.first() == wanted.first() && found == wanted
         })
     }

@@ -103,7 +103,9 @@ pub fn string(text: &str, out: &mut String) {
 /// Appends a string between double quotes, escaped as in JSON, so that it is a YAML scalar as well.
 pub fn double_quoted(text: &str, out: &mut String) {
     out.push('"');
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\') {
+    let needs_escape =
+        text.bytes().fold(false, |odd, byte| odd | (byte < 0x20) | (byte > 0x7e) | (byte == b'"') | (byte == b'\\'));
+    if !needs_escape {
         out.push_str(text);
         out.push('"');
         return;
