@@ -128,6 +128,8 @@ struct HomeResult<R> {
 /// What a thread keeps between homes.
 struct Worker<'p> {
     project: &'p Project,
+    /// Copies for this thread, where sharing would cost; see [`Policy::detached`].
+    detached: Vec<Option<Box<dyn Policy>>>,
     target: &'p Target,
     options: Options,
     renderer: Renderer,
@@ -146,8 +148,10 @@ struct Draft {
 
 impl<'p> Worker<'p> {
     fn new(project: &'p Project, target: &'p Target, options: Options) -> Self {
+        let detached = |policy: &Box<dyn Policy>| if options.jobs > 1 { policy.detached() } else { None };
         Self {
             project,
+            detached: project.policies.iter().map(detached).collect(),
             target,
             options,
             renderer: Renderer::new(Arc::clone(&project.templates)),
@@ -180,7 +184,11 @@ impl<'p> Worker<'p> {
         facts: &mut HomeFacts,
         sink: &mut Sink,
     ) -> Vec<Draft> {
-        let units = index.units(position, &self.project.policies, self.target);
+        let policy = |index: usize| {
+            let detached = self.detached.get(index).and_then(Option::as_deref);
+            detached.or_else(|| self.project.policies.get(index).map(|shared| &**shared))
+        };
+        let units = index.units(position, policy, self.target);
         let mut drafts: Vec<Draft> = Vec::new();
         let mut last: Option<&Identity> = None;
         for (unit, previous) in units.iter().zip(std::iter::once(None).chain(units.iter().map(Some))) {

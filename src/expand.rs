@@ -60,14 +60,19 @@ impl HomeIndex {
             .is_ok()
     }
 
-    /// The objects of the file at a position, in apply order. The same object asked for twice with the same
+    /// The objects of the file at a position, in apply order; `policy` finds a policy by its index. The same object asked for twice with the same
     /// content, such as the role of a permission set that two grants bind in one namespace, is there once.
-    pub fn units(&self, position: usize, policies: &[Box<dyn Policy>], target: &Target) -> Vec<Unit> {
+    pub fn units<'p>(
+        &self,
+        position: usize,
+        policy: impl Fn(usize) -> Option<&'p dyn Policy>,
+        target: &Target,
+    ) -> Vec<Unit> {
         let start = self.starts.get(position).copied().unwrap_or(self.entries.len());
         let end = self.starts.get(position + 1).copied().unwrap_or(self.entries.len());
         let mut units = Vec::new();
-        for (home, policy, part) in self.entries.get(start..end).unwrap_or_default() {
-            if let Some(policy) = policies.get(*policy as usize) {
+        for (home, index, part) in self.entries.get(start..end).unwrap_or_default() {
+            if let Some(policy) = policy(*index as usize) {
                 policy.expand(target, home, *part, &mut units);
             }
         }

@@ -37,6 +37,13 @@ pub struct StagedFile {
     path: String,
 }
 
+impl StagedFile {
+    /// The folder of its place, below the output folder.
+    fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+}
+
 impl Stager {
     /// Locks an output folder, which is made if need be, and clears what a killed run left. `waiting` is called when
     /// another run holds the lock.
@@ -100,27 +107,24 @@ impl Stager {
             sync_file_system(&self.root);
         }
         staged.sort();
-        let mut moved: BTreeSet<PathBuf> = BTreeSet::new();
-        let mut touched: BTreeSet<PathBuf> = BTreeSet::new();
-        for file in &staged {
-            let folder = Path::new(&file.path).parent().unwrap_or(Path::new(""));
-            if moved.iter().any(|moved| folder.starts_with(moved)) {
+        let mut touched: Vec<PathBuf> = Vec::new();
+        let mut moved: Option<PathBuf> = None;
+        for files in staged.chunk_by(|left, right| left.folder() == right.folder()) {
+            let Some(folder) = files.first().map(StagedFile::folder).map(Path::new) else { continue };
+            if moved.as_ref().is_some_and(|moved| folder.starts_with(moved)) {
                 continue;
             }
             // A folder that is not there yet comes as a whole: one rename instead of one for each file in it.
-            match folder
-                .ancestors()
-                .filter(|part| *part != Path::new(""))
-                .filter(|part| !self.root.join(part).exists())
-                .last()
-            {
+            let missing =
+                folder.ancestors().filter(|part| !part.as_os_str().is_empty() && !self.root.join(part).exists());
+            match missing.last() {
                 Some(new) => {
                     self.put(new)?;
-                    moved.insert(new.to_path_buf());
+                    moved = Some(new.to_path_buf());
                 }
                 None => {
-                    self.put(Path::new(&file.path))?;
-                    touched.insert(self.root.join(folder));
+                    files.iter().try_for_each(|file| self.put(Path::new(&file.path)))?;
+                    touched.push(self.root.join(folder));
                 }
             }
         }

@@ -199,7 +199,7 @@ impl Kind for TenancyKind {
             }
         }
         let classes = link_classes(document, &spec, &targets, linker, sink);
-        let accounts = accounts::read(document, &spec, linker, sink);
+        let accounts = Arc::new(accounts::read(document, &spec, linker, sink));
         Some(Box::new(Linked { meta: document.meta.clone(), accounts, classes }))
     }
 }
@@ -440,7 +440,7 @@ fn granted_role(grant: &TenantGrant, class: &Class, linker: &mut Linker<'_>, sin
 
 struct Linked {
     meta: PolicyMeta,
-    accounts: Accounts,
+    accounts: Arc<Accounts>,
     classes: Vec<(String, Arc<LinkedClass>)>,
 }
 
@@ -450,9 +450,21 @@ impl Linked {
     }
 }
 
+impl LinkedClass {
+    fn detached(&self) -> Self {
+        let detach = |objects: &[ObjectBlueprint]| objects.iter().map(ObjectBlueprint::detached).collect();
+        Self { namespace: self.namespace.detached(), inside: detach(&self.inside), cluster: detach(&self.cluster) }
+    }
+}
+
 impl Policy for Linked {
     fn meta(&self) -> &PolicyMeta {
         &self.meta
+    }
+
+    fn detached(&self) -> Option<Box<dyn Policy>> {
+        let classes = self.classes.iter().map(|(target, class)| (target.clone(), Arc::new(class.detached()))).collect();
+        Some(Box::new(Self { meta: self.meta.clone(), accounts: Arc::clone(&self.accounts), classes }))
     }
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {

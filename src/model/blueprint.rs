@@ -45,6 +45,20 @@ impl Blueprint {
         }
     }
 
+    /// The same blueprint with shared parts of its own, see [`super::Policy::detached`].
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        match self {
+            Blueprint::Constant(data) => Blueprint::Constant(data.detached()),
+            Blueprint::Text(pattern) => Blueprint::Text(pattern.detached()),
+            Blueprint::Typed(pattern) => Blueprint::Typed(pattern.detached()),
+            Blueprint::List(items) => Blueprint::List(items.iter().map(Blueprint::detached).collect()),
+            Blueprint::Map(entries) => {
+                Blueprint::Map(entries.iter().map(|(key, value)| (key.detached(), value.detached())).collect())
+            }
+        }
+    }
+
     /// True when some variable comes from an account.
     pub fn needs_account(&self) -> bool {
         match self {

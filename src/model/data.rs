@@ -65,6 +65,17 @@ impl Data {
         }
     }
 
+    /// The same data with shared parts of its own, see [`super::Policy::detached`].
+    #[must_use]
+    pub fn detached(&self) -> Data {
+        match self {
+            Data::Str(text) => Data::text(&**text),
+            Data::List(items) => Data::List(items.iter().map(Data::detached).collect()),
+            Data::Map(entries) => Data::map(entries.iter().map(|(key, value)| (&**key, value.detached()))),
+            scalar => scalar.clone(),
+        }
+    }
+
     /// True for null and for empty lists and maps.
     pub fn is_empty(&self) -> bool {
         match self {

@@ -107,6 +107,16 @@ impl Pattern {
         Self::parse(text).unwrap_or_else(|_| Self { pieces: vec![Piece::Text(text.into())] })
     }
 
+    /// The same pattern with shared parts of its own, see [`super::Policy::detached`].
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let pieces = self.pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => Piece::Text(Arc::from(&**text)),
+            Piece::Variable(name) => Piece::Variable(Arc::from(&**name)),
+        });
+        Self { pieces: pieces.collect() }
+    }
+
     /// The names of its variables.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {

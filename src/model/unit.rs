@@ -119,6 +119,14 @@ impl ObjectBlueprint {
         self
     }
 
+    /// The same blueprint with shared parts of its own, see [`super::Policy::detached`].
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        let object_type = ObjectType::new(&self.object_type.api_version, &self.object_type.kind);
+        let fields = self.fields.iter().map(|(name, value)| (Arc::from(&**name), value.detached())).collect();
+        Self { object_type, name: self.name.detached(), fields, ..self.clone() }
+    }
+
     /// True when some text needs an account.
     pub fn needs_account(&self) -> bool {
         self.name.needs_account() || self.fields.iter().any(|(_, value)| value.needs_account())
