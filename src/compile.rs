@@ -62,8 +62,8 @@ pub struct OutputFile {
     pub path: String,
     /// The whole text.
     pub text: String,
-    /// How many objects it holds.
-    pub objects: usize,
+    /// The kind of each object it holds, in order.
+    pub kinds: Vec<Arc<str>>,
     /// The objects as JSON, one a line, when that was asked for.
     pub json: Vec<String>,
 }
@@ -142,16 +142,19 @@ struct Draft {
     path: String,
     sources: Vec<FileId>,
     body: String,
-    objects: usize,
+    kinds: Vec<Arc<str>>,
     json: Vec<String>,
 }
 
 impl<'p> Worker<'p> {
     fn new(project: &'p Project, target: &'p Target, options: Options) -> Self {
-        let detached = |policy: &Box<dyn Policy>| if options.jobs > 1 { policy.detached() } else { None };
         Self {
             project,
-            detached: project.policies.iter().map(detached).collect(),
+            detached: project
+                .policies
+                .iter()
+                .map(|policy| if options.jobs > 1 { policy.detached() } else { None })
+                .collect(),
             target,
             options,
             renderer: Renderer::new(Arc::clone(&project.templates)),
@@ -237,7 +240,7 @@ impl<'p> Worker<'p> {
                         path,
                         sources: Vec::new(),
                         body: String::with_capacity(TYPICAL_FILE),
-                        objects: 0,
+                        kinds: Vec::new(),
                         json: Vec::new(),
                     });
                     drafts.last_mut()
@@ -246,11 +249,11 @@ impl<'p> Worker<'p> {
             if let (Some(draft), Some(root)) = (draft, self.validator.object()) {
                 draft.sources.extend([unit.origin.file, unit.content.file]);
                 draft.sources.extend(unit.account.map(|account| account.file));
-                if draft.objects > 0 {
+                if !draft.kinds.is_empty() {
                     draft.body.push_str("---\n");
                 }
                 yaml::write::document(root, &mut draft.body);
-                draft.objects += 1;
+                draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
                 if self.options.json {
                     draft.json.push(yaml::schema::to_json(root).to_string());
                 }
@@ -269,7 +272,7 @@ impl<'p> Worker<'p> {
         OutputFile {
             text: file::assemble(&sources, &draft.body),
             path: draft.path,
-            objects: draft.objects,
+            kinds: draft.kinds,
             json: draft.json,
         }
     }

@@ -74,7 +74,10 @@ impl Renderer {
     /// What went wrong in the template, with the policy that asked.
     pub fn render(&self, unit: &Unit, out: &mut Vec<u8>) -> Result<(), Box<Diagnostic>> {
         out.clear();
-        let template = self.environment.get_template(unit.template).map_err(|error| self.explain(unit, &error))?;
+        let template = self
+            .environment
+            .get_template(self.templates.resolve(unit.template))
+            .map_err(|error| self.explain(unit, &error))?;
         let Data::Map(entries) = &unit.data else {
             return Ok(());
         };

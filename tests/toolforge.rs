@@ -229,7 +229,7 @@ fn plan(before: &World, after: &World) -> TargetPlan {
     let mut plan = TargetPlan::default();
     for file in &after.files {
         let old = before.files.iter().find(|old| old.path == file.path).map(|old| old.text.as_bytes());
-        plan.add(FilePlan::compare(&file.path, Some((&file.text, file.objects)), old));
+        plan.add(FilePlan::compare(&file.path, Some((&file.text, &file.kinds)), old));
     }
     for file in before.files.iter().filter(|old| !after.files.iter().any(|file| file.path == old.path)) {
         plan.add(FilePlan::compare(&file.path, None, Some(file.text.as_bytes())));

@@ -10,9 +10,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::{self, Options, OutputFile, Project};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
-use crate::emit::committed::{Committed, Entry, Folder};
+use crate::emit::committed::{Committed, Differing, Entry, Folder};
 use crate::emit::file::{Ownership, is_foreign};
-use crate::emit::plan::{Action, FilePlan, TargetPlan};
+use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::write::STAGING;
 use crate::model::Target;
 use crate::report::human;
@@ -143,13 +143,13 @@ impl<'g> Session<'g> {
         result
     }
 
-    /// Compiles a target and compares every file with earlier output. `differing` is called on the compiling threads
+    /// Compiles a target and compares every file with earlier output. `detail_of` is called on the compiling threads
     /// for each file that is not the same, with its old bytes.
     pub(super) fn compare<T: Send>(
         &self,
         target: &Target,
         committed: &dyn Committed,
-        differing: &Differing<'_, T>,
+        detail_of: &DetailOf<'_, T>,
         sink: &mut Sink,
     ) -> Result<Comparison<T>, RunError> {
         let mut comparison = Comparison { plan: TargetPlan::default(), details: Vec::new() };
@@ -158,13 +158,14 @@ impl<'g> Session<'g> {
             target,
             false,
             &|file| {
-                let old = committed.read(&file.path)?;
-                let plan = FilePlan::compare(&file.path, Some((&file.text, file.objects)), old.as_deref());
-                let detail = match plan.action {
-                    Action::Keep => None,
-                    _ => Some(differing(&file, &plan, old.as_deref())?),
+                let old = match committed.differing(&file.path, &file.text)? {
+                    Differing::Same => return Ok((FilePlan::keep(&file.path, file.kinds.len()), None)),
+                    Differing::Missing => None,
+                    Differing::Different(old) => Some(old),
                 };
-                Ok((plan, detail))
+                let plan = FilePlan::compare(&file.path, Some((&file.text, &file.kinds)), old.as_deref());
+                let detail = detail_of(&file, &plan, old.as_deref())?;
+                Ok((plan, Some(detail)))
             },
             &mut |(plan, detail)| {
                 paths.insert(plan.path.clone());
@@ -274,7 +275,7 @@ impl<'g> Session<'g> {
 }
 
 /// What a command makes of a file that is not the same: given the file, the comparison and the old bytes.
-pub(super) type Differing<'d, T> = dyn Fn(&OutputFile, &FilePlan, Option<&[u8]>) -> Result<T, RunError> + Sync + 'd;
+pub(super) type DetailOf<'d, T> = dyn Fn(&OutputFile, &FilePlan, Option<&[u8]>) -> Result<T, RunError> + Sync + 'd;
 
 /// An entry of the output folder that nobody of ours made.
 fn stray(path: &str, is_link: bool) -> Diagnostic {
@@ -289,7 +290,7 @@ fn stray(path: &str, is_link: bool) -> Diagnostic {
 /// A target's output held against earlier output.
 pub(super) struct Comparison<T> {
     pub(super) plan: TargetPlan,
-    /// What `differing` made of the files that are not the same, in order of path.
+    /// What `detail_of` made of the files that are not the same, in order of path.
     pub(super) details: Vec<T>,
 }
 

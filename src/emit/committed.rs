@@ -18,11 +18,34 @@ pub trait Committed: Send + Sync {
     /// When it is there and cannot be read.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError>;
 
+    /// The bytes of a file that is not the text it should be; none when it is.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
+        Ok(match self.read(path)? {
+            None => Differing::Missing,
+            Some(bytes) if bytes == text.as_bytes() => Differing::Same,
+            Some(bytes) => Differing::Different(bytes),
+        })
+    }
+
     /// Every entry below the target's folder, sorted by path.
     ///
     /// # Errors
     /// When the folder is there and cannot be listed.
     fn list(&self) -> Result<Vec<Entry>, RunError>;
+}
+
+/// What is there in place of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Differing {
+    /// The text itself.
+    Same,
+    /// Nothing.
+    Missing,
+    /// Other bytes.
+    Different(Vec<u8>),
 }
 
 /// An entry of an output folder.
@@ -97,6 +120,20 @@ impl Folder {
 }
 
 impl Committed for Folder {
+    fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
+        if !self.is_there {
+            return Ok(Differing::Missing);
+        }
+        // One look at a little more than the text tells whether the file is the same: most of them are.
+        let place = self.root.join(path);
+        let mut bytes = vec![0; text.len() + 1];
+        match std::fs::File::open(&place).and_then(|mut file| file.read(&mut bytes)) {
+            Ok(length) if bytes.get(..length) == Some(text.as_bytes()) => Ok(Differing::Same),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Differing::Missing),
+            _ => Ok(self.read(path)?.map_or(Differing::Missing, Differing::Different)),
+        }
+    }
+
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
         if !self.is_there {
             return Ok(None);

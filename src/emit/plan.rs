@@ -1,6 +1,7 @@
 //! What a run would do: per file, and per object within it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::file::{Ownership, ownership};
 use crate::diag::{FileId, Sink};
@@ -62,7 +63,7 @@ pub struct FilePlan {
     /// What happens to its objects.
     pub counts: Counts,
     /// Counts by kind, for summaries; empty for a file that stays or is new as a whole.
-    pub by_kind: BTreeMap<String, Counts>,
+    pub by_kind: BTreeMap<Arc<str>, Counts>,
     /// Whose file is there; none for a new one.
     pub ownership: Option<Ownership>,
     /// Bindings whose role changes under the same name, as `Kind namespace/name`.
@@ -70,36 +71,36 @@ pub struct FilePlan {
 }
 
 impl FilePlan {
-    /// Compares a file's new text with its old bytes; one of them is there.
-    pub fn compare(path: &str, new: Option<(&str, usize)>, old: Option<&[u8]>) -> Self {
-        let mut plan = Self {
+    /// A file that is there as it should be, with so many objects.
+    pub fn keep(path: &str, objects: usize) -> Self {
+        Self {
             path: path.to_owned(),
             action: Action::Keep,
-            counts: Counts::default(),
+            counts: Counts { unchanged: objects, ..Counts::default() },
             by_kind: BTreeMap::new(),
-            ownership: None,
+            ownership: Some(Ownership::Ours),
             changed_role_refs: Vec::new(),
-        };
-        if let (Some((new, objects)), Some(old)) = (new, old)
+        }
+    }
+
+    /// Compares a file's new text, with the kinds of its objects, and its old bytes; one of the two is there.
+    pub fn compare(path: &str, new: Option<(&str, &[Arc<str>])>, old: Option<&[u8]>) -> Self {
+        if let (Some((new, kinds)), Some(old)) = (new, old)
             && new.as_bytes() == old
         {
-            plan.counts.unchanged = objects;
-            plan.ownership = Some(Ownership::Ours);
-            return plan;
+            return Self::keep(path, kinds.len());
         }
+        let mut plan = Self::keep(path, 0);
         plan.action = match (new, old) {
             (Some(_), Some(_)) => Action::Change,
             (Some(_), None) => Action::Create,
             _ => Action::Delete,
         };
         plan.ownership = old.map(ownership);
-        if let (Action::Create, Some((text, objects))) = (plan.action, new) {
-            plan.counts.created = objects;
-            // Our own form has the kind of each object on a line of its own, and no other line begins so.
-            for (position, mark) in text.match_indices("\nkind: ") {
-                let rest = text.get(position + mark.len()..).unwrap_or_default();
-                let kind = rest.lines().next().unwrap_or_default().to_owned();
-                plan.by_kind.entry(kind).or_default().created += 1;
+        if let (Action::Create, Some((_, kinds))) = (plan.action, new) {
+            plan.counts.created = kinds.len();
+            for kind in kinds {
+                plan.by_kind.entry(Arc::clone(kind)).or_default().created += 1;
             }
             return plan;
         }
@@ -128,7 +129,7 @@ impl FilePlan {
                 _ => counts.deleted = 1,
             }
             self.counts.add(counts);
-            self.by_kind.entry(key.kind.clone()).or_default().add(counts);
+            self.by_kind.entry(key.kind.as_str().into()).or_default().add(counts);
         }
     }
 }
@@ -193,7 +194,7 @@ pub struct TargetPlan {
     /// What happens to the objects.
     pub counts: Counts,
     /// The same by kind; unchanged files do not count here.
-    pub by_kind: BTreeMap<String, Counts>,
+    pub by_kind: BTreeMap<Arc<str>, Counts>,
     /// Files that do not stay as they are, by path.
     pub changes: Vec<FilePlan>,
     /// How many files stay.
@@ -209,7 +210,7 @@ impl TargetPlan {
         // The counts by kind of single files are not kept: there may be a hundred thousand of them.
         for (kind, counts) in std::mem::take(&mut file.by_kind) {
             if counts.created > 0 && counts.deleted > 0 {
-                *self.renamed.entry(kind.clone()).or_default() += 1;
+                *self.renamed.entry(kind.to_string()).or_default() += 1;
             }
             self.by_kind.entry(kind).or_default().add(counts);
         }

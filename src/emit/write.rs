@@ -4,7 +4,7 @@
 //! run is still checking. Only when every target was checked are they renamed into place and old files removed. A
 //! run killed at any moment leaves each file old or new, and a staging folder that the next run clears away.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ const SYNCED_SINGLY: usize = 64;
 pub struct Stager {
     root: PathBuf,
     staging: PathBuf,
-    folders: Mutex<BTreeSet<PathBuf>>,
+    /// Folders of the staging tree that are there already.
+    folders: Mutex<HashSet<String>>,
     replaced: AtomicUsize,
     /// True when the output folder was not there before: a run that fails leaves none behind.
     made_root: bool,
@@ -40,8 +41,12 @@ pub struct StagedFile {
 impl StagedFile {
     /// The folder of its place, below the output folder.
     fn folder(&self) -> &str {
-        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+        folder_of(&self.path)
     }
+}
+
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 impl Stager {
@@ -67,7 +72,7 @@ impl Stager {
         Ok(Self {
             root: root.to_path_buf(),
             staging,
-            folders: Mutex::new(BTreeSet::new()),
+            folders: Mutex::new(HashSet::new()),
             replaced: AtomicUsize::new(0),
             made_root,
             _lock: lock,
@@ -82,13 +87,14 @@ impl Stager {
     /// When the disk is full or cannot be written.
     pub fn stage(&self, path: &str, text: &str, replaces: bool) -> Result<StagedFile, RunError> {
         let staged = self.staging.join(path);
-        if let Some(folder) = staged.parent() {
-            let mut folders = self.folders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if !folders.contains(folder) {
-                fs::create_dir_all(folder).map_err(|error| RunError::io("make the folder", folder, &error))?;
-                folders.insert(folder.to_path_buf());
-            }
+        let folder = folder_of(path);
+        let mut folders = self.folders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !folders.contains(folder) {
+            let folder_path = self.staging.join(folder);
+            fs::create_dir_all(&folder_path).map_err(|error| RunError::io("make the folder", &folder_path, &error))?;
+            folders.insert(folder.to_owned());
         }
+        drop(folders);
         let sync = replaces && self.replaced.fetch_add(1, Ordering::Relaxed) < SYNCED_SINGLY;
         let written = File::create(&staged).and_then(|mut file| {
             file.write_all(text.as_bytes())?;

@@ -7,10 +7,15 @@ use super::composite;
 use crate::diag::{Code, Diagnostic, FileId, Origin, RunError, Sink, Span, nearest};
 use crate::source::Sources;
 
+/// How many templates may stand for one another in a row.
+const MAXIMUM_ALIASES: usize = 8;
+
 /// Every template by its path below the template folder.
 #[derive(Debug, Default)]
 pub struct TemplateSet {
     templates: BTreeMap<String, (FileId, std::sync::Arc<str>)>,
+    /// Templates that only include another one, with that one.
+    aliases: BTreeMap<String, String>,
 }
 
 impl TemplateSet {
@@ -51,7 +56,30 @@ impl TemplateSet {
             }
             set.templates.insert(name, (file, text));
         }
+        let names = set.templates.keys().map(|name| (name.clone(), set.follow(name).to_owned()));
+        set.aliases = names.filter(|(name, followed)| name != followed).collect();
         Ok(set)
+    }
+
+    /// The template that a name stands for: one that only includes another one is the other one, at no cost.
+    pub(super) fn resolve<'n>(&'n self, name: &'n str) -> &'n str {
+        self.aliases.get(name).map_or(name, String::as_str)
+    }
+
+    /// Follows templates that only include another one.
+    fn follow<'n>(&'n self, name: &'n str) -> &'n str {
+        let mut resolved = name;
+        for _ in 0..MAXIMUM_ALIASES {
+            let included = self.source(resolved).and_then(|source| {
+                let inside = source.trim().strip_prefix("{%")?.strip_suffix("%}")?.trim();
+                inside.strip_prefix("include")?.trim().strip_prefix('"')?.strip_suffix('"')
+            });
+            match included.filter(|included| self.templates.contains_key(*included)) {
+                Some(included) => resolved = included,
+                None => break,
+            }
+        }
+        resolved
     }
 
     /// The source of a template.

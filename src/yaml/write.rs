@@ -104,7 +104,7 @@ pub fn string(text: &str, out: &mut String) {
 pub fn double_quoted(text: &str, out: &mut String) {
     out.push('"');
     let needs_escape =
-        text.bytes().fold(false, |odd, byte| odd | (byte < 0x20) | (byte > 0x7e) | (byte == b'"') | (byte == b'\\'));
+        text.bytes().fold(false, |odd, byte| odd | !(0x20..=0x7e).contains(&byte) | (byte == b'"') | (byte == b'\\'));
     if !needs_escape {
         out.push_str(text);
         out.push('"');
