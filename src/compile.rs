@@ -14,7 +14,7 @@ use crate::diag::{Code, Diagnostic, FileId, Files, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::names;
-use crate::model::{Home, Identity, Policy, Target, Workspace};
+use crate::model::{Home, Identity, Policy, Target, Unit, Workspace};
 use crate::render::{Renderer, TemplateSet};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
@@ -146,6 +146,13 @@ struct Draft {
     json: Vec<String>,
 }
 
+impl Draft {
+    fn new(path: String) -> Self {
+        let body = String::with_capacity(TYPICAL_FILE);
+        Self { path, sources: Vec::new(), body, kinds: Vec::new(), json: Vec::new() }
+    }
+}
+
 impl<'p> Worker<'p> {
     fn new(project: &'p Project, target: &'p Target, options: Options) -> Self {
         Self {
@@ -171,7 +178,8 @@ impl<'p> Worker<'p> {
     ) -> HomeResult<R> {
         let mut made = HomeResult { results: Ok(Vec::new()), facts: HomeFacts::default(), sink: Sink::new() };
         let Some(home) = index.home(position) else { return made };
-        let drafts = self.drafts(index, position, home, &mut made.facts, &mut made.sink);
+        let mut drafts = self.drafts(index, position, home, &mut made.facts, &mut made.sink);
+        drafts.sort_by(|left, right| left.path.cmp(&right.path));
         // A file that lacks an object would be wrong; with an error nothing is written anyway.
         if !made.sink.has_errors() {
             made.results = drafts.into_iter().map(|draft| work(self.finish(draft))).collect();
@@ -193,73 +201,66 @@ impl<'p> Worker<'p> {
         };
         let units = index.units(position, policy, self.target);
         let mut drafts: Vec<Draft> = Vec::new();
-        let mut last: Option<&Identity> = None;
-        for (unit, previous) in units.iter().zip(std::iter::once(None).chain(units.iter().map(Some))) {
-            let same_object = |earlier: &Identity| {
-                earlier.object_type.group() == unit.identity.object_type.group()
-                    && earlier.object_type.kind == unit.identity.object_type.kind
-                    && earlier.name == unit.identity.name
-            };
-            if let (Some(earlier), Some(previous)) = (last, previous)
-                && same_object(earlier)
-                && (earlier.namespace.is_some() || &*earlier.object_type.kind == "Namespace")
-            {
-                let first = previous.account.filter(|_| previous.origin == unit.origin).unwrap_or(previous.origin);
-                let second = unit.account.filter(|_| previous.origin == unit.origin).unwrap_or(unit.origin);
-                sink.push(duplicate(&unit.identity, second, first));
-                continue;
+        let mut previous: Option<&Unit> = None;
+        for unit in &units {
+            match previous.replace(unit).filter(|previous| is_same_object(&previous.identity, &unit.identity)) {
+                Some(previous) => sink.push(made_twice(previous, unit)),
+                None if self.check(unit, home, facts, sink) => self.add(unit, home, &mut drafts),
+                None => {}
             }
-            last = Some(&unit.identity);
-            if let Err(problem) = self.renderer.render(unit, &mut self.rendered) {
-                sink.push(*problem);
-                continue;
-            }
-            let text = std::str::from_utf8(&self.rendered).unwrap_or_default();
-            if !self.validator.check(unit, text, facts, sink) {
-                continue;
-            }
-            if let Home::Namespace(name) = home
-                && names::dns_label(name).is_err()
-            {
+        }
+        drafts
+    }
+
+    /// Renders and validates an object, which the validator then holds; false when it cannot be used.
+    fn check(&mut self, unit: &Unit, home: &Home, facts: &mut HomeFacts, sink: &mut Sink) -> bool {
+        if let Err(problem) = self.renderer.render(unit, &mut self.rendered) {
+            sink.push(*problem);
+            return false;
+        }
+        let text = std::str::from_utf8(&self.rendered).unwrap_or_default();
+        if !self.validator.check(unit, text, facts, sink) {
+            return false;
+        }
+        match home {
+            Home::Namespace(name) if names::dns_label(name).is_err() => {
                 sink.push(
                     Diagnostic::error(Code::InvalidObject, format!("`{name}` cannot name a namespace"))
                         .at(unit.origin)
                         .help("at most 63 lower case letters, digits and `-`, with a letter or digit at both ends"),
                 );
-                continue;
+                false
             }
-            let namespace = match home {
-                Home::Cluster => None,
-                Home::Namespace(name) => Some(&**name),
-            };
+            _ => true,
+        }
+    }
+
+    /// Appends the object that the validator holds to the file it belongs in.
+    fn add(&self, unit: &Unit, home: &Home, drafts: &mut Vec<Draft>) {
+        let namespace = match home {
+            Home::Cluster => None,
+            Home::Namespace(name) => Some(&**name),
+        };
+        // A namespace has one file, so that its path is made once.
+        if namespace.is_none() || drafts.is_empty() {
             let path = file::path(namespace, &unit.identity.object_type.kind, self.project.workspace.shards);
-            let draft = match drafts.iter_mut().position(|draft| draft.path == path) {
-                Some(found) => drafts.get_mut(found),
-                None => {
-                    drafts.push(Draft {
-                        path,
-                        sources: Vec::new(),
-                        body: String::with_capacity(TYPICAL_FILE),
-                        kinds: Vec::new(),
-                        json: Vec::new(),
-                    });
-                    drafts.last_mut()
-                }
-            };
-            if let (Some(draft), Some(root)) = (draft, self.validator.object()) {
-                draft.sources.extend([unit.origin.file, unit.content.file]);
-                draft.sources.extend(unit.account.map(|account| account.file));
-                if !draft.kinds.is_empty() {
-                    draft.body.push_str("---\n");
-                }
-                yaml::write::document(root, &mut draft.body);
-                draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
-                if self.options.json {
-                    draft.json.push(yaml::schema::to_json(root).to_string());
-                }
+            match drafts.iter().position(|draft| draft.path == path) {
+                Some(found) => drafts.swap(found, 0),
+                None => drafts.insert(0, Draft::new(path)),
             }
         }
-        drafts
+        if let (Some(draft), Some(root)) = (drafts.first_mut(), self.validator.object()) {
+            draft.sources.extend([unit.origin.file, unit.content.file]);
+            draft.sources.extend(unit.account.map(|account| account.file));
+            if !draft.kinds.is_empty() {
+                draft.body.push_str("---\n");
+            }
+            yaml::write::document(root, &mut draft.body);
+            draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
+            if self.options.json {
+                draft.json.push(yaml::schema::to_json(root).to_string());
+            }
+        }
     }
 
     fn finish(&self, mut draft: Draft) -> OutputFile {
@@ -276,4 +277,19 @@ impl<'p> Worker<'p> {
             json: draft.json,
         }
     }
+}
+
+/// True for two objects of one file that would overwrite each other. Cluster-scoped ones are compared across files, by
+/// [`TargetFacts`].
+fn is_same_object(left: &Identity, right: &Identity) -> bool {
+    left.object_type.group() == right.object_type.group()
+        && left.object_type.kind == right.object_type.kind
+        && left.name == right.name
+        && (right.namespace.is_some() || &*right.object_type.kind == "Namespace")
+}
+
+/// Two accounts that yield the same object are told by their rows, two policies by their lines.
+fn made_twice(first: &Unit, second: &Unit) -> Diagnostic {
+    let place = |unit: &Unit| unit.account.filter(|_| first.origin == second.origin).unwrap_or(unit.origin);
+    duplicate(&second.identity, place(second), place(first))
 }

@@ -60,8 +60,9 @@ impl HomeIndex {
             .is_ok()
     }
 
-    /// The objects of the file at a position, in apply order; `policy` finds a policy by its index. The same object asked for twice with the same
-    /// content, such as the role of a permission set that two grants bind in one namespace, is there once.
+    /// The objects of the file at a position, in apply order; `policy` finds a policy by its index. The same object
+    /// asked for twice with the same content, such as the role of a permission set that two grants bind in one
+    /// namespace, is there once.
     pub fn units<'p>(
         &self,
         position: usize,

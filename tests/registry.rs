@@ -67,6 +67,20 @@ fn kebab(name: &str) -> String {
     text
 }
 
+/// The example of every manual page is a document of its kind.
+#[test]
+fn examples_of_pages_fit_their_kind() {
+    for name in kinds::names() {
+        let page = pages::kind(name).expect("a page");
+        let example = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+        let example: Value = serde_yaml::from_str(example).expect("YAML");
+        let schema = kinds::schema_of(name).expect("a schema");
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        let errors: Vec<String> = validator.iter_errors(&example).map(|error| error.to_string()).collect();
+        assert!(errors.is_empty(), "{name}: {errors:?}");
+    }
+}
+
 /// Every field of every kind says what it means.
 #[test]
 fn every_field_is_described() {

@@ -38,7 +38,7 @@ pub struct TenancyKind;
 ///     grants:
 ///     - name: "{name}-tool-binding"
 ///       clusterRole: edit
-///       users: ["{name}"]
+///       to: {users: ["{name}"]}
 /// ```
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
