@@ -270,6 +270,21 @@ fn a_rename_everywhere_and_a_changed_role_are_seen_before_they_happen() {
     }
 }
 
+/// R000-09: what is taken back shows as a narrowing, and nothing else changes.
+#[test]
+fn a_verb_taken_back_is_a_narrower_role() {
+    let before = toolforge("seed", "1.21", &serde_json::json!([{"name": "blurp", "uid": 1002}]));
+    let except = "spec:\n  targets: [\"toolforge*\"]\n  as: ClusterRole\n  except:\n  - resources: [configmaps, secrets]\n    verbs: [deletecollection]\n  rules:\n  - apiGroups: [\"\"]\n    resources:\n    - bindings";
+    let plain = "spec:\n  targets: [\"toolforge*\"]\n  as: ClusterRole\n  rules:\n  - apiGroups: [\"\"]\n    resources:\n    - bindings";
+    let after = before.clone().edit("policies/roles.yaml", plain, except);
+    let narrowed = plan(&before, &after);
+    let told: Vec<&String> = narrowed.changes.iter().flat_map(|file| &file.changed_roles).collect();
+    assert_eq!(told, ["ClusterRole tools-user is narrower: without deletecollection on configmaps, secrets"]);
+    let widened = plan(&after, &before);
+    let told: Vec<&String> = widened.changes.iter().flat_map(|file| &file.changed_roles).collect();
+    assert_eq!(told, ["ClusterRole tools-user is wider: with deletecollection on configmaps, secrets"]);
+}
+
 #[test]
 fn mistakes_of_real_policies_are_found() {
     let Some(shared) = shared() else {

@@ -14,6 +14,9 @@ use crate::report::human;
 /// How many bytes of differences are kept for printing; the rest is counted.
 const MAXIMUM_DIFF: usize = 16 << 20;
 
+/// How many changed roles are told one by one.
+const MAXIMUM_ROLES: usize = 20;
+
 /// Options of `diff`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -74,6 +77,11 @@ pub(super) fn compare_and_print(
             human::counts(plan.counts)
         ));
         lines.push_str(&human::counts_by_kind(&plan.by_kind));
+        let roles: Vec<&String> = plan.changes.iter().flat_map(|file| &file.changed_roles).collect();
+        roles.iter().take(MAXIMUM_ROLES).for_each(|role| lines.push_str(&format!("  {role}\n")));
+        if roles.len() > MAXIMUM_ROLES {
+            lines.push_str(&format!("  and {}\n", human::number(roles.len() - MAXIMUM_ROLES, "further changed role")));
+        }
     }
     if !session.report(sink) {
         return Ok(Outcome::Invalid);

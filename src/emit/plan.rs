@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::file::{Ownership, ownership};
 use crate::diag::{FileId, Sink};
+use crate::k8s::grants::{Grant, grants};
 use crate::yaml::{self, NodeRef, Tree, Value};
 
 /// How many objects are affected in which way.
@@ -68,6 +69,8 @@ pub struct FilePlan {
     pub ownership: Option<Ownership>,
     /// Bindings whose role changes under the same name, as `Kind namespace/name`.
     pub changed_role_refs: Vec<String>,
+    /// Roles whose rules grant more or less than before, each in words.
+    pub changed_roles: Vec<String>,
 }
 
 impl FilePlan {
@@ -80,6 +83,7 @@ impl FilePlan {
             by_kind: BTreeMap::new(),
             ownership: Some(Ownership::Ours),
             changed_role_refs: Vec::new(),
+            changed_roles: Vec::new(),
         }
     }
 
@@ -124,6 +128,7 @@ impl FilePlan {
                     if role(new) != role(old) {
                         self.changed_role_refs.push(key.to_string());
                     }
+                    self.changed_roles.extend(changed_grants(*new, *old).map(|change| format!("{key} {change}")));
                 }
                 (Some(_), None) => counts.created = 1,
                 _ => counts.deleted = 1,
@@ -131,6 +136,33 @@ impl FilePlan {
             self.counts.add(counts);
             self.by_kind.entry(key.kind.as_str().into()).or_default().add(counts);
         }
+    }
+}
+
+/// What a role grants more or less than before, by the letter of its rules; none when that is the same.
+fn changed_grants(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
+    let of = |role: NodeRef<'_>| -> BTreeSet<(String, String)> {
+        let grants = role.get("rules").map(grants).unwrap_or_default();
+        let name = |grant: &Grant<'_>| match grant.group {
+            "" => grant.resource.to_owned(),
+            group => format!("{}.{group}", grant.resource),
+        };
+        grants.iter().map(|grant| (grant.verb.to_owned(), name(grant))).collect()
+    };
+    let (new, old) = (of(new), of(old));
+    let listed = |grants: Vec<&(String, String)>| {
+        let mut by_verb: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        grants.iter().for_each(|(verb, resource)| by_verb.entry(verb).or_default().push(resource));
+        let verbs: Vec<String> =
+            by_verb.iter().map(|(verb, resources)| format!("{verb} on {}", resources.join(", "))).collect();
+        verbs.join("; ")
+    };
+    let (gained, lost) = (listed(new.difference(&old).collect()), listed(old.difference(&new).collect()));
+    match (gained.is_empty(), lost.is_empty()) {
+        (true, true) => None,
+        (true, false) => Some(format!("is narrower: without {lost}")),
+        (false, true) => Some(format!("is wider: with {gained}")),
+        (false, false) => Some(format!("is another: with {gained}; without {lost}")),
     }
 }
 
