@@ -6,6 +6,7 @@ use super::diff::compare_and_print;
 use super::session::with_targets;
 use super::{Global, Outcome};
 use crate::diag::{RunError, Sink};
+use crate::report::human;
 
 /// Options of `check`.
 #[derive(Debug, Args)]
@@ -22,8 +23,13 @@ pub(super) struct Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     with_targets(global, &arguments.targets, |session, targets| {
         let mut sink = Sink::new();
-        session.beside_targets(&mut sink)?;
-        let outcome = compare_and_print(session, targets, None, arguments.summary, sink)?;
+        let leftovers = session.beside_targets(&mut sink)?;
+        let mut outcome = compare_and_print(session, targets, None, arguments.summary, sink)?;
+        if outcome == Outcome::Fine && arguments.targets.is_empty() && leftovers.is_drift() {
+            let count = human::number(leftovers.changes.len(), "file");
+            global.terminal().note(&format!("left over from targets that are gone: {count}\n"));
+            outcome = Outcome::No;
+        }
         if outcome == Outcome::No {
             global.terminal().note("the output differs from what the policies say; `bailiwick render` writes it\n");
         }

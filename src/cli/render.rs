@@ -80,7 +80,8 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         plans.push((target, plan));
     }
     if arguments.targets.is_empty() {
-        removed.extend(leftovers);
+        refuse_edited(session, "", &leftovers, arguments, &mut sink);
+        removed.extend(leftovers.changes.iter().map(|file| file.path.clone()));
     }
     if !session.report(sink) {
         if session.global.diagnostics == DiagnosticForm::Human {
@@ -90,6 +91,10 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
     }
     refuse_read_only(&output, &plans)?;
     stager.commit(staged, &removed)?;
+    if arguments.targets.is_empty() && leftovers.is_drift() {
+        terminal
+            .note(&format!("targets that are gone: {} deleted\n", human::number(leftovers.counts.deleted, "object")));
+    }
     for (target, plan) in plans {
         let files = plan.kept_files + plan.changes.iter().filter(|file| file.action != Action::Delete).count();
         terminal.note(&format!(
@@ -108,22 +113,12 @@ fn refuse(session: &Session<'_>, target: &Target, plan: &TargetPlan, arguments: 
     if sink.has_errors() {
         return;
     }
-    let output = &session.project.workspace.output;
-    for file in plan.changes.iter().filter(|file| file.ownership == Some(Ownership::Edited) && !arguments.force) {
-        sink.push(
-            Diagnostic::error(
-                Code::EditedByHand,
-                format!("`{output}/{}/{}` was changed by hand", target.name, file.path),
-            )
-            .help("change the policies instead; `bailiwick diff` shows what differs")
-            .help("`bailiwick render --force` overwrites the file"),
-        );
-    }
+    refuse_edited(session, &format!("{}/", target.name), plan, arguments, sink);
     let namespaces = |action: fn(Action) -> bool| {
         plan.changes.iter().filter(|file| action(file.action) && file.path.starts_with("namespaces/")).count()
     };
     let gone = namespaces(|action| action == Action::Delete);
-    let before = gone + plan.kept_files + namespaces(|action| action == Action::Change);
+    let before = gone + plan.kept_namespaces + namespaces(|action| action == Action::Change);
     if plan.counts.total() == 0 && plan.counts.deleted > 0 && !arguments.allow_empty {
         sink.push(
             Diagnostic::error(
@@ -143,6 +138,18 @@ fn refuse(session: &Session<'_>, target: &Target, plan: &TargetPlan, arguments: 
                 ),
             )
             .help("`bailiwick render --allow-mass-delete` says that it is meant"),
+        );
+    }
+}
+
+/// Refuses to overwrite or remove what was changed by hand; `folder` is where the plan's paths begin.
+fn refuse_edited(session: &Session<'_>, folder: &str, plan: &TargetPlan, arguments: &Arguments, sink: &mut Sink) {
+    let output = &session.project.workspace.output;
+    for file in plan.changes.iter().filter(|file| file.ownership == Some(Ownership::Edited) && !arguments.force) {
+        sink.push(
+            Diagnostic::error(Code::EditedByHand, format!("`{output}/{folder}{}` was changed by hand", file.path))
+                .help("change the policies instead; `bailiwick diff` shows what differs")
+                .help("`bailiwick render --force` overwrites the file"),
         );
     }
 }

@@ -11,7 +11,7 @@ use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::{self, Options, OutputFile, Project};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Differing, Entry, Folder};
-use crate::emit::file::{Ownership, is_foreign};
+use crate::emit::file::Ownership;
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::write::STAGING;
 use crate::model::Target;
@@ -213,22 +213,23 @@ impl<'g> Session<'g> {
         }
     }
 
-    /// Looks at what lies beside the folders of the targets: what is ours is left over from a target that is gone,
-    /// and is returned; anything else is reported.
-    pub(super) fn beside_targets(&self, sink: &mut Sink) -> Result<Vec<String>, RunError> {
+    /// Looks at what lies beside the folders of the targets: what is ours is left over from targets that are gone, and
+    /// is returned as a plan to delete it, with paths below the output folder; anything else is reported.
+    pub(super) fn beside_targets(&self, sink: &mut Sink) -> Result<TargetPlan, RunError> {
         let workspace = &self.project.workspace;
         let whole = Folder::new(self.output());
         let skip = |top: &str| top == STAGING || workspace.targets.iter().any(|target| target.name == top);
-        let mut leftovers = Vec::new();
+        let mut leftovers = TargetPlan::default();
         for Entry { path, is_link } in whole.list_except(&skip)? {
             if workspace.keep.is_match(&path) {
                 continue;
             }
-            let head = if is_link { None } else { whole.read_head(&path)? };
-            if is_link || head.is_some_and(|head| is_foreign(&head)) {
+            let old = if is_link { Vec::new() } else { whole.read(&path)?.unwrap_or_default() };
+            let plan = FilePlan::compare(&path, None, Some(&old));
+            if is_link || plan.ownership == Some(Ownership::Foreign) {
                 sink.push(stray(format!("{}/{path}", workspace.output).trim_end_matches('/'), is_link));
             } else {
-                leftovers.push(path);
+                leftovers.add(plan);
             }
         }
         Ok(leftovers)

@@ -71,23 +71,6 @@ impl Folder {
         Self { is_there: root.exists(), root }
     }
 
-    /// The first bytes of a file: enough for its header.
-    ///
-    /// # Errors
-    /// When it is there and cannot be read.
-    pub fn read_head(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        let path = self.root.join(path);
-        let mut head = vec![0; super::file::HEADER_START];
-        match std::fs::File::open(&path).and_then(|mut file| file.read(&mut head)) {
-            Ok(length) => {
-                head.truncate(length);
-                Ok(Some(head))
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(RunError::io("read", &path, &error)),
-        }
-    }
-
     /// Every entry but those below the top entries that `skip` names.
     ///
     /// # Errors

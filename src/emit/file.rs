@@ -44,14 +44,6 @@ pub fn assemble<S: AsRef<str>>(sources: &[S], body: &str) -> String {
     text
 }
 
-/// How many bytes tell whether a file is ours.
-pub const HEADER_START: usize = MADE_BY.len();
-
-/// True when a file that begins with these bytes is not ours.
-pub fn is_foreign(head: &[u8]) -> bool {
-    !head.is_empty() && !head.starts_with(MADE_BY.as_bytes())
-}
-
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {

@@ -231,6 +231,8 @@ pub struct TargetPlan {
     pub changes: Vec<FilePlan>,
     /// How many files stay.
     pub kept_files: usize,
+    /// How many of them are those of namespaces.
+    pub kept_namespaces: usize,
     /// In how many files an object of a kind goes while another of the same kind comes: a rename.
     pub renamed: BTreeMap<String, usize>,
 }
@@ -248,6 +250,7 @@ impl TargetPlan {
         }
         if file.action == Action::Keep {
             self.kept_files += 1;
+            self.kept_namespaces += usize::from(file.path.starts_with("namespaces/"));
         } else {
             self.changes.push(file);
         }
