@@ -1,5 +1,6 @@
 //! The command line: options, one file per command, exit codes. Nothing but reading options and choosing a report.
 
+mod ask;
 mod check;
 mod completions;
 mod diff;
@@ -111,6 +112,8 @@ enum Command {
     Diff(diff::Arguments),
     /// Print a role as a table of what it grants, and which of that is dead.
     Table(table::Arguments),
+    /// Answer questions about access, one JSON object a line.
+    Ask(ask::Arguments),
     /// Print the manual page of a policy kind or a diagnostic.
     Explain(explain::Arguments),
     /// Print the JSON Schema of the policy kinds, for editors.
@@ -146,6 +149,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Command::Check(arguments) => check::run(global, arguments),
         Command::Diff(arguments) => diff::run(global, arguments),
         Command::Table(arguments) => table::run(global, arguments),
+        Command::Ask(arguments) => ask::run(global, arguments),
         Command::Explain(arguments) => explain::run(global, arguments),
         Command::Schema(arguments) => schema::run(global, arguments),
         Command::Completions(arguments) => completions::run(global, arguments),

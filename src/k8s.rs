@@ -8,6 +8,9 @@
 //! quantity   `500m`, `1Gi`: reading, comparing, the form that is stored
 //! catalogue  which resources, kinds and verbs a version serves
 //! grants     rules split into single grants, and which of them mean anything on a version
+//! default_policy  the roles and bindings that the server makes for itself
+//! rbac       rules, as questions and answers hold them
+//! selector   label selectors
 //! schemas    the shape of each kind: unknown fields, types
 //! stored     a document in the form the API server stores it
 //! ```
@@ -15,10 +18,12 @@
 //! Left out on purpose: what a valid object must also satisfy (`validate::rules`), and what it grants (`access`).
 
 pub mod catalogue;
-pub mod default_roles;
+pub mod default_policy;
 pub mod grants;
 pub mod names;
 pub mod quantity;
+pub mod rbac;
 pub mod schemas;
+pub mod selector;
 mod shape;
 pub mod stored;

@@ -13,6 +13,7 @@
 pub mod diag;
 pub mod yaml;
 
+pub mod access;
 pub mod emit;
 pub mod expand;
 pub mod k8s;
