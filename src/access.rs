@@ -11,7 +11,8 @@
 //! request      identities and attributes                cover        do these rules cover those
 //! http         from an HTTP request to attributes       write        may it write this object (escalation check)
 //! served       could a server receive the request       impersonate  may it act as somebody else
-//! reconcile    what the server does to its defaults
+//! lookup       what people call a resource
+//! proof        the chain behind an answer             reconcile    what the server does to its defaults
 //! ```
 //!
 //! The rules are those of `specs/kubernetes.md` sections 7 to 9 and `specs/rbac.md` section 4.
@@ -22,6 +23,8 @@ pub mod cover;
 pub mod decide;
 pub mod http;
 pub mod impersonate;
+pub mod lookup;
+pub mod proof;
 pub mod reconcile;
 pub mod request;
 pub mod resolve;

@@ -5,16 +5,16 @@
 //! back in the order of the paths, whatever the number of threads.
 
 mod load;
-mod parallel;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::diag::{Code, Diagnostic, FileId, Files, RunError, Sink};
+use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::names;
-use crate::model::{Home, Identity, Policy, Target, Unit, Workspace};
+use crate::model::{AccessCheck, Home, Identity, Policy, Target, Unit, Workspace};
+use crate::parallel;
 use crate::render::{Renderer, TemplateSet};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
@@ -36,8 +36,10 @@ pub struct Project {
     pub trees: Trees,
     /// Objects that are there without being compiled.
     pub existing: BTreeSet<Identity>,
+    /// What the AccessTests expect.
+    pub access_checks: Vec<AccessCheck>,
     /// Warnings that policies accept: the code and the document it is accepted in.
-    pub accepted: Vec<(Code, crate::diag::Origin)>,
+    pub accepted: Vec<(Code, Origin)>,
 }
 
 impl Project {
@@ -64,6 +66,8 @@ pub struct OutputFile {
     pub text: String,
     /// The kind of each object it holds, in order.
     pub kinds: Vec<Arc<str>>,
+    /// Where the policy of each object stands, in order.
+    pub origins: Vec<Origin>,
     /// The objects as JSON, one a line, when that was asked for.
     pub json: Vec<String>,
 }
@@ -143,13 +147,14 @@ struct Draft {
     sources: Vec<FileId>,
     body: String,
     kinds: Vec<Arc<str>>,
+    origins: Vec<Origin>,
     json: Vec<String>,
 }
 
 impl Draft {
     fn new(path: String) -> Self {
         let body = String::with_capacity(TYPICAL_FILE);
-        Self { path, sources: Vec::new(), body, kinds: Vec::new(), json: Vec::new() }
+        Self { path, sources: Vec::new(), body, kinds: Vec::new(), origins: Vec::new(), json: Vec::new() }
     }
 }
 
@@ -257,6 +262,7 @@ impl<'p> Worker<'p> {
             }
             yaml::write::document(root, &mut draft.body);
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
+            draft.origins.push(unit.origin);
             if self.options.json {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }
@@ -274,6 +280,7 @@ impl<'p> Worker<'p> {
             text: file::assemble(&sources, &draft.body),
             path: draft.path,
             kinds: draft.kinds,
+            origins: draft.origins,
             json: draft.json,
         }
     }

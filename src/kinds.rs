@@ -3,6 +3,7 @@
 //! A new kind is one file here, one line in [`ALL`], a folder of templates and a folder of cases. The order of the
 //! list is the order of linking (a kind comes after those it refers to) and of every listing.
 
+pub mod access_test;
 pub mod grant;
 pub mod manifests;
 pub mod namespace_set;
@@ -29,6 +30,7 @@ pub const ALL: &[KindEntry] = &[
     KindEntry::of::<namespace_set::NamespaceSetKind>(),
     KindEntry::of::<tenancy::TenancyKind>(),
     KindEntry::of::<manifests::ManifestsKind>(),
+    KindEntry::of::<access_test::AccessTestKind>(),
 ];
 
 /// A kind as the pipeline sees it.

@@ -24,6 +24,7 @@ pub mod source;
 pub mod validate;
 
 pub mod compile;
+mod parallel;
 pub mod report;
 
 pub mod cli;

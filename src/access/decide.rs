@@ -161,6 +161,14 @@ impl World {
         })
     }
 
+    /// True when every binding that applies here has its role: a no is then a no.
+    pub fn is_free_of_gaps(&self, who: &Identity, request: &Request) -> bool {
+        let namespace = self.namespace_symbol(request.namespace());
+        self.holders(who).all(|holder| {
+            self.held_in(holder, namespace).all(|id| self.binding(id).is_none_or(|binding| binding.role.is_some()))
+        })
+    }
+
     /// The decision with all its reasons.
     pub fn decide(&self, who: &Identity, request: &Request) -> Decision {
         let mut decision = Decision {

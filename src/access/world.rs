@@ -21,6 +21,8 @@ use crate::yaml::NodeRef;
 pub enum Layer {
     /// What the API server of this minor makes for itself.
     Baseline,
+    /// What a dump of a cluster holds, which stands in the place of that.
+    Dump(Origin),
     /// What was given, at this place.
     Input(Origin),
 }
@@ -171,12 +173,47 @@ impl Builder {
         self
     }
 
+    /// Makes what was added so far the ground on which the rest stands: what comes later takes its place without a
+    /// word.
+    pub fn end_baseline(&mut self) {
+        let layers = self.roles.iter_mut().map(|role| &mut role.layer);
+        for layer in layers.chain(self.bindings.iter_mut().map(|binding| &mut binding.layer)) {
+            if let Layer::Input(origin) = *layer {
+                *layer = Layer::Dump(origin);
+            }
+        }
+    }
+
+    /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Tells what came of each.
+    pub fn add_document(&mut self, root: NodeRef<'_>, mut told: impl FnMut(NodeRef<'_>, Added)) {
+        let text = |node: NodeRef<'_>, key| node.get(key).and_then(NodeRef::as_str).map(str::to_owned);
+        let kind = text(root, "kind").unwrap_or_default();
+        let Some(item_kind) = kind.strip_suffix("List").filter(|_| root.get("items").is_some()) else {
+            let added = self.add(root, Layer::Input(root.origin()));
+            return told(root, added);
+        };
+        let api_version = text(root, "apiVersion").unwrap_or_default();
+        for item in root.get("items").into_iter().flat_map(NodeRef::items) {
+            // The items of a typed list leave out what the list says.
+            let added = match (text(item, "apiVersion"), text(item, "kind")) {
+                (Some(api_version), Some(kind)) => self.add_as(&api_version, &kind, item, Layer::Input(item.origin())),
+                _ => self.add_as(&api_version, item_kind, item, Layer::Input(item.origin())),
+            };
+            told(item, added);
+        }
+    }
+
     /// Adds an object.
     pub fn add(&mut self, object: NodeRef<'_>, layer: Layer) -> Added {
+        let text = |key| object.get(key).and_then(NodeRef::as_str);
+        match (text("apiVersion"), text("kind")) {
+            (Some(api_version), Some(kind)) => self.add_as(api_version, kind, object, layer),
+            _ => Added::Malformed,
+        }
+    }
+
+    fn add_as(&mut self, api_version: &str, kind: &str, object: NodeRef<'_>, layer: Layer) -> Added {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
-        let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
-            return Added::Malformed;
-        };
         let Some(name) = text(&["metadata", "name"]) else { return Added::Malformed };
         let namespace = text(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty());
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
@@ -335,7 +372,7 @@ impl Builder {
 
 fn replaced(layer: Layer) -> Added {
     match layer {
-        Layer::Baseline => Added::Taken,
+        Layer::Baseline | Layer::Dump(_) => Added::Taken,
         Layer::Input(origin) => Added::Replaced(origin),
     }
 }

@@ -109,6 +109,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         report_unused(&linker, sink);
     }
     let existing = std::mem::take(&mut linker.existing);
+    let access_checks = std::mem::take(&mut linker.access_checks);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
     Ok((!sink.must_stop()).then(|| Project {
@@ -118,6 +119,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         files,
         trees: by_file,
         existing,
+        access_checks,
         accepted: linked.accepted,
     }))
 }

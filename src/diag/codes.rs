@@ -117,8 +117,8 @@ codes! {
         "A field that the kind does not have, or a value of another type: strict field validation would refuse it.";
     ServerField, "server-field", "a field that only the server may set",
         "`status`, `metadata.uid`, `metadata.resourceVersion`, `metadata.creationTimestamp` and their like are made by the server; committed to Git they would be a difference for ever.";
-    DuplicateObject, "duplicate-object", "two policies yield the same object",
-        "Group, kind, namespace and name make an object; the second of two would overwrite the first when applied. Both origins are shown.";
+    DuplicateObject, "duplicate-object", "the same object is there twice",
+        "Group, kind, namespace and name make an object; the second of two would overwrite the first when applied. Both origins are shown. In manifests from elsewhere it is a warning, and the last one counts, as for `kubectl apply`.";
     UnresolvedReference, "unresolved-reference", "a binding to a role that is not there",
         "The role is neither compiled here, nor one of the cluster's built-in roles, nor brought in by a `Manifests` policy. Such a binding grants nothing, and grants something unexpected the day somebody creates the role.";
     PodSecurityPolicyRemoved, "podsecuritypolicy-removed", "a PodSecurityPolicy for a cluster that has none",
@@ -135,6 +135,17 @@ codes! {
         "Bound to `system:authenticated` or `system:serviceaccounts`, a policy is the floor for the whole cluster, and the stricter ones no longer count.";
     DeleteCollectionForTenants, "deletecollection-for-tenants", "tenants who may delete all of something at once",
         "Deleting every ConfigMap or Secret of a namespace also removes the tenant's own certificates and tokens (seed 000). `except` on the rule takes the verb back.";
+    // Judging access.
+    NothingToJudge, "nothing-to-judge", "inputs without anything that decides access",
+        "A tool that reads nothing and then says no, or says that all is well, is worse than none. The inputs hold no role, binding, namespace, service account or definition of a custom resource.\n\n`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints what decides access in a cluster.";
+    UnknownVersion, "unknown-version", "a version without known facts",
+        "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.36.";
+    UnknownResource, "unknown-resource", "a question about a resource that nobody serves",
+        "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource, kind or short name of that name. `--any-resource` asks anyway, with the name taken as it stands.";
+    DeadExpectation, "dead-expectation", "an AccessTest that cannot fail",
+        "A `mustNot` about something that no request can be is always fulfilled: a resource without that verb, a cluster-scoped resource in a namespace, a path that is no URL rule's business. It proves nothing, and hides what was meant.";
+    AggregationRing, "aggregation-ring", "ClusterRoles that gather each other",
+        "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and nobody can tell from the manifests what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
     // The output.
     ForeignFile, "foreign-file", "a file in the output folder that is not ours",
         "The output folder holds nothing but what this program wrote: anything else would be applied to the cluster by whoever applies the folder. Only files with our header are ever overwritten or removed.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`.";

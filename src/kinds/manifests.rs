@@ -12,7 +12,7 @@ use crate::model::{
     Unit,
 };
 use crate::source::Sources;
-use crate::yaml::{NodeRef, Spanned};
+use crate::yaml::{NodeRef, Spanned, Tree};
 
 /// The kind.
 pub struct ManifestsKind;
@@ -61,6 +61,7 @@ impl Kind for ManifestsKind {
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         let mut objects = Vec::new();
+        let mut trees = Vec::new();
         for path in matching_files(document, &spec.files, linker, sink) {
             linker.claimed.insert(path.clone());
             let tree = match linker.sources.tree(&path, sink) {
@@ -74,13 +75,15 @@ impl Kind for ManifestsKind {
             for root in tree.documents() {
                 read_object(root, &mut objects, sink);
             }
+            trees.push(tree);
         }
         for object in objects.iter().filter(|object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole")
         {
             linker.existing.insert(object.identity.clone());
         }
+        let trees = if spec.emit { Vec::new() } else { trees };
         let objects = if spec.emit { objects } else { Vec::new() };
-        Some(Box::new(Linked { meta: document.meta.clone(), objects }))
+        Some(Box::new(Linked { meta: document.meta.clone(), objects, judged: trees }))
     }
 }
 
@@ -199,6 +202,8 @@ impl Object {
 struct Linked {
     meta: PolicyMeta,
     objects: Vec<Object>,
+    /// The texts whose objects are only judged.
+    judged: Vec<Arc<Tree>>,
 }
 
 impl Policy for Linked {
@@ -210,6 +215,10 @@ impl Policy for Linked {
         for (index, object) in self.objects.iter().enumerate() {
             visit(object.home(), Contribution::try_from(index).unwrap_or_default());
         }
+    }
+
+    fn judged(&self, visit: &mut dyn FnMut(NodeRef<'_>)) {
+        self.judged.iter().flat_map(|tree| tree.documents()).for_each(visit);
     }
 
     fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {

@@ -86,6 +86,9 @@ pub trait Policy: Send + Sync {
         None
     }
 
+    /// Tells each object that is in the cluster without being compiled, for whoever judges the whole.
+    fn judged(&self, _visit: &mut dyn FnMut(NodeRef<'_>)) {}
+
     /// The objects that one part adds to one file.
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
 }
@@ -120,6 +123,8 @@ pub struct Linker<'w> {
     pub claimed: BTreeSet<String>,
     /// Objects that exist in the cluster without being compiled: what bindings may refer to.
     pub existing: BTreeSet<super::Identity>,
+    /// What the AccessTests expect.
+    pub access_checks: Vec<super::AccessCheck>,
 }
 
 impl<'w> Linker<'w> {
@@ -133,6 +138,7 @@ impl<'w> Linker<'w> {
             used: BTreeSet::new(),
             claimed: BTreeSet::new(),
             existing: BTreeSet::new(),
+            access_checks: Vec::new(),
         }
     }
 
