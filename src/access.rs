@@ -19,6 +19,7 @@
 
 mod aggregate;
 pub mod ask;
+pub mod compare;
 pub mod cover;
 pub mod decide;
 pub mod http;

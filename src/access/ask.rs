@@ -5,11 +5,12 @@
 
 use serde_json::{Map, Value, json};
 
+use super::compare::compare;
 use super::cover;
 use super::impersonate::Target;
 use super::reconcile::reconcile;
 use super::request::{Identity, Request, ResourceRequest, UrlRequest};
-use super::who_can::Where;
+use super::who_can::{Scope, Where};
 use super::world::{Builder, Layer, World};
 use super::write::{Escalation, Write, WriteVerb};
 use super::{decide::MissingRole, http};
@@ -49,6 +50,7 @@ impl Asker {
             "aggregate" => Ok(json!({ "roles": self.world.aggregated() })),
             "write" => self.write(body),
             "impersonate" => self.impersonate(body),
+            "compare" => Ok(comparison(body)),
             "reconcile" => reconciliation(body),
             "default-policy" => default_objects(body),
             other => Err(format!("there is no question `{other}`")),
@@ -178,11 +180,37 @@ fn reconciliation(body: &Value) -> Result<Value, String> {
     }))
 }
 
+/// Both sides stand alone, without default policy.
+fn comparison(body: &Value) -> Value {
+    let world = |key: &str| {
+        let mut builder = Builder::new(LAST_MINOR);
+        for object in body.get(key).and_then(Value::as_array).into_iter().flatten() {
+            if let Some(root) = yaml::from_json(object).document(0) {
+                builder.add(root, Layer::Input(nowhere()));
+            }
+        }
+        builder.build()
+    };
+    let mut changes = Vec::new();
+    for change in compare(&world("old"), &world("new")) {
+        for affected in &change.subjects {
+            let namespace = match &affected.scope {
+                Scope::Cluster => None,
+                Scope::Namespace(namespace) => Some(namespace),
+            };
+            changes.push(json!({
+                "subject": affected.subject, "namespace": namespace, "gained": change.gained, "lost": change.lost,
+            }));
+        }
+    }
+    json!({ "none": changes.is_empty(), "changes": changes })
+}
+
 fn default_objects(body: &Value) -> Result<Value, String> {
     let objects = default_policy::objects(known_minor(body)?).map(|object| {
         let mut json = yaml::schema::to_json(object);
         if let Some(map) = json.as_object_mut() {
-            map.remove("minors");
+            map.shift_remove("minors");
         }
         json
     });

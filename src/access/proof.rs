@@ -1,6 +1,6 @@
 //! Why: the chain subject <- binding <- role <- rule <- gathered role, and for a no the grant that misses by least.
 
-use super::decide::{Decision, Query, url_matches};
+use super::decide::{Decision, url_matches};
 use super::request::{Identity, Request, service_account};
 use super::rules::Rule;
 use super::symbols::Symbol;
@@ -178,6 +178,7 @@ impl World {
                     lacks.push(format!("it holds in namespace `{namespace}` only"));
                 }
                 if lacks.len() <= 2 {
+                    let rule = about(rule, request);
                     misses.push(NearMiss {
                         binding: self.binding_link(binding),
                         role: self.role_link(role),
@@ -204,28 +205,79 @@ impl World {
             .filter_map(|id| self.binding(id))
             .filter_map(|binding| {
                 let role = self.role_of(binding)?;
-                let rules = (1..).zip(self.rules_of(role)).map(|(number, rule)| RuleLink {
-                    number,
-                    rule: rule.to_policy_rule(&self.symbols),
-                    gathered_from: self.gathered_from(role, rule),
-                });
-                Some(Chain {
-                    subject: self.matching_subject(who, binding)?,
-                    binding: self.binding_link(binding),
-                    role: self.role_link(role),
-                    rules: rules.collect(),
-                })
+                Some(self.chain_of(self.matching_subject(who, binding)?, binding, role))
             })
             .collect();
         chains.sort_by(|left, right| left.binding.name.cmp(&right.binding.name));
         chains
     }
 
-    /// True when a query of this request is allowed by a role's rule; for explanations of a single role.
-    pub fn role_allows(&self, namespace: Option<&str>, name: &str, request: &Request) -> Option<bool> {
+    /// A chain with every rule of the role.
+    fn chain_of(&self, subject: String, binding: &Binding, role: &Role) -> Chain {
+        Chain { subject, binding: self.binding_link(binding), role: self.role_link(role), rules: self.rule_links(role) }
+    }
+
+    fn rule_links(&self, role: &Role) -> Vec<RuleLink> {
+        let rules = (1..).zip(self.rules_of(role)).map(|(number, rule)| RuleLink {
+            number,
+            rule: rule.to_policy_rule(&self.symbols),
+            gathered_from: self.gathered_from(role, rule),
+        });
+        rules.collect()
+    }
+
+    /// Every rule of an identity in any place, with where it comes from: what holds cluster-wide first.
+    pub fn all_grants_of(&self, who: &Identity) -> Vec<Chain> {
+        let bindings = self.bindings.iter().filter_map(|binding| {
+            let subject = self.matching_subject(who, binding)?;
+            let role = self.role_of(binding)?;
+            Some((binding.namespace.is_some(), self.chain_of(subject, binding, role)))
+        });
+        let mut chains: Vec<(bool, Chain)> = bindings.collect();
+        chains.sort_by(|left, right| (left.0, &left.1.binding.name).cmp(&(right.0, &right.1.binding.name)));
+        chains.into_iter().map(|(_, chain)| chain).collect()
+    }
+
+    /// The bindings that bind a role, with their subjects.
+    pub fn bound_by(&self, namespace: Option<&str>, name: &str) -> Vec<(Link, Vec<String>)> {
+        let Some(role) = self.role(namespace, name) else { return Vec::new() };
+        let bindings = self.bindings.iter().filter(|binding| {
+            self.role_of(binding).is_some_and(|bound| bound.name == role.name && bound.namespace == role.namespace)
+        });
+        let mut list: Vec<(Link, Vec<String>)> =
+            bindings.map(|binding| (self.binding_link(binding), self.subject_names(binding))).collect();
+        list.sort_by(|left, right| left.0.name.cmp(&right.0.name));
+        list
+    }
+
+    /// The subjects of a binding by name.
+    fn subject_names(&self, binding: &Binding) -> Vec<String> {
+        let subjects = self.subjects(binding).iter();
+        subjects.filter_map(|subject| self.subject_name(*subject, binding.namespace)).collect()
+    }
+
+    /// A role with its rules and what it gathers.
+    pub fn describe_role(&self, namespace: Option<&str>, name: &str) -> Option<(Link, Vec<RuleLink>, bool)> {
         let role = self.role(namespace, name)?;
-        let query = Query::new(request, &self.symbols);
-        Some(self.rules_of(role).iter().any(|rule| query.is_allowed_by(rule, &self.symbols)))
+        Some((self.role_link(role), self.rule_links(role), role.aggregation.is_some()))
+    }
+
+    /// A binding with what it names: its role, whether that is there, and its subjects.
+    pub fn describe_binding(
+        &self,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<(Link, Result<Link, String>, Vec<String>)> {
+        let binding = self.find_binding(namespace, name)?;
+        let role = self.role_of(binding).map(|role| self.role_link(role));
+        let role = role.ok_or_else(|| self.missing_role(binding).to_string());
+        Some((self.binding_link(binding), role, self.subject_names(binding)))
+    }
+
+    /// Every role and binding, as `Kind/name` or `Kind/namespace/name`.
+    pub fn object_names(&self) -> Vec<String> {
+        let roles = self.roles.iter().map(|role| self.role_link(role).name);
+        roles.chain(self.bindings.iter().map(|binding| self.binding_name(binding))).collect()
     }
 }
 
@@ -234,6 +286,15 @@ fn place(layer: Layer) -> Option<Origin> {
         Layer::Baseline => None,
         Layer::Dump(origin) | Layer::Input(origin) => Some(origin),
     }
+}
+
+/// The part of a rule that is about the requested resource: the rest explains nothing.
+fn about(mut rule: PolicyRule, request: &Request) -> PolicyRule {
+    if let Request::Resource(request) = request {
+        let is_related = |own: &String| own.starts_with('*') || own.split('/').next() == Some(&request.resource);
+        rule.resources.retain(is_related);
+    }
+    rule
 }
 
 /// What a rule lacks for a request, in words; a rule about something else lacks more than it has.

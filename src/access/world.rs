@@ -444,6 +444,11 @@ impl World {
         range.and_then(|&(start, end)| self.held.get(start as usize..end as usize)).unwrap_or_default()
     }
 
+    /// Each pair of a holder and a place where it holds something, in no order.
+    pub(crate) fn held_places(&self) -> impl Iterator<Item = (Holder, Option<Symbol>)> {
+        self.index.keys().copied()
+    }
+
     pub(crate) fn binding(&self, id: u32) -> Option<&Binding> {
         self.bindings.get(id as usize)
     }

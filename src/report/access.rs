@@ -12,6 +12,9 @@ use crate::access::{Answer, Decision, Identity, Liveness, Request, World};
 use crate::diag::{Files, Origin};
 use crate::k8s::rbac::PolicyRule;
 
+/// How many bindings of a role are told one by one.
+const MAXIMUM_BINDINGS: usize = 20;
+
 /// How many namespaces a line names before it counts the rest.
 const MAXIMUM_NAMES: usize = 8;
 
@@ -243,6 +246,64 @@ pub fn who_can_json(found: &WhoCan, world: &World, files: &Files) -> Value {
         "capable": capable.collect::<Vec<_>>(),
         "missing": found.missing.iter().map(missing_json).collect::<Vec<_>>(),
     })
+}
+
+/// A role: its rules, what they are gathered from, and who is bound to it.
+pub fn role(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<String> {
+    let (own, rules, is_aggregated) = world.describe_role(namespace, name)?;
+    let mut text = format!("{}\n", link(&own, files));
+    if is_aggregated {
+        text.push_str("  gathers the rules of the ClusterRoles that its selectors select\n");
+    }
+    for rule in &rules {
+        let _ = writeln!(text, "  rule {}: {}", rule.number, rule_text(&rule.rule));
+        for source in &rule.gathered_from {
+            let _ = writeln!(text, "    gathered from {}", link(source, files));
+        }
+    }
+    let bound = world.bound_by(namespace, name);
+    for (binding, subjects) in bound.iter().take(MAXIMUM_BINDINGS) {
+        let _ = writeln!(text, "  <- {} <- {}", link(binding, files), listed(subjects));
+    }
+    if bound.len() > MAXIMUM_BINDINGS {
+        let _ = writeln!(text, "  and {} more bindings", grouped(bound.len() - MAXIMUM_BINDINGS));
+    }
+    if bound.is_empty() {
+        text.push_str("  bound to nobody\n");
+    }
+    Some(text)
+}
+
+/// A binding: its role with its rules, and its subjects.
+pub fn binding(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<String> {
+    let (own, bound, subjects) = world.describe_binding(namespace, name)?;
+    let mut text = format!("{}\n  subjects: {}\n", link(&own, files), listed(&subjects));
+    match bound {
+        Ok(bound) => {
+            let _ = writeln!(text, "  role: {}", link(&bound, files));
+            let parts: Vec<&str> = bound.name.split('/').collect();
+            let described = match parts.as_slice() {
+                ["Role", namespace, name] => world.describe_role(Some(namespace), name),
+                _ => world.describe_role(None, bound.name.trim_start_matches("ClusterRole/")),
+            };
+            for rule in described.iter().flat_map(|(_, rules, _)| rules) {
+                let _ = writeln!(text, "    rule {}: {}", rule.number, rule_text(&rule.rule));
+            }
+        }
+        Err(missing) => {
+            let _ = writeln!(text, "  role: {missing}, which is not among the inputs: it grants nothing");
+        }
+    }
+    Some(text)
+}
+
+fn listed(subjects: &[String]) -> String {
+    let shown = subjects.iter().take(MAXIMUM_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    match subjects.len().saturating_sub(MAXIMUM_NAMES) {
+        0 if subjects.is_empty() => "nobody".to_owned(),
+        0 => shown,
+        more => format!("{shown} and {} more", grouped(more)),
+    }
 }
 
 /// The rules of an identity, one a line as `kubectl auth can-i --list` has them, with where each comes from.
