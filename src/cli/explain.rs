@@ -119,8 +119,7 @@ impl Arguments {
             from: self.from.clone(),
             targets: self.targets.clone(),
             baseline: self.baseline.clone().filter(|baseline| !baseline.is_empty()),
-            kubernetes_version: None,
-            complete: false,
+            ..SceneArguments::default()
         }
     }
 }

@@ -10,7 +10,8 @@ use super::session::{Session, print, with_targets};
 use super::{Global, Outcome};
 use crate::access::world::Added;
 use crate::access::{Builder, Layer, World};
-use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
+use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Severity, Sink};
+use crate::emit::committed::Committed;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::model::Target;
 use crate::parallel;
@@ -18,7 +19,7 @@ use crate::source::manifests;
 use crate::yaml::{self, Tree};
 
 /// Options of every command that asks.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(super) struct SceneArguments {
     /// Ask about the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
     #[arg(long, value_name = "PATH")]
@@ -102,28 +103,16 @@ pub(super) fn of_target(
     target: &Target,
     arguments: &SceneArguments,
 ) -> Result<Option<Scene>, RunError> {
-    let files = Arc::clone(&session.project.files);
-    let minor = target.version.minor();
     let mut sink = Sink::new();
-    let baseline = match (&arguments.baseline, &target.baseline) {
-        (Some(written), _) => read_baseline(written, session.global.directory.as_deref(), &mut sink),
-        (None, Some(path)) => Some(Baseline::Dump(session.root.join(path))),
-        (None, None) => Some(Baseline::DefaultPolicy(minor)),
-    };
-    let Some(mut builder) =
-        baseline.map(|baseline| start(minor, &baseline, session.global.jobs(), &files, &mut sink)).transpose()?
-    else {
+    let Some(mut builder) = ground(session, target, arguments, &mut sink)? else {
         session.report(sink);
         return Ok(None);
     };
-    for policy in session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
-        policy.judged(&mut |document| builder.add_document(document, |_, _| {}));
-    }
     session.compile(
         target,
         false,
         &|file| {
-            let tree = yaml::read(&file.text, crate::diag::FileId::default(), &mut Sink::new());
+            let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
             Ok((tree, file.origins))
         },
         &mut |(tree, origins)| {
@@ -135,7 +124,50 @@ pub(super) fn of_target(
     )?;
     let world = builder.build();
     report_rings(&world, &mut sink);
+    let files = Arc::clone(&session.project.files);
     Ok(session.report(sink).then(|| Scene { target: Some(target.name.clone()), world, files }))
+}
+
+/// The world of a target as its earlier output has it.
+pub(super) fn of_committed(
+    session: &Session<'_>,
+    target: &Target,
+    committed: &dyn Committed,
+) -> Result<Option<World>, RunError> {
+    let mut sink = Sink::new();
+    let Some(mut builder) = ground(session, target, &SceneArguments::default(), &mut sink)? else {
+        return Ok(None);
+    };
+    for entry in committed.list()?.iter().filter(|entry| !entry.is_link) {
+        let bytes = committed.read(&entry.path)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let tree = yaml::read(&text, FileId::default(), &mut sink);
+        for document in tree.documents() {
+            builder.add_document(document, |_, _| {});
+        }
+    }
+    Ok(Some(builder.build()))
+}
+
+/// What lies under the output of a target: the baseline, and what its Manifests only tell of.
+fn ground(
+    session: &Session<'_>,
+    target: &Target,
+    arguments: &SceneArguments,
+    sink: &mut Sink,
+) -> Result<Option<Builder>, RunError> {
+    let minor = target.version.minor();
+    let baseline = match (&arguments.baseline, &target.baseline) {
+        (Some(written), _) => read_baseline(written, session.global.directory.as_deref(), sink),
+        (None, Some(path)) => Some(Baseline::Dump(session.root.join(path))),
+        (None, None) => Some(Baseline::DefaultPolicy(minor)),
+    };
+    let Some(baseline) = baseline else { return Ok(None) };
+    let mut builder = start(minor, &baseline, session.global.jobs(), &session.project.files, sink)?;
+    for policy in session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
+        policy.judged(&mut |document| builder.add_document(document, |_, _| {}));
+    }
+    Ok(Some(builder))
 }
 
 fn of_manifests(

@@ -62,14 +62,7 @@ fn test(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Re
         if checks.is_empty() {
             continue;
         }
-        let everything = SceneArguments {
-            from: Vec::new(),
-            targets: Vec::new(),
-            baseline: None,
-            kubernetes_version: None,
-            complete: false,
-        };
-        let Some(scene) = of_target(session, target, &everything)? else { return Ok(Outcome::Invalid) };
+        let Some(scene) = of_target(session, target, &SceneArguments::default())? else { return Ok(Outcome::Invalid) };
         for check in checks {
             tests.insert(&check.meta.name);
             if let Err(problem) = run_check(&scene, check, &mut tally) {

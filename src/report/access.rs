@@ -5,12 +5,17 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::human::grouped;
+use crate::access::compare::{Affected, Change};
+use crate::access::cover;
 use crate::access::decide::MissingRole;
 use crate::access::proof::{Chain, Link, NearMiss};
 use crate::access::who_can::{Scope, WhoCan};
 use crate::access::{Answer, Decision, Identity, Liveness, Request, World};
 use crate::diag::{Files, Origin};
 use crate::k8s::rbac::PolicyRule;
+
+/// How many changes, and how many rules of each, are told one by one.
+const MAXIMUM_CHANGES: usize = 40;
 
 /// How many bindings of a role are told one by one.
 const MAXIMUM_BINDINGS: usize = 20;
@@ -295,6 +300,42 @@ pub fn binding(world: &World, namespace: Option<&str>, name: &str, files: &Files
         }
     }
     Some(text)
+}
+
+/// What a change grants and takes away, class by class.
+pub fn changes(changes: &[Change]) -> String {
+    let mut text = String::new();
+    if changes.is_empty() {
+        text.push_str("  access: no subject gains or loses anything\n");
+    }
+    for change in changes.iter().take(MAXIMUM_CHANGES) {
+        let _ = writeln!(text, "  access of {}:", affected(&change.subjects));
+        for (sign, rules) in [('+', &change.gained), ('-', &change.lost)] {
+            let rules = cover::compacted(rules);
+            for rule in rules.iter().take(MAXIMUM_CHANGES) {
+                let _ = writeln!(text, "    {sign} {}", rule_text(rule));
+            }
+            if rules.len() > MAXIMUM_CHANGES {
+                let _ = writeln!(text, "    {sign} and {} more", grouped(rules.len() - MAXIMUM_CHANGES));
+            }
+        }
+    }
+    if changes.len() > MAXIMUM_CHANGES {
+        let _ = writeln!(text, "  and {} more classes of changes", grouped(changes.len() - MAXIMUM_CHANGES));
+    }
+    text
+}
+
+/// Who is affected: one by one while they are few, otherwise how many, with the first of them.
+fn affected(subjects: &[Affected]) -> String {
+    let one = |affected: &Affected| match &affected.scope {
+        Scope::Cluster => format!("{} cluster-wide", affected.subject),
+        Scope::Namespace(namespace) => format!("{} in {namespace}", affected.subject),
+    };
+    match subjects {
+        [first, _, _, _, ..] => format!("{} holders, such as {}", grouped(subjects.len()), one(first)),
+        few => few.iter().map(one).collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn listed(subjects: &[String]) -> String {
