@@ -7,6 +7,7 @@ mod completions;
 mod diff;
 mod explain;
 mod init;
+mod lint;
 mod man;
 pub mod pages;
 mod question;
@@ -117,6 +118,8 @@ enum Command {
     Diff(diff::Arguments),
     /// Print a role as a table of what it grants, and which of that is dead.
     Table(table::Arguments),
+    /// Look for grants that are dangerous, dead, or cannot be applied.
+    Lint(lint::Arguments),
     /// Run every AccessTest.
     Test(test::Arguments),
     /// Ask whether somebody may do something, and why.
@@ -160,6 +163,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Command::Check(arguments) => check::run(global, arguments),
         Command::Diff(arguments) => diff::run(global, arguments),
         Command::Table(arguments) => table::run(global, arguments),
+        Command::Lint(arguments) => lint::run(global, arguments),
         Command::Test(arguments) => test::run(global, arguments),
         Command::CanI(arguments) => can_i::run(global, arguments),
         Command::WhoCan(arguments) => who_can::run(global, arguments),

@@ -1,6 +1,6 @@
 //! Why: the chain subject <- binding <- role <- rule <- gathered role, and for a no the grant that misses by least.
 
-use super::decide::{Decision, url_matches};
+use super::decide::{Decision, MissingRole, url_matches};
 use super::request::{Identity, Request, service_account};
 use super::rules::Rule;
 use super::symbols::Symbol;
@@ -272,6 +272,15 @@ impl World {
         let role = self.role_of(binding).map(|role| self.role_link(role));
         let role = role.ok_or_else(|| self.missing_role(binding).to_string());
         Some((self.binding_link(binding), role, self.subject_names(binding)))
+    }
+
+    /// The bindings whose role is not there, by name.
+    pub fn dangling(&self) -> Vec<(Link, MissingRole)> {
+        let bindings = self.bindings.iter().filter(|binding| binding.role.is_none());
+        let mut list: Vec<(Link, MissingRole)> =
+            bindings.map(|binding| (self.binding_link(binding), self.missing_role(binding))).collect();
+        list.sort_by(|left, right| left.0.name.cmp(&right.0.name));
+        list
     }
 
     /// Every role and binding, as `Kind/name` or `Kind/namespace/name`.

@@ -16,7 +16,7 @@ use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::model::Target;
 use crate::parallel;
 use crate::source::manifests;
-use crate::yaml::{self, Tree};
+use crate::yaml::{self, NodeRef, Tree};
 
 /// Options of every command that asks.
 #[derive(Debug, Clone, Default, Args)]
@@ -97,17 +97,42 @@ pub(super) fn with_scenes(
     }
 }
 
-/// The world of a target: what is compiled for it, what its Manifests tell of, and what lies underneath.
+/// The world of a target: what is compiled for it, what its Manifests tell of, and what lies underneath. What was found
+/// is printed; none when there is an error among it.
 pub(super) fn of_target(
     session: &Session<'_>,
     target: &Target,
     arguments: &SceneArguments,
 ) -> Result<Option<Scene>, RunError> {
     let mut sink = Sink::new();
-    let Some(mut builder) = ground(session, target, arguments, &mut sink)? else {
-        session.report(sink);
-        return Ok(None);
-    };
+    let scene = of_target_into(session, target, arguments, &mut sink)?;
+    Ok(if session.report(sink) { scene } else { None })
+}
+
+/// As [`of_target`], with what was found left in the sink.
+pub(super) fn of_target_into(
+    session: &Session<'_>,
+    target: &Target,
+    arguments: &SceneArguments,
+    sink: &mut Sink,
+) -> Result<Option<Scene>, RunError> {
+    let Some(mut builder) = ground(session, target, arguments, sink)? else { return Ok(None) };
+    each_object(session, target, sink, &mut |object, origin| {
+        builder.add(object, Layer::Input(origin));
+    })?;
+    let world = builder.build();
+    report_rings(&world, sink);
+    let files = Arc::clone(&session.project.files);
+    Ok(Some(Scene { target: Some(target.name.clone()), world, files }))
+}
+
+/// Compiles a target and shows each object with the place of its policy.
+pub(super) fn each_object(
+    session: &Session<'_>,
+    target: &Target,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(NodeRef<'_>, Origin),
+) -> Result<(), RunError> {
     session.compile(
         target,
         false,
@@ -115,17 +140,9 @@ pub(super) fn of_target(
             let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
             Ok((tree, file.origins))
         },
-        &mut |(tree, origins)| {
-            for (object, origin) in tree.documents().zip(origins) {
-                builder.add(object, Layer::Input(origin));
-            }
-        },
-        &mut sink,
-    )?;
-    let world = builder.build();
-    report_rings(&world, &mut sink);
-    let files = Arc::clone(&session.project.files);
-    Ok(session.report(sink).then(|| Scene { target: Some(target.name.clone()), world, files }))
+        &mut |(tree, origins)| tree.documents().zip(origins).for_each(|(object, origin)| visit(object, origin)),
+        sink,
+    )
 }
 
 /// The world of a target as its earlier output has it.
@@ -170,7 +187,7 @@ fn ground(
     Ok(Some(builder))
 }
 
-fn of_manifests(
+pub(super) fn of_manifests(
     global: &Global,
     arguments: &SceneArguments,
     files: &Arc<Files>,

@@ -144,6 +144,10 @@ codes! {
         "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource, kind or short name of that name. `--any-resource` asks anyway, with the name taken as it stands.";
     DeadExpectation, "dead-expectation", "an AccessTest that cannot fail",
         "A `mustNot` about something that no request can be is always fulfilled: a resource without that verb, a cluster-scoped resource in a namespace, a path that is no URL rule's business. It proves nothing, and hides what was meant.";
+    ApplierCannotApply, "applier-cannot-apply", "an object that whoever applies the output may not write",
+        "The target says by `appliedBy` which identity applies its output. By plain RBAC it has to hold `create` and `patch` on the kind; for roles and bindings the API server also refuses what would grant more than the identity holds, unless it has `escalate` on the role, or `bind` on the role that is bound (`specs/kubernetes.md` section 8). The sync would stop at this object.\n\nWhat the output grants to that identity itself counts as held: apply such a grant first.";
+    DanglingRole, "dangling-role", "a binding whose role is not there",
+        "It grants nothing today, and whatever somebody puts under that name tomorrow.";
     AggregationRing, "aggregation-ring", "ClusterRoles that gather each other",
         "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and nobody can tell from the manifests what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
     // The output.
