@@ -11,7 +11,7 @@
 //! request      identities and attributes                cover        do these rules cover those
 //! http         from an HTTP request to attributes       write        may it write this object (escalation check)
 //! served       could a server receive the request       impersonate  may it act as somebody else
-//! lookup       what people call a resource
+//! lookup       what people call a resource              crossplane   its own checks of what packages ask for
 //! proof        the chain behind an answer             reconcile    what the server does to its defaults
 //! ```
 //!
@@ -21,6 +21,7 @@ mod aggregate;
 pub mod ask;
 pub mod compare;
 pub mod cover;
+pub mod crossplane;
 pub mod decide;
 pub mod http;
 pub mod impersonate;

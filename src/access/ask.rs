@@ -13,12 +13,15 @@ use super::request::{Identity, Request, ResourceRequest, UrlRequest};
 use super::who_can::{Scope, Where};
 use super::world::{Builder, Layer, World};
 use super::write::{Escalation, Write, WriteVerb};
-use super::{decide::MissingRole, http};
+use super::{crossplane, decide::MissingRole, http};
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::catalogue::{Catalogue, FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
 use crate::k8s::rbac::PolicyRule;
 use crate::yaml::{self, NodeRef, Tree};
+
+/// The extra field with the node that a token is bound to.
+const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 
 /// Answers questions about a world.
 #[derive(Debug)]
@@ -50,6 +53,14 @@ impl Asker {
             "aggregate" => Ok(json!({ "roles": self.world.aggregated() })),
             "write" => self.write(body),
             "impersonate" => self.impersonate(body),
+            "gate" => {
+                let rules = policy_rules(&json!({ "rule": [body.get("rule")] }), "rule");
+                Ok(json!({ "allowed": rules.iter().all(|rule| crossplane::stack_manager_allows(rule, false)) }))
+            }
+            "permission-request" => {
+                let allowed = crossplane::request_allowed(&policy_rules(body, "owner"), &policy_rules(body, "servant"));
+                Ok(json!({ "allowed": allowed }))
+            }
             "compare" => Ok(comparison(body)),
             "reconcile" => reconciliation(body),
             "default-policy" => default_objects(body),
@@ -85,6 +96,7 @@ impl Asker {
         answer.insert("allowed".to_owned(), decision.allowed.into());
         answer.insert("by".to_owned(), self.world.bindings_by_name(&decision).into());
         answer.insert("missing".to_owned(), names(&decision.missing));
+        answer.insert("because".to_owned(), self.world.proofs_by_name(&decision).into());
         if body.get("http").is_some() {
             answer.insert("attributes".to_owned(), json!(request));
         }
@@ -133,15 +145,34 @@ impl Asker {
         for (key, values) in body.get("asExtra").and_then(Value::as_object).into_iter().flatten() {
             extra.push((key.to_lowercase(), string_list(values)));
         }
+        extra.sort();
         let target = Target {
             user: text(body, "asUser")?.to_owned(),
             groups: body.get("asGroups").map(string_list).unwrap_or_default(),
             extra,
             uid: text(body, "asUid")?.to_owned(),
         };
-        let mode = self.world.may_impersonate(&identity(body)?, &target, &request(body)?);
-        let groups = Identity::impersonated(&target.user, &target.groups).groups;
-        Ok(json!({ "allowed": mode.is_some(), "mode": mode, "groups": groups }))
+        let node = body.get("extra").and_then(|extra| extra.get(NODE_NAME)).map(string_list);
+        let node = node.as_deref().and_then(|names| match names {
+            [only] => Some(only.as_str()),
+            _ => None,
+        });
+        let asked = ["verb", "http"].iter().any(|key| body.get(key).is_some());
+        let request = asked.then(|| request(body)).transpose()?;
+        let found = self.world.may_impersonate(&identity(body)?, node, &target, request.as_ref());
+        let checks = found.checks.iter().map(|(request, allowed)| {
+            let mut check = json!(request);
+            if let Some(map) = check.as_object_mut() {
+                map.insert("allowed".to_owned(), (*allowed).into());
+            }
+            check
+        });
+        Ok(json!({
+            "allowed": found.mode.is_some(),
+            "mode": found.mode,
+            "checks": checks.collect::<Vec<_>>(),
+            "groups": found.groups,
+        }))
     }
 }
 

@@ -252,6 +252,23 @@ impl World {
         }
     }
 
+    /// The proofs of a decision as JSON, sorted by the binding's name; rules by their position from 0.
+    pub fn proofs_by_name(&self, decision: &Decision) -> Vec<serde_json::Value> {
+        let mut proofs: Vec<(String, serde_json::Value)> = decision
+            .proofs
+            .iter()
+            .filter_map(|proof| {
+                let binding = self.binding(proof.binding)?;
+                let name = self.binding_name(binding);
+                let role = self.role_link(self.role_of(binding)?).name;
+                let value = serde_json::json!({ "binding": name, "role": role, "rules": proof.rules });
+                Some((name, value))
+            })
+            .collect();
+        proofs.sort_by(|left, right| left.0.cmp(&right.0));
+        proofs.into_iter().map(|(_, value)| value).collect()
+    }
+
     /// The names of the bindings that prove a decision, sorted.
     pub fn bindings_by_name(&self, decision: &Decision) -> Vec<String> {
         let bindings = decision.proofs.iter().filter_map(|proof| self.binding(proof.binding));

@@ -1,18 +1,22 @@
-//! May this identity act as somebody else? Since 1.36 the constrained modes are tried first, each with a right on the
-//! target and one for the action; what is left is the old verb, which gives everything at once
-//! (`staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation`).
+//! May this identity act as somebody else? (`staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation`)
+//!
+//! Since 1.36 the constrained modes are tried first, each with a right on the target and one on the action; what is
+//! left is the old verb, which gives everything at once.
 
-use super::request::{Identity, MASTERS, Request, ResourceRequest, service_account};
+use super::request::{
+    ANONYMOUS, AUTHENTICATED, Identity, MASTERS, Request, ResourceRequest, UNAUTHENTICATED, service_account,
+};
 use super::world::World;
+use crate::k8s::names;
 
-/// Who an identity wants to be.
+/// Who an identity wants to be: what the impersonation headers say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Target {
     /// The user name.
     pub user: String,
     /// Groups.
     pub groups: Vec<String>,
-    /// Extra fields, by their lower-case key.
+    /// Extra fields by their key, sorted.
     pub extra: Vec<(String, Vec<String>)>,
     /// The uid; empty for none.
     pub uid: String,
@@ -22,119 +26,233 @@ pub struct Target {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// A node may act as the node it runs on.
+    /// An account acts as the node that its token is bound to.
     AssociatedNode,
-    /// Any node.
+    /// As any node.
     ArbitraryNode,
-    /// Service accounts.
+    /// As a service account.
+    #[serde(rename = "serviceaccount")]
     ServiceAccount,
-    /// Users, groups, uids, extra fields.
+    /// As any other user, with groups, uid and extra fields.
     UserInfo,
-    /// The verb `impersonate`.
+    /// As anybody, by the verb `impersonate`.
     Legacy,
+}
+
+/// The outcome of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Impersonation {
+    /// The mode that allows it; none when nothing does.
+    pub mode: Option<Mode>,
+    /// What was asked of the authorizer, in the mode that allows it or else in the old one.
+    pub checks: Vec<(Request, bool)>,
+    /// The groups that the identity then has.
+    pub groups: Vec<String>,
 }
 
 /// The first minor with constrained impersonation switched on.
 const CONSTRAINED_SINCE: u32 = 36;
-/// The group of what constrained impersonation checks.
+/// The group of what constrained impersonation checks, and of uids and extra fields in every mode.
 const AUTHENTICATION: &str = "authentication.k8s.io";
 /// What the user name of a node begins with.
 const NODE_PREFIX: &str = "system:node:";
+/// From how many groups, or extra values, on a constrained mode first asks for all of them at once.
+const MANY: usize = 4;
 
-impl World {
-    /// The way in which an identity may act as `target` for a request; none when it may not.
-    pub fn may_impersonate(&self, who: &Identity, target: &Target, request: &Request) -> Option<Mode> {
-        if target.user.is_empty() {
-            // Groups, extra fields and a uid cannot be had without a user.
-            return None;
+impl Mode {
+    const CONSTRAINED: [Mode; 4] = [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo];
+
+    /// The verb on the target.
+    fn verb(self) -> String {
+        match self {
+            Mode::Legacy => "impersonate".to_owned(),
+            constrained => format!("impersonate:{}", constrained.name()),
         }
-        let constrained = [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo];
-        let tried = if self.minor() >= CONSTRAINED_SINCE { constrained.as_slice() } else { &[] };
-        let found = tried.iter().copied().find(|mode| self.is_constrained_allowed(*mode, who, target, request));
-        found.or_else(|| self.is_legacy_allowed(who, target).then_some(Mode::Legacy))
     }
 
-    fn is_legacy_allowed(&self, who: &Identity, target: &Target) -> bool {
-        let check = |group: &str, resource: &str, subresource: &str, namespace: &str, name: &str| {
-            self.allows(who, &resource_request("impersonate", group, resource, subresource, namespace, name))
-        };
-        let user = match service_account(&target.user) {
-            Some((namespace, name)) => check("", "serviceaccounts", "", namespace, name),
-            None => check("", "users", "", "", &target.user),
-        };
-        user && target.groups.iter().all(|group| check("", "groups", "", "", group))
-            && target
-                .extra
-                .iter()
-                .all(|(key, values)| values.iter().all(|value| check(AUTHENTICATION, "userextras", key, "", value)))
-            && (target.uid.is_empty() || check(AUTHENTICATION, "uids", "", "", &target.uid))
-    }
-
-    fn is_constrained_allowed(&self, mode: Mode, who: &Identity, target: &Target, request: &Request) -> bool {
-        let account = service_account(&target.user);
-        let node = target.user.strip_prefix(NODE_PREFIX);
-        let has_details = !target.groups.is_empty() || !target.extra.is_empty() || !target.uid.is_empty();
-        let name = match mode {
+    fn name(self) -> &'static str {
+        match self {
             Mode::AssociatedNode => "associated-node",
             Mode::ArbitraryNode => "arbitrary-node",
             Mode::ServiceAccount => "serviceaccount",
             Mode::UserInfo => "user-info",
-            Mode::Legacy => return false,
-        };
-        let verb = format!("impersonate:{name}");
-        let check = |resource: &str, subresource: &str, namespace: &str, name: &str| {
-            self.allows(who, &resource_request(&verb, AUTHENTICATION, resource, subresource, namespace, name))
-        };
-        let may_be_target = match mode {
-            // Which node the caller runs on is in its token, which nobody here has; it is never this way then.
-            Mode::AssociatedNode => false,
-            Mode::ArbitraryNode => !has_details && node.is_some_and(|node| check("nodes", "", "", node)),
-            Mode::ServiceAccount => {
-                !has_details && account.is_some_and(|(namespace, name)| check("serviceaccounts", "", namespace, name))
+            Mode::Legacy => "legacy",
+        }
+    }
+
+    /// True when the mode is for this target at all. `node` is the one that the token of the asking account is bound to.
+    fn is_for(self, who: &Identity, node: Option<&str>, target: &Target) -> bool {
+        let has_name_alone = target.groups.is_empty() && target.extra.is_empty() && target.uid.is_empty();
+        let wanted = node_name(&target.user);
+        match self {
+            Mode::AssociatedNode => {
+                has_name_alone && wanted.is_some() && wanted == node && service_account(&who.user).is_some()
             }
-            Mode::UserInfo => {
-                account.is_none()
-                    && node.is_none()
-                    && !target.groups.iter().any(|group| group == MASTERS)
-                    && check("users", "", "", &target.user)
-                    && target.groups.iter().all(|group| check("groups", "", "", group))
-                    && target
-                        .extra
-                        .iter()
-                        .all(|(key, values)| values.iter().all(|value| check("userextras", key, "", value)))
-                    && (target.uid.is_empty() || check("uids", "", "", &target.uid))
+            Mode::ArbitraryNode => has_name_alone && wanted.is_some(),
+            Mode::ServiceAccount => has_name_alone && service_account(&target.user).is_some(),
+            Mode::UserInfo => wanted.is_none() && service_account(&target.user).is_none(),
+            Mode::Legacy => true,
+        }
+    }
+}
+
+/// The node that a user name stands for.
+fn node_name(user: &str) -> Option<&str> {
+    user.strip_prefix(NODE_PREFIX).filter(|name| names::dns_subdomain(name).is_ok())
+}
+
+impl World {
+    /// Whether an identity may act as `target` to make a request; `node` is the node that its token is bound to. Without
+    /// a request only the old verb is looked at.
+    pub fn may_impersonate(
+        &self,
+        who: &Identity,
+        node: Option<&str>,
+        target: &Target,
+        request: Option<&Request>,
+    ) -> Impersonation {
+        if target.user.is_empty() {
+            // Groups, extra fields and a uid cannot be had without a user.
+            return Impersonation { mode: None, checks: Vec::new(), groups: Vec::new() };
+        }
+        if let Some(request) = request.filter(|_| self.minor() >= CONSTRAINED_SINCE) {
+            for mode in Mode::CONSTRAINED.into_iter().filter(|mode| mode.is_for(who, node, target)) {
+                let mut attempt = Attempt { world: self, who, mode, checks: Vec::new() };
+                if attempt.is_acceptable(target) && attempt.may_be(target) && attempt.check(acted_on(mode, request)) {
+                    return Impersonation { mode: Some(mode), checks: attempt.checks, groups: groups(mode, target) };
+                }
             }
-            Mode::Legacy => false,
+        }
+        let mut attempt = Attempt { world: self, who, mode: Mode::Legacy, checks: Vec::new() };
+        let allowed = attempt.may_be(target);
+        Impersonation {
+            mode: allowed.then_some(Mode::Legacy),
+            checks: attempt.checks,
+            groups: if allowed { groups(Mode::Legacy, target) } else { Vec::new() },
+        }
+    }
+}
+
+/// One mode being tried.
+struct Attempt<'w> {
+    world: &'w World,
+    who: &'w Identity,
+    mode: Mode,
+    checks: Vec<(Request, bool)>,
+}
+
+impl Attempt<'_> {
+    /// What a constrained mode refuses without asking anybody.
+    fn is_acceptable(&self, target: &Target) -> bool {
+        let groups_fit = target.groups.iter().all(|group| !group.is_empty() && group != MASTERS);
+        groups_fit
+            && target.extra.iter().all(|(key, values)| {
+                is_domain_prefixed(key)
+                    && *key == key.to_lowercase()
+                    && !values.is_empty()
+                    && values.iter().all(|value| !value.is_empty())
+            })
+    }
+
+    /// The rights on the target: its name, its groups, its extra fields, its uid. All are asked, so that a refusal can
+    /// tell everything that is missing.
+    fn may_be(&mut self, target: &Target) -> bool {
+        let is_legacy = self.mode == Mode::Legacy;
+        let group = if is_legacy { "" } else { AUTHENTICATION };
+        let user = match (service_account(&target.user), node_name(&target.user)) {
+            (Some((namespace, name)), _) => self.on(group, "serviceaccounts", "", namespace, name),
+            // One cache serves every node there, so that the right has to hold for all of them.
+            (None, Some(_)) if self.mode == Mode::AssociatedNode => self.on(group, "nodes", "", "", "*"),
+            (None, Some(node)) if !is_legacy => self.on(group, "nodes", "", "", node),
+            _ => self.on(group, "users", "", "", &target.user),
         };
-        may_be_target && self.allows(who, &acted_on(name, request))
+        let groups = (!is_legacy && target.groups.len() >= MANY && self.asks(group, "groups", "", "*"))
+            || target
+                .groups
+                .iter()
+                .map(|name| self.on(group, "groups", "", "", name))
+                .fold(true, |all, one| all && one);
+        let values: usize = target.extra.iter().map(|(_, values)| values.len()).sum();
+        let is_large = !is_legacy && (target.extra.len() >= MANY || values >= MANY);
+        let mut extra = true;
+        if !(is_large && self.asks(AUTHENTICATION, "userextras", "*", "*")) {
+            for (key, values) in &target.extra {
+                for value in values {
+                    extra &= self.on(AUTHENTICATION, "userextras", key, "", value);
+                }
+            }
+        }
+        let uid = target.uid.is_empty() || self.on(AUTHENTICATION, "uids", "", "", &target.uid);
+        user && groups && extra && uid
+    }
+
+    /// Asks and keeps the question only when the answer is yes: a short cut that fails is followed by single questions.
+    fn asks(&mut self, group: &str, resource: &str, subresource: &str, name: &str) -> bool {
+        let allowed = self.on(group, resource, subresource, "", name);
+        if !allowed {
+            self.checks.pop();
+        }
+        allowed
+    }
+
+    fn on(&mut self, group: &str, resource: &str, subresource: &str, namespace: &str, name: &str) -> bool {
+        self.check(Request::Resource(ResourceRequest {
+            verb: self.mode.verb(),
+            group: group.to_owned(),
+            version: String::new(),
+            resource: resource.to_owned(),
+            subresource: subresource.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }))
+    }
+
+    fn check(&mut self, request: Request) -> bool {
+        let allowed = self.world.allows(self.who, &request);
+        self.checks.push((request, allowed));
+        allowed
     }
 }
 
 /// The right that a constrained mode asks for beside the one on the target: the action itself.
-fn acted_on(mode: &str, request: &Request) -> Request {
+fn acted_on(mode: Mode, request: &Request) -> Request {
     let mut acted = request.clone();
+    let verb = format!("impersonate-on:{}:{}", mode.name(), request.verb());
     match &mut acted {
-        Request::Resource(request) => request.verb = format!("impersonate-on:{mode}:{}", request.verb),
-        Request::Url(request) => request.verb = format!("impersonate-on:{mode}:{}", request.verb),
+        Request::Resource(request) => request.verb = verb,
+        Request::Url(request) => request.verb = verb,
     }
     acted
 }
 
-fn resource_request(
-    verb: &str,
-    group: &str,
-    resource: &str,
-    subresource: &str,
-    namespace: &str,
-    name: &str,
-) -> Request {
-    Request::Resource(ResourceRequest {
-        verb: verb.to_owned(),
-        group: group.to_owned(),
-        version: String::new(),
-        resource: resource.to_owned(),
-        subresource: subresource.to_owned(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
+/// The groups of the impersonated user: those that were asked for, or those that go with the kind of user.
+fn groups(mode: Mode, target: &Target) -> Vec<String> {
+    let mut groups = match (mode, service_account(&target.user)) {
+        (Mode::AssociatedNode | Mode::ArbitraryNode, _) => vec!["system:nodes".to_owned()],
+        (_, Some(_)) if target.groups.is_empty() => {
+            let mut implicit = Identity::of(&target.user).groups;
+            implicit.retain(|group| group != AUTHENTICATED);
+            implicit
+        }
+        _ => target.groups.clone(),
+    };
+    let mut ensure = |group: &str| {
+        if !groups.iter().any(|known| known == group) {
+            groups.push(group.to_owned());
+        }
+    };
+    if target.user == ANONYMOUS {
+        ensure(UNAUTHENTICATED);
+    } else if !target.groups.iter().any(|group| group == UNAUTHENTICATED) {
+        ensure(AUTHENTICATED);
+    }
+    groups
+}
+
+/// True for a key such as `example.com/scopes` (`IsDomainPrefixedPath`).
+fn is_domain_prefixed(key: &str) -> bool {
+    let is_path = |letter: char| letter.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(letter);
+    key.split_once('/').is_some_and(|(domain, path)| {
+        names::dns_subdomain(domain).is_ok() && !path.is_empty() && path.chars().all(is_path)
     })
 }

@@ -1,10 +1,10 @@
 //! Why: the chain subject <- binding <- role <- rule <- gathered role, and for a no the grant that misses by least.
 
 use super::decide::{Decision, MissingRole, url_matches};
-use super::request::{Identity, Request, service_account};
+use super::request::{Identity, Request};
 use super::rules::Rule;
 use super::symbols::Symbol;
-use super::world::{Binding, Layer, Role, Subject, SubjectKind, World};
+use super::world::{Binding, Layer, Role, Subject, SubjectKind, World, account_user};
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
 
@@ -127,7 +127,7 @@ impl World {
             SubjectKind::ServiceAccount => {
                 let own = (subject.namespace != Symbol::EMPTY).then_some(subject.namespace);
                 let namespace = own.or(binding_namespace).map(|namespace| self.symbols.text(namespace));
-                service_account(&who.user).is_some_and(|(wanted, account)| namespace == Some(wanted) && account == name)
+                namespace.is_some_and(|namespace| account_user(namespace, name) == who.user)
             }
             SubjectKind::Unknown => false,
         }

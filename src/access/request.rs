@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+pub use crate::k8s::names::service_account_user as service_account;
+
 /// The group that is allowed everything before any authorizer is asked.
 pub const MASTERS: &str = "system:masters";
 /// The group of every user that was authenticated.
@@ -12,8 +14,6 @@ pub const ANONYMOUS: &str = "system:anonymous";
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The group of every service account.
 pub const ACCOUNTS: &str = "system:serviceaccounts";
-/// What the user name of a service account begins with.
-const ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
 /// Who makes a request, as the authenticator tells it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -67,12 +67,6 @@ impl Identity {
     pub fn is_master(&self) -> bool {
         self.groups.iter().any(|group| group == MASTERS)
     }
-}
-
-/// Namespace and name of the service account that a user name stands for.
-pub fn service_account(user: &str) -> Option<(&str, &str)> {
-    let (namespace, name) = user.strip_prefix(ACCOUNT_PREFIX)?.split_once(':')?;
-    (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
 }
 
 /// What is asked for.
