@@ -11,6 +11,7 @@
 //! request      identities and attributes                cover        do these rules cover those
 //! http         from an HTTP request to attributes       write        may it write this object (escalation check)
 //! served       could a server receive the request       impersonate  may it act as somebody else
+//! saved        a world as a file
 //! lookup       what people call a resource              crossplane   its own checks of what packages ask for
 //! proof        the chain behind an answer             reconcile    what the server does to its defaults
 //! ```
@@ -31,6 +32,7 @@ pub mod reconcile;
 pub mod request;
 pub mod resolve;
 mod rules;
+pub mod saved;
 pub mod served;
 mod symbols;
 pub mod who_can;

@@ -1,6 +1,7 @@
 //! Rules as symbols, each distinct list of rules kept once.
 
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use std::hash::{Hash, Hasher};
@@ -10,7 +11,7 @@ use crate::k8s::rbac::{PolicyRule, strings};
 use crate::yaml::NodeRef;
 
 /// A rule. Its five lists lie one behind the other: verbs, groups, resources, names, URLs.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Rule {
     symbols: Box<[Symbol]>,
     /// Where each list but the last ends.
@@ -73,7 +74,7 @@ impl Rule {
 }
 
 /// Names a list of rules in [`RuleLists`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct RuleListId(u32);
 
 /// Every distinct list of rules: the roles of a thousand tenants of one class share one.
@@ -108,6 +109,16 @@ impl RuleLists {
 
     pub(crate) fn get(&self, id: RuleListId) -> &[Rule] {
         self.lists.get(id.0 as usize).map_or(&[], |list| list)
+    }
+
+    /// Every list, in the order of the ids.
+    pub(crate) fn all(&self) -> &[Box<[Rule]>] {
+        &self.lists
+    }
+
+    /// Lists that were settled before: nothing is added to them any more.
+    pub(crate) fn from_all(lists: Vec<Box<[Rule]>>) -> Self {
+        Self { lists, table: HashTable::new() }
     }
 
     /// How many distinct lists there are.

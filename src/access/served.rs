@@ -1,6 +1,8 @@
 //! Could a server ever receive this request? The authorizer does not know which resources there are and which live in
 //! namespaces, so it says yes to requests that nobody can make. An answer for people has to know.
 
+use serde::{Deserialize, Serialize};
+
 use crate::k8s::catalogue::{Catalogue, Served};
 use crate::k8s::rbac::strings;
 use crate::yaml::NodeRef;
@@ -20,7 +22,7 @@ pub enum Liveness {
 }
 
 /// What a CustomResourceDefinition adds to the API.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CustomResource {
     /// The API group.
     pub group: String,

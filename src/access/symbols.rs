@@ -1,10 +1,11 @@
 //! Strings kept once, and compared as numbers.
 
 use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// A string of a [`Symbols`] table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Symbol(u32);
 
 impl Symbol {
@@ -31,6 +32,21 @@ impl Symbols {
         symbols.add("*");
         symbols.add("");
         symbols
+    }
+
+    /// The strings one behind the other, and where each ends.
+    pub(crate) fn parts(&self) -> (String, Vec<u32>) {
+        (self.text.clone(), self.ends.clone())
+    }
+
+    /// The table of such strings.
+    pub(crate) fn from_parts((text, ends): (String, Vec<u32>)) -> Self {
+        let mut table = HashTable::with_capacity(ends.len());
+        for index in (0..).take(ends.len()) {
+            let hash = xxh3_64(slice(&text, &ends, index).as_bytes());
+            table.insert_unique(hash, index, |&other| xxh3_64(slice(&text, &ends, other).as_bytes()));
+        }
+        Self { text, ends, table }
     }
 
     /// The symbol of a string, which is kept from now on.

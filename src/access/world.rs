@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use super::aggregate;
 use super::rules::{Rule, RuleListId, RuleLists};
 use super::served::CustomResource;
@@ -28,7 +30,7 @@ pub enum Layer {
 }
 
 /// Which of the two kinds a role is, and what a `roleRef` names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RoleKind {
     /// A ClusterRole.
     ClusterRole,
@@ -62,13 +64,13 @@ pub(crate) struct Binding {
     pub(crate) role_name: Symbol,
     /// The role, where it is there.
     pub(crate) role: Option<u32>,
-    first_subject: u32,
-    subjects: u32,
+    pub(super) first_subject: u32,
+    pub(super) subjects: u32,
     pub(crate) layer: Layer,
 }
 
 /// A subject of a binding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Subject {
     pub(crate) kind: SubjectKind,
     pub(crate) name: Symbol,
@@ -77,7 +79,7 @@ pub(crate) struct Subject {
 }
 
 /// The kinds of subjects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) enum SubjectKind {
     Group,
     ServiceAccount,
@@ -314,60 +316,45 @@ impl Builder {
     /// Settles aggregation, resolves the bindings and makes the index.
     pub fn build(mut self) -> World {
         let rings = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols);
-        for binding in &mut self.bindings {
-            let namespace = match binding.role_kind {
-                RoleKind::ClusterRole => None,
-                // A ClusterRoleBinding looks for the Role in no namespace at all, where there is none.
-                RoleKind::Role => Some(binding.namespace.unwrap_or(Symbol::EMPTY)),
-                RoleKind::Unknown => continue,
-            };
-            binding.role = self.role_ids.get(&(namespace, binding.role_name)).copied();
-        }
-        let (index, held) = self.index();
-        self.symbols.shrink();
         self.roles.shrink_to_fit();
         self.bindings.shrink_to_fit();
         self.subjects.shrink_to_fit();
-        World {
+        World::from_parts(Parts {
             minor: self.minor,
+            baseline: self.baseline,
             symbols: self.symbols,
             lists: self.lists,
             roles: self.roles,
-            role_ids: self.role_ids,
             bindings: self.bindings,
-            binding_ids: self.binding_ids,
             subjects: self.subjects,
-            index,
-            held,
             namespaces: self.namespaces,
             custom: self.custom,
-            baseline: self.baseline,
             rings,
-        }
+        })
     }
+}
 
-    #[expect(clippy::type_complexity, reason = "two fields of the world, made together")]
-    fn index(&mut self) -> (hashbrown::HashMap<(Holder, Option<Symbol>), (u32, u32)>, Vec<u32>) {
-        let mut entries: Vec<(Holder, Option<Symbol>, Option<RuleListId>, u32)> = Vec::new();
-        for (id, binding) in (0..).zip(&self.bindings) {
-            let rules = binding.role.and_then(|role| self.roles.get(role as usize)).map(|role| role.rules);
-            for subject in binding.subjects_in(&self.subjects) {
-                if let Some(holder) = holder(*subject, binding.namespace, &mut self.symbols) {
-                    entries.push((holder, binding.namespace, rules, id));
-                }
-            }
-        }
-        entries.sort_unstable();
-        entries.dedup();
-        let mut index = hashbrown::HashMap::new();
-        let mut held = Vec::with_capacity(entries.len());
-        for (position, (holder, namespace, _, binding)) in (0u32..).zip(entries) {
-            let range = index.entry((holder, namespace)).or_insert((position, position));
-            range.1 = position + 1;
-            held.push(binding);
-        }
-        (index, held)
-    }
+/// A settled world before it is indexed.
+pub(super) struct Parts {
+    pub(super) minor: u32,
+    pub(super) baseline: Option<u32>,
+    pub(super) symbols: Symbols,
+    pub(super) lists: RuleLists,
+    pub(super) roles: Vec<Role>,
+    pub(super) bindings: Vec<Binding>,
+    pub(super) subjects: Vec<Subject>,
+    pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) custom: Vec<CustomResource>,
+    pub(super) rings: Vec<Vec<String>>,
+}
+
+/// What a holder has by one binding; the order puts bindings to the same rules side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Holding {
+    holder: Holder,
+    namespace: Option<Symbol>,
+    rules: Option<RuleListId>,
+    binding: u32,
 }
 
 fn replaced(layer: Layer) -> Added {
@@ -413,6 +400,57 @@ impl Binding {
 }
 
 impl World {
+    /// Resolves the bindings and makes the index.
+    pub(super) fn from_parts(mut parts: Parts) -> Self {
+        let ids = |keys: &mut dyn Iterator<Item = (Option<Symbol>, Symbol)>| keys.zip(0..).collect::<HashMap<_, u32>>();
+        let role_ids = ids(&mut parts.roles.iter().map(|role| (role.namespace, role.name)));
+        let binding_ids = ids(&mut parts.bindings.iter().map(|binding| (binding.namespace, binding.name)));
+        for binding in &mut parts.bindings {
+            let namespace = match binding.role_kind {
+                RoleKind::ClusterRole => None,
+                // A ClusterRoleBinding looks for the Role in no namespace at all, where there is none.
+                RoleKind::Role => Some(binding.namespace.unwrap_or(Symbol::EMPTY)),
+                RoleKind::Unknown => continue,
+            };
+            binding.role = role_ids.get(&(namespace, binding.role_name)).copied();
+        }
+        let mut holdings: Vec<Holding> = Vec::with_capacity(parts.subjects.len());
+        for (id, binding) in (0..).zip(&parts.bindings) {
+            let rules = binding.role.and_then(|role| parts.roles.get(role as usize)).map(|role| role.rules);
+            for subject in binding.subjects_in(&parts.subjects) {
+                if let Some(holder) = holder(*subject, binding.namespace, &mut parts.symbols) {
+                    holdings.push(Holding { holder, namespace: binding.namespace, rules, binding: id });
+                }
+            }
+        }
+        holdings.sort_unstable();
+        holdings.dedup();
+        let mut index = hashbrown::HashMap::with_capacity(holdings.len());
+        let mut held = Vec::with_capacity(holdings.len());
+        for (position, holding) in (0u32..).zip(holdings) {
+            let range = index.entry((holding.holder, holding.namespace)).or_insert((position, position));
+            range.1 = position + 1;
+            held.push(holding.binding);
+        }
+        parts.symbols.shrink();
+        Self {
+            minor: parts.minor,
+            symbols: parts.symbols,
+            lists: parts.lists,
+            roles: parts.roles,
+            role_ids,
+            bindings: parts.bindings,
+            binding_ids,
+            subjects: parts.subjects,
+            index,
+            held,
+            namespaces: parts.namespaces,
+            custom: parts.custom,
+            baseline: parts.baseline,
+            rings: parts.rings,
+        }
+    }
+
     /// The minor whose switches and served resources hold.
     pub fn minor(&self) -> u32 {
         self.minor

@@ -1,23 +1,25 @@
 //! Label selectors, as `metav1.LabelSelectorAsSelector` reads them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::yaml::NodeRef;
 
 /// A label selector. Everything it says has to hold; one that says nothing selects all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
     /// True when the server could not make sense of it; it then selects nothing.
     invalid: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Requirement {
     key: String,
     operator: Operator,
     values: Vec<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Operator {
     In,
     NotIn,
