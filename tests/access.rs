@@ -7,6 +7,7 @@
 mod prose;
 mod recorded;
 mod semantics;
+mod tenants;
 mod validity;
 
 use serde::Deserialize;
@@ -40,6 +41,8 @@ pub(crate) const TABLES: &[(&str, Table, usize)] = &[
     ("semantics.yaml: escalation", prose::escalation, 23),
     ("semantics.yaml: impersonation", prose::impersonation, 23),
     ("semantics.yaml: diff", prose::diff, 16),
+    ("toolforge-cases.yaml", tenants::toolforge, 83),
+    ("crossplane-cases.yaml", tenants::crossplane, 116),
 ];
 
 /// What the questions of a table came to.
