@@ -75,3 +75,31 @@ pub(crate) fn selects(selector: &Value, object: &Value) -> bool {
     }
     true
 }
+
+/// Whether an aggregated role reaches itself through others. The order of the rules in such a ring depends on which
+/// role the controller visited first, so only the set of them means anything.
+pub(crate) fn has_ring(objects: &[Value]) -> bool {
+    let aggregated: Vec<&Value> = objects.iter().filter(|object| is_aggregated(object)).collect();
+    let gathers_from = |one: &Value, other: &Value| {
+        let selectors = items(&one["aggregationRule"], "clusterRoleSelectors");
+        name(one) != name(other) && selectors.iter().any(|selector| selects(selector, other))
+    };
+    aggregated.iter().any(|start| {
+        let mut reached: Vec<&Value> = vec![start];
+        let mut next = 0;
+        while let Some(role) = reached.get(next).copied() {
+            for other in &aggregated {
+                if gathers_from(role, other) {
+                    if name(other) == name(start) {
+                        return true;
+                    }
+                    if !reached.iter().any(|known| name(known) == name(other)) {
+                        reached.push(other);
+                    }
+                }
+            }
+            next += 1;
+        }
+        false
+    })
+}
