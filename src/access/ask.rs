@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::compare::compare;
 use super::cover;
-use super::impersonate::Target;
+use super::impersonate::{self, Target};
 use super::reconcile::reconcile;
 use super::request::{Identity, Request, ResourceRequest, UrlRequest};
 use super::who_can::{Scope, Where};
@@ -17,7 +17,7 @@ use super::{crossplane, decide::MissingRole, http};
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::catalogue::{Catalogue, FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
-use crate::k8s::rbac::PolicyRule;
+use crate::k8s::rbac::{self, PolicyRule};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// The extra field with the node that a token is bound to.
@@ -37,15 +37,25 @@ impl Asker {
         Self { world, is_complete }
     }
 
-    /// Answers a question.
+    /// Answers a question, or takes a new world.
     ///
     /// # Errors
     /// Why it is not one.
     pub fn answer(&mut self, question: &Value) -> Result<Value, String> {
+        match question.get("world").filter(|_| question.as_object().is_some_and(|map| map.len() == 1)) {
+            Some(body) => self.set_world(body),
+            None => self.ask(question),
+        }
+    }
+
+    /// Answers a question about the world there is.
+    ///
+    /// # Errors
+    /// Why it is not one.
+    pub fn ask(&self, question: &Value) -> Result<Value, String> {
         let entry = question.as_object().and_then(|map| map.iter().next().filter(|_| map.len() == 1));
         let Some((kind, body)) = entry else { return Err("a question is an object with one key".to_owned()) };
         match kind.as_str() {
-            "world" => self.set_world(body),
             "can-i" => self.can_i(body),
             "rules" => self.rules(body),
             "covers" => Ok(covers(body)),
@@ -78,11 +88,7 @@ impl Asker {
             builder = builder.with_default_policy(known_minor(baseline)?);
         }
         let objects = body.get("objects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        for object in objects {
-            if let Some(root) = yaml::from_json(object).document(0) {
-                builder.add(root, Layer::Input(nowhere()));
-            }
-        }
+        objects.iter().for_each(|object| add(&mut builder, object));
         self.world = builder.build();
         Ok(json!({ "objects": objects.len() }))
     }
@@ -114,8 +120,8 @@ impl Asker {
     }
 
     fn write(&self, body: &Value) -> Result<Value, String> {
-        let object = document(body, "object")?;
-        let old = body.get("old").filter(|old| !old.is_null()).map(yaml::from_json);
+        let object = body.get("object").map(tree_of).ok_or("`object` is missing")?;
+        let old = body.get("old").filter(|old| !old.is_null()).map(tree_of);
         let root = object.document(0).ok_or("`object` is missing")?;
         let old = old.as_ref().and_then(|tree| tree.document(0));
         let verb = match (text(body, "verb")?, old) {
@@ -143,7 +149,11 @@ impl Asker {
     fn impersonate(&self, body: &Value) -> Result<Value, String> {
         let mut extra = Vec::new();
         for (key, values) in body.get("asExtra").and_then(Value::as_object).into_iter().flatten() {
-            extra.push((key.to_lowercase(), string_list(values)));
+            // A header without a value says nothing.
+            let values = string_list(values);
+            if !values.is_empty() {
+                extra.push((key.to_lowercase(), values));
+            }
         }
         extra.sort();
         let target = Target {
@@ -159,7 +169,9 @@ impl Asker {
         });
         let asked = ["verb", "http"].iter().any(|key| body.get(key).is_some());
         let request = asked.then(|| request(body)).transpose()?;
-        let found = self.world.may_impersonate(&identity(body)?, node, &target, request.as_ref());
+        let minor = body.get("minor").map_or(Ok(self.world.minor()), known_minor)?;
+        let constrained = request.filter(|_| minor >= impersonate::CONSTRAINED_SINCE);
+        let found = self.world.may_impersonate(&identity(body)?, node, &target, constrained.as_ref());
         let checks = found.checks.iter().map(|(request, allowed)| {
             let mut check = json!(request);
             if let Some(map) = check.as_object_mut() {
@@ -215,25 +227,26 @@ fn reconciliation(body: &Value) -> Result<Value, String> {
 fn comparison(body: &Value) -> Value {
     let world = |key: &str| {
         let mut builder = Builder::new(LAST_MINOR);
-        for object in body.get(key).and_then(Value::as_array).into_iter().flatten() {
-            if let Some(root) = yaml::from_json(object).document(0) {
-                builder.add(root, Layer::Input(nowhere()));
-            }
-        }
+        body.get(key).and_then(Value::as_array).into_iter().flatten().for_each(|object| add(&mut builder, object));
         builder.build()
     };
     let mut changes = Vec::new();
     for change in compare(&world("old"), &world("new")) {
-        for affected in &change.subjects {
-            let namespace = match &affected.scope {
+        changes.extend(change.subjects.iter().map(|affected| (affected.clone(), change.clone())));
+    }
+    changes.sort_by(|left, right| left.0.cmp(&right.0));
+    let changes: Vec<Value> = changes
+        .into_iter()
+        .map(|(affected, change)| {
+            let namespace = match affected.scope {
                 Scope::Cluster => None,
                 Scope::Namespace(namespace) => Some(namespace),
             };
-            changes.push(json!({
+            json!({
                 "subject": affected.subject, "namespace": namespace, "gained": change.gained, "lost": change.lost,
-            }));
-        }
-    }
+            })
+        })
+        .collect();
     json!({ "none": changes.is_empty(), "changes": changes })
 }
 
@@ -312,7 +325,23 @@ fn names(missing: &[MissingRole]) -> Value {
     missing.iter().map(ToString::to_string).collect::<Vec<_>>().into()
 }
 
-/// The place of objects that come in a question.
-fn nowhere() -> Origin {
-    Origin { file: FileId::default(), span: Span::default() }
+/// Adds an object of a question.
+fn add(builder: &mut Builder, object: &Value) {
+    if let Some(root) = tree_of(object).document(0) {
+        builder.add(root, Layer::Input(Origin { file: FileId::default(), span: Span::default() }));
+    }
+}
+
+/// An object of a question; one of the RBAC kinds may leave out its API version.
+fn tree_of(object: &Value) -> Tree {
+    const KINDS: [&str; 4] = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    match object.as_object().filter(|map| !map.contains_key("apiVersion") && KINDS.contains(&kind)) {
+        Some(map) => {
+            let mut map = map.clone();
+            map.insert("apiVersion".to_owned(), format!("{}/v1", rbac::GROUP).into());
+            yaml::from_json(&Value::Object(map))
+        }
+        None => yaml::from_json(object),
+    }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::cover;
-use super::request::service_account;
+use super::request::{MASTERS, service_account};
 use super::rules::RuleListId;
 use super::symbols::Symbol;
 use super::who_can::Scope;
@@ -63,7 +63,7 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
     let mut keys: Vec<&(Holding, Option<String>)> = old.held.keys().chain(new.held.keys()).collect();
     keys.sort();
     keys.dedup();
-    let mut classes: HashMap<[Held; 4], Arc<(Vec<PolicyRule>, Vec<PolicyRule>)>> = HashMap::new();
+    let mut classes: HashMap<(bool, [Held; 4]), Arc<(Vec<PolicyRule>, Vec<PolicyRule>)>> = HashMap::new();
     let mut changes: Vec<Change> = Vec::new();
     let mut positions: HashMap<(Vec<PolicyRule>, Vec<PolicyRule>), usize> = HashMap::new();
     for key in keys {
@@ -76,19 +76,20 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
             None => Vec::new(),
             Some(_) => side.held.get(&(key.0.clone(), None)).cloned().unwrap_or_default(),
         };
-        let class = [before, wide(&old), after, wide(&new)];
+        let in_namespace = key.1.is_some();
+        let class = (in_namespace, [before, wide(&old), after, wide(&new)]);
         let difference =
-            Arc::clone(classes.entry(class).or_insert_with_key(|[before, wide_before, after, wide_after]| {
-                let before_rules = old.rules_of(before);
-                let after_rules = new.rules_of(after);
-                let everything = |rules: &[PolicyRule], wide: Vec<PolicyRule>| [rules, &wide].concat();
-                let all_before = everything(&before_rules, old.rules_of(wide_before));
-                let all_after = everything(&after_rules, new.rules_of(wide_after));
-                Arc::new((
-                    cover::maximal(&cover::uncovered(&all_before, &after_rules)),
-                    cover::maximal(&cover::uncovered(&all_after, &before_rules)),
-                ))
-            }));
+            classes.entry(class).or_insert_with_key(|(in_namespace, [before, wide_before, after, wide_after])| {
+                let before = old.rules_of(before, *in_namespace);
+                let after = new.rules_of(after, *in_namespace);
+                // What holds cluster-wide on either side is told there, and not once more in each namespace.
+                let wide = [old.rules_of(wide_before, false), new.rules_of(wide_after, false)].concat();
+                let beyond = |rules: &[PolicyRule], known: &[PolicyRule]| {
+                    cover::maximal(&cover::uncovered(&[known, &wide].concat(), rules))
+                };
+                Arc::new((beyond(&after, &before), beyond(&before, &after)))
+            });
+        let difference = Arc::clone(difference);
         if difference.0.is_empty() && difference.1.is_empty() {
             continue;
         }
@@ -130,6 +131,10 @@ impl<'w> Side<'w> {
         }
         let mut side = Self { world, prints, rules, held: BTreeMap::new() };
         for (holder, namespace, bindings) in world.holdings() {
+            // No binding gives its members anything: they have everything before anybody is asked.
+            if holder.is_group && world.symbols.text(holder.name) == MASTERS {
+                continue;
+            }
             let held = side.held_by(bindings);
             if !held.is_empty() {
                 let name = side.text(holder.name);
@@ -156,9 +161,20 @@ impl<'w> Side<'w> {
         held
     }
 
-    fn rules_of(&self, held: &Held) -> Vec<PolicyRule> {
+    /// What is held, without what never takes effect: `pods/*`, and URLs in a namespace.
+    fn rules_of(&self, held: &Held, in_namespace: bool) -> Vec<PolicyRule> {
         let lists = held.iter().filter_map(|print| self.rules.get(print)).map(|&id| self.world.lists.get(id));
-        lists.flatten().map(|rule| rule.to_policy_rule(&self.world.symbols)).collect()
+        lists
+            .flatten()
+            .map(|rule| {
+                let mut rule = rule.to_policy_rule(&self.world.symbols);
+                rule.resources.retain(|resource| !resource.ends_with("/*"));
+                if in_namespace {
+                    rule.non_resource_urls.clear();
+                }
+                rule
+            })
+            .collect()
     }
 }
 

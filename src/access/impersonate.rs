@@ -51,7 +51,7 @@ pub struct Impersonation {
 }
 
 /// The first minor with constrained impersonation switched on.
-const CONSTRAINED_SINCE: u32 = 36;
+pub const CONSTRAINED_SINCE: u32 = 36;
 /// The group of what constrained impersonation checks, and of uids and extra fields in every mode.
 const AUTHENTICATION: &str = "authentication.k8s.io";
 /// What the user name of a node begins with.
@@ -102,20 +102,20 @@ fn node_name(user: &str) -> Option<&str> {
 }
 
 impl World {
-    /// Whether an identity may act as `target` to make a request; `node` is the node that its token is bound to. Without
-    /// a request only the old verb is looked at.
+    /// Whether an identity may act as `target`; `node` is the node that its token is bound to. The constrained modes are
+    /// tried when the request is given that is then made; before [`CONSTRAINED_SINCE`] there are none.
     pub fn may_impersonate(
         &self,
         who: &Identity,
         node: Option<&str>,
         target: &Target,
-        request: Option<&Request>,
+        constrained: Option<&Request>,
     ) -> Impersonation {
         if target.user.is_empty() {
             // Groups, extra fields and a uid cannot be had without a user.
             return Impersonation { mode: None, checks: Vec::new(), groups: Vec::new() };
         }
-        if let Some(request) = request.filter(|_| self.minor() >= CONSTRAINED_SINCE) {
+        if let Some(request) = constrained {
             for mode in Mode::CONSTRAINED.into_iter().filter(|mode| mode.is_for(who, node, target)) {
                 let mut attempt = Attempt { world: self, who, mode, checks: Vec::new() };
                 if attempt.is_acceptable(target) && attempt.may_be(target) && attempt.check(acted_on(mode, request)) {
@@ -173,7 +173,7 @@ impl Attempt<'_> {
                 .map(|name| self.on(group, "groups", "", "", name))
                 .fold(true, |all, one| all && one);
         let values: usize = target.extra.iter().map(|(_, values)| values.len()).sum();
-        let is_large = !is_legacy && (target.extra.len() >= MANY || values >= MANY);
+        let is_large = !is_legacy && values >= MANY;
         let mut extra = true;
         if !(is_large && self.asks(AUTHENTICATION, "userextras", "*", "*")) {
             for (key, values) in &target.extra {

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::cover;
 use crate::k8s::rbac::{GROUP, PolicyRule};
-use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
+use crate::yaml::{self, NodeRef};
 
 /// The annotation that keeps an object from being brought up, when it says `false`.
 pub const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
@@ -54,6 +54,41 @@ pub struct Reconciliation {
 /// Compares an expected role or binding with the one that is there. `remove_extra` also takes away what is not
 /// expected.
 pub fn reconcile(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_extra: bool) -> Reconciliation {
+    let (expected, existing) = (defaulted(expected), existing.map(defaulted));
+    let (expected, existing) = (yaml::from_json(&expected), existing.as_ref().map(yaml::from_json));
+    match expected.document(0) {
+        Some(expected) => compare(expected, existing.as_ref().and_then(|tree| tree.document(0)), remove_extra),
+        None => Reconciliation {
+            operation: Operation::None,
+            protected: false,
+            missing: Map::new(),
+            extra: Map::new(),
+            result: Value::Null,
+        },
+    }
+}
+
+/// An object with the API groups that the server fills in.
+fn defaulted(object: NodeRef<'_>) -> Value {
+    let mut json = to_json(object);
+    let fill = |value: &mut Value, group: &str| {
+        if let Some(map) = value.as_object_mut().filter(|map| map.get("apiGroup").is_none_or(|group| group == "")) {
+            map.insert("apiGroup".to_owned(), group.into());
+        }
+    };
+    if let Some(role_ref) = json.get_mut("roleRef") {
+        fill(role_ref, GROUP);
+    }
+    for subject in json.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
+        // An account is of the core group, which is written by leaving it out.
+        if subject.get("kind").is_some_and(|kind| kind == "User" || kind == "Group") {
+            fill(subject, GROUP);
+        }
+    }
+    json
+}
+
+fn compare(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_extra: bool) -> Reconciliation {
     let is_binding = expected.get("roleRef").is_some();
     let Some(existing) = existing else {
         let mut missing = Map::new();
@@ -105,33 +140,33 @@ fn reconcile_role(
 ) -> bool {
     let (wanted, own) = (rules(expected), rules(existing));
     let (wanted_selectors, own_selectors) = (selectors(expected), selectors(existing));
-    let missing_rules = cover::uncovered(&own, &wanted);
-    let extra_rules = cover::uncovered(&wanted, &own);
-    let missing_selectors = difference(&wanted_selectors, &own_selectors);
-    let extra_selectors = difference(&own_selectors, &wanted_selectors);
     let is_aggregated = |object: NodeRef<'_>| object.get("aggregationRule").is_some_and(|rule| !rule.is_null());
-    // The rules of an aggregated role belong to the controller.
-    let rules_count = !(is_aggregated(expected) && is_aggregated(existing));
-    let mut changed = false;
-    if rules_count {
-        insert(&mut reconciliation.missing, "rules", rules_json(&missing_rules));
-        insert(&mut reconciliation.extra, "rules", rules_json(&extra_rules));
-    }
+    let missing_rules = cover::uncovered(&own, &wanted);
+    // What an aggregated role has beyond the expected is the controller's doing.
+    let both_aggregated = is_aggregated(expected) && is_aggregated(existing);
+    let extra_rules = if both_aggregated { Vec::new() } else { cover::uncovered(&wanted, &own) };
+    let beyond = |list: &[Value], other: &[Value]| -> Vec<Value> {
+        list.iter().filter(|selector| !other.contains(selector)).cloned().collect()
+    };
+    let missing_selectors = beyond(&wanted_selectors, &own_selectors);
+    let extra_selectors = beyond(&own_selectors, &wanted_selectors);
+    insert(&mut reconciliation.missing, "rules", rules_json(&missing_rules));
+    insert(&mut reconciliation.extra, "rules", rules_json(&extra_rules));
     insert(&mut reconciliation.missing, "selectors", missing_selectors.clone());
     insert(&mut reconciliation.extra, "selectors", extra_selectors.clone());
     let Some(result) = reconciliation.result.as_object_mut() else { return false };
-    if !missing_rules.is_empty() && rules_count && !remove_extra {
-        let all = own.iter().chain(&missing_rules).cloned().collect::<Vec<_>>();
-        result.insert("rules".to_owned(), rules_json(&all).into());
-        changed = true;
-    }
-    if remove_extra && rules_count && (!missing_rules.is_empty() || !extra_rules.is_empty()) {
+    let mut changed = false;
+    if remove_extra && (!missing_rules.is_empty() || !extra_rules.is_empty()) {
         result.insert("rules".to_owned(), rules_json(&wanted).into());
+        changed = true;
+    } else if !missing_rules.is_empty() {
+        let all: Vec<PolicyRule> = own.iter().chain(&missing_rules).cloned().collect();
+        result.insert("rules".to_owned(), rules_json(&all).into());
         changed = true;
     }
     let with = |list: Vec<Value>| json!({ "clusterRoleSelectors": list });
     if !is_aggregated(expected) && is_aggregated(existing) {
-        result.remove("aggregationRule");
+        result.shift_remove("aggregationRule");
         changed = true;
     } else if remove_extra && (!missing_selectors.is_empty() || !extra_selectors.is_empty()) {
         result.insert("aggregationRule".to_owned(), with(wanted_selectors));
@@ -213,21 +248,10 @@ fn selectors(object: NodeRef<'_>) -> Vec<Value> {
     list.into_iter().flat_map(NodeRef::items).map(to_json).collect()
 }
 
-/// The subjects with the API group that the server fills in.
 fn subjects(object: NodeRef<'_>) -> Vec<Value> {
-    let list = object.get("subjects").into_iter().flat_map(NodeRef::items).map(to_json);
-    list.map(|mut subject| {
-        let is_account = subject.get("kind").is_some_and(|kind| kind == "ServiceAccount");
-        if let Some(map) = subject.as_object_mut().filter(|map| !is_account && !map.contains_key("apiGroup")) {
-            map.insert("apiGroup".to_owned(), GROUP.into());
-        }
-        subject
-    })
-    .collect()
+    object.get("subjects").into_iter().flat_map(NodeRef::items).map(to_json).collect()
 }
 
-fn role_ref(object: NodeRef<'_>) -> (String, String, String) {
-    let text = |key| object.path(&["roleRef", key]).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-    let group = text("apiGroup");
-    (if group.is_empty() { GROUP.to_owned() } else { group }, text("kind"), text("name"))
+fn role_ref(object: NodeRef<'_>) -> Option<Value> {
+    object.get("roleRef").map(to_json)
 }

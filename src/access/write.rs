@@ -99,8 +99,12 @@ impl World {
             (GROUP, "rolebindings" | "clusterrolebindings") => self.binding_escalation(who, &request, write),
             _ => Escalation::Fine,
         };
+        // An update of what is not there makes it, and is asked for `create` on that name as well.
+        let makes_it = write.old.is_none() && write.verb != WriteVerb::Create;
+        let create = Request::Resource(ResourceRequest { verb: "create".to_owned(), ..request.clone() });
         let request = Request::Resource(request);
-        WriteDecision { verb_allowed: self.allows(who, &request), request, escalation }
+        let verb_allowed = self.allows(who, &request) && (!makes_it || self.allows(who, &create));
+        WriteDecision { verb_allowed, request, escalation }
     }
 
     fn role_escalation(&self, who: &Identity, request: &ResourceRequest, write: Write<'_>) -> Escalation {

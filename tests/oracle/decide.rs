@@ -245,7 +245,11 @@ pub(crate) fn who_can(objects: &[Value], request: &Request) -> (BTreeSet<String>
         };
         if items(role, "rules").iter().any(|rule| rule_allows(rule, request)) {
             for subject in items(binding, "subjects") {
-                subjects.insert(subject_label(subject, namespace(binding)));
+                let label = subject_label(subject, namespace(binding));
+                // An account of no namespace is nobody, although the server's own locator lists it.
+                if !label.starts_with("ServiceAccount//") {
+                    subjects.insert(label);
+                }
             }
         }
     }

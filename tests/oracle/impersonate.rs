@@ -58,9 +58,10 @@ pub(crate) fn impersonate(objects: &[Value], question: &Value) -> Value {
         return json!({"allowed": false, "mode": null, "checks": [], "groups": []});
     }
 
+    let may = |check: &Request| decide(objects, &actor, check).allowed;
     let checked = |mode: &str| {
         let mut lines = Vec::new();
-        for check in checks_of(mode, &wanted, question) {
+        for check in checks_of(mode, &wanted, question, &may) {
             let mut line = check.attributes();
             line.as_object_mut().and_then(|line| line.shift_remove("version"));
             line["allowed"] = json!(decide(objects, &actor, &check).allowed);
@@ -98,12 +99,26 @@ fn constrained_modes(wanted: &Wanted<'_>, question: &Value) -> Vec<&'static str>
     if service_account(wanted.user).is_some() {
         return if wanted.only_a_name() { vec!["serviceaccount"] } else { Vec::new() };
     }
-    // The powers of system:masters are not to be had piecemeal.
-    if wanted.groups.contains(&"system:masters") { Vec::new() } else { vec!["user-info"] }
+    // The powers of system:masters are not to be had piecemeal, and what is malformed not at all.
+    let groups_fit = wanted.groups.iter().all(|group| !group.is_empty() && *group != "system:masters");
+    let extras_fit = wanted.extra.iter().all(|(key, value)| is_domain_prefixed(key) && !value.is_empty());
+    if groups_fit && extras_fit { vec!["user-info"] } else { Vec::new() }
 }
 
+/// True for `example.org/scopes`: the keys that the constrained modes take.
+fn is_domain_prefixed(key: &str) -> bool {
+    key.split_once('/').is_some_and(|(domain, path)| {
+        bailiwick::k8s::names::dns_subdomain(domain).is_ok()
+            && !path.is_empty()
+            && path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(letter))
+    })
+}
+
+/// Four groups or more may be had by one right on all of them, and so may four extra values.
+const MANY: usize = 4;
+
 /// Everything a mode asks the authorizer.
-fn checks_of(mode: &str, wanted: &Wanted<'_>, question: &Value) -> Vec<Request> {
+fn checks_of(mode: &str, wanted: &Wanted<'_>, question: &Value, may: &dyn Fn(&Request) -> bool) -> Vec<Request> {
     let legacy = mode == "legacy";
     let verb = if legacy { "impersonate".to_owned() } else { format!("impersonate:{mode}") };
     let check = |group: &str, resource: &str, name: &str| Request {
@@ -124,11 +139,22 @@ fn checks_of(mode: &str, wanted: &Wanted<'_>, question: &Value) -> Vec<Request> 
         }
         _ => check(own_group, "users", wanted.user),
     }];
-    for group in &wanted.groups {
-        checks.push(check(own_group, "groups", group));
+    let all_groups = check(own_group, "groups", "*");
+    if !legacy && wanted.groups.len() >= MANY && may(&all_groups) {
+        checks.push(all_groups);
+    } else {
+        checks.extend(wanted.groups.iter().map(|group| check(own_group, "groups", group)));
     }
-    for (key, value) in &wanted.extra {
-        checks.push(Request { subresource: key.clone(), ..check(AUTHENTICATION, "userextras", value) });
+    let all_extras = Request { subresource: "*".to_owned(), ..check(AUTHENTICATION, "userextras", "*") };
+    if !legacy && wanted.extra.len() >= MANY && may(&all_extras) {
+        checks.push(all_extras);
+    } else {
+        checks.extend(
+            wanted
+                .extra
+                .iter()
+                .map(|(key, value)| Request { subresource: key.clone(), ..check(AUTHENTICATION, "userextras", value) }),
+        );
     }
     if !wanted.uid.is_empty() {
         checks.push(check(AUTHENTICATION, "uids", wanted.uid));

@@ -402,7 +402,7 @@ fn impersonate(dice: &mut Dice, objects: &[Value]) -> Value {
         question["asGroups"] = json!(dice.some(&["g1", "system:masters", "system:authenticated"], 2));
     }
     if dice.chance(20) {
-        question["asExtra"] = json!({dice.pick(&["scopes", "Scopes", "other"]): dice.some(&["x", "y"], 2)});
+        question["asExtra"] = json!({dice.pick(&["scopes", "example.org/scopes", "Example.org/other", "other"]): dice.some(&["x", "y"], 2)});
     }
     if dice.chance(15) {
         question["asUid"] = json!("1");

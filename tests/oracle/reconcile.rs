@@ -40,8 +40,12 @@ pub(crate) fn reconcile(question: &Value) -> Value {
         let extra_rules = if both_aggregated { Vec::new() } else { cover::uncovered(want, have) };
         adjust(&mut result, &expected, "rules", (&missing_rules, &extra_rules), remove_extra);
 
-        let missing = not_in(selectors(&expected), selectors(&existing));
-        let extra = not_in(selectors(&existing), selectors(&expected));
+        // Unlike subjects, a selector that stands twice is missing twice.
+        let beyond = |list: &[Value], other: &[Value]| -> Vec<Value> {
+            list.iter().filter(|selector| !other.contains(selector)).cloned().collect()
+        };
+        let missing = beyond(selectors(&expected), selectors(&existing));
+        let extra = beyond(selectors(&existing), selectors(&expected));
         match (aggregation(&expected), aggregation(&existing)) {
             // An aggregation nobody asked for goes in any case: it could gather anything.
             (None, Some(_)) => _ = result.as_object_mut().and_then(|result| result.shift_remove("aggregationRule")),

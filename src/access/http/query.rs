@@ -71,7 +71,9 @@ pub(super) fn unescape(text: &str, is_query: bool) -> Option<String> {
 /// (`staging/src/k8s.io/apimachinery/pkg/fields/selector.go`).
 fn field_terms(selector: &str) -> Option<Vec<(String, String)>> {
     let mut terms = Vec::new();
-    for term in split_unescaped(selector, ',') {
+    let mut written = split_unescaped(selector, ',');
+    written.sort_unstable();
+    for term in written {
         if term.is_empty() {
             continue;
         }
