@@ -31,6 +31,7 @@ pub mod proof;
 pub mod reconcile;
 pub mod request;
 pub mod resolve;
+pub mod risk;
 mod rules;
 pub mod saved;
 pub mod served;

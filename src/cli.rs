@@ -15,6 +15,7 @@ mod question;
 mod render;
 mod scene;
 mod schema;
+mod selection;
 mod session;
 mod table;
 mod test;

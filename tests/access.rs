@@ -7,6 +7,7 @@
 mod library;
 mod prose;
 mod recorded;
+pub(crate) mod risk;
 mod semantics;
 mod tenants;
 mod validity;

@@ -134,7 +134,7 @@ impl World {
     }
 
     /// The roles through which an aggregated role has a rule.
-    fn gathered_from(&self, role: &Role, rule: &Rule) -> Vec<Link> {
+    pub(crate) fn gathered_from(&self, role: &Role, rule: &Rule) -> Vec<Link> {
         let mut path = Vec::new();
         let mut at = role;
         // No chain is longer than there are roles, and a ring is left at the first repetition.
@@ -290,7 +290,7 @@ impl World {
     }
 }
 
-fn place(layer: Layer) -> Option<Origin> {
+pub(crate) fn place(layer: Layer) -> Option<Origin> {
     match layer {
         Layer::Baseline => None,
         Layer::Dump(origin) | Layer::Input(origin) => Some(origin),

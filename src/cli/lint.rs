@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::scene::{Scene, SceneArguments, each_object, of_manifests, of_target_into};
+use super::selection::{Selection, SelectionArguments};
 use super::session::{Session, print, with_targets};
 use super::{Global, Outcome};
 use crate::access::Identity;
@@ -13,7 +14,7 @@ use crate::access::cover;
 use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::model::Target;
-use crate::report::access::rule_text;
+use crate::report::{self, access::rule_text};
 use crate::yaml::NodeRef;
 
 /// Options of `lint`.
@@ -21,6 +22,8 @@ use crate::yaml::NodeRef;
 pub(super) struct Arguments {
     #[command(flatten)]
     scene: SceneArguments,
+    #[command(flatten)]
+    selection: SelectionArguments,
     /// From which severity on a finding makes the answer no.
     #[arg(long, value_name = "SEVERITY", default_value = "warning")]
     gate: Gate,
@@ -40,27 +43,46 @@ const MAXIMUM_RIGHTS: usize = 5;
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    let selection = match arguments.selection.read() {
+        Ok(selection) => selection,
+        Err(problem) => {
+            print(global, vec![problem], &Files::new());
+            return Ok(Outcome::Invalid);
+        }
+    };
     if arguments.scene.from.is_empty() {
-        return with_targets(global, &arguments.scene.targets, |session, targets| lint(session, targets, arguments));
+        return with_targets(global, &arguments.scene.targets, |session, targets| {
+            lint(session, targets, arguments, &selection)
+        });
     }
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
     let scene = of_manifests(global, &arguments.scene, &files, &mut sink)?;
     if let Some(scene) = &scene {
-        find_dangling_roles(scene, &mut sink);
+        find_risks(scene, &selection, false, &mut sink);
     }
+    let invalid = scene.is_none() || sink.has_errors();
     let findings = sink.into_sorted(&files);
     let outcome = arguments.gate.outcome(&findings);
+    if findings.is_empty() {
+        global.terminal().note("no findings\n");
+    }
     print(global, findings, &files);
-    Ok(if scene.is_none() { Outcome::Invalid } else { outcome })
+    Ok(if invalid { Outcome::Invalid } else { outcome })
 }
 
-fn lint(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
+fn lint(
+    session: &Session<'_>,
+    targets: &[&Target],
+    arguments: &Arguments,
+    selection: &Selection,
+) -> Result<Outcome, RunError> {
     let mut sink = Sink::new();
     for target in targets {
         let Some(scene) = of_target_into(session, target, &arguments.scene, &mut sink)? else { continue };
         if !sink.has_errors() {
             check_applier(session, target, &scene, &mut sink)?;
+            find_risks(&scene, selection, true, &mut sink);
         }
     }
     let invalid = sink.has_errors();
@@ -71,6 +93,16 @@ fn lint(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Re
     }
     print(session.global, findings, &session.project.files);
     Ok(if invalid { Outcome::Invalid } else { outcome })
+}
+
+/// Reports what the grants of a world open. A policy accepts findings at its own place, so that those of different
+/// policies are kept apart.
+fn find_risks(scene: &Scene, selection: &Selection, of_policies: bool, sink: &mut Sink) {
+    for finding in scene.world.findings(&selection.options(of_policies)) {
+        if selection.shows(&finding) {
+            sink.push(report::risk::diagnostic(&finding, &scene.files));
+        }
+    }
 }
 
 impl Gate {
@@ -141,16 +173,5 @@ fn refusal(decision: &WriteDecision) -> Option<String> {
             Some(format!("the {role} that it binds is not there, and it may not bind it unseen"))
         }
         Escalation::Invalid(reason) => Some(reason.clone()),
-    }
-}
-
-/// Reports bindings to roles that are not among the manifests.
-fn find_dangling_roles(scene: &Scene, sink: &mut Sink) {
-    for (binding, missing) in scene.world.dangling() {
-        sink.push(
-            Diagnostic::warning(Code::DanglingRole, format!("{} binds {missing}, which is not there", binding.name))
-                .at_maybe(binding.place)
-                .help("bring the role in, or remove the binding: it gives whatever somebody puts under that name"),
-        );
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::access::risk;
 use crate::diag::Code;
 use crate::kinds;
 
@@ -41,9 +42,21 @@ pub(super) fn contents() -> String {
     text
 }
 
-/// The page of a diagnostic.
+/// The page of a diagnostic; for a rule about risk with what it looks for and how bad that is.
 pub fn code(code: Code) -> String {
-    format!("# {}\n\n{}.\n\n{}\n", code.id(), capitalised(code.title()), code.page())
+    let mut text = format!("# {}\n\n{}.\n\n{}\n", code.id(), capitalised(code.title()), code.page());
+    let Some(rule) = risk::of_code(code) else { return text };
+    let severities = match (rule.cluster, rule.namespace) {
+        (Some(cluster), Some(namespace)) => format!("{cluster} cluster-wide, {namespace} in a namespace"),
+        (Some(cluster), None) => format!("{cluster}, cluster-wide only"),
+        (None, _) => "that of what is granted".to_owned(),
+    };
+    let _ = write!(text, "\nWhat to do: {}.\n\nRule {}. Severity: {severities}.", rule.help, rule.id);
+    if let Some(condition) = rule.condition() {
+        let _ = write!(text, " Told of whoever holds:\n\n```text\n{}\n```", condition.replace("; ", ";\n"));
+    }
+    text.push('\n');
+    text
 }
 
 /// The page of a kind, from its schema; none for a kind that is not there.

@@ -295,7 +295,12 @@ fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink:
         check_patterns(raw.spec, Scope { accounts: None, targets: &targets, open }, sink);
     }
     match document.kind.link(&raw, linker, sink) {
-        Ok(policy) => linked.policies.extend(policy),
+        Ok(Some(policy)) => {
+            let codes: Vec<Code> = head.allow.iter().filter_map(|(code, _)| Code::from_id(code)).collect();
+            policy.brought(&mut |origin| linked.accepted.extend(codes.iter().map(|code| (*code, origin))));
+            linked.policies.push(policy);
+        }
+        Ok(None) => {}
         Err(error) => {
             if let Some(schema) = linked.schemas.get(document.kind.name) {
                 report_shape(schema, root, Some(error), sink);

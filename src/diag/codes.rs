@@ -154,6 +154,181 @@ codes! {
         "The aggregation controller writes what it gathers over the rules of the role, and Argo CD or Flux writes them back: an endless difference. Only while nothing is gathered at all does the controller write nothing, and the stated rules stay in force.\n\nLeave out `rules`.";
     AggregationRing, "aggregation-ring", "ClusterRoles that gather each other",
         "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and nobody can tell from the manifests what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
+    UnknownRule, "unknown-rule", "a rule that `lint` does not have",
+        "`--select` and `--ignore` take ids of the catalogue such as `E001`, families such as `E`, and the names of the diagnostics below, in a list with commas.";
+    // What grants open; the conditions are in `access::risk`.
+    FullAuthority, "full-authority", "a grant of every verb on every resource",
+        "Whoever holds it is the cluster, or the namespace: reads every secret, changes every role, and nothing that is added later is out of its reach.";
+    EscalateRoles, "escalate-roles", "a grant to write roles beyond what the writer holds",
+        "The API server refuses to let a role grant more than its writer holds. `escalate` on the role lifts that: the writer puts any rule into a role that it, or its accomplice, is bound to.";
+    BindRoles, "bind-roles", "a grant to bind roles beyond what the writer holds",
+        "The API server refuses a binding to a role that grants more than its writer holds. `bind` on the role lifts that, so that together with writing bindings it hands out whatever those roles grant. It is asked for in the binding's namespace, on `roles` and `clusterroles`.";
+    ImpersonateUsers, "impersonate-users", "a grant to act as any user",
+        "`impersonate` on users gives everything that any user may do; audit logs show it only to who looks for it.";
+    ImpersonateGroups, "impersonate-groups", "a grant to act as a member of any group",
+        "`impersonate` on groups, together with some user or account to act as, reaches every group: `system:masters` is allowed everything before any rule is asked.";
+    ImpersonateAccounts, "impersonate-accounts", "a grant to act as service accounts",
+        "Controllers hold more than people do, and `impersonate` on service accounts reaches all of them: cluster-wide those of `kube-system` too.";
+    ImpersonateExtras, "impersonate-extras", "a grant to set uids or extra fields of whom one acts as",
+        "Extra fields carry scopes of tokens and what an authentication proxy says; webhooks and other servers decide by them.";
+    ConstrainedImpersonation, "constrained-impersonation", "a grant to act as others for some actions",
+        "Since 1.36 the verbs `impersonate:MODE` and `impersonate-on:MODE:VERB` give impersonation for single actions. It is less than `impersonate`, and still an action in another's name.";
+    IssueTokens, "issue-tokens", "a grant to issue tokens of service accounts",
+        "`create` on `serviceaccounts/token` is the TokenRequest API: the token acts as the account from anywhere, until it expires.";
+    TokenThroughSecret, "token-through-secret", "a grant that makes and reads tokens by way of secrets",
+        "A secret of type `kubernetes.io/service-account-token` is filled with a token that never expires, of the account that the secret names. Creating secrets and reading them is enough; of the verbs `list` and `watch` return the data as well.";
+    ApproveCertificates, "approve-certificates", "a grant to ask for a client certificate and approve it",
+        "Whoever creates a CertificateSigningRequest, updates its approval and may `approve` for `kubernetes.io/kube-apiserver-client` gets a certificate of any user and group except `system:masters`, which that signer refuses. The signers for kubelets give identities of nodes. Certificates cannot be revoked.";
+    SignCertificates, "sign-certificates", "a grant to issue certificates",
+        "Updating the status of a CertificateSigningRequest with `sign` on its signer puts a certificate there that others trust.";
+    WriteRoles, "write-roles", "a grant to write roles",
+        "The API server lets such a role grant only what its writer holds. It is a way to hand that on and to stay, not to gain.";
+    WriteBindings, "write-bindings", "a grant to write bindings",
+        "The API server lets such a binding hand out only what its writer holds. It is a way to hand that on and to stay, not to gain.";
+    DeleteRoles, "delete-roles", "a grant to delete roles or bindings",
+        "Without its binding a controller or an administrator is locked out.";
+    AggregatedIntoDefaultRole, "aggregated-into-default-role", "a role whose label adds to a default role",
+        "The label `rbac.authorization.k8s.io/aggregate-to-ROLE` puts the rules of a ClusterRole into `admin`, `edit` or `view`, and so into the hands of everybody who holds one of these, in objects that do not change. The severity is that of what is added.";
+    UsePrivilegedPolicy, "use-privileged-policy", "a grant to run pods under privileged policies",
+        "`use` on a PodSecurityPolicy or SecurityContextConstraints lets pods run as it allows; a privileged one makes every pod root on its node. Without names it is all of them.";
+    WritePodPolicies, "write-pod-policies", "a grant to write the policies that fence pods in",
+        "Whoever writes PodSecurityPolicies or SecurityContextConstraints allows pods what was refused to them.";
+    DriveGitops, "drive-gitops", "a grant to drive a GitOps controller",
+        "Argo CD and Flux apply what their objects point to, with rights of their own. Whoever writes these objects holds what the controller holds, unless it acts as somebody else.";
+    DriveInstaller, "drive-installer", "a grant to drive a package manager",
+        "Crossplane, the Operator Lifecycle Manager and Helm controllers install what is asked for, with the roles that the package brings.";
+    ReadSecrets, "read-secrets", "a grant to read secrets",
+        "Secrets hold tokens of service accounts, keys and passwords; cluster-wide those of the control plane too.";
+    ListSecrets, "list-secrets", "a grant to list secrets that seems not to read them",
+        "`list` and `watch` return whole objects. Leaving `get` out hides nothing.";
+    ChangeSecrets, "change-secrets", "a grant to change secrets",
+        "What others trust can be replaced: certificates of servers, passwords, tokens that pull images.";
+    ReadConfigMaps, "read-configmaps", "a grant to read ConfigMaps",
+        "Configuration tells how things are reached, and often holds what should be in a secret.";
+    WriteConfigMaps, "write-configmaps", "a grant to write ConfigMaps",
+        "Configuration decides what programs do. In `kube-system` it is that of DNS, of authentication by cloud identities and of kubeadm.";
+    ReadLogs, "read-logs", "a grant to read the logs of pods",
+        "Logs hold what programs should not have written: tokens, addresses, data of people.";
+    ReadEverything, "read-everything", "a grant to read every resource",
+        "A star among the resources reads secrets as well, and every resource that is added later.";
+    DeleteEvents, "delete-events", "a grant to delete events",
+        "Events tell afterwards what was done. They expire by themselves.";
+    CreatePods, "create-pods", "a grant to create pods",
+        "A pod names any service account of its namespace and mounts any secret, ConfigMap and claim there, whatever its maker may read; and where the Pod Security level allows it, the node. It cannot be limited by names.";
+    ChangeWorkloads, "change-workloads", "a grant to change what makes pods",
+        "Whoever writes a Deployment, a Job or a resource like these writes its pods, with any service account of the namespace.";
+    ChangePods, "change-pods", "a grant to change pods",
+        "The image of a running pod can be changed: the new one runs with the pod's account and volumes.";
+    ExecIntoPods, "exec-into-pods", "a grant to run commands in pods",
+        "A command in a pod has its service account, its secrets and its network. Before 1.35 `get` was enough for it by a web socket.";
+    AttachToPods, "attach-to-pods", "a grant to attach to pods",
+        "Attaching reads and writes the streams of a process in a pod. Before 1.35 `get` was enough for it by a web socket.";
+    ReachPorts, "reach-ports", "a grant to reach the ports of pods",
+        "Forwarded ports and proxies come from the kubelet or the API server, past network policies, to ports that were meant for nobody outside. Before 1.35 `get` on `pods/portforward` was enough.";
+    EphemeralContainers, "ephemeral-containers", "a grant to put containers into running pods",
+        "An ephemeral container is a container of any image in somebody's pod, next to its processes, with its service account.";
+    EvictPods, "evict-pods", "a grant to stop pods",
+        "Stopping pods stops what they serve.";
+    StealPods, "steal-pods", "a grant to move pods to a node of one's choice",
+        "Whoever stops pods and taints nodes drives a controller's pod, with its token, onto a node that is already lost.";
+    ChangePodStatus, "change-pod-status", "a grant to change the status of pods",
+        "Services send traffic to the addresses that the status of ready pods tells.";
+    PlacePods, "place-pods", "a grant to put pods on nodes",
+        "A binding puts a pod on a node past every rule of the scheduler.";
+    Scale, "scale", "a grant to scale anything",
+        "Scaling to nothing stops a workload, and scaling up fills the nodes.";
+    WriteAccounts, "write-accounts", "a grant to write service accounts",
+        "Annotations of an account give it an identity in the cloud, and its pull secrets reach every pod that has it.";
+    KubeletApi, "kubelet-api", "a grant of the kubelets' API",
+        "The kubelet has one right for nearly all it does: `get` on `nodes/proxy` opens a web socket that runs commands in any pod of the node, past admission and past the audit log. This is so in 1.36.";
+    ChangeNodes, "change-nodes", "a grant to change nodes",
+        "Labels and taints decide which pods run where; a node that is deleted drops its pods.";
+    ChangeNodeStatus, "change-node-status", "a grant to change the status of nodes",
+        "A status tells how much room a node has, which images it holds, and where its kubelet answers.";
+    KubeletDetails, "kubelet-details", "a grant to read what kubelets know",
+        "These parts of the kubelet's API can be granted one by one, instead of `nodes/proxy`. Logs of a node, and checkpoints of containers, hold what is in the pods.";
+    AdmissionWebhooks, "admission-webhooks", "a grant to write admission webhooks",
+        "A webhook sees every object that is written, secrets included, and may change or refuse it.";
+    AdmissionPolicies, "admission-policies", "a grant to write admission policies",
+        "A mutating policy changes any object, and a validating one that is gone refuses nothing any more.";
+    PolicyEngines, "policy-engines", "a grant to write policies of a policy engine",
+        "Kyverno and Gatekeeper refuse, change and make objects as their policies say.";
+    ApiServices, "api-services", "a grant to write APIServices",
+        "An APIService sends the requests for an API group, with what is in them, to a server of the writer's choice.";
+    CustomResourceDefinitions, "custom-resource-definitions", "a grant to write definitions of custom resources",
+        "A conversion webhook in a definition reads and changes its objects; deleting a definition deletes them all.";
+    PersistentVolumes, "persistent-volumes", "a grant to create persistent volumes",
+        "A volume of type `hostPath` is any folder of a node, for pods that could not mount it themselves.";
+    StoragePlumbing, "storage-plumbing", "a grant to change how volumes are made and attached",
+        "Storage classes and drivers decide with which rights volumes are mounted, and attachments which node has them.";
+    RuntimeAndPriorityClasses, "runtime-and-priority-classes", "a grant to write runtime or priority classes",
+        "A runtime class may lead out of the sandbox, and a priority class pushes other pods off their nodes.";
+    FlowControl, "flow-control", "a grant to change the flow control of the API server",
+        "Flow schemas decide whose requests wait: everybody else's can be made to, for ever.";
+    ControlPlaneLeases, "control-plane-leases", "a grant to write leases of the control plane",
+        "Whoever holds the lease of a controller stops it, and a node whose lease is not renewed counts as lost.";
+    NamespaceLabels, "namespace-labels", "a grant to change namespaces",
+        "Labels of a namespace choose its Pod Security level, the network policies and the webhooks that it is under. A Namespace can be patched by a RoleBinding in it, which is so for no other resource outside of namespaces.";
+    DeleteNamespaces, "delete-namespaces", "a grant to delete namespaces",
+        "With a namespace everything in it goes. A RoleBinding in the namespace is enough for it.";
+    ReviewAccess, "review-access", "a grant to review tokens or access",
+        "The answers tell whose a token is, and who may do what.";
+    ReadRbac, "read-rbac", "a grant to read roles and bindings",
+        "It tells whom an attack should be after.";
+    SensitiveUrls, "sensitive-urls", "a grant of URLs beyond the public ones",
+        "Profiles, logs and metrics of the API server tell about its objects and its users; other methods than GET change something.";
+    ControlPlaneSnapshots, "control-plane-snapshots", "a grant of snapshots of the cluster's database",
+        "A snapshot of etcd holds every secret there is.";
+    WriteServices, "write-services", "a grant to write services or endpoints",
+        "The addresses of a service decide who gets its traffic, passwords included.";
+    ChangeServiceStatus, "change-service-status", "a grant to change the status of services",
+        "The status of a LoadBalancer service names addresses, and every node then sends their traffic to the service: CVE-2020-8554, which stays open by design.";
+    WriteNetworkPolicies, "write-network-policies", "a grant to write network policies",
+        "Policies only add up, so that one more of them opens what the others keep closed.";
+    WriteIngress, "write-ingress", "a grant to write ingresses or gateways",
+        "An ingress claims host names, takes over paths of others, and often carries configuration of the proxy in its annotations.";
+    AnonymousSubject, "anonymous-subject", "a binding for requests without credentials",
+        "Whoever reaches the API server has it. Only the server's health and the cluster's address are meant to be known so.";
+    EverybodySubject, "everybody-subject", "a binding for everybody",
+        "`system:authenticated` is every user and every service account; on some clouds every customer of the cloud.";
+    AllAccountsSubject, "all-accounts-subject", "a binding for all service accounts",
+        "`system:serviceaccounts` is every account of every pod, and `system:serviceaccounts:NAMESPACE` every one of another namespace: those of programs that nobody has looked at, and those to come.";
+    MastersSubject, "masters-subject", "a binding for `system:masters`",
+        "Its members may do everything before any rule is asked, so that the binding gives nothing. It makes the group look like one that can be managed.";
+    ClusterAdminBinding, "cluster-admin-binding", "a binding to `cluster-admin`",
+        "Cluster-wide it is everything; in a namespace everything there, the namespace itself and all accounts included.";
+    DefaultAccountBound, "default-account-bound", "a binding for the default service account",
+        "The account `default` is what pods get that ask for none: each of them holds what is bound to it.";
+    NeedlesslyClusterWide, "needlessly-cluster-wide", "a ClusterRoleBinding for what lives in namespaces",
+        "Everything that the role grants lives in namespaces, and the account does so as well. A RoleBinding in each namespace that is meant says the same for fewer.";
+    BindingWithoutSubjects, "binding-without-subjects", "a binding without subjects",
+        "It gives nothing to anybody, and is often what was left when somebody went.";
+    ForeignAccount, "foreign-account", "a binding for an account of another namespace",
+        "Whoever may run pods in the other namespace holds what this binding gives here.";
+    Wildcard, "wildcard", "a role with a star",
+        "A star means what there is and what there will be: verbs such as `escalate` and `impersonate`, subresources such as `pods/exec`, and every custom resource that is installed later.";
+    SlashStarResource, "slash-star-resource", "a resource that ends in `/*`",
+        "Only `*` and `*/SUBRESOURCE` are more than letters. `pods/*` is the name of nothing, so that the rule grants less than it says.";
+    GlobInNames, "glob-in-names", "a star in resourceNames",
+        "Names are compared letter by letter, and no object has a star in its name. There is no prefix either: this was refused upstream, as a namespace is the boundary that is meant.";
+    NamedCreate, "named-create", "a create or deletecollection limited by names",
+        "Requests to create carry no name, so that the rule never matches; only server-side apply asks for `create` with one, after `patch`. Requests to delete collections never carry one.";
+    ClusterScopedInNamespace, "cluster-scoped-in-namespace", "a resource outside of namespaces, granted in one",
+        "A request for such a resource carries no namespace, and no RoleBinding applies to it. Exceptions are a Namespace by its own name, `bind` on ClusterRoles, and `use` on pod security policies.";
+    UrlInNamespace, "url-in-namespace", "a URL, granted in a namespace",
+        "A request for a URL carries no namespace, and no RoleBinding applies to it.";
+    BindOnBindings, "bind-on-bindings", "`bind` or `escalate` on bindings",
+        "The API server asks for these verbs on the role that is bound or written. On bindings they mean nothing.";
+    ImpersonateInWrongGroup, "impersonate-in-wrong-group", "`impersonate` in a group where it means nothing",
+        "Users, groups and service accounts are in the core group for it, and extra fields and uids in `authentication.k8s.io`.";
+    NamedList, "named-list", "a list or watch limited by names",
+        "A request carries a name only with a field selector that is exactly `metadata.name=NAME`. Clients that list without one are refused.";
+    EmptyName, "empty-name", "an empty name in resourceNames",
+        "Requests without a name match it: all that create, list, watch and delete collections. A list of names that was meant to limit opens everything.";
+    NamespaceOnGroup, "namespace-on-group", "a namespace on a user or group",
+        "Users and groups belong to no namespace, and the field is ignored: `system:serviceaccounts` with a namespace is every account of the cluster, as in the example of seed 002.";
+    ReadOnlyInName, "read-only-in-name", "a role that calls itself read-only and is not",
+        "Some verbs that look like reading are not: `get` on `nodes/proxy` and, before 1.35, on `pods/exec` runs commands, and listing secrets reads them.";
     // The output.
     ForeignFile, "foreign-file", "a file in the output folder that is not ours",
         "The output folder holds nothing but what this program wrote: anything else would be applied to the cluster by whoever applies the folder. Only files with our header are ever overwritten or removed.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`.";

@@ -221,6 +221,11 @@ impl Policy for Linked {
         self.judged.iter().flat_map(|tree| tree.documents()).for_each(visit);
     }
 
+    fn brought(&self, visit: &mut dyn FnMut(crate::diag::Origin)) {
+        let judged = self.judged.iter().flat_map(|tree| tree.documents()).map(NodeRef::origin);
+        self.objects.iter().map(|object| object.origin).chain(judged).for_each(visit);
+    }
+
     fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
         units.extend(self.objects.get(part as usize).map(|object| Unit {
             identity: object.identity.clone(),

@@ -89,6 +89,9 @@ pub trait Policy: Send + Sync {
     /// Tells each object that is in the cluster without being compiled, for whoever judges the whole.
     fn judged(&self, _visit: &mut dyn FnMut(NodeRef<'_>)) {}
 
+    /// Tells the places of what it brings from other files: what it accepts for itself, it accepts there.
+    fn brought(&self, _visit: &mut dyn FnMut(Origin)) {}
+
     /// The objects that one part adds to one file.
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
 }

@@ -1,0 +1,85 @@
+//! What a grant really opens: rules about risk, escalation, and grants that are not what they seem.
+//!
+//! ```text
+//! condition   conditions as short texts            judge       findings of a world, alike ones folded
+//! matching    is a condition met, and by what      holders     what users, groups and accounts hold
+//! table       every rule, one file a family        objects     roles as they are applied, and bindings
+//! ```
+//!
+//! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
+//! single role gives may come together from three. A principal is a subject of a binding, by itself: whether a user is
+//! also in a group is not in the manifests. What the API server makes for itself is not judged, but whoever is bound to
+//! it by a given binding is.
+//!
+//! The catalogue is `facts/rbac/lint-rules.yaml`, with the design of `specs/rbac.md` section 3. Left to later, as RBAC
+//! alone cannot tell: E017 and E018 (profiles and annotations of clouds), E019 (needs OpenShift's identity objects), B009
+//! and B016 (need workloads and the accounts of a cluster), B010, B012 to B014 and B017 (need thresholds and lists of
+//! what is allowed), T (needs to know which namespaces are tenants), X (`access::compare` has the difference). E020 knows
+//! the named SCCs of OpenShift by heart and does not read the objects. D004, D005, D012 and D017 are said where rules are
+//! read (`k8s`), D013 where aggregation is settled ([`super::aggregate::Doubts::stated`]), and D015 needs the reconciler.
+
+mod condition;
+mod holders;
+mod judge;
+mod matching;
+mod objects;
+mod table;
+
+use std::fmt;
+
+pub use judge::{Finding, Options};
+pub use table::{Rule, all, of_code, of_id};
+
+/// How much a finding opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Nothing; it is good to know.
+    Info,
+    /// Little.
+    Low,
+    /// Something, together with other things.
+    Medium,
+    /// A namespace, a node, or a part of the control plane.
+    High,
+    /// The cluster.
+    Critical,
+}
+
+impl Severity {
+    /// Every severity, worst first.
+    pub const ALL: [Severity; 5] =
+        [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Critical => "critical",
+            Severity::High => "high",
+            Severity::Medium => "medium",
+            Severity::Low => "low",
+            Severity::Info => "info",
+        }
+    }
+
+    /// The severity of a word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.word() == word)
+    }
+
+    /// One step less.
+    pub(crate) fn step_down(self) -> Self {
+        match self {
+            Severity::Critical => Severity::High,
+            Severity::High => Severity::Medium,
+            Severity::Medium => Severity::Low,
+            Severity::Low | Severity::Info => Severity::Info,
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.word())
+    }
+}

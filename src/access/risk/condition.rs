@@ -1,0 +1,297 @@
+//! The conditions of rules, written as short texts.
+//!
+//! ```text
+//! create,update pods,pods/exec        any of these verbs on any of these resources: an ask
+//! A or B                              either ask: a need
+//! A and B                             both needs, each met by whatever rule
+//! A; B                                either case, the first that is met
+//! high: A                             a case with a severity of its own
+//! A unless B                          a case that does not count where B is met
+//! deployments.apps, signers.certificates   a group stands behind a dot; see `full_group` for the short ones
+//! *                                   a star in the rule, and nothing less
+//! ?, ?/scale, userextras/?, impersonate-on:user-info:?    any text in the place of the question mark
+//! /metrics, /?                        a URL, any URL
+//! of any name                         resourceNames make no difference to this ask
+//! before 1.35, since 1.36             an ask of some minors only
+//! ```
+
+use crate::access::request::{Request, ResourceRequest};
+use crate::access::risk::Severity;
+use crate::access::served::Liveness;
+use crate::access::symbols::{Symbol, Symbols};
+use crate::access::world::World;
+use crate::k8s::catalogue::Catalogue;
+
+/// A condition for one world: cases, the first of which that is met counts.
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) cases: Vec<Case>,
+}
+
+/// Needs that all have to be met.
+#[derive(Debug)]
+pub(super) struct Case {
+    /// A severity that stands in the place of the rule's.
+    pub(super) level: Option<Severity>,
+    pub(super) needs: Vec<Need>,
+    pub(super) unless: Vec<Need>,
+}
+
+/// Asks of which one has to be met.
+#[derive(Debug)]
+pub(super) struct Need {
+    pub(super) atoms: Vec<Atom>,
+}
+
+/// One verb on one resource or URL.
+#[derive(Debug)]
+pub(super) struct Atom {
+    pub(super) what: What,
+    /// True when a rule with names is as good as one without.
+    pub(super) of_any_name: bool,
+    /// Whether a grant that holds cluster-wide, and one in a namespace, can ever take effect.
+    pub(super) live_in_cluster: bool,
+    pub(super) live_in_namespace: bool,
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub(super) enum What {
+    /// As a request would ask.
+    Exact {
+        verb: Symbol,
+        group: Symbol,
+        resource: Symbol,
+        any_of_subresource: Option<Symbol>,
+        /// What a request does about a name.
+        naming: Naming,
+    },
+    /// Some request or other.
+    Loose { verb: Word, group: Word, resource: Word },
+    /// A URL; none for any.
+    Url { verb: Symbol, path: Option<String> },
+}
+
+/// Whether requests carry the name of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Naming {
+    /// They do.
+    Always,
+    /// They do where a selector gives one.
+    Sometimes,
+    /// They never do.
+    Never,
+}
+
+/// A text with a gap.
+#[derive(Debug)]
+pub(super) enum Word {
+    Is(Symbol),
+    Any,
+    Begins(String),
+    Ends(String),
+}
+
+/// Custom resources and names that only rules know which belong to no namespace, as their definitions may not be among
+/// the inputs.
+const CLUSTER_SCOPED: &[(&str, &str)] = &[
+    ("", "users"),
+    ("", "groups"),
+    ("authentication.k8s.io", "users"),
+    ("authentication.k8s.io", "groups"),
+    ("authentication.k8s.io", "nodes"),
+    ("authentication.k8s.io", "uids"),
+    ("authentication.k8s.io", "userextras"),
+    ("certificates.k8s.io", "signers"),
+    ("security.openshift.io", "securitycontextconstraints"),
+    ("stacks.crossplane.io", "clusterstackinstalls"),
+    ("pkg.crossplane.io", "configurations"),
+    ("pkg.crossplane.io", "functions"),
+    ("pkg.crossplane.io", "providers"),
+    ("olm.operatorframework.io", "clusterextensions"),
+    ("kyverno.io", "clusterpolicies"),
+    ("templates.gatekeeper.sh", "?"),
+    ("constraints.gatekeeper.sh", "?"),
+    ("cilium.io", "ciliumclusterwidenetworkpolicies"),
+    ("crd.projectcalico.org", "globalnetworkpolicies"),
+    ("projectcalico.org", "globalnetworkpolicies"),
+    ("policy.networking.k8s.io", "adminnetworkpolicies"),
+    ("policy.networking.k8s.io", "baselineadminnetworkpolicies"),
+    ("gateway.networking.k8s.io", "gatewayclasses"),
+    ("k3s.cattle.io", "etcdsnapshotfiles"),
+];
+
+impl Condition {
+    /// Reads a condition for a world; none when the text is not one.
+    pub(super) fn parse(text: &str, world: &World) -> Option<Self> {
+        let mut cases = Vec::new();
+        for case in text.split("; ") {
+            let (level, case) = match case.split_once(": ") {
+                Some((word, rest)) => (Some(Severity::from_word(word)?), rest),
+                None => (None, case),
+            };
+            let (needs, unless) = case.split_once(" unless ").unwrap_or((case, ""));
+            let parse = |text: &str| -> Option<Vec<Need>> {
+                text.split(" and ").filter(|need| !need.is_empty()).map(|need| Need::parse(need, world)).collect()
+            };
+            cases.push(Case { level, needs: parse(needs)?, unless: parse(unless)? });
+        }
+        Some(Self { cases })
+    }
+}
+
+impl Need {
+    fn parse(text: &str, world: &World) -> Option<Self> {
+        let mut atoms = Vec::new();
+        for ask in text.split(" or ") {
+            let words: Vec<&str> = ask.split(' ').collect();
+            let ([verbs, resources], conditions) = words.split_first_chunk::<2>()?;
+            let mut of_any_name = false;
+            let mut counts = true;
+            match conditions {
+                [] => {}
+                ["of", "any", "name"] => of_any_name = true,
+                ["before", version] => counts = world.minor() < minor(version)?,
+                ["since", version] => counts = world.minor() >= minor(version)?,
+                _ => return None,
+            }
+            for resource in resources.split(',').filter(|_| counts) {
+                atoms.extend(verbs.split(',').map(|verb| Atom::new(verb, resource, of_any_name, world)));
+            }
+        }
+        Some(Self { atoms })
+    }
+}
+
+fn minor(version: &str) -> Option<u32> {
+    version.strip_prefix("1.")?.parse().ok()
+}
+
+impl Atom {
+    fn new(verb: &str, written: &str, of_any_name: bool, world: &World) -> Self {
+        let symbols = &world.symbols;
+        if let Some(path) = written.strip_prefix('/') {
+            let path = (path != "?").then(|| written.to_owned());
+            let what = What::Url { verb: symbols.find(verb), path };
+            return Self { what, of_any_name, live_in_cluster: true, live_in_namespace: false };
+        }
+        let (resource, group) = written.split_once('.').unwrap_or((written, ""));
+        let group = full_group(group);
+        let is_loose = [verb, resource, &group].iter().any(|word| word.contains('?'));
+        let what = if is_loose {
+            What::Loose {
+                verb: Word::new(verb, symbols),
+                group: Word::new(&group, symbols),
+                resource: Word::new(resource, symbols),
+            }
+        } else {
+            let subresource = resource.split_once('/').map(|(_, subresource)| subresource);
+            What::Exact {
+                verb: exact(verb, symbols),
+                group: exact(&group, symbols),
+                resource: exact(resource, symbols),
+                any_of_subresource: subresource.map(|subresource| symbols.find(&format!("*/{subresource}"))),
+                naming: naming(verb, subresource.is_some()),
+            }
+        };
+        let live = |in_namespace| is_loose && group == "?" || can_be_asked(world, verb, &group, resource, in_namespace);
+        Self { what, of_any_name, live_in_cluster: live(false), live_in_namespace: live(true) }
+    }
+}
+
+/// The symbol of a text; a star is one that no rule has, so that only a star matches it.
+fn exact(text: &str, symbols: &Symbols) -> Symbol {
+    if text == "*" { Symbol::FOREIGN } else { symbols.find(text) }
+}
+
+/// `rbac` is `rbac.authorization.k8s.io`, and another word without a dot is short for the group of that name below
+/// `k8s.io`, unless it is a group of the first days.
+fn full_group(short: &str) -> String {
+    match short {
+        "" | "*" | "?" | "apps" | "autoscaling" | "batch" | "extensions" | "policy" => short.to_owned(),
+        "rbac" => crate::k8s::rbac::GROUP.to_owned(),
+        "flowcontrol" => "flowcontrol.apiserver.k8s.io".to_owned(),
+        _ if short.contains('.') => short.to_owned(),
+        _ => format!("{short}.k8s.io"),
+    }
+}
+
+fn naming(verb: &str, has_subresource: bool) -> Naming {
+    match verb {
+        "create" | "deletecollection" if !has_subresource => Naming::Never,
+        "list" | "watch" => Naming::Sometimes,
+        _ => Naming::Always,
+    }
+}
+
+/// Whether a server of the world's minor could ever receive such a request, with a namespace or without.
+pub(super) fn can_be_asked(world: &World, verb: &str, group: &str, resource: &str, in_namespace: bool) -> bool {
+    let (name, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let is_namespaced = is_namespaced(world, group, name);
+    if in_namespace && !is_namespaced && !is_checked_in_namespaces(group, name, subresource, verb) {
+        return false;
+    }
+    let is_own_namespace = in_namespace && group.is_empty() && name == "namespaces";
+    let is_nameless = naming(verb, !subresource.is_empty()) != Naming::Always;
+    let request = Request::Resource(ResourceRequest {
+        verb: verb.to_owned(),
+        group: group.to_owned(),
+        resource: name.to_owned(),
+        subresource: subresource.to_owned(),
+        namespace: if is_namespaced || is_own_namespace { "x".to_owned() } else { String::new() },
+        name: if is_nameless { String::new() } else { "x".to_owned() },
+        ..ResourceRequest::default()
+    });
+    !matches!(world.liveness(&request), Liveness::Dead(_))
+}
+
+/// Whether the objects of a resource live in namespaces; of those that nobody knows, yes.
+pub(super) fn is_namespaced(world: &World, group: &str, name: &str) -> bool {
+    if let Some(custom) = world.custom_resource(group, name) {
+        return custom.namespaced;
+    }
+    match Catalogue::get().find(group, name) {
+        Some(entry) => entry.namespaced,
+        None => {
+            !CLUSTER_SCOPED.iter().any(|(known, resource)| *known == group && (*resource == name || *resource == "?"))
+        }
+    }
+}
+
+/// The requests for objects of no namespace that are checked in one all the same (`specs/rbac.md` 4.2).
+pub(super) fn is_checked_in_namespaces(group: &str, name: &str, subresource: &str, verb: &str) -> bool {
+    match (group, name) {
+        ("", "namespaces") => {
+            matches!(verb, "get" | "update" | "patch" | "delete") && matches!(subresource, "" | "status" | "finalize")
+        }
+        ("policy" | "extensions", "podsecuritypolicies") | ("security.openshift.io", "securitycontextconstraints") => {
+            verb == "use"
+        }
+        (crate::k8s::rbac::GROUP, "clusterroles") => verb == "bind",
+        _ => false,
+    }
+}
+
+impl Word {
+    fn new(text: &str, symbols: &Symbols) -> Self {
+        match (text, text.strip_suffix('?'), text.strip_prefix('?')) {
+            ("?", _, _) => Word::Any,
+            (_, Some(start), _) => Word::Begins(start.to_owned()),
+            (_, _, Some(end)) => Word::Ends(end.to_owned()),
+            _ => Word::Is(symbols.find(text)),
+        }
+    }
+
+    /// True when some entry of a rule's list fits.
+    pub(super) fn is_in(&self, list: &[Symbol], symbols: &Symbols) -> bool {
+        list.iter().any(|&entry| {
+            entry == Symbol::STAR
+                || match self {
+                    Word::Is(symbol) => entry == *symbol,
+                    Word::Any => true,
+                    Word::Begins(start) => symbols.text(entry).starts_with(start.as_str()),
+                    Word::Ends(end) => symbols.text(entry).ends_with(end.as_str()),
+                }
+        })
+    }
+}

@@ -1,0 +1,321 @@
+//! What users, groups and accounts hold, scope by scope. Each distinct set of lists of rules is judged once, and the
+//! outcome given to everybody who holds that set.
+
+use std::collections::HashMap;
+
+use super::Severity;
+use super::judge::{Finding, Findings, Judge, Likeness};
+use super::matching::{Held, Met, Part, Step};
+use super::table::{CONTROL_PLANE, Named, Rule};
+use crate::access::compare::Affected;
+use crate::access::proof::{Chain, place};
+use crate::access::request::{MASTERS, service_account};
+use crate::access::symbols::Symbol;
+use crate::access::world::{Binding, Holder, Role, World, account_user};
+use crate::diag::Origin;
+
+/// A holder in a scope.
+type Place = (Holder, Option<Symbol>);
+
+/// What a set of lists comes to.
+struct Judged {
+    rule: &'static Rule,
+    /// How bad it is without names.
+    level: Severity,
+    /// How bad it is, as far as the rules alone can tell.
+    severity: Severity,
+    met: Met,
+}
+
+/// Everything that is held, by class.
+struct Classes {
+    /// Each place with the number of its class, sorted by name.
+    places: Vec<(Place, usize)>,
+    judged: Vec<Vec<Judged>>,
+}
+
+/// The worst that a user or group holds anywhere.
+type Powers = HashMap<Holder, Severity>;
+
+impl Judge<'_> {
+    /// Judges what everybody holds.
+    pub(super) fn holders(&self, findings: &mut Findings) {
+        let classes = self.classes();
+        let needs_powers = classes.judged.iter().flatten().any(|judged| {
+            judged.met.is_named() && matches!(judged.rule.named, Named::Users | Named::Groups | Named::Accounts)
+        });
+        let powers = if needs_powers { classes.powers() } else { Powers::new() };
+        for (place, class) in &classes.places {
+            for judged in classes.judged.get(*class).into_iter().flatten() {
+                if self.is_selected(judged.rule) && !self.is_behind(judged, classes.judged.get(*class)) {
+                    self.tell(*place, judged, &powers, findings);
+                }
+            }
+        }
+    }
+
+    fn classes(&self) -> Classes {
+        let symbols = &self.world.symbols;
+        let mut places: Vec<Place> = self.world.held_places().collect();
+        places.sort_unstable_by_key(|(holder, namespace)| {
+            (holder.is_group, symbols.text(holder.name), namespace.map(|namespace| symbols.text(namespace)))
+        });
+        let control_plane = CONTROL_PLANE.map(|namespace| symbols.find(namespace));
+        let masters = symbols.find(MASTERS);
+        let mut classes = Classes { places: Vec::with_capacity(places.len()), judged: Vec::new() };
+        let mut known: HashMap<(Held, bool), usize> = HashMap::new();
+        for (holder, namespace) in places {
+            // No binding gives its members anything: they have everything before anybody is asked.
+            if holder.is_group && holder.name == masters {
+                continue;
+            }
+            let held = self.held(holder, namespace);
+            if held.is_all_default() {
+                continue;
+            }
+            let in_control_plane = namespace.is_some_and(|namespace| control_plane.contains(&namespace));
+            let next = classes.judged.len();
+            let class = *known.entry((held, in_control_plane)).or_insert_with_key(|(held, in_control_plane)| {
+                classes.judged.push(self.judged(held, *in_control_plane));
+                next
+            });
+            classes.places.push(((holder, namespace), class));
+        }
+        classes
+    }
+
+    /// What a holder has in a scope.
+    fn held(&self, holder: Holder, namespace: Option<Symbol>) -> Held {
+        let mut held = Held::nothing(namespace.is_some());
+        let mut add = |namespace, given, default| {
+            for &id in self.world.held(holder, namespace) {
+                let Some((binding, role)) = self.bound(id) else { continue };
+                if !self.world.rules_of(role).is_empty() {
+                    held.add(if self.is_default_binding(id, binding) { default } else { given }, role.rules);
+                }
+            }
+        };
+        add(namespace, Part::Own, Part::OwnDefault);
+        if namespace.is_some() {
+            add(None, Part::Wide, Part::WideDefault);
+        }
+        held
+    }
+
+    fn bound(&self, id: u32) -> Option<(&Binding, &Role)> {
+        let binding = self.world.binding(id)?;
+        Some((binding, self.world.role_of(binding)?))
+    }
+
+    /// What a set of lists comes to, by every rule.
+    fn judged(&self, held: &Held, in_control_plane: bool) -> Vec<Judged> {
+        let wide = held.is_in_namespace().then(|| held.wide_alone());
+        let conditions = self.conditions.iter();
+        conditions
+            .filter_map(|(rule, condition)| {
+                let level = rule.level(held.is_in_namespace(), in_control_plane)?;
+                let met = self.world.meets(condition, held)?;
+                let is_told = met.steps.iter().any(|step| !step.part.is_default())
+                    && met.steps.iter().any(|step| step.part.is_own());
+                // What holds cluster-wide is told there, and not once more in each namespace.
+                let is_told_wide = || {
+                    let wide = wide.as_ref().filter(|_| rule.cluster.is_some())?;
+                    self.world.meets(condition, wide).filter(|wide| !wide.is_named() || wide.names == met.names)
+                };
+                if !is_told || (met.is_named() && rule.named == Named::Void) || is_told_wide().is_some() {
+                    return None;
+                }
+                let level = condition.cases.get(met.case).and_then(|case| case.level).unwrap_or(level);
+                let severity = match rule.named {
+                    _ if !met.is_named() => level,
+                    Named::To(severity) => severity.min(level),
+                    Named::Signers => self.of_signers(&met, level),
+                    Named::Policies => self.of_policies(&met, level),
+                    _ => level.step_down(),
+                };
+                Some(Judged { rule, level, severity, met })
+            })
+            .collect()
+    }
+
+    /// True when another selected rule says more of the same.
+    fn is_behind(&self, judged: &Judged, others: Option<&Vec<Judged>>) -> bool {
+        others.into_iter().flatten().any(|other| {
+            let says_more = other.rule.id == "E001" || judged.rule.behind.contains(&other.rule.id);
+            other.rule.id != judged.rule.id
+                && says_more
+                && self.is_selected(other.rule)
+                && (!other.met.is_named() || judged.met.is_named())
+        })
+    }
+
+    fn tell(&self, (holder, namespace): Place, judged: &Judged, powers: &Powers, findings: &mut Findings) {
+        let Some(anchor) = judged.met.steps.iter().find(|step| !step.part.is_default()) else { return };
+        let Some((binding, role)) = self.granting(holder, namespace, *anchor) else { return };
+        // B005 says so of the binding.
+        let is_cluster_admin = role.namespace.is_none() && self.world.symbols.text(role.name) == "cluster-admin";
+        if judged.rule.id == "E001" && is_cluster_admin && self.options.rules.iter().any(|rule| rule.id == "B005") {
+            return;
+        }
+        let severity = self.resolved(judged, namespace, powers);
+        let place_of: Option<Origin> = place(binding.layer);
+        let likeness = Likeness {
+            rule: judged.rule.id,
+            severity,
+            in_namespace: namespace.is_some(),
+            shapes: judged.met.steps.iter().map(|step| self.shape(step.list)).collect(),
+            place: self.apart(place_of),
+        };
+        let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
+        findings.add(likeness, affected, || {
+            let names = judged.met.names.iter().flatten().map(|&name| self.world.symbols.text(name).to_owned());
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            names.dedup();
+            Finding {
+                rule: judged.rule,
+                severity,
+                count: 0,
+                first: Vec::new(),
+                names,
+                role: Some(self.world.role_link(role)),
+                what: String::new(),
+                proof: self.chains(holder, namespace, judged),
+                rule_of_role: None,
+                place: place_of,
+            }
+        });
+    }
+
+    /// The binding by which a holder has a list.
+    fn granting(&self, holder: Holder, namespace: Option<Symbol>, step: Step) -> Option<(&Binding, &Role)> {
+        let scope = if step.part.is_own() { namespace } else { None };
+        let ids = self.world.held(holder, scope).iter();
+        let mut bound = ids.filter_map(|&id| Some((id, self.bound(id)?)));
+        let is_it = |(id, (binding, role)): &(u32, (&Binding, &Role))| {
+            role.rules == step.list && self.is_default_binding(*id, binding) == step.part.is_default()
+        };
+        bound.find(is_it).map(|(_, found)| found)
+    }
+
+    /// What proves it as chains, the rules by one binding together.
+    fn chains(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged) -> Vec<Chain> {
+        let condition = self.conditions.iter().find(|(rule, _)| rule.id == judged.rule.id);
+        let case = condition.and_then(|(_, condition)| condition.cases.get(judged.met.case));
+        let mut chains: Vec<Chain> = Vec::new();
+        for step in &judged.met.steps {
+            let Some((binding, role)) = self.granting(holder, namespace, *step) else { continue };
+            let Some(mut rule) = self.rule_link(role, step.rule) else { continue };
+            if let Some((case, own)) = case.zip(self.world.rules_of(role).get(step.rule)) {
+                rule.rule = self.world.narrowed(case, own);
+            }
+            let link = self.world.binding_link(binding);
+            match chains.iter_mut().find(|chain| chain.binding == link) {
+                Some(chain) => chain.rules.push(rule),
+                None => chains.push(Chain {
+                    subject: self.world.holder_name(holder),
+                    binding: link,
+                    role: self.world.role_link(role),
+                    rules: vec![rule],
+                }),
+            }
+        }
+        chains
+    }
+
+    /// How bad it is, with a look at what the names stand for.
+    fn resolved(&self, judged: &Judged, namespace: Option<Symbol>, powers: &Powers) -> Severity {
+        let names = judged.met.names.first().map(Vec::as_slice).unwrap_or_default();
+        let symbols = &self.world.symbols;
+        let texts = || names.iter().map(|&name| symbols.text(name));
+        let found = match judged.rule.named {
+            _ if names.is_empty() => None,
+            Named::Roles => texts().map(|name| self.worst_of_role(namespace, name)).max().flatten(),
+            Named::Users => {
+                let user = |name: &Symbol| powers.get(&Holder { is_group: false, name: *name }).copied();
+                names.iter().map(user).max().flatten()
+            }
+            Named::Groups if texts().any(|name| name == MASTERS) => Some(Severity::Critical),
+            Named::Groups => {
+                let group = |name: &Symbol| powers.get(&Holder { is_group: true, name: *name }).copied();
+                Some(match names.iter().map(group).max().flatten() {
+                    Some(severity) if severity >= Severity::High => Severity::Critical,
+                    _ => Severity::Medium,
+                })
+            }
+            Named::Accounts => {
+                let is_meant = |holder: &Holder| match (service_account(symbols.text(holder.name)), namespace) {
+                    _ if holder.is_group => false,
+                    (Some((_, name)), None) => texts().any(|wanted| wanted == name),
+                    (Some((_, name)), Some(namespace)) => {
+                        let user = account_user(symbols.text(namespace), name);
+                        symbols.text(holder.name) == user && texts().any(|wanted| wanted == name)
+                    }
+                    (None, _) => false,
+                };
+                powers.iter().filter(|(holder, _)| is_meant(holder)).map(|(_, severity)| *severity).max()
+            }
+            _ => None,
+        };
+        found.map_or(judged.severity, |found| found.clamp(Severity::Low, judged.level))
+    }
+
+    fn worst_of_role(&self, namespace: Option<Symbol>, name: &str) -> Option<Severity> {
+        let cluster_role = self.world.role(None, name);
+        let role = namespace.and_then(|namespace| self.world.role(Some(self.world.symbols.text(namespace)), name));
+        let found = cluster_role.into_iter().chain(role);
+        found.map(|role| self.worst_of(role.rules, namespace.is_some(), &|_| true)).max()
+    }
+
+    /// What certificates of the named signers are good for: the first is for users, the next two for nodes.
+    fn of_signers(&self, met: &Met, level: Severity) -> Severity {
+        let of_signer = |name: &Symbol| match self.world.symbols.text(*name) {
+            "kubernetes.io/kube-apiserver-client" | "kubernetes.io/*" => level,
+            name if name.starts_with("kubernetes.io/") => level.step_down(),
+            _ => level.step_down().step_down(),
+        };
+        met.names.iter().flatten().map(of_signer).max().unwrap_or(level)
+    }
+
+    /// What pods may do under the named policies: those of OpenShift are known by name, others may be anything.
+    fn of_policies(&self, met: &Met, level: Severity) -> Severity {
+        let of_policy = |name: &Symbol| match self.world.symbols.text(*name) {
+            "restricted" | "restricted-v2" | "restricted-v3" | "nonroot" | "nonroot-v2" => Severity::Info,
+            "privileged"
+            | "hostaccess"
+            | "hostmount-anyuid"
+            | "hostmount-anyuid-v2"
+            | "hostnetwork"
+            | "hostnetwork-v2"
+            | "node-exporter" => level,
+            _ => level.step_down(),
+        };
+        met.names.iter().flatten().map(of_policy).max().unwrap_or(level)
+    }
+}
+
+impl Classes {
+    fn powers(&self) -> Powers {
+        let mut powers = Powers::new();
+        for ((holder, _), class) in &self.places {
+            let worst = self.judged.get(*class).into_iter().flatten().map(|judged| judged.severity).max();
+            if let Some(worst) = worst {
+                let known = powers.entry(*holder).or_insert(worst);
+                *known = worst.max(*known);
+            }
+        }
+        powers
+    }
+}
+
+impl World {
+    /// A holder as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+    pub(crate) fn holder_name(&self, holder: Holder) -> String {
+        let name = self.symbols.text(holder.name);
+        match (holder.is_group, service_account(name)) {
+            (true, _) => format!("Group/{name}"),
+            (false, Some((namespace, name))) => format!("ServiceAccount/{namespace}/{name}"),
+            (false, None) => format!("User/{name}"),
+        }
+    }
+}

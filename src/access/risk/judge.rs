@@ -1,0 +1,423 @@
+//! The findings of a world. Those that are alike are one, with a count: of 3,000 tenants of one class, one is shown.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::Severity;
+use super::condition::Condition;
+use super::matching::Held;
+use super::objects::{Applied, Bound, few};
+use super::table::{self, Named, Rule, When};
+use crate::access::compare::Affected;
+use crate::access::proof::{Chain, Link, RuleLink, place};
+use crate::access::rules::{self, RuleListId};
+use crate::access::symbols::Symbol;
+use crate::access::who_can::Scope;
+use crate::access::world::{Binding, Layer, Role, World};
+use crate::diag::Origin;
+use crate::k8s::default_policy;
+
+/// What to look for, and how to put it together.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The rules. One that says less than another does so only where the other is not among them.
+    pub rules: Vec<&'static Rule>,
+    /// Keep apart what comes from different places, so that each place can accept its own.
+    pub apart: bool,
+}
+
+impl Options {
+    /// Every rule.
+    pub fn all() -> Self {
+        Self { rules: table::all().collect(), apart: true }
+    }
+}
+
+/// Something that was found.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// By which rule.
+    pub rule: &'static Rule,
+    /// How bad it is.
+    pub severity: Severity,
+    /// How many principals, roles or bindings it concerns.
+    pub count: usize,
+    /// The first of them, and where: what follows is about the very first.
+    pub first: Vec<Affected>,
+    /// The names that limit it; none for no limit.
+    pub names: Vec<String>,
+    /// The role it is about, where there is one.
+    pub role: Option<Link>,
+    /// What was found.
+    pub what: String,
+    /// The fewest bindings, with the rules of their roles, that prove it.
+    pub proof: Vec<Chain>,
+    /// The rule of the role that it is about.
+    pub rule_of_role: Option<RuleLink>,
+    /// Where the binding or role stands.
+    pub place: Option<Origin>,
+}
+
+/// How many of those a finding concerns are named.
+const MAXIMUM_FIRST: usize = 8;
+
+/// What makes findings alike.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Likeness {
+    pub(super) rule: &'static str,
+    pub(super) severity: Severity,
+    pub(super) in_namespace: bool,
+    /// What grants it.
+    pub(super) shapes: Vec<u64>,
+    pub(super) place: Option<Origin>,
+}
+
+/// A world under judgement.
+pub(super) struct Judge<'w> {
+    pub(super) world: &'w World,
+    pub(super) options: &'w Options,
+    /// The conditions of every rule that has one, the selected ones and the others.
+    pub(super) conditions: Vec<(&'static Rule, Condition)>,
+    /// Bindings and roles that the server makes for itself, wherever they were read.
+    default_bindings: HashSet<u32>,
+    default_roles: HashSet<(Option<Symbol>, Symbol)>,
+    /// For each list of rules a number that lists have in common which differ in names alone.
+    shapes: Vec<u64>,
+}
+
+/// Findings, the alike ones folded.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    list: Vec<Finding>,
+    positions: HashMap<Likeness, usize>,
+}
+
+impl Findings {
+    pub(super) fn add(
+        &mut self,
+        likeness: Likeness,
+        affected: impl FnOnce() -> Affected,
+        make: impl FnOnce() -> Finding,
+    ) {
+        let next = self.list.len();
+        let position = *self.positions.entry(likeness).or_insert(next);
+        if position == next {
+            self.list.push(make());
+        }
+        if let Some(finding) = self.list.get_mut(position) {
+            finding.count += 1;
+            if finding.first.len() < MAXIMUM_FIRST {
+                finding.first.push(affected());
+            }
+        }
+    }
+}
+
+impl World {
+    /// What is risky, dead or misleading, worst first.
+    pub fn findings(&self, options: &Options) -> Vec<Finding> {
+        let judge = Judge::new(self, options);
+        let mut findings = Findings::default();
+        judge.holders(&mut findings);
+        judge.roles(&mut findings);
+        judge.bindings(&mut findings);
+        let mut list = findings.list;
+        list.sort_by(|left, right| {
+            let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule.id);
+            key(left).cmp(&key(right)).then_with(|| left.first.cmp(&right.first))
+        });
+        list
+    }
+}
+
+impl<'w> Judge<'w> {
+    fn new(world: &'w World, options: &'w Options) -> Self {
+        let conditions = table::all().filter_map(|rule| Some((rule, Condition::parse(rule.condition()?, world)?)));
+        let shapes = world.lists.ids().map(|id| shape(world.lists.get(id))).collect();
+        let mut judge = Self {
+            world,
+            options,
+            conditions: conditions.collect(),
+            default_bindings: HashSet::new(),
+            default_roles: HashSet::new(),
+            shapes,
+        };
+        judge.learn_defaults();
+        judge
+    }
+
+    /// A dump of a cluster holds what the server made: the bindings that are as it makes them are not judged, and
+    /// neither is what stands in roles of those names.
+    fn learn_defaults(&mut self) {
+        let Some(minor) = self.world.baseline() else { return };
+        let symbols = &self.world.symbols;
+        let ids: HashMap<(Option<Symbol>, Symbol), u32> =
+            (0..).zip(&self.world.bindings).map(|(id, binding)| ((binding.namespace, binding.name), id)).collect();
+        for object in default_policy::objects(minor) {
+            let text = |keys: &[&str]| object.path(keys).and_then(crate::yaml::NodeRef::as_str).unwrap_or_default();
+            let namespace = text(&["metadata", "namespace"]);
+            let key =
+                ((!namespace.is_empty()).then(|| symbols.find(namespace)), symbols.find(text(&["metadata", "name"])));
+            if !text(&["kind"]).ends_with("Binding") {
+                self.default_roles.insert(key);
+                continue;
+            }
+            let Some((id, binding)) = ids.get(&key).and_then(|id| Some((*id, self.world.binding(*id)?))) else {
+                continue;
+            };
+            let subjects = object.get("subjects").into_iter().flat_map(crate::yaml::NodeRef::items);
+            let wanted: Vec<&str> =
+                subjects.filter_map(|subject| subject.get("name").and_then(crate::yaml::NodeRef::as_str)).collect();
+            let found = self.world.subjects(binding).iter().map(|subject| symbols.text(subject.name));
+            if symbols.text(binding.role_name) == text(&["roleRef", "name"])
+                && found.clone().all(|name| wanted.contains(&name))
+            {
+                self.default_bindings.insert(id);
+            }
+        }
+    }
+
+    pub(super) fn is_selected(&self, rule: &Rule) -> bool {
+        self.options.rules.iter().any(|selected| selected.id == rule.id)
+    }
+
+    pub(super) fn is_default_binding(&self, id: u32, binding: &Binding) -> bool {
+        !matches!(binding.layer, Layer::Input(_)) || self.default_bindings.contains(&id)
+    }
+
+    pub(super) fn is_default_role(&self, role: &Role) -> bool {
+        !matches!(role.layer, Layer::Input(_)) || self.default_roles.contains(&(role.namespace, role.name))
+    }
+
+    /// What a list of rules has in common with those that differ in names alone.
+    pub(super) fn shape(&self, list: RuleListId) -> u64 {
+        self.shapes.get(list.number()).copied().unwrap_or_default()
+    }
+
+    /// The place by which findings are kept apart.
+    pub(super) fn apart(&self, place: Option<Origin>) -> Option<Origin> {
+        place.filter(|_| self.options.apart)
+    }
+
+    /// The worst of what some rules of a list grant by themselves.
+    pub(super) fn worst_of(
+        &self,
+        list: RuleListId,
+        in_namespace: bool,
+        counts: &dyn Fn(&rules::Rule) -> bool,
+    ) -> Severity {
+        let held = Held::only(list, in_namespace);
+        let severities = self.conditions.iter().filter_map(|(rule, condition)| {
+            let level = rule.level(in_namespace, false)?;
+            let met = self.world.meets_by(condition, &held, counts)?;
+            let level = condition.cases.get(met.case).and_then(|case| case.level).unwrap_or(level);
+            match (met.is_named(), rule.named) {
+                (false, _) => Some(level),
+                (true, Named::Void) => None,
+                (true, Named::To(severity)) => Some(severity.min(level)),
+                (true, _) => Some(level.step_down()),
+            }
+        });
+        severities.max().unwrap_or(Severity::Info)
+    }
+
+    fn roles(&self, findings: &mut Findings) {
+        let selected: Vec<_> = self
+            .options
+            .rules
+            .iter()
+            .filter_map(|rule| match rule.when {
+                When::Role(check) => Some((*rule, check)),
+                When::Holds(_) | When::Binding(_) => None,
+            })
+            .collect();
+        if selected.is_empty() {
+            return;
+        }
+        // For each role whether a binding in a namespace names it, and whether one for the whole cluster does.
+        let mut bound = vec![(false, false); self.world.roles.len()];
+        for binding in &self.world.bindings {
+            if let Some(places) = binding.role.and_then(|role| bound.get_mut(role as usize)) {
+                match binding.namespace {
+                    Some(_) => places.0 = true,
+                    None => places.1 = true,
+                }
+            }
+        }
+        for (role, (in_namespaces, in_cluster)) in self.world.roles.iter().zip(bound) {
+            if self.is_default_role(role) {
+                continue;
+            }
+            let in_namespaces_only = role.namespace.is_some() || (in_namespaces && !in_cluster);
+            let applied = Applied { judge: self, role, in_namespaces_only };
+            for (rule, check) in &selected {
+                for hit in check(&applied) {
+                    let level = rule.level(in_namespaces_only, false);
+                    let Some(severity) = hit.severity.or(level) else { continue };
+                    self.add_role(rule, severity, &applied, hit.rule, &hit.what, findings);
+                }
+            }
+        }
+    }
+
+    fn add_role(
+        &self,
+        rule: &'static Rule,
+        severity: Severity,
+        applied: &Applied<'_>,
+        position: usize,
+        what: &str,
+        findings: &mut Findings,
+    ) {
+        let role = applied.role;
+        let link = self.world.role_link(role);
+        let likeness = Likeness {
+            rule: rule.id,
+            severity,
+            in_namespace: applied.in_namespaces_only,
+            shapes: vec![self.shape(role.rules), position as u64],
+            place: self.apart(place(role.layer)),
+        };
+        let affected = Affected { subject: link.name.clone(), scope: self.scope(role.namespace) };
+        findings.add(
+            likeness,
+            || affected,
+            || Finding {
+                rule,
+                severity,
+                count: 0,
+                first: Vec::new(),
+                names: Vec::new(),
+                role: Some(link),
+                what: what.to_owned(),
+                proof: Vec::new(),
+                rule_of_role: self.rule_link(role, position),
+                place: place(role.layer),
+            },
+        );
+    }
+
+    fn bindings(&self, findings: &mut Findings) {
+        for rule in &self.options.rules {
+            let When::Binding(check) = rule.when else { continue };
+            for (id, binding) in (0..).zip(&self.world.bindings) {
+                if self.is_default_binding(id, binding) {
+                    continue;
+                }
+                let in_namespace = binding.namespace.is_some();
+                let Some(severity) = rule.level(in_namespace, false) else { continue };
+                for what in check(&Bound { judge: self, binding }) {
+                    let role = self.world.role_of(binding);
+                    let of_role = match role {
+                        Some(role) => self.shape(role.rules),
+                        None => hash(self.world.symbols.text(binding.role_name)),
+                    };
+                    let likeness = Likeness {
+                        rule: rule.id,
+                        severity,
+                        in_namespace,
+                        shapes: vec![of_role],
+                        place: self.apart(place(binding.layer)),
+                    };
+                    let affected =
+                        || Affected { subject: self.world.binding_name(binding), scope: self.scope(binding.namespace) };
+                    findings.add(likeness, affected, || self.of_binding(rule, severity, binding, role, what));
+                }
+            }
+        }
+    }
+
+    fn of_binding(
+        &self,
+        rule: &'static Rule,
+        severity: Severity,
+        binding: &Binding,
+        role: Option<&Role>,
+        what: String,
+    ) -> Finding {
+        let missing = || Link { name: self.world.missing_role(binding).to_string(), place: None };
+        Finding {
+            rule,
+            severity,
+            count: 0,
+            first: Vec::new(),
+            names: Vec::new(),
+            role: Some(role.map_or_else(missing, |role| self.world.role_link(role))),
+            what,
+            proof: Vec::new(),
+            rule_of_role: None,
+            place: place(binding.layer),
+        }
+    }
+
+    pub(super) fn scope(&self, namespace: Option<Symbol>) -> Scope {
+        namespace.map_or(Scope::Cluster, |namespace| Scope::Namespace(self.world.symbols.text(namespace).to_owned()))
+    }
+
+    pub(super) fn rule_link(&self, role: &Role, position: usize) -> Option<RuleLink> {
+        let rule = self.world.rules_of(role).get(position)?;
+        Some(RuleLink {
+            number: position + 1,
+            rule: rule.to_policy_rule(&self.world.symbols),
+            gathered_from: self.world.gathered_from(role, rule),
+        })
+    }
+}
+
+impl Finding {
+    /// What was found, in one line.
+    pub fn message(&self) -> String {
+        let Some(first) = self.first.first() else { return String::new() };
+        let role = self.role.as_ref().map_or("", |role| role.name.as_str());
+        let says = self.says().replace("{what}", &self.what).replace("{role}", &format!("`{role}`"));
+        let place = match (&first.scope, self.rule.condition()) {
+            (_, None) => String::new(),
+            (Scope::Cluster, _) => ", cluster-wide".to_owned(),
+            (Scope::Namespace(namespace), _) => format!(", in namespace `{namespace}`"),
+        };
+        let more = match self.count.saturating_sub(1) {
+            0 => String::new(),
+            1 => "; one more is like it".to_owned(),
+            more => format!("; {more} more are like it"),
+        };
+        format!("`{}` {says}{place}{more}", first.subject)
+    }
+
+    /// What the rule says, with the names that limit it in the place of what it has in brackets.
+    fn says(&self) -> String {
+        let parts = self.rule.says.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
+        match parts {
+            Some((head, (_, tail))) if !self.names.is_empty() => format!("{head}{}{tail}", self.named()),
+            Some((head, (any, tail))) => format!("{head}{any}{tail}"),
+            None => self.rule.says.to_owned(),
+        }
+    }
+
+    /// True when the message has the names.
+    pub fn says_names(&self) -> bool {
+        self.rule.says.contains('[')
+    }
+
+    /// The first of the names that limit it.
+    pub fn named(&self) -> String {
+        let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
+        few(&names)
+    }
+}
+
+/// A number for a list of rules without the names in it.
+fn shape(list: &[rules::Rule]) -> u64 {
+    let mut hasher = Xxh3Default::new();
+    for rule in list {
+        (rule.verbs(), rule.groups(), rule.resources(), rule.urls(), rule.names().is_empty()).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn hash(text: &str) -> u64 {
+    let mut hasher = Xxh3Default::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

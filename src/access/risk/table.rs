@@ -1,0 +1,190 @@
+//! Every rule, once: what it looks for, how bad it is, what to say and what to do.
+
+mod bindings;
+mod cluster;
+mod data;
+mod dead;
+mod escalation;
+mod network;
+mod workloads;
+
+use super::Severity;
+use super::objects::{OfBinding, OfRole};
+use crate::diag::Code;
+
+/// A rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its id in the catalogue.
+    pub id: &'static str,
+    /// Its name, by which policies accept it; with its title and why it matters.
+    pub code: Code,
+    /// How bad it is cluster-wide; none where it cannot be.
+    pub cluster: Option<Severity>,
+    /// How bad it is within a namespace; none where it cannot be.
+    pub namespace: Option<Severity>,
+    /// What to do about it.
+    pub help: &'static str,
+    /// What is said of whoever it concerns, behind the name. `{role}` and `{what}` stand for what was found, and names
+    /// take the place of what is in brackets.
+    pub says: &'static str,
+    pub(super) when: When,
+    pub(super) named: Named,
+    /// Rules that say more, beside which this one says nothing.
+    pub(super) behind: &'static [&'static str],
+    /// How bad it is in [`CONTROL_PLANE`], where that differs from other namespaces.
+    in_control_plane: Option<Severity>,
+    /// True when other namespaces do not matter.
+    elsewhere: bool,
+}
+
+/// The namespaces of the control plane.
+pub(super) const CONTROL_PLANE: [&str; 2] = ["kube-node-lease", "kube-system"];
+
+/// When a rule has something to say.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum When {
+    /// Somebody holds this.
+    Holds(&'static str),
+    /// A role is applied that is so.
+    Role(OfRole),
+    /// A binding is so.
+    Binding(OfBinding),
+}
+
+/// What names in a rule do to the severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    /// One step less.
+    Step,
+    /// What is named is not what is meant.
+    Void,
+    /// This instead.
+    To(Severity),
+    /// What the named roles grant.
+    Roles,
+    /// What the named users hold.
+    Users,
+    /// What the named groups hold.
+    Groups,
+    /// What the service accounts of these names hold.
+    Accounts,
+    /// What certificates of these signers are good for.
+    Signers,
+    /// What the named pod security policies or security context constraints let pods do.
+    Policies,
+}
+
+impl Rule {
+    const fn new(
+        id: &'static str,
+        code: Code,
+        levels: &str,
+        when: When,
+        says: &'static str,
+        help: &'static str,
+    ) -> Self {
+        let (cluster, namespace) = match levels.as_bytes() {
+            [cluster, b'/', namespace] => (level(*cluster), level(*namespace)),
+            _ => (None, None),
+        };
+        Self {
+            id,
+            code,
+            cluster,
+            namespace,
+            help,
+            says,
+            when,
+            named: Named::Step,
+            behind: &[],
+            in_control_plane: None,
+            elsewhere: true,
+        }
+    }
+
+    const fn named(mut self, named: Named) -> Self {
+        self.named = named;
+        self
+    }
+
+    const fn behind(mut self, rules: &'static [&'static str]) -> Self {
+        self.behind = rules;
+        self
+    }
+
+    const fn in_control_plane(mut self, severity: Severity) -> Self {
+        self.in_control_plane = Some(severity);
+        self
+    }
+
+    const fn nowhere_else(mut self) -> Self {
+        self.elsewhere = false;
+        self
+    }
+
+    /// How bad it is cluster-wide, in a namespace of the control plane, or in any other.
+    pub(super) fn level(&self, in_namespace: bool, in_control_plane: bool) -> Option<Severity> {
+        match (in_namespace, in_control_plane) {
+            (false, _) => self.cluster,
+            (true, true) => self.in_control_plane.or(self.namespace),
+            (true, false) => self.namespace.filter(|_| self.elsewhere),
+        }
+    }
+
+    /// What somebody has to hold for it, as the condition's text; none for rules about objects.
+    pub fn condition(&self) -> Option<&'static str> {
+        match self.when {
+            When::Holds(text) => Some(text),
+            When::Role(_) | When::Binding(_) => None,
+        }
+    }
+}
+
+/// The letters of the catalogue.
+const fn level(letter: u8) -> Option<Severity> {
+    match letter {
+        b'C' => Some(Severity::Critical),
+        b'H' => Some(Severity::High),
+        b'M' => Some(Severity::Medium),
+        b'L' => Some(Severity::Low),
+        b'I' => Some(Severity::Info),
+        _ => None,
+    }
+}
+
+/// A rule about what somebody holds.
+const fn holds(
+    id: &'static str,
+    code: Code,
+    levels: &str,
+    condition: &'static str,
+    says: &'static str,
+    help: &'static str,
+) -> Rule {
+    Rule::new(id, code, levels, When::Holds(condition), says, help)
+}
+
+/// Every rule, family by family.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    let families = [
+        escalation::RULES,
+        data::RULES,
+        workloads::RULES,
+        cluster::RULES,
+        network::RULES,
+        bindings::RULES,
+        dead::RULES,
+    ];
+    families.into_iter().flatten()
+}
+
+/// The rule with a catalogue id.
+pub fn of_id(id: &str) -> Option<&'static Rule> {
+    all().find(|rule| rule.id == id)
+}
+
+/// The rule with a code.
+pub fn of_code(code: Code) -> Option<&'static Rule> {
+    all().find(|rule| rule.code == code)
+}

@@ -1,0 +1,79 @@
+//! S: secrets and data.
+
+use super::super::Severity;
+use super::{Named, Rule, holds};
+use crate::diag::Code;
+
+pub(super) const RULES: &[Rule] = &[
+    holds(
+        "S001",
+        Code::ReadSecrets,
+        "C/H",
+        "get,list,watch secrets",
+        "can read secrets",
+        "name the secrets under `resourceNames` with `get`, or mount them into the pods that need them",
+    )
+    .named(Named::To(Severity::Medium))
+    .behind(&["S007", "S002"]),
+    holds(
+        "S002",
+        Code::ListSecrets,
+        "C/H",
+        "list,watch secrets unless get secrets",
+        "can read every secret, since `list` and `watch` return the data",
+        "take `list` and `watch` away too, or name single secrets with `get`",
+    )
+    .named(Named::To(Severity::Medium))
+    .behind(&["S007"]),
+    holds(
+        "S003",
+        Code::ChangeSecrets,
+        "H/M",
+        "update,patch,delete,deletecollection secrets",
+        "can change secrets",
+        "name the secrets under `resourceNames`",
+    ),
+    holds(
+        "S004",
+        Code::ReadConfigMaps,
+        "M/L",
+        "get,list,watch configmaps",
+        "can read ConfigMaps",
+        "name the ConfigMaps under `resourceNames` with `get`",
+    )
+    .behind(&["S007"]),
+    holds(
+        "S005",
+        Code::WriteConfigMaps,
+        "H/M",
+        "create,update,patch,delete,deletecollection configmaps",
+        "can write ConfigMaps",
+        "name the ConfigMaps under `resourceNames`, and leave those of kube-system alone",
+    )
+    .in_control_plane(Severity::High),
+    holds(
+        "S006",
+        Code::ReadLogs,
+        "M/L",
+        "get pods/log",
+        "can read the logs of pods",
+        "grant it in the namespaces that are meant",
+    )
+    .behind(&["S007"]),
+    holds(
+        "S007",
+        Code::ReadEverything,
+        "C/H",
+        "get,list,watch *",
+        "can read everything in the core group, secrets included",
+        "write the resources out, as the ClusterRole `view` does, which leaves secrets out",
+    ),
+    holds(
+        "S008",
+        Code::DeleteEvents,
+        "L/L",
+        "delete,deletecollection events,events.events",
+        "can delete events",
+        "leave events to expire",
+    ),
+];

@@ -1,0 +1,96 @@
+//! D: grants that are dead, or not what they seem.
+
+use super::super::objects;
+use super::{Rule, When};
+use crate::diag::Code;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule::new(
+        "D001",
+        Code::SlashStarResource,
+        "M/M",
+        When::Role(objects::slash_star),
+        "names {what}, where the star stands for itself: it grants nothing",
+        "write the subresources out, or `*/SUBRESOURCE` for one of every resource",
+    ),
+    Rule::new(
+        "D002",
+        Code::GlobInNames,
+        "M/M",
+        When::Role(objects::glob_in_names),
+        "names the object {what}, where the star stands for itself",
+        "write the names out, or have them expanded: names in rules are compared letter by letter",
+    ),
+    Rule::new(
+        "D003",
+        Code::NamedCreate,
+        "M/M",
+        When::Role(objects::named_create),
+        "limits {what} by names, which such a request never carries",
+        "grant `create` in a rule without `resourceNames`; server-side apply needs `patch` on the same name too",
+    ),
+    Rule::new(
+        "D006",
+        Code::ClusterScopedInNamespace,
+        "M/M",
+        When::Role(objects::cluster_scoped_in_namespace),
+        "grants {what} by RoleBindings, and that belongs to no namespace",
+        "bind it by a ClusterRoleBinding, or leave it out",
+    ),
+    Rule::new(
+        "D007",
+        Code::UrlInNamespace,
+        "M/M",
+        When::Role(objects::url_in_namespace),
+        "grants the URL {what} by RoleBindings, and URLs belong to no namespace",
+        "bind it by a ClusterRoleBinding, or leave it out",
+    ),
+    Rule::new(
+        "D008",
+        Code::BindOnBindings,
+        "M/M",
+        When::Role(objects::bind_on_bindings),
+        "grants {what}, which nobody ever asks for",
+        "`bind` and `escalate` are asked for on `roles` and `clusterroles`",
+    ),
+    Rule::new(
+        "D009",
+        Code::ImpersonateInWrongGroup,
+        "M/M",
+        When::Role(objects::impersonate_in_wrong_group),
+        "grants to impersonate {what}, a group where nobody ever asks for it",
+        "`users`, `groups` and `serviceaccounts` are in the core group, `userextras/KEY` and `uids` in `authentication.k8s.io`",
+    ),
+    Rule::new(
+        "D010",
+        Code::NamedList,
+        "L/L",
+        When::Role(objects::named_list),
+        "limits {what} by names, which works with the field selector `metadata.name` only",
+        "let clients ask with that selector, or take `get` instead",
+    ),
+    Rule::new(
+        "D011",
+        Code::EmptyName,
+        "H/H",
+        When::Role(objects::empty_name),
+        "has the empty name under `resourceNames`, which allows every request that names nothing: {what}",
+        "take the empty name away",
+    ),
+    Rule::new(
+        "D014",
+        Code::NamespaceOnGroup,
+        "H/M",
+        When::Binding(objects::namespace_on_group),
+        "names {what}, where the namespace is ignored",
+        "take the namespace away; for the accounts of one namespace the group is `system:serviceaccounts:NAMESPACE`",
+    ),
+    Rule::new(
+        "D016",
+        Code::ReadOnlyInName,
+        "H/H",
+        When::Role(objects::read_only_in_name),
+        "calls itself read-only and grants {what}",
+        "take it away, or give the role another name",
+    ),
+];

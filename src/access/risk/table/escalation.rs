@@ -1,0 +1,187 @@
+//! E: how to become more than one is.
+
+use super::super::objects::adds_to_default_roles;
+use super::{Named, Rule, When, holds};
+use crate::diag::Code;
+
+pub(super) const RULES: &[Rule] = &[
+    holds(
+        "E001",
+        Code::FullAuthority,
+        "C/H",
+        "* *.*",
+        "may do everything",
+        "grant the verbs and resources that are needed, and keep full authority for repairing the cluster",
+    )
+    .named(Named::Void),
+    holds(
+        "E002",
+        Code::EscalateRoles,
+        "C/H",
+        "escalate clusterroles.rbac and create,update,patch clusterroles.rbac; escalate roles.rbac and create,update,patch roles.rbac",
+        "can write roles that grant more than it holds, by `escalate`",
+        "take `escalate` away: without it the API server refuses to let a role grant more than its writer holds",
+    ),
+    holds(
+        "E003",
+        Code::BindRoles,
+        "C/H",
+        "bind clusterroles.rbac and create,update,patch clusterrolebindings.rbac,rolebindings.rbac; bind roles.rbac and create,update,patch rolebindings.rbac",
+        "can bind anybody to [any role], whatever it holds itself",
+        "limit `bind` to the roles that are to be handed out, by `resourceNames`",
+    )
+    .named(Named::Roles),
+    holds(
+        "E004",
+        Code::ImpersonateUsers,
+        "C/-",
+        "impersonate users",
+        "can act as [any user]",
+        "name the users under `resourceNames`",
+    )
+    .named(Named::Users)
+    .behind(&["E005"]),
+    holds(
+        "E005",
+        Code::ImpersonateGroups,
+        "C/-",
+        "impersonate groups and impersonate users,serviceaccounts of any name",
+        "can act as a member of [any group, `system:masters` included]",
+        "name the groups under `resourceNames`, and never `system:masters`",
+    )
+    .named(Named::Groups),
+    holds(
+        "E006",
+        Code::ImpersonateAccounts,
+        "C/H",
+        "impersonate serviceaccounts",
+        "can act as [any service account]",
+        "name the accounts under `resourceNames`, and grant it in their namespace only",
+    )
+    .named(Named::Accounts)
+    .behind(&["E004", "E005"]),
+    holds(
+        "E007",
+        Code::ImpersonateExtras,
+        "H/-",
+        "impersonate userextras/?.authentication,uids.authentication",
+        "can set uids and extra fields of whom it acts as",
+        "write the keys out as `userextras/KEY`, with the values under `resourceNames`",
+    ),
+    holds(
+        "E008",
+        Code::ConstrainedImpersonation,
+        "H/M",
+        "impersonate:user-info users.authentication,groups.authentication since 1.36 and impersonate-on:user-info:? ?.?; \
+         impersonate:serviceaccount serviceaccounts.authentication since 1.36 and impersonate-on:serviceaccount:? ?.?; \
+         impersonate:arbitrary-node nodes.authentication since 1.36 and impersonate-on:arbitrary-node:? ?.?; \
+         impersonate:associated-node nodes.authentication since 1.36 and impersonate-on:associated-node:? ?.?",
+        "can act as others for some actions",
+        "name whom it may act as under `resourceNames`",
+    )
+    .behind(&["E004", "E005"]),
+    holds(
+        "E009",
+        Code::IssueTokens,
+        "C/H",
+        "create serviceaccounts/token",
+        "can issue itself tokens of [any service account]",
+        "name the accounts under `resourceNames`",
+    )
+    .named(Named::Accounts),
+    holds(
+        "E010",
+        Code::TokenThroughSecret,
+        "C/H",
+        "create secrets and get,list,watch secrets of any name",
+        "can make a token of any service account and read it",
+        "leave `create` or reading away: a secret of type `kubernetes.io/service-account-token` is filled by the cluster",
+    ),
+    holds(
+        "E011",
+        Code::ApproveCertificates,
+        "C/-",
+        "create certificatesigningrequests.certificates and update,patch certificatesigningrequests/approval.certificates of any name and approve signers.certificates; \
+         create certificatesigningrequests.certificates and update,patch certificatesigningrequests/approval.certificates before 1.18",
+        "can ask for client certificates and approve them itself",
+        "let one identity ask and another approve, and name the signers under `resourceNames`",
+    )
+    .named(Named::Signers),
+    holds(
+        "E012",
+        Code::SignCertificates,
+        "C/-",
+        "update,patch certificatesigningrequests/status.certificates of any name and sign signers.certificates; \
+         update,patch certificatesigningrequests/status.certificates before 1.18",
+        "can issue certificates in the name of signers",
+        "name the signer that it is under `resourceNames`",
+    )
+    .named(Named::Signers),
+    holds(
+        "E013",
+        Code::WriteRoles,
+        "M/M",
+        "create,update,patch roles.rbac,clusterroles.rbac",
+        "can write roles, within what it holds",
+        "leave roles to whoever reviews them",
+    )
+    .behind(&["E002"]),
+    holds(
+        "E014",
+        Code::WriteBindings,
+        "M/M",
+        "create,update,patch rolebindings.rbac,clusterrolebindings.rbac",
+        "can hand on what it holds to anybody",
+        "leave bindings to whoever reviews them",
+    )
+    .behind(&["E003"]),
+    holds(
+        "E015",
+        Code::DeleteRoles,
+        "H/M",
+        "delete,deletecollection roles.rbac,clusterroles.rbac,rolebindings.rbac,clusterrolebindings.rbac",
+        "can take away the access of others",
+        "leave roles and bindings to whoever reviews them",
+    ),
+    Rule::new(
+        "E016",
+        Code::AggregatedIntoDefaultRole,
+        "-/-",
+        When::Role(adds_to_default_roles),
+        "adds by its labels to {what}, for everybody who holds that",
+        "take the label away, and bind the role to whom it is for",
+    ),
+    holds(
+        "E020",
+        Code::UsePrivilegedPolicy,
+        "H/H",
+        "use securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
+        "can run pods under [any pod policy, the privileged ones included]",
+        "name the policies under `resourceNames`",
+    )
+    .named(Named::Policies),
+    holds(
+        "E021",
+        Code::WritePodPolicies,
+        "C/-",
+        "create,update,patch securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
+        "can write the policies that fence pods in",
+        "leave them to whoever reviews them",
+    ),
+    holds(
+        "E022",
+        Code::DriveGitops,
+        "C/H",
+        "create,update,patch applications.argoproj.io,applicationsets.argoproj.io,appprojects.argoproj.io,kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io",
+        "can have a GitOps controller apply what it likes",
+        "let the controller act as an account of the writer's own, and keep projects to administrators",
+    ),
+    holds(
+        "E023",
+        Code::DriveInstaller,
+        "C/H",
+        "create clusterstackinstalls.stacks.crossplane.io,stackinstalls.stacks.crossplane.io,providers.pkg.crossplane.io,configurations.pkg.crossplane.io,functions.pkg.crossplane.io,subscriptions.operators.coreos.com,clusterserviceversions.operators.coreos.com,clusterextensions.olm.operatorframework.io,helmcharts.helm.cattle.io",
+        "can have a package manager install what it likes",
+        "leave installing to administrators: the manager holds what every package asks for",
+    ),
+];

@@ -1,0 +1,112 @@
+//! W: control of what runs.
+
+use super::{Rule, holds};
+use crate::diag::Code;
+
+pub(super) const RULES: &[Rule] = &[
+    holds(
+        "W001",
+        Code::CreatePods,
+        "C/H",
+        "create pods",
+        "can run pods with every service account, secret and ConfigMap there is",
+        "grant it where only such accounts and secrets are that its holder may have, under a Pod Security level that holds the node back",
+    ),
+    holds(
+        "W002",
+        Code::ChangeWorkloads,
+        "C/H",
+        "create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch,deployments.extensions,daemonsets.extensions,replicasets.extensions,rollouts.argoproj.io,workflows.argoproj.io,cronworkflows.argoproj.io,taskruns.tekton.dev,pipelineruns.tekton.dev,services.serving.knative.dev,virtualmachines.kubevirt.io",
+        "can change what makes pods, and so run them with every service account there is",
+        "grant it where only such accounts are that its holder may have, or name the workloads under `resourceNames`",
+    ),
+    holds(
+        "W003",
+        Code::ChangePods,
+        "C/H",
+        "update,patch pods",
+        "can put its own image into running pods",
+        "leave changing to the controllers, which need no verbs of yours",
+    ),
+    holds(
+        "W004",
+        Code::ExecIntoPods,
+        "C/H",
+        "create pods/exec or get pods/exec before 1.35",
+        "can run commands in pods, with their service accounts",
+        "grant it for debugging and for a time, in the namespaces that are meant",
+    ),
+    holds(
+        "W005",
+        Code::AttachToPods,
+        "C/H",
+        "create pods/attach or get pods/attach before 1.35",
+        "can attach to the processes of pods",
+        "grant it for debugging and for a time, in the namespaces that are meant",
+    ),
+    holds(
+        "W006",
+        Code::ReachPorts,
+        "H/M",
+        "create pods/portforward or get pods/portforward before 1.35 or get,create,update,patch,delete pods/proxy,services/proxy",
+        "can reach every port of pods, past network policies",
+        "grant it for debugging and for a time, in the namespaces that are meant",
+    ),
+    holds(
+        "W007",
+        Code::EphemeralContainers,
+        "C/H",
+        "update,patch pods/ephemeralcontainers",
+        "can put containers of its own into running pods",
+        "grant it for debugging and for a time, in the namespaces that are meant",
+    ),
+    holds(
+        "W008",
+        Code::EvictPods,
+        "M/L",
+        "create pods/eviction or delete,deletecollection pods",
+        "can stop pods",
+        "grant it in the namespaces that are meant",
+    )
+    .behind(&["W009"]),
+    holds(
+        "W009",
+        Code::StealPods,
+        "H/-",
+        "create pods/eviction or delete,deletecollection pods and update,patch nodes,nodes/status",
+        "can stop pods, and close nodes so that they come back where it wants them",
+        "keep changing nodes apart from stopping pods",
+    ),
+    holds(
+        "W010",
+        Code::ChangePodStatus,
+        "L/L",
+        "update,patch pods/status",
+        "can make services send traffic to pods of its own",
+        "leave the status to the kubelet",
+    ),
+    holds(
+        "W011",
+        Code::PlacePods,
+        "M/L",
+        "create pods/binding,bindings",
+        "can put pods on any node, past the scheduler",
+        "leave binding pods to schedulers",
+    ),
+    holds(
+        "W012",
+        Code::Scale,
+        "M/L",
+        "update,patch ?/scale.?",
+        "can scale workloads up and down",
+        "name the resource in the place of the star, and the workloads under `resourceNames`",
+    ),
+    holds(
+        "W013",
+        Code::WriteAccounts,
+        "M/L",
+        "create,update,patch serviceaccounts",
+        "can write service accounts, with their annotations for clouds and their pull secrets",
+        "leave accounts to whoever reviews them",
+    ),
+];

@@ -1,0 +1,94 @@
+//! Which rules about risk `lint` tells of.
+
+use clap::{Args, ValueEnum};
+
+use crate::access::risk::{self, Finding, Options, Rule, Severity};
+use crate::diag::{Code, Diagnostic, nearest};
+
+/// Options that choose rules.
+#[derive(Debug, Args)]
+pub(super) struct SelectionArguments {
+    /// Only these rules, at any severity: ids of the catalogue (`E001`), whole families (`E`), or names of diagnostics.
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Without these rules.
+    #[arg(long, value_name = "RULES", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// Only findings at least this bad. Default: high, or everything that --select chooses.
+    #[arg(long, value_name = "SEVERITY")]
+    severity: Option<Least>,
+}
+
+/// The severities as words of the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Least {
+    Critical,
+    High,
+    Medium,
+    Low,
+    Info,
+}
+
+/// The rules that were chosen.
+#[derive(Debug)]
+pub(super) struct Selection {
+    rules: Vec<&'static Rule>,
+    least: Severity,
+    /// True when nothing was chosen by name.
+    is_default: bool,
+}
+
+impl SelectionArguments {
+    /// Finds the rules.
+    ///
+    /// # Errors
+    /// When a name stands for none.
+    pub(super) fn read(&self) -> Result<Selection, Diagnostic> {
+        for name in self.select.iter().chain(&self.ignore) {
+            if !risk::all().any(|rule| is_named(rule, name)) {
+                return Err(unknown(name));
+            }
+        }
+        let among = |names: &[String], rule: &Rule| names.iter().any(|name| is_named(rule, name));
+        let rules = risk::all()
+            .filter(|rule| self.select.is_empty() || among(&self.select, rule))
+            .filter(|rule| !among(&self.ignore, rule))
+            .collect();
+        let least = match self.severity {
+            Some(Least::Critical) => Severity::Critical,
+            Some(Least::High) => Severity::High,
+            Some(Least::Medium) => Severity::Medium,
+            Some(Least::Low) => Severity::Low,
+            Some(Least::Info) => Severity::Info,
+            None if self.select.is_empty() => Severity::High,
+            None => Severity::Info,
+        };
+        Ok(Selection { rules, least, is_default: self.select.is_empty() && self.severity.is_none() })
+    }
+}
+
+impl Selection {
+    /// What to look for.
+    pub(super) fn options(&self, apart: bool) -> Options {
+        Options { rules: self.rules.clone(), apart }
+    }
+
+    /// True for a finding that is bad enough. A role that is not there is always told: without it no answer is sure.
+    pub(super) fn shows(&self, finding: &Finding) -> bool {
+        finding.severity >= self.least || (self.is_default && finding.rule.code == Code::DanglingRole)
+    }
+}
+
+fn is_named(rule: &Rule, name: &str) -> bool {
+    let is_family = |name: &str| name.len() == 1 && rule.id.starts_with(name);
+    rule.id.eq_ignore_ascii_case(name) || rule.code.id() == name || is_family(&name.to_ascii_uppercase())
+}
+
+fn unknown(name: &str) -> Diagnostic {
+    let names = risk::all().flat_map(|rule| [rule.id, rule.code.id()]);
+    let help = nearest(name, names).map_or_else(
+        || "`bailiwick explain` lists the diagnostics; a rule is one of them, or an id such as `E001`".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    );
+    Diagnostic::error(Code::UnknownRule, format!("there is no rule `{name}`")).help(help)
+}

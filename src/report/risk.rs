@@ -1,0 +1,46 @@
+//! Findings about risk as diagnostics.
+
+use super::access::{link, rule_text};
+use crate::access::proof::Chain;
+use crate::access::risk::Finding;
+use crate::diag::{Diagnostic, Files};
+
+/// How many of those a finding concerns are named.
+const MAXIMUM_NAMED: usize = 3;
+
+/// A finding as a warning, with what proves it.
+pub fn diagnostic(finding: &Finding, files: &Files) -> Diagnostic {
+    let mut diagnostic = Diagnostic::warning(finding.rule.code, finding.message())
+        .at_maybe(finding.place)
+        .labelled(finding.severity.word())
+        .help(finding.rule.help);
+    if let [_, further @ ..] = finding.first.as_slice()
+        && !further.is_empty()
+    {
+        let named: Vec<String> = further.iter().take(MAXIMUM_NAMED).map(|affected| affected.subject.clone()).collect();
+        let more = if finding.count > named.len() + 1 { ", ..." } else { "" };
+        diagnostic = diagnostic.note(format!("also {}{more}", named.join(", ")));
+    }
+    if !finding.names.is_empty() && !finding.says_names() {
+        diagnostic = diagnostic.note(format!("only for what is named {}", finding.named()));
+    }
+    for chain in &finding.proof {
+        diagnostic = diagnostic.note(chain_text(chain, files));
+    }
+    if let Some(rule) = &finding.rule_of_role {
+        diagnostic = diagnostic.note(format!("rule {}: {}", rule.number, rule_text(&rule.rule)));
+    }
+    diagnostic
+}
+
+/// A chain on one line.
+fn chain_text(chain: &Chain, files: &Files) -> String {
+    let rules = chain.rules.iter().map(|rule| {
+        let sources = rule.gathered_from.iter().map(|source| source.name.clone());
+        let path: Vec<String> = sources.collect();
+        let gathered = if path.is_empty() { String::new() } else { format!(", gathered from {}", path.join(" from ")) };
+        format!("rule {}: {}{gathered}", rule.number, rule_text(&rule.rule))
+    });
+    let rules: Vec<String> = rules.collect();
+    format!("{} binds {}, {}", link(&chain.binding, files), link(&chain.role, files), rules.join("; "))
+}

@@ -1,0 +1,170 @@
+//! Rules about risk: a table of what each says and does not say.
+
+use std::collections::BTreeSet;
+
+use bailiwick::access::risk::{self, Options, Rule, Severity};
+use bailiwick::access::who_can::Scope;
+use bailiwick::access::{Builder, Layer, World};
+use bailiwick::diag::{FileId, Origin, Span};
+use bailiwick::yaml;
+use serde_json::{Value, json};
+
+use super::semantics::{long_objects, long_rules};
+use super::{rows, table, text};
+use crate::support::{note, shared};
+
+/// A world of objects, each at a place of its own.
+pub(crate) fn world(objects: &[Value], minor: u32, baseline: bool) -> World {
+    let mut builder = Builder::new(minor);
+    if baseline {
+        builder = builder.with_default_policy(minor);
+    }
+    for (position, object) in objects.iter().enumerate() {
+        let tree = yaml::from_json(object);
+        let origin = Origin { file: FileId::default(), span: Span::new(position, position + 1) };
+        builder.add(tree.document(0).expect("an object"), Layer::Input(origin));
+    }
+    builder.build()
+}
+
+/// The objects of a row: each rule in a role of its own, so that what belongs together comes from several bindings.
+fn objects(row: &Value) -> Vec<Value> {
+    let mut objects = long_objects(row.get("objects").and_then(Value::as_array).map_or(&[], Vec::as_slice));
+    let namespace = row.get("in").and_then(Value::as_str).unwrap_or("n1");
+    for (key, kind) in [("wide", "ClusterRoleBinding"), ("here", "RoleBinding")] {
+        let rules = row.get(key).map(long_rules).unwrap_or_default();
+        for (position, rule) in rules.into_iter().enumerate() {
+            let name = format!("{key}-{position}");
+            let mut metadata = json!({"name": name});
+            objects.push(json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": metadata, "rules": [rule],
+            }));
+            if key == "here" {
+                metadata["namespace"] = json!(namespace);
+            }
+            objects.push(json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": metadata,
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}],
+            }));
+        }
+    }
+    objects
+}
+
+fn cases() -> Vec<Value> {
+    let table = json!({"cases": table(include_str!("risk.yaml"))});
+    rows(&table, "cases").to_vec()
+}
+
+fn rules_of(row: &Value) -> Vec<&'static Rule> {
+    text(row, "rule").split(',').map(|id| risk::of_id(id).unwrap_or_else(|| panic!("no rule {id}"))).collect()
+}
+
+#[test]
+fn rules_say_what_the_table_says() {
+    let mut wrong = Vec::new();
+    for row in cases() {
+        let minor = row.get("minor").and_then(Value::as_u64).map_or(36, |minor| minor as u32);
+        let world = world(&objects(&row), minor, row.get("baseline").is_some());
+        let options = Options { rules: rules_of(&row), apart: true };
+        let mut found: Vec<String> = Vec::new();
+        for finding in world.findings(&options) {
+            for affected in &finding.first {
+                let scope = match &affected.scope {
+                    Scope::Cluster => "cluster",
+                    Scope::Namespace(namespace) => namespace,
+                };
+                found.push(format!("{} {scope}", finding.severity));
+            }
+            let message = finding.message();
+            let is_fine = !message.contains(['{', '[']) && !message.ends_with('.') && finding.place.is_some();
+            if !is_fine || (finding.rule.condition().is_some() && finding.proof.is_empty()) {
+                wrong.push(format!("{}: {finding:?}", text(&row, "rule")));
+            }
+        }
+        found.sort();
+        if json!(found) != row["found"] {
+            wrong.push(format!("{row}\n    found {found:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_rule_has_a_case_for_and_a_case_against() {
+    let (mut told, mut silent) = (BTreeSet::new(), BTreeSet::new());
+    for row in cases() {
+        let rules = rules_of(&row);
+        match rows(&row, "found") {
+            [] => silent.extend(rules.iter().map(|rule| rule.id)),
+            _ => told.extend(rules.iter().map(|rule| rule.id)),
+        }
+    }
+    let missing: Vec<&str> =
+        risk::all().map(|rule| rule.id).filter(|id| !told.contains(id) || !silent.contains(id)).collect();
+    assert_eq!(missing, Vec::<&str>::new());
+}
+
+#[test]
+fn rules_are_there_once_with_a_code_of_their_own() {
+    let mut seen = BTreeSet::new();
+    for rule in risk::all() {
+        assert!(seen.insert(rule.id.to_owned()) && seen.insert(rule.code.id().to_owned()), "{} twice", rule.id);
+        assert!(rule.cluster.is_some() || rule.id == "E016", "{}", rule.id);
+        assert!(!rule.help.ends_with('.') && !rule.says.ends_with('.'), "{}", rule.id);
+    }
+}
+
+/// Severities are those of the catalogue, which lies beside the repository.
+#[test]
+fn severities_are_those_of_the_catalogue() {
+    let Some(shared) = shared() else {
+        return note("the catalogue of rules lies beside the repository, and is not here");
+    };
+    let text = std::fs::read_to_string(shared.join("facts/rbac/lint-rules.yaml")).expect("the catalogue");
+    let letter = |severity: Option<Severity>| match severity {
+        Some(Severity::Critical) => "C",
+        Some(Severity::High) => "H",
+        Some(Severity::Medium) => "M",
+        Some(Severity::Low) => "L",
+        Some(Severity::Info) => "I",
+        None => "-",
+    };
+    for rule in risk::all() {
+        let line = text.lines().find(|line| line.starts_with(&format!("- {{id: {},", rule.id)));
+        let line = line.unwrap_or_else(|| panic!("{} is not in the catalogue", rule.id));
+        let own = format!("{}/{}", letter(rule.cluster), letter(rule.namespace));
+        let Some(written) = line.split(", sev: ").nth(1).and_then(|rest| rest.split(',').next()) else {
+            assert_eq!(rule.id, "S002", "only this one has no severity of its own");
+            continue;
+        };
+        let expected = if written == "by content" { "-/-" } else { written };
+        assert_eq!(own, expected, "{}", rule.id);
+    }
+}
+
+/// Tenants of one class are one finding with a count, whatever their names are.
+#[test]
+fn what_is_alike_is_told_once() {
+    let mut objects = Vec::new();
+    for tenant in 0..50 {
+        let namespace = format!("tenant-{tenant:02}");
+        objects.extend(long_objects(&[
+            json!({"R": "own", "ns": namespace, "rules": [[[""], ["secrets"], ["get"], [namespace]], [[""], ["pods"], ["create"]]]}),
+            json!({"RB": "own", "ns": namespace, "role": "R/own", "subjects": [format!("User:{namespace}")]}),
+        ]));
+    }
+    let world = world(&objects, 36, false);
+    let options = Options { rules: ["S001", "W001"].iter().filter_map(|id| risk::of_id(id)).collect(), apart: false };
+    let findings = world.findings(&options);
+    let told: Vec<(usize, String)> = findings.iter().map(|finding| (finding.count, finding.message())).collect();
+    let shown = "can run pods with every service account, secret and ConfigMap there is";
+    assert_eq!(
+        told,
+        [
+            (50, format!("`User/tenant-00` {shown}, in namespace `tenant-00`; 49 more are like it")),
+            (50, "`User/tenant-00` can read secrets, in namespace `tenant-00`; 49 more are like it".to_owned()),
+        ]
+    );
+}
