@@ -46,7 +46,7 @@ const POLICY_KINDS: [&str; 6] =
     ["grant", "manifests", "namespace-set", "permission-set", "pod-security-profile", "tenancy"];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 8] = [
+const WITHOUT_PLACE: [Code; 9] = [
     Code::ForeignFile,
     Code::EditedByHand,
     Code::LinkInOutput,
@@ -54,6 +54,7 @@ const WITHOUT_PLACE: [Code; 8] = [
     Code::MassDelete,
     Code::MassRecreate,
     Code::ImmutableRoleRef,
+    Code::UnknownRule,
     Code::WorkspaceNotFound,
 ];
 
