@@ -5,6 +5,7 @@
 //! to questions; adding rows to a file needs no code.
 
 mod library;
+mod paths;
 mod prose;
 mod recorded;
 pub(crate) mod risk;

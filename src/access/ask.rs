@@ -62,6 +62,7 @@ impl Asker {
             "who-can" => self.who_can(body),
             "aggregate" => Ok(json!({ "roles": self.world.aggregated() })),
             "write" => self.write(body),
+            "escalation" => self.escalation(body),
             "impersonate" => self.impersonate(body),
             "gate" => {
                 let rules = policy_rules(&json!({ "rule": [body.get("rule")] }), "rule");
@@ -117,6 +118,12 @@ impl Asker {
     fn who_can(&self, body: &Value) -> Result<Value, String> {
         let found = self.world.who_can(&request(body)?, Where::AsRequested);
         Ok(json!({ "subjects": found.subjects(), "missing": names(&found.missing) }))
+    }
+
+    fn escalation(&self, body: &Value) -> Result<Value, String> {
+        let paths = self.world.escalation_paths(&identity(body)?).into_iter();
+        let paths = paths.map(|path| json!({ "via": path.via, "to": path.to }));
+        Ok(json!({ "paths": paths.collect::<Vec<_>>() }))
     }
 
     fn write(&self, body: &Value) -> Result<Value, String> {

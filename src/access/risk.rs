@@ -4,6 +4,7 @@
 //! condition   conditions as short texts            judge       findings of a world, alike ones folded
 //! matching    is a condition met, and by what      holders     what users, groups and accounts hold
 //! table       every rule, one file a family        objects     roles as they are applied, and bindings
+//! paths       how somebody becomes more than he is
 //! ```
 //!
 //! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
@@ -23,11 +24,13 @@ mod holders;
 mod judge;
 mod matching;
 mod objects;
+mod paths;
 mod table;
 
 use std::fmt;
 
 pub use judge::{Finding, Options};
+pub use paths::Path;
 pub use table::{Rule, all, of_code, of_id};
 
 /// How much a finding opens.

@@ -13,6 +13,7 @@ use crate::k8s::catalogue::LAST_MINOR;
 use crate::k8s::default_policy;
 use crate::kinds;
 use crate::report::access::{self, Told};
+use crate::report::risk;
 use crate::yaml;
 
 /// Options of `explain`.
@@ -220,7 +221,8 @@ fn explained(scene: &Scene, parts: &[&str]) -> Option<String> {
 fn subject(scene: &Scene, who: &Identity) -> String {
     let chains = scene.world.all_grants_of(who);
     let groups = who.groups.join(", ");
-    format!("in the groups {groups}\n{}", access::grants(&chains, &scene.files))
+    let paths = scene.world.escalation_paths(who);
+    format!("in the groups {groups}\n{}{}", access::grants(&chains, &scene.files), risk::paths(&paths, &scene.files))
 }
 
 /// An object of that kind whose name is near.

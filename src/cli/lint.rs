@@ -46,7 +46,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     let selection = match arguments.selection.read() {
         Ok(selection) => selection,
         Err(problem) => {
-            print(global, vec![problem], &Files::new());
+            print(global, vec![*problem], &Files::new());
             return Ok(Outcome::Invalid);
         }
     };

@@ -43,10 +43,10 @@ impl SelectionArguments {
     ///
     /// # Errors
     /// When a name stands for none.
-    pub(super) fn read(&self) -> Result<Selection, Diagnostic> {
+    pub(super) fn read(&self) -> Result<Selection, Box<Diagnostic>> {
         for name in self.select.iter().chain(&self.ignore) {
             if !risk::all().any(|rule| is_named(rule, name)) {
-                return Err(unknown(name));
+                return Err(Box::new(unknown(name)));
             }
         }
         let among = |names: &[String], rule: &Rule| names.iter().any(|name| is_named(rule, name));

@@ -228,7 +228,7 @@ codes! {
     EphemeralContainers, "ephemeral-containers", "a grant to put containers into running pods",
         "An ephemeral container is a container of any image in somebody's pod, next to its processes, with its service account.";
     EvictPods, "evict-pods", "a grant to stop pods",
-        "Stopping pods stops what they serve.";
+        "Stopping pods stops what they serve; deleting them does so past every disruption budget.";
     StealPods, "steal-pods", "a grant to move pods to a node of one's choice",
         "Whoever stops pods and taints nodes drives a controller's pod, with its token, onto a node that is already lost.";
     ChangePodStatus, "change-pod-status", "a grant to change the status of pods",
@@ -274,7 +274,7 @@ codes! {
     ReviewAccess, "review-access", "a grant to review tokens or access",
         "The answers tell whose a token is, and who may do what.";
     ReadRbac, "read-rbac", "a grant to read roles and bindings",
-        "It tells whom an attack should be after.";
+        "Roles and bindings tell an attacker whose token is worth the trouble.";
     SensitiveUrls, "sensitive-urls", "a grant of URLs beyond the public ones",
         "Profiles, logs and metrics of the API server tell about its objects and its users; other methods than GET change something.";
     ControlPlaneSnapshots, "control-plane-snapshots", "a grant of snapshots of the cluster's database",
@@ -317,9 +317,9 @@ codes! {
         "A request for such a resource carries no namespace, and no RoleBinding applies to it. Exceptions are a Namespace by its own name, `bind` on ClusterRoles, and `use` on pod security policies.";
     UrlInNamespace, "url-in-namespace", "a URL, granted in a namespace",
         "A request for a URL carries no namespace, and no RoleBinding applies to it.";
-    BindOnBindings, "bind-on-bindings", "`bind` or `escalate` on bindings",
+    BindOnBindings, "bind-on-bindings", "the verb `bind` or `escalate` on bindings",
         "The API server asks for these verbs on the role that is bound or written. On bindings they mean nothing.";
-    ImpersonateInWrongGroup, "impersonate-in-wrong-group", "`impersonate` in a group where it means nothing",
+    ImpersonateInWrongGroup, "impersonate-in-wrong-group", "the verb `impersonate` in a group where it means nothing",
         "Users, groups and service accounts are in the core group for it, and extra fields and uids in `authentication.k8s.io`.";
     NamedList, "named-list", "a list or watch limited by names",
         "A request carries a name only with a field selector that is exactly `metadata.name=NAME`. Clients that list without one are refused.";

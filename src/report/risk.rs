@@ -1,8 +1,10 @@
 //! Findings about risk as diagnostics.
 
+use std::fmt::Write as _;
+
 use super::access::{link, rule_text};
 use crate::access::proof::Chain;
-use crate::access::risk::Finding;
+use crate::access::risk::{Finding, Path};
 use crate::diag::{Diagnostic, Files};
 
 /// How many of those a finding concerns are named.
@@ -43,4 +45,19 @@ fn chain_text(chain: &Chain, files: &Files) -> String {
     });
     let rules: Vec<String> = rules.collect();
     format!("{} binds {}, {}", link(&chain.binding, files), link(&chain.role, files), rules.join("; "))
+}
+
+/// What somebody can become, and by what.
+pub fn paths(paths: &[Path], files: &Files) -> String {
+    let mut text = String::new();
+    if !paths.is_empty() {
+        text.push_str("can become:\n");
+    }
+    for path in paths {
+        let _ = writeln!(text, "  {}\n    by {}", path.to, path.via);
+        for chain in &path.links {
+            let _ = writeln!(text, "      {}", chain_text(chain, files));
+        }
+    }
+    text
 }

@@ -1,0 +1,59 @@
+//! How an identity can become more than it is.
+//!
+//! The recorded row of seed 000 lists what gives its account more by the API alone: another identity, another
+//! certificate, what it holds for others. The account can do more than that through pods, secrets and policies. So the
+//! paths of the row have to be the first, word for word and in its order, and the rest is written down beside it.
+
+use bailiwick::access::Identity;
+use bailiwick::access::ask::Asker;
+use serde_json::{Value, json};
+
+use super::risk::world;
+use super::semantics::long_objects;
+use super::{documents, rows, table, text};
+use crate::support::{note, shared};
+
+fn cases() -> Vec<Value> {
+    let table = json!({"cases": table(include_str!("paths.yaml"))});
+    rows(&table, "cases").to_vec()
+}
+
+#[test]
+fn paths_are_those_of_the_rows() {
+    let mut wrong = Vec::new();
+    for row in cases().iter().filter(|row| row.get("objects").is_some()) {
+        let world = world(&long_objects(rows(row, "objects")), 36, false);
+        let mut question = json!({"user": row["user"]});
+        if let Some(groups) = row.get("groups") {
+            question["groups"] = groups.clone();
+        }
+        let mut asker = Asker::new(world, true);
+        let answer = asker.answer(&json!({"escalation": question})).expect("an answer");
+        if answer["paths"] != row["paths"] {
+            wrong.push(format!("{}: {}", text(row, "id"), answer["paths"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_maintainer_can_become_what_was_recorded() {
+    for row in cases().iter().filter(|row| text(row, "kind") == "escalation") {
+        let Some(shared) = shared() else {
+            return note("the recorded manifests of Toolforge lie beside the repository, and are not here");
+        };
+        let file = shared.join("reference").join(text(&row["input"], "file"));
+        let objects = documents(&std::fs::read_to_string(file).expect("a manifest"));
+        // The roles that others bring, `view` among them, are those of Toolforge's version.
+        let world = world(&objects, 21, true);
+        let who = Identity::of(text(&row["expect"], "subject"));
+        let found: Vec<Value> = world
+            .escalation_paths(&who)
+            .into_iter()
+            .inspect(|path| assert!(!path.links.is_empty() && !path.links.iter().any(|link| link.rules.is_empty())))
+            .map(|path| json!({"via": path.via, "to": path.to}))
+            .collect();
+        let expected = [rows(&row["expect"], "paths"), rows(row, "further")].concat();
+        assert_eq!(found, expected, "{}", text(row, "id"));
+    }
+}
