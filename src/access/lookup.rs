@@ -91,7 +91,8 @@ impl World {
             Catalogue::get().served(self.minor()).map(|entry| (entry.resource.as_str(), entry.group.as_str()));
         let custom = self.custom.iter().map(|custom| (custom.plural.as_str(), custom.group.as_str()));
         let all: Vec<(&str, &str)> = builtin.chain(custom).collect();
-        let near = nearest(name, all.iter().map(|(resource, _)| *resource)).map(str::to_owned);
+        let elsewhere = all.iter().map(|(resource, _)| *resource).find(|resource| *resource == name);
+        let near = elsewhere.or_else(|| nearest(name, all.iter().map(|(resource, _)| *resource))).map(str::to_owned);
         let full = near.map(|near| match all.iter().find(|(resource, _)| **resource == near) {
             Some((_, group)) if !group.is_empty() && written.contains('.') => format!("{near}.{group}"),
             _ => near,

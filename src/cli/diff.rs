@@ -85,7 +85,11 @@ pub(super) fn compare_and_print(
         }
         drift |= plan.is_drift();
         let changes = if with_access && plan.is_drift() && !sink.has_errors() {
-            access_changes(session, target, &*committed)?
+            let touches_access = plan
+                .by_kind
+                .keys()
+                .any(|kind| ["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"].contains(&&**kind));
+            access_changes(session, target, &*committed, touches_access)?
         } else {
             String::new()
         };
@@ -119,7 +123,15 @@ pub(super) fn compare_and_print(
 }
 
 /// What the change means for each subject.
-fn access_changes(session: &Session<'_>, target: &Target, committed: &dyn Committed) -> Result<String, RunError> {
+fn access_changes(
+    session: &Session<'_>,
+    target: &Target,
+    committed: &dyn Committed,
+    touches_access: bool,
+) -> Result<String, RunError> {
+    if !touches_access {
+        return Ok(String::new());
+    }
     let new = of_target(session, target, &SceneArguments::default())?;
     let old = of_committed(session, target, committed)?;
     let (Some(new), Some(old)) = (new, old) else { return Ok(String::new()) };

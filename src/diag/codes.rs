@@ -138,6 +138,8 @@ codes! {
     // Judging access.
     NothingToJudge, "nothing-to-judge", "inputs without anything that decides access",
         "A tool that reads nothing and then says no, or says that all is well, is worse than none. The inputs hold no role, binding, namespace, service account or definition of a custom resource.\n\n`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints what decides access in a cluster.";
+    InvalidQuestion, "invalid-question", "a question that cannot be asked",
+        "A question names somebody (`--as`, `--as-group`) and a request: a verb with a resource or a URL path, or a whole HTTP request.";
     UnusableIndex, "unusable-index", "an index that cannot be asked",
         "A file written by `bailiwick index` holds a world as it was settled: for one version, over one baseline. It ends with a checksum, and begins with the version of its format. What was cut off, changed, or written by another version is refused and not guessed at.";
     UnknownVersion, "unknown-version", "a version without known facts",
@@ -152,7 +154,7 @@ codes! {
         "It grants nothing today, and whatever somebody puts under that name tomorrow.";
     AggregatedRoleWithRules, "aggregated-role-with-rules", "an aggregated ClusterRole with rules of its own",
         "The aggregation controller writes what it gathers over the rules of the role, and Argo CD or Flux writes them back: an endless difference. Only while nothing is gathered at all does the controller write nothing, and the stated rules stay in force.\n\nLeave out `rules`.";
-    AggregationRing, "aggregation-ring", "ClusterRoles that gather each other",
+    AggregationRing, "aggregation-ring", "aggregated roles that gather each other",
         "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and nobody can tell from the manifests what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
     // The output.
     ForeignFile, "foreign-file", "a file in the output folder that is not ours",
