@@ -7,6 +7,8 @@
 //! names      which strings pass which grammar
 //! quantity   `500m`, `1Gi`: reading, comparing, the form that is stored
 //! catalogue  which resources, kinds and verbs a version serves
+//! rules      rules as single permissions, and the canonical list of them
+//! dead       what in a rule can match no request
 //! grants     rules split into single grants, and which of them mean anything on a version
 //! schemas    the shape of each kind: unknown fields, types
 //! stored     a document in the form the API server stores it
@@ -15,10 +17,12 @@
 //! Left out on purpose: what a valid object must also satisfy (`validate::rules`), and what it grants (`access`).
 
 pub mod catalogue;
+pub mod dead;
 pub mod default_roles;
 pub mod grants;
 pub mod names;
 pub mod quantity;
+pub mod rules;
 pub mod schemas;
 mod shape;
 pub mod stored;

@@ -48,7 +48,7 @@ pub fn rows(rules: NodeRef<'_>, minor: u32) -> Vec<Row> {
 }
 
 /// Group and version as the server serves them, such as `apps/v1`; the group alone where it does not.
-fn api(catalogue: &'static Catalogue, group: &str, resource: &str, minor: u32) -> String {
+fn api(catalogue: &Catalogue, group: &str, resource: &str, minor: u32) -> String {
     let presence = catalogue.presence(minor, group, resource);
     let name = if group.is_empty() { "core" } else { group };
     let stable = presence.versions.iter().find(|version| !version.contains("alpha") && !version.contains("beta"));
