@@ -5,14 +5,16 @@
 //! back in the order of the paths, whatever the number of threads.
 
 mod load;
+mod order;
 mod parallel;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, FileId, Files, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
+use crate::k8s::catalogue::Api;
 use crate::k8s::names;
 use crate::model::{Home, Identity, Policy, Target, Unit, Workspace};
 use crate::render::{Renderer, TemplateSet};
@@ -36,11 +38,18 @@ pub struct Project {
     pub trees: Trees,
     /// Objects that are there without being compiled.
     pub existing: BTreeSet<Identity>,
+    /// What each target serves, by its name.
+    pub apis: BTreeMap<String, Api>,
     /// Warnings that policies accept: the code and the document it is accepted in.
     pub accepted: Vec<(Code, crate::diag::Origin)>,
 }
 
 impl Project {
+    /// What a target serves.
+    pub fn api(&self, target: &Target) -> Api {
+        self.apis.get(&target.name).cloned().unwrap_or_else(|| Api::new(target.version.minor()))
+    }
+
     /// Drops the warnings that policies accept.
     pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let accepted = |diagnostic: &Diagnostic| {
@@ -165,7 +174,7 @@ impl<'p> Worker<'p> {
             target,
             options,
             renderer: Renderer::new(Arc::clone(&project.templates)),
-            validator: Validator::new(target, &project.files, &project.trees),
+            validator: Validator::new(target, project.api(target), &project.files, &project.trees),
             rendered: Vec::new(),
         }
     }

@@ -23,12 +23,12 @@ pub const WORKSPACE: &str = "Workspace";
 
 /// Every policy kind.
 pub const ALL: &[KindEntry] = &[
+    KindEntry::of::<manifests::ManifestsKind>(),
     KindEntry::of::<permission_set::PermissionSetKind>(),
     KindEntry::of::<pod_security_profile::PodSecurityProfileKind>(),
     KindEntry::of::<grant::GrantKind>(),
     KindEntry::of::<namespace_set::NamespaceSetKind>(),
     KindEntry::of::<tenancy::TenancyKind>(),
-    KindEntry::of::<manifests::ManifestsKind>(),
 ];
 
 /// A kind as the pipeline sees it.
@@ -39,6 +39,8 @@ pub struct KindEntry {
     pub templates: &'static [&'static str],
     /// Which variables its texts may use.
     pub patterns: Patterns,
+    /// The field that names policies of the same kind, which are linked before.
+    pub includes: Option<&'static str>,
     schema: fn() -> schemars::Schema,
     link: LinkFunction,
 }
@@ -51,6 +53,7 @@ impl KindEntry {
             name: K::NAME,
             templates: K::TEMPLATES,
             patterns: K::PATTERNS,
+            includes: K::INCLUDES,
             schema: spec_schema::<K::Spec>,
             link: link::<K>,
         }

@@ -17,9 +17,10 @@ mod workspace;
 pub use blueprint::{Blueprint, Number};
 pub use data::Data;
 pub use kind::{
-    Contribution, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Shared, account_variables, check_patterns,
+    Contribution, Kind, Linker, Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared, account_variables,
+    check_patterns,
 };
-pub use linked::{PermissionSet, PodSecurityProfile, RoleKind};
+pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, RoleKind};
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use target::{Platform, Target, TargetVariables, Version};
 pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};

@@ -80,6 +80,14 @@ codes! {
         "Targets are declared in `bailiwick.yaml` under `spec.targets`. A pattern that matches none would leave the policy without effect.";
     UnknownReference, "unknown-reference", "a name that no policy has",
         "A policy names another one that is not there. Names are matched exactly.";
+    IncludeCycle, "include-cycle", "policies that include each other",
+        "What a policy includes is made before it is, so a ring of them has no first. The places of the ring are shown; take one of them out.";
+    InvalidPath, "invalid-path", "an API path that no request has",
+        "A path is `/api/v1/...` for the core group or `/apis/GROUP/VERSION/...` for any other, then `namespaces/{namespace}/` where the resource is in one, the resource, a name or `{name}`, and a subresource. The version has to be one that the target serves. Anything else is a URL, such as `/healthz`, and takes HTTP methods as verbs.";
+    UnknownResource, "unknown-resource", "a resource without a group, and no group that serves it",
+        "A rule may leave out `apiGroups`; the target's version of Kubernetes and the custom resources that Manifests policies bring then say which groups serve the resource. One that none of them serves has no group to write down.";
+    AmbiguousResource, "ambiguous-resource", "a resource without a group, and several groups that mean different things by it",
+        "Two groups may have resources of the same name. Where they share their objects, such as `events`, a rule gets both; otherwise it has to say which is meant.";
     UnknownVariable, "unknown-variable", "a variable that is not declared",
         "Text such as `tool-{name}` takes the place of `{name}` from the account's row, or of `{target.x}` from the target's variables. `{{` and `}}` stand for single braces.";
     InvalidPattern, "invalid-pattern", "a text whose braces do not match",
@@ -133,6 +141,16 @@ codes! {
         "A range that begins at 0, or `RunAsAny`, lets a tenant's pods join group 0 (R000-05).";
     BindsProfileToEveryone, "binds-psp-to-all-authenticated", "a pod security policy that everybody may use",
         "Bound to `system:authenticated` or `system:serviceaccounts`, a policy is the floor for the whole cluster, and the stricter ones no longer count.";
+    UnservedResource, "unserved-resource", "a resource in a rule that the target does not serve",
+        "The server takes any text in a rule, and a rule that names something else than the plural, or another group, grants nothing in silence. A resource is reported where none of the rule's groups serves it: naming a group too many is harmless. Groups of custom resources are known where a Manifests policy brings their definitions.";
+    DeadVerb, "dead-verb", "a verb that nothing in its rule takes",
+        "Each resource takes some verbs, as `bailiwick table` shows; a verb that none of a rule's resources takes grants nothing. Requests to create and to delete collections carry no name, so that a rule with `resourceNames` never matches them. Verbs of URLs are HTTP methods.";
+    DeadUrl, "dead-url", "a URL in a rule that no request has",
+        "A URL begins with a slash; a `*` at its end stands for any text, and anywhere else for itself.";
+    ClusterScopedPath, "cluster-scoped-path", "a path that looks for a cluster's object in a namespace",
+        "Seed 002 writes `/api/v1/namespaces/{namespace}/namespaces`; the server has no such path, since namespaces are in no namespace. The resource is taken to be meant. A binding in a namespace grants nothing of it, except requests for the namespace itself by its name.";
+    AggregatesEverything, "aggregates-everything", "a role that gathers the rules of every ClusterRole",
+        "The empty selector fits all ClusterRoles, `cluster-admin` among them.";
     DeleteCollectionForTenants, "deletecollection-for-tenants", "tenants who may delete all of something at once",
         "Deleting every ConfigMap or Secret of a namespace also removes the tenant's own certificates and tokens (seed 000). `except` on the rule takes the verb back.";
     // The output.

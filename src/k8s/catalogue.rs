@@ -243,6 +243,11 @@ impl Catalogue {
             .collect()
     }
 
+    /// True when some minor served a resource in some group.
+    pub fn has_ever_served(&self, resource: &str) -> bool {
+        self.resources.iter().any(|found| found.resource == split(resource).0)
+    }
+
     /// Every resource that a minor serves by default.
     pub fn served(&self, minor: u32) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(move |resource| resource.is_served(minor))

@@ -48,6 +48,9 @@ pub struct RuleSet {
 /// Group, resource and name.
 type Target = (String, String, Option<String>);
 
+/// Group, names and verbs of a rule.
+type Terms<'s> = (&'s str, Vec<&'s str>, Vec<&'s Verb>);
+
 /// A verb, in the order in which rules list them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Verb(String);
@@ -111,7 +114,7 @@ impl RuleSet {
             let key = (group.as_str(), resource.as_str(), name.is_some(), verbs.iter().collect());
             names.entry(key).or_default().extend(name.as_deref());
         }
-        let mut resources: BTreeMap<(&str, Vec<&str>, Vec<&Verb>), Vec<&str>> = BTreeMap::new();
+        let mut resources: BTreeMap<Terms<'_>, Vec<&str>> = BTreeMap::new();
         for ((group, resource, _, verbs), names) in names {
             resources.entry((group, names, verbs)).or_default().push(resource);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::{RoleRef, StringMap, Subjects, binding};
+use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
     Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
@@ -186,10 +186,10 @@ struct Linked {
 
 impl Linked {
     fn bind_set(&mut self, spec: &GrantSpec, name: &Spanned<String>, linker: &mut Linker<'_>, sink: &mut Sink) {
-        let Linker { permission_sets, used, .. } = linker;
-        let Some(set) = Linker::find(permission_sets, used, "PermissionSet", name, name.origin, sink) else {
+        let Some(set) = linker.permission_sets.find(name, sink) else { return };
+        if !check_targets(&set.meta, &self.meta.targets, name.origin, sink) {
             return;
-        };
+        }
         if set.content.needs_account() {
             sink.push(
                 Diagnostic::error(

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::diag::{Code, Diagnostic, Sink};
+use crate::k8s::catalogue::{Resource, read_custom};
 use crate::model::{
     Contribution, Data, Home, Identity, Kind, Linker, ObjectType, Patterns, Policy, PolicyMeta, RawDocument, Target,
     Unit,
@@ -19,6 +20,9 @@ pub struct ManifestsKind;
 
 /// Plain Kubernetes manifests that take part: checked like everything else, and written to the output in the same
 /// form, or only looked at.
+///
+/// A CustomResourceDefinition among them tells which custom resources the targets have, either way: rules may then name
+/// them without their group, and mistakes in rules and objects about them are found.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -61,6 +65,7 @@ impl Kind for ManifestsKind {
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         let mut objects = Vec::new();
+        let mut custom = Vec::new();
         for path in matching_files(document, &spec.files, linker, sink) {
             linker.claimed.insert(path.clone());
             let tree = match linker.sources.tree(&path, sink) {
@@ -72,12 +77,15 @@ impl Kind for ManifestsKind {
                 }
             };
             for root in tree.documents() {
-                read_object(root, &mut objects, sink);
+                read_object(root, &mut objects, &mut custom, sink);
             }
         }
         for object in objects.iter().filter(|object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole")
         {
             linker.existing.insert(object.identity.clone());
+        }
+        for target in document.meta.targets.iter() {
+            linker.apis.entry(target.clone()).and_modify(|api| api.extend(&custom));
         }
         let objects = if spec.emit { objects } else { Vec::new() };
         Some(Box::new(Linked { meta: document.meta.clone(), objects }))
@@ -146,7 +154,7 @@ fn matching_files(
 }
 
 /// Reads one document: an object, or a list of objects.
-fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, sink: &mut Sink) {
+fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Resource>, sink: &mut Sink) {
     let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str);
     let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
         sink.push(
@@ -158,7 +166,7 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, sink: &mut Sink) {
     };
     if kind == "List" && api_version == "v1" {
         for item in root.get("items").into_iter().flat_map(NodeRef::items) {
-            read_object(item, objects, sink);
+            read_object(item, objects, custom, sink);
         }
         return;
     }
@@ -170,6 +178,7 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, sink: &mut Sink) {
         );
         return;
     };
+    custom.extend(read_custom(root));
     objects.push(Object {
         identity: Identity {
             object_type: ObjectType::new(api_version, kind),

@@ -1,12 +1,12 @@
 //! Parts that several kinds have in common.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::diag::Origin;
-use crate::model::{Blueprint, OWN_NAMESPACE, ObjectBlueprint, Pattern};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::model::{Blueprint, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta};
 use crate::yaml::Spanned;
 
 /// Labels or annotations.
@@ -100,6 +100,70 @@ impl RoleRef {
     pub(crate) fn new(kind: &'static str, name: &str) -> Self {
         Self { api_group: "rbac.authorization.k8s.io", kind, name: name.to_owned() }
     }
+}
+
+/// A selector of labels, as Kubernetes has it: all of its parts have to fit.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct LabelSelector {
+    /// Labels with their values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub match_labels: StringMap,
+    /// Further conditions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub match_expressions: Vec<Requirement>,
+}
+
+/// A condition on one label.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Requirement {
+    /// The label's key.
+    pub key: String,
+    /// How it is compared.
+    pub operator: Operator,
+    /// The values that `In` and `NotIn` compare with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<String>,
+}
+
+/// How a condition compares a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Operator {
+    /// The label is there with one of the values.
+    In,
+    /// The label is missing, or has none of the values.
+    NotIn,
+    /// The label is there.
+    Exists,
+    /// The label is missing.
+    DoesNotExist,
+}
+
+impl LabelSelector {
+    /// True when it fits everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.match_labels.is_empty() && self.match_expressions.is_empty()
+    }
+}
+
+/// Whether a policy that is used applies to every target of its user; says so where it does not.
+pub(crate) fn check_targets(used: &PolicyMeta, wanted: &BTreeSet<String>, asked: Origin, sink: &mut Sink) -> bool {
+    let missing: Vec<String> = wanted.difference(&used.targets).map(|target| format!("`{target}`")).collect();
+    if missing.is_empty() {
+        return true;
+    }
+    let plural = if missing.len() > 1 { "s" } else { "" };
+    sink.push(
+        Diagnostic::error(
+            Code::UnknownReference,
+            format!("{} `{}` does not apply to the target{plural} {}", used.kind, used.name, missing.join(", ")),
+        )
+        .at(asked)
+        .and(used.origin, "its `targets` leave that out")
+        .help("widen `targets` there, or narrow `targets` of the policy that uses it"),
+    );
+    false
 }
 
 /// The `hard` limits of a ResourceQuota.

@@ -8,8 +8,9 @@ use serde::de::DeserializeOwned;
 
 use super::{Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, Span, nearest};
+use crate::k8s::catalogue::Api;
 use crate::source::Sources;
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, Spanned};
 
 /// A policy kind: how its `spec` is written, and how it is linked.
 pub trait Kind {
@@ -24,6 +25,9 @@ pub trait Kind {
 
     /// Which variables the texts of its `spec` may use.
     const PATTERNS: Patterns;
+
+    /// The field of its `spec` that names policies of the same kind, which are then linked before it.
+    const INCLUDES: Option<&'static str> = None;
 
     /// Resolves every name in a policy. None when it cannot be used; why is then in the sink.
     fn link(
@@ -104,22 +108,80 @@ pub struct Shared<T> {
     pub variables: Vec<String>,
 }
 
+/// The policies of a kind that others may use, and which of them are used.
+pub struct Offers<T> {
+    kind: &'static str,
+    policies: BTreeMap<String, Shared<T>>,
+    /// The names of all that are there, linked or not. One that was not linked before it is asked for cannot be used,
+    /// and why was told.
+    names: BTreeSet<String>,
+    used: BTreeSet<String>,
+}
+
+impl<T> Offers<T> {
+    /// None yet, of a kind.
+    pub fn new(kind: &'static str) -> Self {
+        Self { kind, policies: BTreeMap::new(), names: BTreeSet::new(), used: BTreeSet::new() }
+    }
+
+    /// Adds a policy.
+    pub fn add(&mut self, policy: Shared<T>) {
+        self.policies.insert(policy.meta.name.to_string(), policy);
+    }
+
+    /// Notes that there is a policy of this name.
+    pub fn announce(&mut self, name: &str) {
+        self.names.insert(name.to_owned());
+    }
+
+    /// The policy of a name, which is used from now on. One that is not there is reported.
+    pub fn find(&mut self, name: &Spanned<String>, sink: &mut Sink) -> Option<&Shared<T>> {
+        if let Some(found) = self.policies.get(name.as_str()) {
+            self.used.insert(name.value.clone());
+            return Some(found);
+        }
+        if self.names.contains(name.as_str()) {
+            return None;
+        }
+        let kind = self.kind;
+        let names = || self.names.iter().map(String::as_str);
+        let help = match nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names().next().is_none() => format!("write a {kind} of this name"),
+            None => {
+                format!("there are: {}", names().take(8).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+            }
+        };
+        sink.push(
+            Diagnostic::error(Code::UnknownReference, format!("there is no {kind} `{}`", name.value))
+                .at(name.origin)
+                .help(help),
+        );
+        None
+    }
+
+    /// The policies that nothing uses.
+    pub fn unused(&self) -> impl Iterator<Item = &Shared<T>> {
+        self.policies.values().filter(|policy| !self.used.contains(&*policy.meta.name))
+    }
+}
+
 /// What linking needs to know of the rest of the workspace.
 pub struct Linker<'w> {
     /// The workspace's targets.
     pub targets: &'w [Target],
     /// The texts read so far, and the way to further ones.
     pub sources: &'w mut Sources,
-    /// Permission sets by name: what roles are made of.
-    pub permission_sets: BTreeMap<String, Shared<PermissionSet>>,
-    /// Pod security profiles by name.
-    pub profiles: BTreeMap<String, Shared<PodSecurityProfile>>,
-    /// Names of shared policies that something uses, as `Kind/name`.
-    pub used: BTreeSet<String>,
+    /// Permission sets: what roles are made of.
+    pub permission_sets: Offers<PermissionSet>,
+    /// Pod security profiles.
+    pub profiles: Offers<PodSecurityProfile>,
     /// Files of the policy folder that belong to a policy and are none themselves.
     pub claimed: BTreeSet<String>,
     /// Objects that exist in the cluster without being compiled: what bindings may refer to.
     pub existing: BTreeSet<super::Identity>,
+    /// What each target serves, by its name, with the custom resources linked so far.
+    pub apis: BTreeMap<String, Api>,
 }
 
 impl<'w> Linker<'w> {
@@ -128,11 +190,11 @@ impl<'w> Linker<'w> {
         Self {
             targets,
             sources,
-            permission_sets: BTreeMap::new(),
-            profiles: BTreeMap::new(),
-            used: BTreeSet::new(),
+            permission_sets: Offers::new("PermissionSet"),
+            profiles: Offers::new("PodSecurityProfile"),
             claimed: BTreeSet::new(),
             existing: BTreeSet::new(),
+            apis: targets.iter().map(|target| (target.name.clone(), Api::new(target.version.minor()))).collect(),
         }
     }
 
@@ -141,36 +203,18 @@ impl<'w> Linker<'w> {
         self.sources.files()
     }
 
+    /// Notes that there is a policy of this name, whether it can be linked or not.
+    pub fn announce(&mut self, kind: &str, name: &str) {
+        match kind {
+            "PermissionSet" => self.permission_sets.announce(name),
+            "PodSecurityProfile" => self.profiles.announce(name),
+            _ => {}
+        }
+    }
+
     /// The targets a policy applies to.
     pub fn targets_of(&self, meta: &PolicyMeta) -> Vec<Target> {
         self.targets.iter().filter(|target| meta.targets.contains(&target.name)).cloned().collect()
-    }
-
-    /// Looks up a policy that others may use, and reports one that is not there.
-    pub fn find<'a, T>(
-        shared: &'a BTreeMap<String, Shared<T>>,
-        used: &mut BTreeSet<String>,
-        kind: &str,
-        name: &str,
-        origin: Origin,
-        sink: &mut Sink,
-    ) -> Option<&'a Shared<T>> {
-        if let Some(found) = shared.get(name) {
-            used.insert(format!("{kind}/{name}"));
-            return Some(found);
-        }
-        let help = match nearest(name, shared.keys().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if shared.is_empty() => format!("write a {kind} of this name"),
-            None => format!(
-                "there are: {}",
-                shared.keys().take(8).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-            ),
-        };
-        sink.push(
-            Diagnostic::error(Code::UnknownReference, format!("there is no {kind} `{name}`")).at(origin).help(help),
-        );
-        None
     }
 }
 

@@ -72,6 +72,13 @@ pub struct Unit {
     pub account: Option<Origin>,
 }
 
+impl Unit {
+    /// True for an object that somebody wrote as it is, rather than as a policy.
+    pub fn is_brought_in(&self) -> bool {
+        self.template.starts_with("manifests/")
+    }
+}
+
 /// A future object whose texts still have variables: what policies are linked to.
 #[derive(Debug, Clone)]
 pub struct ObjectBlueprint {

@@ -25,21 +25,28 @@ pub enum Lookup<'c> {
     Unknown,
 }
 
+impl Lookup<'_> {
+    /// True when no group was found.
+    pub fn is_unknown(&self) -> bool {
+        *self == Lookup::Unknown
+    }
+}
+
 impl Api {
     /// The API of a plain cluster of a minor.
     pub fn new(minor: u32) -> Self {
         Self { minor, extended: None }
     }
 
-    /// The same with custom resources.
-    #[must_use]
-    pub fn with_custom(self, custom: &[Resource]) -> Self {
-        if custom.is_empty() {
-            return self;
+    /// Adds custom resources. One that is known already stays as it is.
+    pub fn extend(&mut self, custom: &[Resource]) {
+        let known = |new: &&Resource| self.catalogue().find(&new.group, &new.resource).is_none();
+        let new: Vec<Resource> = custom.iter().filter(known).cloned().collect();
+        if !new.is_empty() {
+            let mut catalogue = self.catalogue().clone();
+            catalogue.resources.extend(new);
+            self.extended = Some(Arc::new(catalogue));
         }
-        let mut catalogue = self.catalogue().clone();
-        catalogue.resources.extend(custom.iter().cloned());
-        Self { extended: Some(Arc::new(catalogue)), ..self }
     }
 
     /// The minor of the cluster: 21 for 1.21.
