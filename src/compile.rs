@@ -16,7 +16,7 @@ use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::catalogue::Api;
 use crate::k8s::names;
-use crate::model::{Home, Identity, Policy, Target, Unit, Workspace};
+use crate::model::{Date, Expiry, Home, Identity, Policy, PolicyMeta, Target, Unit, Workspace};
 use crate::render::{Renderer, TemplateSet};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
@@ -40,6 +40,8 @@ pub struct Project {
     pub existing: BTreeSet<Identity>,
     /// What each target serves, by its name.
     pub apis: BTreeMap<String, Api>,
+    /// Policies that hold until a day.
+    pub expiries: Vec<Expiry>,
     /// Warnings that policies accept: the code and the document it is accepted in.
     pub accepted: Vec<(Code, crate::diag::Origin)>,
 }
@@ -48,6 +50,18 @@ impl Project {
     /// What a target serves.
     pub fn api(&self, target: &Target) -> Api {
         self.apis.get(&target.name).cloned().unwrap_or_else(|| Api::new(target.version.minor()))
+    }
+
+    /// Warns of policies whose last day is over. What day it is, only the caller knows; the output is the same on any.
+    pub fn warn_of_expired(&self, today: Date, sink: &mut Sink) {
+        for expiry in self.expiries.iter().filter(|expiry| expiry.until < today) {
+            let PolicyMeta { kind, name, .. } = &expiry.policy;
+            sink.push(
+                Diagnostic::warning(Code::GrantExpired, format!("the {kind} `{name}` expired on {}", expiry.until))
+                    .at(expiry.origin)
+                    .help("remove it, or give it a later day; until then it goes on granting what it says"),
+            );
+        }
     }
 
     /// Drops the warnings that policies accept.

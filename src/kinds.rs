@@ -3,11 +3,13 @@
 //! A new kind is one file here, one line in [`ALL`], a folder of templates and a folder of cases. The order of the
 //! list is the order of linking (a kind comes after those it refers to) and of every listing.
 
+mod findings;
 pub mod grant;
 pub mod manifests;
 pub mod namespace_set;
 pub mod permission_set;
 pub mod pod_security_profile;
+mod selector;
 mod shared;
 pub mod tenancy;
 

@@ -6,6 +6,7 @@
 
 mod blueprint;
 mod data;
+mod date;
 mod kind;
 mod linked;
 mod pattern;
@@ -16,9 +17,10 @@ mod workspace;
 
 pub use blueprint::{Blueprint, Number};
 pub use data::Data;
+pub use date::{Date, DateError};
 pub use kind::{
-    Contribution, Kind, Linker, Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared, account_variables,
-    check_patterns,
+    Contribution, Expiry, Kind, Labels, Linker, Namespaces, Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared,
+    account_variables, check_patterns,
 };
 pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, RoleKind};
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};

@@ -8,8 +8,8 @@ use super::{Project, order};
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink, Span, nearest};
 use crate::kinds::{self, KindEntry};
 use crate::model::{
-    Linker, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Target, Workspace, WorkspaceSpec,
-    check_patterns,
+    Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Target, Workspace,
+    WorkspaceSpec, check_patterns,
 };
 use crate::render::TemplateSet;
 use crate::source::{Sources, World};
@@ -111,7 +111,12 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         // After a mistyped reference the policy it meant would seem unused.
         report_unused(&linker, sink);
     }
+    if linked.policies.iter().any(|policy| policy.selects_namespaces()) {
+        let namespaces = Namespaces::of(&linked.policies, &workspace.targets);
+        linked.policies.iter_mut().for_each(|policy| policy.settle(&namespaces, sink));
+    }
     let existing = std::mem::take(&mut linker.existing);
+    let expiries = std::mem::take(&mut linker.expiries);
     let apis = std::mem::take(&mut linker.apis);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
@@ -123,6 +128,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         trees: by_file,
         existing,
         apis,
+        expiries,
         accepted: linked.accepted,
     }))
 }

@@ -151,6 +151,10 @@ codes! {
         "Seed 002 writes `/api/v1/namespaces/{namespace}/namespaces`; the server has no such path, since namespaces are in no namespace. The resource is taken to be meant. A binding in a namespace grants nothing of it, except requests for the namespace itself by its name.";
     AggregatesEverything, "aggregates-everything", "a role that gathers the rules of every ClusterRole",
         "The empty selector fits all ClusterRoles, `cluster-admin` among them.";
+    GrantExpired, "grant-expired", "a grant whose last day is over",
+        "`expires` is the last day on which a grant is meant to hold. Nothing takes it away when the day is over: the bindings are the same until the policy changes, and every command that compiles warns. `--today` or `BAILIWICK_TODAY` says what day it is, so that CI can look ahead.";
+    SelectsNoNamespace, "selects-no-namespace", "a grant whose selector fits no namespace",
+        "`namespaceSelector` is evaluated when compiling, over the namespaces of NamespaceSet, Tenancy and Manifests policies on that target with the labels they give, and `kubernetes.io/metadata.name`. Namespaces that nobody tells of are not selected: bring them in with a Manifests policy, or name them under `namespaces`.";
     DeleteCollectionForTenants, "deletecollection-for-tenants", "tenants who may delete all of something at once",
         "Deleting every ConfigMap or Secret of a namespace also removes the tenant's own certificates and tokens (seed 000). `except` on the rule takes the verb back.";
     // The output.

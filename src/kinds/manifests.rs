@@ -87,8 +87,9 @@ impl Kind for ManifestsKind {
         for target in document.meta.targets.iter() {
             linker.apis.entry(target.clone()).and_modify(|api| api.extend(&custom));
         }
+        let namespaces = objects.iter().filter_map(Object::namespace).collect();
         let objects = if spec.emit { objects } else { Vec::new() };
-        Some(Box::new(Linked { meta: document.meta.clone(), objects }))
+        Some(Box::new(Linked { meta: document.meta.clone(), objects, namespaces }))
     }
 }
 
@@ -197,8 +198,19 @@ struct Object {
 }
 
 impl Object {
+    fn is_namespace(&self) -> bool {
+        &*self.identity.object_type.kind == "Namespace" && &*self.identity.object_type.api_version == "v1"
+    }
+
+    /// Name and labels of a namespace.
+    fn namespace(&self) -> Option<(Arc<str>, Data)> {
+        let metadata = self.data.get("object").and_then(|object| object.get("metadata"));
+        let labels = metadata.and_then(|metadata| metadata.get("labels")).cloned();
+        self.is_namespace().then(|| (Arc::clone(&self.identity.name), labels.unwrap_or(Data::Null)))
+    }
+
     fn home(&self) -> Home {
-        if &*self.identity.object_type.kind == "Namespace" && &*self.identity.object_type.api_version == "v1" {
+        if self.is_namespace() {
             return Home::Namespace(Arc::clone(&self.identity.name));
         }
         self.identity.namespace.as_ref().map_or(Home::Cluster, |namespace| Home::Namespace(Arc::clone(namespace)))
@@ -208,11 +220,17 @@ impl Object {
 struct Linked {
     meta: PolicyMeta,
     objects: Vec<Object>,
+    /// Namespaces with their labels, also where nothing is written.
+    namespaces: Vec<(Arc<str>, Data)>,
 }
 
 impl Policy for Linked {
     fn meta(&self) -> &PolicyMeta {
         &self.meta
+    }
+
+    fn namespaces(&self, _: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+        self.namespaces.iter().for_each(|(name, labels)| visit(name, labels));
     }
 
     fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {

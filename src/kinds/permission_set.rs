@@ -1,7 +1,6 @@
 //! `PermissionSet`: a named set of rules.
 
 mod except;
-mod findings;
 mod paths;
 mod resolve;
 mod shape;
@@ -12,7 +11,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shared::{LabelSelector, StringMap, check_targets};
+use super::findings::Findings;
+use super::selector::LabelSelector;
+use super::shared::{StringMap, check_targets};
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::rules::{PolicyRule, RuleSet};
 use crate::model::{
@@ -263,7 +264,7 @@ fn granted(
     sink: &mut Sink,
 ) -> BTreeMap<String, RuleSet> {
     let mut granted = BTreeMap::new();
-    let mut findings = findings::Findings::new(meta.targets.len());
+    let mut findings = Findings::new(meta.targets.len());
     let mut unused: Vec<bool> = vec![true; spec.except.len()];
     for target in linker.targets_of(meta) {
         let Some(api) = linker.apis.get(&target.name).filter(|_| spec.aggregation_rule.is_none()) else { continue };

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding, check_targets};
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Accounts, Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy,
+    Accounts, Blueprint, Contribution, Data, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy,
     PolicyMeta, RawDocument, RoleKind, Scope, Target, Unit, VariableType, Variables, check_patterns,
 };
 use crate::yaml::Spanned;
@@ -485,6 +485,14 @@ impl Policy for Linked {
     fn detached(&self) -> Option<Box<dyn Policy>> {
         let classes = self.classes.iter().map(|(target, class)| (target.clone(), Arc::new(class.detached()))).collect();
         Some(Box::new(Self { meta: self.meta.clone(), accounts: Arc::clone(&self.accounts), classes }))
+    }
+
+    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+        let Some(class) = self.class(target) else { return };
+        for account in &self.accounts.rows {
+            let from = Fill { target, account: Some(account), namespace: None };
+            visit(&class.namespace.name.fill(from), &class.namespace.fill_field("labels", from));
+        }
     }
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {

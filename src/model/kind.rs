@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
+use super::{Data, Date, Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, Span, nearest};
 use crate::k8s::catalogue::Api;
 use crate::source::Sources;
@@ -84,6 +84,21 @@ pub trait Policy: Send + Sync {
     /// part that is meant.
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution));
 
+    /// Tells each namespace of a target that the policy makes or knows of, with its labels.
+    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+        let _ = (target, visit);
+    }
+
+    /// True when the policy has to know the namespaces of all policies; [`Policy::settle`] then tells it.
+    fn selects_namespaces(&self) -> bool {
+        false
+    }
+
+    /// Resolves what depends on the namespaces of all policies.
+    fn settle(&mut self, namespaces: &Namespaces, sink: &mut Sink) {
+        let _ = (namespaces, sink);
+    }
+
     /// A copy that shares nothing that is counted often, for one thread: two threads that count references to the same
     /// texts spend a fifth of their time on it. None where sharing costs nothing.
     fn detached(&self) -> Option<Box<dyn Policy>> {
@@ -92,6 +107,50 @@ pub trait Policy: Send + Sync {
 
     /// The objects that one part adds to one file.
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
+}
+
+/// The labels of an object.
+pub type Labels = BTreeMap<Arc<str>, Arc<str>>;
+
+/// The namespaces of each target by the target's name, with their labels as the server will have them.
+#[derive(Debug, Default)]
+pub struct Namespaces {
+    by_target: BTreeMap<String, Vec<(Arc<str>, Labels)>>,
+}
+
+impl Namespaces {
+    /// The namespaces that some policies make or know of.
+    pub fn of(policies: &[Box<dyn Policy>], targets: &[Target]) -> Self {
+        let mut by_target: BTreeMap<String, Vec<(Arc<str>, Labels)>> = BTreeMap::new();
+        for target in targets {
+            let found = by_target.entry(target.name.clone()).or_default();
+            for policy in policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
+                policy.namespaces(target, &mut |name, labels| {
+                    let mut own = labels.string_map();
+                    // The server adds this one to every namespace.
+                    own.insert("kubernetes.io/metadata.name".into(), Arc::clone(name));
+                    found.push((Arc::clone(name), own));
+                });
+            }
+        }
+        Self { by_target }
+    }
+
+    /// Those of a target.
+    pub fn on(&self, target: &str) -> &[(Arc<str>, Labels)] {
+        self.by_target.get(target).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// A policy that holds until a day.
+#[derive(Debug, Clone)]
+pub struct Expiry {
+    /// The last day on which it holds.
+    pub until: Date,
+    /// Where the day is written.
+    pub origin: Origin,
+    /// The policy.
+    pub policy: PolicyMeta,
 }
 
 /// The part of a policy that adds to a file: the meaning of the number is the policy's own.
@@ -182,6 +241,8 @@ pub struct Linker<'w> {
     pub existing: BTreeSet<super::Identity>,
     /// What each target serves, by its name, with the custom resources linked so far.
     pub apis: BTreeMap<String, Api>,
+    /// Policies that hold until a day.
+    pub expiries: Vec<Expiry>,
 }
 
 impl<'w> Linker<'w> {
@@ -194,6 +255,7 @@ impl<'w> Linker<'w> {
             profiles: Offers::new("PodSecurityProfile"),
             claimed: BTreeSet::new(),
             existing: BTreeSet::new(),
+            expiries: Vec::new(),
             apis: targets.iter().map(|target| (target.name.clone(), Api::new(target.version.minor()))).collect(),
         }
     }

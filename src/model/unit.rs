@@ -139,6 +139,12 @@ impl ObjectBlueprint {
         self.name.needs_account() || self.fields.iter().any(|(_, value)| value.needs_account())
     }
 
+    /// A field with its variables filled in; nothing where there is no such field.
+    pub fn fill_field(&self, name: &str, from: Fill<'_>) -> Data {
+        let field = self.fields.iter().find(|(known, _)| &**known == name);
+        field.map_or(Data::Null, |(_, value)| value.fill(from))
+    }
+
     /// The object for a target, an account and a namespace; cluster-scoped without one.
     pub fn fill(&self, target: &Target, account: Option<&Account>, namespace: Option<&Arc<str>>) -> Unit {
         let from = Fill { target, account, namespace };

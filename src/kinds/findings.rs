@@ -1,4 +1,4 @@
-//! What is wrong with a rule on some targets, told once for all of them.
+//! What is wrong with a policy on some targets, told once for all of them.
 
 use std::collections::BTreeMap;
 
