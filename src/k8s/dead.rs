@@ -148,10 +148,12 @@ fn state_in(api: &Api, group: &str, resource: &str) -> State {
     }
     let served = || !api.catalogue().groups_of(api.minor(), resource).is_empty();
     if group == "*" {
-        return match api.nearest_resource(resource) {
-            _ if served() => State::Known,
-            Some(_) => State::Missing,
-            None => State::Open,
+        return if served() {
+            State::Known
+        } else if api.nearest_resource(resource).is_some() {
+            State::Missing
+        } else {
+            State::Open
         };
     }
     if api.knows(group, resource) {

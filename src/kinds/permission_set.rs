@@ -53,9 +53,10 @@ pub struct PermissionSetKind;
 /// - `resources` alone: the groups are those in which the target's version serves the resource, all of them where
 ///   several share its objects, such as `events`. `earlierGroups: true` adds those that served it before, such as
 ///   `extensions` for `deployments`. A custom resource is known where a Manifests policy brings its definition.
-/// - `paths`: API paths as the server has them. `{namespace}` and `{name}` stand for any; a name written out limits
-///   the rule to it; the Grant decides in which namespaces the rule holds. A path that is no resource, such as
-///   `/healthz`, `/metrics` or `/api/*`, is a URL.
+/// - `paths`: API paths as the server has them. `{namespace}` and `{name}` stand for any, also in a tenant's set, where
+///   `{name}-settings` has the tenant's name in it; a name written out limits the rule to it; the Grant decides in
+///   which namespaces the rule holds. `deployments/status` is the subresource, with or without `{name}` between. A path
+///   that is no resource, such as `/healthz`, `/metrics` or `/api/*`, is a URL.
 /// - `nonResourceURLs`: URLs, in Kubernetes' own form.
 ///
 /// `access: read` stands for `get`, `list`, `watch`, and `access: write` for those and `create`, `update`, `patch`,
