@@ -1,16 +1,23 @@
 //! The command line: options, one file per command, exit codes. Nothing but reading options and choosing a report.
 
+mod ask;
+mod can_i;
 mod check;
 mod completions;
 mod diff;
 mod explain;
 mod init;
+mod lint;
 mod man;
 pub mod pages;
+mod question;
 mod render;
+mod scene;
 mod schema;
 mod session;
 mod table;
+mod test;
+mod who_can;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -124,6 +131,16 @@ enum Command {
     Diff(diff::Arguments),
     /// Print a role as a table of what it grants, and which of that is dead.
     Table(table::Arguments),
+    /// Look for grants that are dangerous, dead, or cannot be applied.
+    Lint(lint::Arguments),
+    /// Run every AccessTest.
+    Test(test::Arguments),
+    /// Ask whether somebody may do something, and why.
+    CanI(can_i::Arguments),
+    /// Ask who may do something.
+    WhoCan(who_can::Arguments),
+    /// Answer questions about access, one JSON object a line.
+    Ask(ask::Arguments),
     /// Print the manual page of a policy kind or a diagnostic.
     Explain(explain::Arguments),
     /// Print the JSON Schema of the policy kinds, for editors.
@@ -159,6 +176,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Command::Check(arguments) => check::run(global, arguments),
         Command::Diff(arguments) => diff::run(global, arguments),
         Command::Table(arguments) => table::run(global, arguments),
+        Command::Lint(arguments) => lint::run(global, arguments),
+        Command::Test(arguments) => test::run(global, arguments),
+        Command::CanI(arguments) => can_i::run(global, arguments),
+        Command::WhoCan(arguments) => who_can::run(global, arguments),
+        Command::Ask(arguments) => ask::run(global, arguments),
         Command::Explain(arguments) => explain::run(global, arguments),
         Command::Schema(arguments) => schema::run(global, arguments),
         Command::Completions(arguments) => completions::run(global, arguments),

@@ -6,17 +6,17 @@
 
 mod load;
 mod order;
-mod parallel;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::diag::{Code, Diagnostic, FileId, Files, RunError, Sink};
+use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::catalogue::Api;
 use crate::k8s::names;
-use crate::model::{Date, Expiry, Home, Identity, Policy, PolicyMeta, Target, Unit, Workspace};
+use crate::model::{AccessCheck, Date, Expiry, Home, Identity, Policy, PolicyMeta, Target, Unit, Workspace};
+use crate::parallel;
 use crate::render::{Renderer, TemplateSet};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
@@ -42,8 +42,10 @@ pub struct Project {
     pub apis: BTreeMap<String, Api>,
     /// Policies that hold until a day.
     pub expiries: Vec<Expiry>,
+    /// What the AccessTests expect.
+    pub access_checks: Vec<AccessCheck>,
     /// Warnings that policies accept: the code and the document it is accepted in.
-    pub accepted: Vec<(Code, crate::diag::Origin)>,
+    pub accepted: Vec<(Code, Origin)>,
 }
 
 impl Project {
@@ -87,6 +89,8 @@ pub struct OutputFile {
     pub text: String,
     /// The kind of each object it holds, in order.
     pub kinds: Vec<Arc<str>>,
+    /// Where the policy of each object stands, in order.
+    pub origins: Vec<Origin>,
     /// The objects as JSON, one a line, when that was asked for.
     pub json: Vec<String>,
 }
@@ -166,13 +170,14 @@ struct Draft {
     sources: Vec<FileId>,
     body: String,
     kinds: Vec<Arc<str>>,
+    origins: Vec<Origin>,
     json: Vec<String>,
 }
 
 impl Draft {
     fn new(path: String) -> Self {
         let body = String::with_capacity(TYPICAL_FILE);
-        Self { path, sources: Vec::new(), body, kinds: Vec::new(), json: Vec::new() }
+        Self { path, sources: Vec::new(), body, kinds: Vec::new(), origins: Vec::new(), json: Vec::new() }
     }
 }
 
@@ -280,6 +285,7 @@ impl<'p> Worker<'p> {
             }
             yaml::write::document(root, &mut draft.body);
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
+            draft.origins.push(unit.origin);
             if self.options.json {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }
@@ -297,6 +303,7 @@ impl<'p> Worker<'p> {
             text: file::assemble(&sources, &draft.body),
             path: draft.path,
             kinds: draft.kinds,
+            origins: draft.origins,
             json: draft.json,
         }
     }

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 pub use codes::Code;
-pub use files::{FileId, Files, LineColumn, SourceFile};
+pub use files::{FileId, Files, LineColumn, Loader, SourceFile};
 pub use near::nearest;
 
 /// A range of bytes in one text, end exclusive.

@@ -10,6 +10,9 @@
 //! rules      rules as single permissions, and the canonical list of them
 //! dead       what in a rule can match no request
 //! grants     rules split into single grants, and which of them mean anything on a version
+//! default_policy  the roles and bindings that the server makes for itself
+//! rbac       rules, as questions and answers hold them
+//! selector   label selectors
 //! schemas    the shape of each kind: unknown fields, types
 //! stored     a document in the form the API server stores it
 //! ```
@@ -18,11 +21,13 @@
 
 pub mod catalogue;
 pub mod dead;
-pub mod default_roles;
+pub mod default_policy;
 pub mod grants;
 pub mod names;
 pub mod quantity;
+pub mod rbac;
 pub mod rules;
 pub mod schemas;
+pub mod selector;
 mod shape;
 pub mod stored;

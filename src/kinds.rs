@@ -3,6 +3,7 @@
 //! A new kind is one file here, one line in [`ALL`], a folder of templates and a folder of cases. The order of the
 //! list is the order of linking (a kind comes after those it refers to) and of every listing.
 
+pub mod access_test;
 mod findings;
 pub mod grant;
 pub mod manifests;
@@ -31,6 +32,7 @@ pub const ALL: &[KindEntry] = &[
     KindEntry::of::<grant::GrantKind>(),
     KindEntry::of::<namespace_set::NamespaceSetKind>(),
     KindEntry::of::<tenancy::TenancyKind>(),
+    KindEntry::of::<access_test::AccessTestKind>(),
 ];
 
 /// A kind as the pipeline sees it.

@@ -13,6 +13,7 @@
 pub mod diag;
 pub mod yaml;
 
+pub mod access;
 pub mod emit;
 pub mod expand;
 pub mod k8s;
@@ -23,6 +24,7 @@ pub mod source;
 pub mod validate;
 
 pub mod compile;
+mod parallel;
 pub mod report;
 
 pub mod cli;

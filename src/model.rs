@@ -4,6 +4,7 @@
 //! in it, [`Data`] plain data, and [`Unit`] one future object: its identity and its data. [`Kind`] is what a
 //! policy kind implements; the kinds themselves live in `kinds`.
 
+mod access_check;
 mod blueprint;
 mod data;
 mod date;
@@ -15,6 +16,7 @@ mod unit;
 mod variables;
 mod workspace;
 
+pub use access_check::{AccessCheck, Expectation, Tested};
 pub use blueprint::{Blueprint, Number};
 pub use data::Data;
 pub use date::{Date, DateError};
@@ -24,7 +26,7 @@ pub use kind::{
 };
 pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, RoleKind};
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
-pub use target::{Platform, Target, TargetVariables, Version};
+pub use target::{AppliedBy, Platform, Target, TargetVariables, Version};
 pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};
 pub use variables::{Account, Accounts, Scope, Variable, VariableType, Variables};
 pub use workspace::{OutputForm, RawTarget, RawWorkspace, Workspace, WorkspaceSpec};

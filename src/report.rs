@@ -1,5 +1,6 @@
 //! Puts results into words: one file per form of output. The only place, with `cli`, that writes to the terminal.
 
+pub mod access;
 pub mod human;
 pub mod machine;
 pub mod table;

@@ -3,6 +3,7 @@
 //! Everything comes through a [`World`], so that tests compile from memory and nothing else of the machine can
 //! leak into the output.
 
+pub mod manifests;
 mod table;
 mod world;
 

@@ -16,6 +16,7 @@ pub mod de;
 mod fast;
 mod foreign;
 mod full;
+mod json;
 pub mod scalar;
 pub mod schema;
 mod tree;
@@ -23,6 +24,7 @@ pub mod write;
 
 pub use de::Spanned;
 pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
+pub use json::from_json;
 pub use tree::{NodeId, NodeRef, Tree, Value};
 
 use crate::diag::{FileId, Sink};

@@ -17,9 +17,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("render", &["diag", "yaml", "source", "model"]),
     ("validate", &["diag", "yaml", "k8s", "model", "render"]),
     ("emit", &["diag", "yaml", "k8s"]),
-    ("report", &["diag", "yaml", "k8s", "emit"]),
+    ("access", &["diag", "yaml", "k8s"]),
+    ("report", &["diag", "yaml", "k8s", "emit", "access"]),
     ("compile", &["diag", "yaml", "k8s", "source", "model", "kinds", "expand", "render", "validate", "emit"]),
-    ("cli", &["diag", "yaml", "source", "model", "kinds", "compile", "emit", "report"]),
+    ("cli", &["diag", "yaml", "k8s", "source", "model", "kinds", "compile", "emit", "access", "report"]),
 ];
 
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -12,8 +12,10 @@
 
 mod support;
 
+mod access;
 mod cases;
 mod layers;
+mod oracle;
 mod readme;
 mod registry;
 mod runs;

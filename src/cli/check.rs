@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::diff::compare_and_print;
+use super::diff::{Wanted, compare_and_print};
 use super::session::with_targets;
 use super::{Global, Outcome};
 use crate::diag::{RunError, Sink};
@@ -24,7 +24,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     with_targets(global, &arguments.targets, |session, targets| {
         let mut sink = Sink::new();
         let leftovers = session.beside_targets(&mut sink)?;
-        let mut outcome = compare_and_print(session, targets, None, arguments.summary, sink)?;
+        let mut outcome =
+            compare_and_print(session, targets, Wanted { summary: arguments.summary, ..Wanted::default() }, sink)?;
         if outcome == Outcome::Fine && arguments.targets.is_empty() && leftovers.is_drift() {
             let count = human::number(leftovers.changes.len(), "file");
             global.terminal().note(&format!("left over from targets that are gone: {count}\n"));

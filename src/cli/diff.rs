@@ -2,14 +2,16 @@
 
 use clap::Args;
 
+use super::scene::{SceneArguments, of_committed, of_target};
 use super::session::{Comparison, Session, with_targets};
 use super::{Global, Outcome};
+use crate::access::compare::compare;
 use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder, Revision};
 use crate::emit::diff::unified;
 use crate::emit::plan::Action;
 use crate::model::Target;
-use crate::report::human;
+use crate::report::{access, human};
 
 /// How many bytes of differences are kept for printing; the rest is counted.
 const MAXIMUM_DIFF: usize = 16 << 20;
@@ -34,18 +36,30 @@ pub(super) struct Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     with_targets(global, &arguments.targets, |session, targets| {
-        compare_and_print(session, targets, arguments.against.as_deref(), arguments.summary, Sink::new())
+        let wanted = Wanted { against: arguments.against.as_deref(), summary: arguments.summary, with_access: true };
+        compare_and_print(session, targets, wanted, Sink::new())
     })
+}
+
+/// What of a comparison is wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wanted<'a> {
+    /// A folder or a revision; none for the output folder.
+    pub(super) against: Option<&'a str>,
+    /// The counts only.
+    pub(super) summary: bool,
+    /// What the change really grants, too.
+    pub(super) with_access: bool,
 }
 
 /// Compiles, compares, and prints the differences; the answer is no when there are any.
 pub(super) fn compare_and_print(
     session: &Session<'_>,
     targets: &[&Target],
-    against: Option<&str>,
-    summary: bool,
+    wanted: Wanted<'_>,
     mut sink: Sink,
 ) -> Result<Outcome, RunError> {
+    let Wanted { against, summary, with_access } = wanted;
     let terminal = session.global.terminal();
     let output = session.project.workspace.output.clone();
     let mut text = String::new();
@@ -70,6 +84,11 @@ pub(super) fn compare_and_print(
             add(unified(&shown(&file.path), Some(&String::from_utf8_lossy(&old)), None));
         }
         drift |= plan.is_drift();
+        let changes = if with_access && plan.is_drift() && !sink.has_errors() {
+            access_changes(session, target, &*committed)?
+        } else {
+            String::new()
+        };
         lines.push_str(&format!(
             "{}: {}: {}\n",
             target.name,
@@ -82,6 +101,7 @@ pub(super) fn compare_and_print(
         if roles.len() > MAXIMUM_ROLES {
             lines.push_str(&format!("  and {}\n", human::number(roles.len() - MAXIMUM_ROLES, "further changed role")));
         }
+        lines.push_str(&changes);
     }
     if !session.report(sink) {
         return Ok(Outcome::Invalid);
@@ -96,6 +116,14 @@ pub(super) fn compare_and_print(
         terminal.note(&lines)
     }
     Ok(if drift { Outcome::No } else { Outcome::Fine })
+}
+
+/// What the change means for each subject.
+fn access_changes(session: &Session<'_>, target: &Target, committed: &dyn Committed) -> Result<String, RunError> {
+    let new = of_target(session, target, &SceneArguments::default())?;
+    let old = of_committed(session, target, committed)?;
+    let (Some(new), Some(old)) = (new, old) else { return Ok(String::new()) };
+    Ok(access::changes(&compare(&old, &new.world)))
 }
 
 /// What to compare with: a folder when there is one of that name, otherwise a revision.

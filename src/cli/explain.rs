@@ -2,24 +2,61 @@
 
 use clap::Args;
 
+use super::can_i::word;
+use super::question::{IdentityArguments, RequestArguments};
+use super::scene::{Scene, SceneArguments, with_scenes};
+use super::session::print;
 use super::{Global, Outcome, pages};
+use crate::access::{Identity, World};
 use crate::diag::{Code, RunError, nearest};
+use crate::k8s::catalogue::LAST_MINOR;
+use crate::k8s::default_policy;
 use crate::kinds;
+use crate::report::access::{self, Told};
+use crate::yaml;
 
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// A policy kind, such as `Tenancy`, or a diagnostic, such as `duplicate-yaml-key`. Without one: the list.
-    subject: Option<String>,
+    /// A policy kind (`Tenancy`), a diagnostic (`duplicate-yaml-key`), an object (`ClusterRole/view`,
+    /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), or a decision in the
+    /// words of can-i (`get pods --as alice`). Without any: the list of kinds and diagnostics.
+    words: Vec<String>,
+    #[command(flatten)]
+    identity: IdentityArguments,
+    /// The namespace of the decision.
+    #[arg(short, long)]
+    namespace: Option<String>,
+    /// The subresource of the decision.
+    #[arg(long)]
+    subresource: Option<String>,
+    /// Explain the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
+    #[arg(long, value_name = "PATH")]
+    from: Vec<std::path::PathBuf>,
+    /// Only these targets of the workspace.
+    #[arg(short, long = "target", value_name = "NAME", conflicts_with = "from")]
+    targets: Vec<String>,
+    /// What lies under the manifests. Without words: print the default policy of a version, such as `--baseline=1.30`.
+    #[arg(long, value_name = "VERSION-or-PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    baseline: Option<String>,
 }
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    match (arguments.words.as_slice(), &arguments.baseline) {
+        ([], Some(version)) => print_baseline(global, arguments, version),
+        ([], None) => {
+            global.terminal().result(&pages::index());
+            Ok(Outcome::Fine)
+        }
+        ([subject], _) if !subject.contains('/') => Ok(print_page(global, subject)),
+        ([object], _) => explain_object(global, arguments, object),
+        _ => explain_decision(global, arguments),
+    }
+}
+
+fn print_page(global: &Global, subject: &str) -> Outcome {
     let terminal = global.terminal();
-    let Some(subject) = &arguments.subject else {
-        terminal.result(&pages::index());
-        return Ok(Outcome::Fine);
-    };
     let kind = kinds::names().find(|name| name.eq_ignore_ascii_case(subject));
     let page = match (kind, Code::from_id(subject)) {
         (Some(kind), _) => pages::kind(kind),
@@ -28,11 +65,167 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     };
     if let Some(page) = page {
         terminal.result(&page);
-        return Ok(Outcome::Fine);
+        return Outcome::Fine;
     }
     let names = kinds::names().chain(Code::ALL.iter().map(|code| code.id()));
     let help = nearest(subject, names)
         .map_or_else(|| "`bailiwick explain` lists what there is".to_owned(), |near| format!("did you mean `{near}`?"));
     terminal.problem(&format!("error: there is no policy kind and no diagnostic `{subject}`\nhelp: {help}\n"));
-    Ok(Outcome::Invalid)
+    Outcome::Invalid
+}
+
+/// Prints the default policy of a version as manifests; without one, that of the target, or of the newest.
+fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Result<Outcome, RunError> {
+    let terminal = global.terminal();
+    let write = |minor: u32| {
+        let mut text = format!("# What the API server of Kubernetes 1.{minor} makes for itself.\n");
+        for object in default_policy::objects(minor) {
+            if text.lines().count() > 1 {
+                text.push_str("---\n");
+            }
+            let mut json = yaml::schema::to_json(object);
+            json.as_object_mut().map(|map| map.shift_remove("minors"));
+            let tree = yaml::from_json(&json);
+            if let Some(root) = tree.document(0) {
+                yaml::write::document(root, &mut text);
+            }
+        }
+        terminal.result(&text);
+        Outcome::Fine
+    };
+    if version.is_empty() {
+        if super::session::find_root(global)?.is_none() {
+            return Ok(write(LAST_MINOR));
+        }
+        return super::session::with_targets(global, &arguments.targets, |_, targets| {
+            Ok(targets.first().map_or(Outcome::Fine, |target| write(target.version.minor())))
+        });
+    }
+    match version.trim_start_matches('v').strip_prefix("1.").and_then(|minor| minor.parse::<u32>().ok()) {
+        Some(minor) if (crate::k8s::catalogue::FIRST_MINOR..=LAST_MINOR).contains(&minor) => Ok(write(minor)),
+        _ => {
+            terminal.problem(&format!(
+                "error: `{version}` is no version of Kubernetes with known facts\nhelp: name one from 1.{} to 1.{LAST_MINOR}\n",
+                crate::k8s::catalogue::FIRST_MINOR
+            ));
+            Ok(Outcome::Invalid)
+        }
+    }
+}
+
+impl Arguments {
+    fn scene(&self) -> SceneArguments {
+        SceneArguments {
+            from: self.from.clone(),
+            targets: self.targets.clone(),
+            baseline: self.baseline.clone().filter(|baseline| !baseline.is_empty()),
+            ..SceneArguments::default()
+        }
+    }
+}
+
+fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    let word_at = |position: usize| arguments.words.get(position).cloned();
+    let question = RequestArguments {
+        verb: word_at(0),
+        resource: word_at(1),
+        name: word_at(2),
+        namespace: arguments.namespace.clone(),
+        all_namespaces: false,
+        subresource: arguments.subresource.clone(),
+        path: None,
+        http: None,
+        any_resource: false,
+    };
+    let Some(who) = arguments.identity.identity() else {
+        global
+            .terminal()
+            .problem("error: nobody is asked about\nhelp: name somebody: `--as alice`, `--as-group devs`\n");
+        return Ok(Outcome::Invalid);
+    };
+    with_scenes(global, &arguments.scene(), |scenes| {
+        for scene in scenes {
+            let request = match question.request(&scene.world) {
+                Ok(request) => request,
+                Err(problem) => {
+                    print(global, vec![problem], &scene.files);
+                    return Ok(Outcome::Invalid);
+                }
+            };
+            let decision = scene.world.decide(&who, &request);
+            let answer = decision.answer(false);
+            let told = Told {
+                world: &scene.world,
+                files: &scene.files,
+                who: &who,
+                request: &request,
+                decision: &decision,
+                answer,
+            };
+            let asked = format!(
+                "{}may `{}`, in {}, {request}? {}\n",
+                scene.prefix(),
+                who.user,
+                who.groups.join(", "),
+                word(answer)
+            );
+            global.terminal().result(&format!("{asked}{}", told.reasons()));
+        }
+        Ok(Outcome::Fine)
+    })
+}
+
+fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Result<Outcome, RunError> {
+    let parts: Vec<&str> = object.splitn(3, '/').collect();
+    with_scenes(global, &arguments.scene(), |scenes| {
+        let mut found = false;
+        for scene in scenes {
+            if let Some(text) = explained(scene, &parts) {
+                found = true;
+                global.terminal().result(&format!("{}{text}", scene.heading()));
+            }
+        }
+        if found {
+            return Ok(Outcome::Fine);
+        }
+        let help = scenes.iter().find_map(|scene| near_object(&scene.world, &parts)).map_or_else(
+            || {
+                "write `ClusterRole/NAME`, `Role/NAMESPACE/NAME`, `User/NAME`, `Group/NAME` or `ServiceAccount/NAMESPACE/NAME`"
+                    .to_owned()
+            },
+            |near| format!("did you mean `{near}`?"),
+        );
+        global.terminal().problem(&format!("error: there is no `{object}`\nhelp: {help}\n"));
+        Ok(Outcome::Invalid)
+    })
+}
+
+fn explained(scene: &Scene, parts: &[&str]) -> Option<String> {
+    let (kind, rest) = parts.split_first()?;
+    let kind = kind.to_lowercase();
+    match (kind.trim_end_matches('s'), rest) {
+        ("user", _) => Some(subject(scene, &Identity::of(&rest.join("/")))),
+        ("group", _) => Some(subject(scene, &Identity::member_of(&rest.join("/")))),
+        ("serviceaccount" | "sa", [namespace, name]) => {
+            Some(subject(scene, &Identity::of(&crate::access::world::account_user(namespace, name))))
+        }
+        ("clusterrole", _) => access::role(&scene.world, None, &rest.join("/"), &scene.files),
+        ("role", [namespace, name]) => access::role(&scene.world, Some(namespace), name, &scene.files),
+        ("clusterrolebinding", _) => access::binding(&scene.world, None, &rest.join("/"), &scene.files),
+        ("rolebinding", [namespace, name]) => access::binding(&scene.world, Some(namespace), name, &scene.files),
+        _ => None,
+    }
+}
+
+fn subject(scene: &Scene, who: &Identity) -> String {
+    let chains = scene.world.all_grants_of(who);
+    let groups = who.groups.join(", ");
+    format!("in the groups {groups}\n{}", access::grants(&chains, &scene.files))
+}
+
+/// An object of that kind whose name is near.
+fn near_object(world: &World, parts: &[&str]) -> Option<String> {
+    let wanted = parts.join("/");
+    let names = world.object_names();
+    nearest(&wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }

@@ -238,10 +238,16 @@ impl<'g> Session<'g> {
         Ok(leftovers)
     }
 
-    /// Prints what was found, with what loading found; true when there is no error among it.
-    pub(super) fn report(&self, sink: Sink) -> bool {
+    /// What was found, with what loading found, without what policies accept.
+    pub(super) fn findings(&self, sink: Sink) -> Vec<Diagnostic> {
         let mut diagnostics = self.found.clone();
         diagnostics.extend(self.project.without_accepted(sink.into_sorted(&self.project.files)));
+        diagnostics
+    }
+
+    /// Prints what was found; true when there is no error among it.
+    pub(super) fn report(&self, sink: Sink) -> bool {
+        let diagnostics = self.findings(sink);
         let fine = !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         print(self.global, diagnostics, &self.project.files);
         fine

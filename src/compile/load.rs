@@ -118,6 +118,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     let existing = std::mem::take(&mut linker.existing);
     let expiries = std::mem::take(&mut linker.expiries);
     let apis = std::mem::take(&mut linker.apis);
+    let access_checks = std::mem::take(&mut linker.access_checks);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
     Ok((!sink.must_stop()).then(|| Project {
@@ -129,6 +130,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         existing,
         apis,
         expiries,
+        access_checks,
         accepted: linked.accepted,
     }))
 }

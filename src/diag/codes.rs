@@ -84,8 +84,6 @@ codes! {
         "What a policy includes is made before it is, so a ring of them has no first. The places of the ring are shown; take one of them out.";
     InvalidPath, "invalid-path", "an API path that no request has",
         "A path is `/api/v1/...` for the core group or `/apis/GROUP/VERSION/...` for any other, then `namespaces/{namespace}/` where the resource is in one, the resource, a name or `{name}`, and a subresource. The version has to be one that the target serves. Anything else is a URL, such as `/healthz`, and takes HTTP methods as verbs.";
-    UnknownResource, "unknown-resource", "a resource without a group, and no group that serves it",
-        "A rule may leave out `apiGroups`; the target's version of Kubernetes and the custom resources that Manifests policies bring then say which groups serve the resource. One that none of them serves has no group to write down.";
     AmbiguousResource, "ambiguous-resource", "a resource without a group, and several groups that mean different things by it",
         "Two groups may have resources of the same name. Where they share their objects, such as `events`, a rule gets both; otherwise it has to say which is meant.";
     UnknownVariable, "unknown-variable", "a variable that is not declared",
@@ -125,8 +123,8 @@ codes! {
         "A field that the kind does not have, or a value of another type: strict field validation would refuse it.";
     ServerField, "server-field", "a field that only the server may set",
         "`status`, `metadata.uid`, `metadata.resourceVersion`, `metadata.creationTimestamp` and their like are made by the server; committed to Git they would be a difference for ever.";
-    DuplicateObject, "duplicate-object", "two policies yield the same object",
-        "Group, kind, namespace and name make an object; the second of two would overwrite the first when applied. Both origins are shown.";
+    DuplicateObject, "duplicate-object", "the same object is there twice",
+        "Group, kind, namespace and name make an object; the second of two would overwrite the first when applied. Both origins are shown. In manifests from elsewhere it is a warning, and the last one counts, as for `kubectl apply`.";
     UnresolvedReference, "unresolved-reference", "a binding to a role that is not there",
         "The role is neither compiled here, nor one of the cluster's built-in roles, nor brought in by a `Manifests` policy. Such a binding grants nothing, and grants something unexpected the day somebody creates the role.";
     PodSecurityPolicyRemoved, "podsecuritypolicy-removed", "a PodSecurityPolicy for a cluster that has none",
@@ -157,6 +155,21 @@ codes! {
         "`namespaceSelector` is evaluated when compiling, over the namespaces of NamespaceSet, Tenancy and Manifests policies on that target with the labels they give, and `kubernetes.io/metadata.name`. Namespaces that nobody tells of are not selected: bring them in with a Manifests policy, or name them under `namespaces`.";
     DeleteCollectionForTenants, "deletecollection-for-tenants", "tenants who may delete all of something at once",
         "Deleting every ConfigMap or Secret of a namespace also removes the tenant's own certificates and tokens (seed 000). `except` on the rule takes the verb back.";
+    // Judging access.
+    NothingToJudge, "nothing-to-judge", "inputs without anything that decides access",
+        "A tool that reads nothing and then says no, or says that all is well, is worse than none. The inputs hold no role, binding, namespace, service account or definition of a custom resource.\n\n`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints what decides access in a cluster.";
+    UnknownVersion, "unknown-version", "a version without known facts",
+        "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.36.";
+    UnknownResource, "unknown-resource", "a resource that nobody serves",
+        "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource of that name. A rule may leave out `apiGroups` only where some group serves the resource: name the groups, or bring the definition in with a Manifests policy. Of a question, `--any-resource` takes the name as it stands.";
+    DeadExpectation, "dead-expectation", "an AccessTest that cannot fail",
+        "A `mustNot` about something that no request can be is always fulfilled: a resource without that verb, a cluster-scoped resource in a namespace, a path that is no URL rule's business. It proves nothing, and hides what was meant.";
+    ApplierCannotApply, "applier-cannot-apply", "an object that whoever applies the output may not write",
+        "The target says by `appliedBy` which identity applies its output. By plain RBAC it has to hold `create` and `patch` on the kind; for roles and bindings the API server also refuses what would grant more than the identity holds, unless it has `escalate` on the role, or `bind` on the role that is bound (`specs/kubernetes.md` section 8). The sync would stop at this object.\n\nWhat the output grants to that identity itself counts as held: apply such a grant first.";
+    DanglingRole, "dangling-role", "a binding whose role is not there",
+        "It grants nothing today, and whatever somebody puts under that name tomorrow.";
+    AggregationRing, "aggregation-ring", "ClusterRoles that gather each other",
+        "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and nobody can tell from the manifests what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
     // The output.
     ForeignFile, "foreign-file", "a file in the output folder that is not ours",
         "The output folder holds nothing but what this program wrote: anything else would be applied to the cluster by whoever applies the folder. Only files with our header are ever overwritten or removed.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`.";

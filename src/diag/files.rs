@@ -1,6 +1,7 @@
 //! The texts that diagnostics point into.
 
-use std::sync::{Arc, RwLock};
+use std::fmt;
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// Names a registered text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -19,13 +20,27 @@ impl FileId {
 }
 
 /// A text with the path it is known by.
-#[derive(Debug)]
 pub struct SourceFile {
     path: String,
-    text: Arc<str>,
+    text: OnceLock<Arc<str>>,
+    /// How to get the text again, for one that is not kept.
+    load: Option<Loader>,
+}
+
+/// Gets a text when it is first asked for.
+pub type Loader = Box<dyn Fn() -> Arc<str> + Send + Sync>;
+
+impl fmt::Debug for SourceFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SourceFile").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 impl SourceFile {
+    fn of(path: impl Into<String>, text: Arc<str>) -> Self {
+        Self { path: path.into(), text: OnceLock::from(text), load: None }
+    }
+
     /// The path, relative to the workspace, with forward slashes.
     pub fn path(&self) -> &str {
         &self.path
@@ -33,21 +48,23 @@ impl SourceFile {
 
     /// The whole text.
     pub fn text(&self) -> &str {
-        &self.text
+        self.text.get_or_init(|| self.load.as_ref().map_or_else(|| Arc::from(""), |load| load()))
     }
 
     /// The whole text, shared.
     pub fn shared_text(&self) -> Arc<str> {
-        Arc::clone(&self.text)
+        self.text();
+        self.text.get().map_or_else(|| Arc::from(""), Arc::clone)
     }
 
     /// Line and column of a byte, both counted from 1; the column counts characters.
     pub fn line_column(&self, byte: u32) -> LineColumn {
-        let mut end = (byte as usize).min(self.text.len());
-        while !self.text.is_char_boundary(end) {
+        let text = self.text();
+        let mut end = (byte as usize).min(text.len());
+        while !text.is_char_boundary(end) {
             end -= 1;
         }
-        let before = self.text.get(..end).unwrap_or_default();
+        let before = text.get(..end).unwrap_or_default();
         let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         LineColumn { line, column }
@@ -78,13 +95,22 @@ impl Default for Files {
 impl Files {
     /// A table that holds one nameless empty text, the one [`FileId::default`] names.
     pub fn new() -> Self {
-        let nameless = SourceFile { path: String::new(), text: Arc::from("") };
-        Self { list: RwLock::new(vec![Arc::new(nameless)]) }
+        Self { list: RwLock::new(vec![Arc::new(SourceFile::of("", Arc::from("")))]) }
     }
 
     /// Registers a text.
     pub fn add(&self, path: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
-        let file = Arc::new(SourceFile { path: path.into(), text: text.into() });
+        self.push(SourceFile::of(path, text.into()))
+    }
+
+    /// Registers a text that is not kept: whoever asks for it loads it anew. For inputs of which only few places are
+    /// ever shown.
+    pub fn add_loaded(&self, path: impl Into<String>, load: Loader) -> FileId {
+        self.push(SourceFile { path: path.into(), text: OnceLock::new(), load: Some(load) })
+    }
+
+    fn push(&self, file: SourceFile) -> FileId {
+        let file = Arc::new(file);
         let mut list = self.list.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         list.push(file);
         FileId(u32::try_from(list.len() - 1).unwrap_or_default())
@@ -96,7 +122,7 @@ impl Files {
         list.get(id.0 as usize)
             .or_else(|| list.first())
             .map(Arc::clone)
-            .unwrap_or_else(|| Arc::new(SourceFile { path: String::new(), text: Arc::from("") }))
+            .unwrap_or_else(|| Arc::new(SourceFile::of("", Arc::from(""))))
     }
 }
 

@@ -204,7 +204,7 @@ fn missing_help(api: &Api, cell: &Cell) -> String {
             api.suggestions(group, resource).into_iter().next().map(|guess| match guess {
                 Suggestion::OtherGroup("") => "it is in the core group, which is written `\"\"`".to_owned(),
                 Suggestion::OtherGroup(other) => format!("did you mean the group `{other}`?"),
-                Suggestion::Plural { group: other, resource } if other == group => {
+                Suggestion::Plural { group: other, resource } if other == group || group == "*" => {
                     format!("did you mean `{resource}`?")
                 }
                 Suggestion::Plural { group: other, resource } => {

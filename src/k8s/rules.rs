@@ -14,27 +14,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-
-/// A rule in Kubernetes' own form.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PolicyRule {
-    /// API groups; the core group is the empty string.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub api_groups: Vec<String>,
-    /// Resources, subresources behind a slash.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub resources: Vec<String>,
-    /// Names the rule is limited to; empty for every name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub resource_names: Vec<String>,
-    /// URL paths.
-    #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
-    pub non_resource_urls: Vec<String>,
-    /// Verbs.
-    pub verbs: Vec<String>,
-}
+use super::rbac::PolicyRule;
 
 /// Single permissions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

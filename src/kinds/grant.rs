@@ -12,6 +12,7 @@ use super::findings::Findings;
 use super::selector::LabelSelector;
 use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets};
 use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::k8s::selector;
 use crate::model::{
     Blueprint, Contribution, Expiry, Fill, Home, Kind, Linker, Namespaces, ObjectBlueprint, Pattern, Patterns, Policy,
     PolicyMeta, RawDocument, RoleKind, Target, Unit,
@@ -176,7 +177,7 @@ struct Terms {
 
 /// A selector of namespaces, with the values of each target filled in.
 struct Selector {
-    each: Vec<(Target, LabelSelector)>,
+    each: Vec<(Target, selector::LabelSelector)>,
     origin: Origin,
 }
 
@@ -269,7 +270,12 @@ impl Policy for Linked {
         let Some(selector) = &self.selector else { return };
         let mut findings = Findings::new(self.meta.targets.len());
         for (target, labels) in &selector.each {
-            let fitting = || known.on(&target.name).iter().filter(|(_, own)| labels.fits(own));
+            let fitting = || {
+                known
+                    .on(&target.name)
+                    .iter()
+                    .filter(|(_, own)| labels.matches(|key| own.get(key).map(|value| &**value)))
+            };
             if fitting().next().is_none() {
                 let message = "no namespace has labels that fit this selector";
                 let help = "give the labels in a NamespaceSet, Tenancy or Manifests policy, or name `namespaces`";

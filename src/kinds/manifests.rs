@@ -13,7 +13,7 @@ use crate::model::{
     Unit,
 };
 use crate::source::Sources;
-use crate::yaml::{NodeRef, Spanned};
+use crate::yaml::{NodeRef, Spanned, Tree};
 
 /// The kind.
 pub struct ManifestsKind;
@@ -66,6 +66,7 @@ impl Kind for ManifestsKind {
     ) -> Option<Box<dyn Policy>> {
         let mut objects = Vec::new();
         let mut custom = Vec::new();
+        let mut trees = Vec::new();
         for path in matching_files(document, &spec.files, linker, sink) {
             linker.claimed.insert(path.clone());
             let tree = match linker.sources.tree(&path, sink) {
@@ -79,6 +80,7 @@ impl Kind for ManifestsKind {
             for root in tree.documents() {
                 read_object(root, &mut objects, &mut custom, sink);
             }
+            trees.push(tree);
         }
         for object in objects.iter().filter(|object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole")
         {
@@ -89,7 +91,8 @@ impl Kind for ManifestsKind {
         }
         let namespaces = objects.iter().filter_map(Object::namespace).collect();
         let objects = if spec.emit { objects } else { Vec::new() };
-        Some(Box::new(Linked { meta: document.meta.clone(), objects, namespaces }))
+        let trees = if spec.emit { Vec::new() } else { trees };
+        Some(Box::new(Linked { meta: document.meta.clone(), objects, namespaces, judged: trees }))
     }
 }
 
@@ -222,6 +225,8 @@ struct Linked {
     objects: Vec<Object>,
     /// Namespaces with their labels, also where nothing is written.
     namespaces: Vec<(Arc<str>, Data)>,
+    /// The texts whose objects are only judged.
+    judged: Vec<Arc<Tree>>,
 }
 
 impl Policy for Linked {
@@ -237,6 +242,10 @@ impl Policy for Linked {
         for (index, object) in self.objects.iter().enumerate() {
             visit(object.home(), Contribution::try_from(index).unwrap_or_default());
         }
+    }
+
+    fn judged(&self, visit: &mut dyn FnMut(NodeRef<'_>)) {
+        self.judged.iter().flat_map(|tree| tree.documents()).for_each(visit);
     }
 
     fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {

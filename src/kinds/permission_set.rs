@@ -15,7 +15,8 @@ use super::findings::Findings;
 use super::selector::LabelSelector;
 use super::shared::{StringMap, check_targets};
 use crate::diag::{Code, Diagnostic, Origin, Sink};
-use crate::k8s::rules::{PolicyRule, RuleSet};
+use crate::k8s::rbac::PolicyRule;
+use crate::k8s::rules::RuleSet;
 use crate::model::{
     Blueprint, Contribution, Home, Kind, Linker, ObjectBlueprint, Patterns, PermissionSet, PermissionSetParts, Policy,
     PolicyMeta, RawDocument, RoleKind, Shared, Target, Unit,

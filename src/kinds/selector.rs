@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::shared::StringMap;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
-use crate::k8s::names;
-use crate::model::{Fill, Labels, Pattern, Target};
+use crate::k8s::{names, selector};
+use crate::model::{Fill, Pattern, Target};
 
 /// A selector of labels, as Kubernetes has it: all of its parts have to fit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -85,37 +85,23 @@ impl LabelSelector {
         }
     }
 
-    /// The selector with a target's values filled in.
-    pub(crate) fn at(&self, target: &Target) -> Self {
+    /// The selector with a target's values filled in, to be matched with labels.
+    pub(crate) fn at(&self, target: &Target) -> selector::LabelSelector {
         let fill = |text: &String| Pattern::parse_checked(text).fill(Fill::of(target)).to_string();
-        Self {
-            match_labels: self.match_labels.iter().map(|(key, value)| (fill(key), fill(value))).collect(),
-            match_expressions: self
-                .match_expressions
-                .iter()
-                .map(|condition| Requirement {
-                    key: fill(&condition.key),
-                    operator: condition.operator,
-                    values: condition.values.iter().map(fill).collect(),
-                })
-                .collect(),
+        let mut filled = selector::LabelSelector::default();
+        for (key, value) in &self.match_labels {
+            filled.require(&fill(key), selector::Operator::In, vec![fill(value)]);
         }
-    }
-
-    /// True when labels fit.
-    pub(crate) fn fits(&self, labels: &Labels) -> bool {
-        let has = |key: &str| labels.get(key).map(|value| &**value);
-        self.match_labels.iter().all(|(key, value)| has(key) == Some(value))
-            && self.match_expressions.iter().all(|condition| {
-                let own = has(&condition.key);
-                let listed = own.is_some_and(|own| condition.values.iter().any(|value| value == own));
-                match condition.operator {
-                    Operator::In => listed,
-                    Operator::NotIn => !listed,
-                    Operator::Exists => own.is_some(),
-                    Operator::DoesNotExist => own.is_none(),
-                }
-            })
+        for condition in &self.match_expressions {
+            let operator = match condition.operator {
+                Operator::In => selector::Operator::In,
+                Operator::NotIn => selector::Operator::NotIn,
+                Operator::Exists => selector::Operator::Exists,
+                Operator::DoesNotExist => selector::Operator::DoesNotExist,
+            };
+            filled.require(&fill(&condition.key), operator, condition.values.iter().map(fill).collect());
+        }
+        filled
     }
 }
 
@@ -125,7 +111,8 @@ mod tests {
 
     fn fits(selector: &str, labels: &[(&str, &str)]) -> bool {
         let selector: LabelSelector = serde_json::from_str(selector).expect("a selector");
-        selector.fits(&labels.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect())
+        let label = |key: &str| labels.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
+        selector.at(&Target::plain("t", 36)).matches(label)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
-use crate::model::{Blueprint, Fill, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta, Target};
+use crate::model::{Blueprint, Fill, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta, Target, Tested};
 use crate::yaml::Spanned;
 
 /// Labels or annotations.
@@ -49,6 +49,17 @@ impl Subjects {
     /// True when nobody is named.
     pub(crate) fn is_empty(&self) -> bool {
         self.users.is_empty() && self.groups.is_empty() && self.service_accounts.is_empty()
+    }
+
+    /// Everybody, as a request would name them.
+    pub(crate) fn user_names(&self) -> Vec<Tested> {
+        let users = self.users.iter().map(|name| Tested::User(name.clone()));
+        let groups = self.groups.iter().map(|name| Tested::Group(name.clone()));
+        let accounts = self.service_accounts.iter().map(|account| {
+            let namespace = account.namespace.as_ref().map_or("", |namespace| namespace.value.as_str());
+            Tested::User(format!("system:serviceaccount:{namespace}:{}", account.name.value))
+        });
+        users.chain(groups).chain(accounts).collect()
     }
 
     /// The subjects of a binding, sorted by kind, namespace and name; with `local` the binding's

@@ -105,6 +105,9 @@ pub trait Policy: Send + Sync {
         None
     }
 
+    /// Tells each object that is in the cluster without being compiled, for whoever judges the whole.
+    fn judged(&self, _visit: &mut dyn FnMut(NodeRef<'_>)) {}
+
     /// The objects that one part adds to one file.
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
 }
@@ -243,6 +246,8 @@ pub struct Linker<'w> {
     pub apis: BTreeMap<String, Api>,
     /// Policies that hold until a day.
     pub expiries: Vec<Expiry>,
+    /// What the AccessTests expect.
+    pub access_checks: Vec<super::AccessCheck>,
 }
 
 impl<'w> Linker<'w> {
@@ -257,6 +262,7 @@ impl<'w> Linker<'w> {
             existing: BTreeSet::new(),
             expiries: Vec::new(),
             apis: targets.iter().map(|target| (target.name.clone(), Api::new(target.version.minor()))).collect(),
+            access_checks: Vec::new(),
         }
     }
 

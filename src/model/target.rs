@@ -79,6 +79,22 @@ pub struct Target {
     pub pod_security_policy: Option<bool>,
     /// Variables for patterns.
     pub variables: TargetVariables,
+    /// Who applies the output, where that is said.
+    pub applied_by: Option<AppliedBy>,
+    /// The file or folder, relative to the workspace's root, with what the cluster has beside the output; none for
+    /// the default policy of its version.
+    pub baseline: Option<String>,
+}
+
+/// The identity that applies the output: the service account of Argo CD or Flux, or a user with its groups.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct AppliedBy {
+    /// The user name; that of a service account is `system:serviceaccount:<namespace>:<name>`.
+    pub user: String,
+    /// Groups beyond those that every user or service account is in.
+    #[serde(default)]
+    pub groups: Vec<String>,
 }
 
 impl Target {
@@ -91,6 +107,8 @@ impl Target {
             explicit: false,
             pod_security_policy: None,
             variables: TargetVariables::new(),
+            applied_by: None,
+            baseline: None,
         }
     }
 

@@ -6,7 +6,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Data, Platform, Target, Version};
+use super::{AppliedBy, Data, Platform, Target, Version};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::yaml::{NodeRef, Spanned};
 
@@ -88,6 +88,13 @@ pub struct RawTarget {
     /// Values for patterns such as `{target.zone}`.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
+    /// Who applies the output, so that `lint` can tell what that identity may not write.
+    #[serde(default)]
+    pub applied_by: Option<AppliedBy>,
+    /// A file or folder with the roles and bindings that the cluster has beside the output, as `kubectl get -o yaml`
+    /// prints them. Default: what the API server of that version makes for itself.
+    #[serde(default)]
+    pub baseline: Option<Spanned<String>>,
 }
 
 /// What a cluster has beyond or short of its version.
@@ -299,5 +306,7 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
         explicit: raw.form == OutputForm::Explicit,
         pod_security_policy: raw.features.pod_security_policy,
         variables: raw.variables.iter().map(|(name, value)| (name.clone(), Data::text(value.as_str()))).collect(),
+        applied_by: raw.applied_by.clone(),
+        baseline: raw.baseline.as_ref().map(|path| folder(Some(path), "baseline", sink)),
     })
 }

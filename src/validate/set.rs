@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
-use crate::k8s::default_roles;
+use crate::k8s::default_policy;
 use crate::model::{Identity, ObjectType, Target, Unit};
 use crate::yaml::NodeRef;
 
@@ -183,7 +183,7 @@ impl<'p> TargetFacts<'p> {
             let identity = Identity { object_type: cluster_role.clone(), namespace: None, name: Arc::clone(name) };
             let known = self.cluster.contains_key(&(cluster_role.clone(), Arc::clone(name)))
                 || self.existing.contains(&identity)
-                || default_roles::is_cluster_role(name, self.target.version.minor());
+                || default_policy::is_cluster_role(name, self.target.version.minor());
             if !known {
                 let minor = self.target.version.minor();
                 let candidates: Vec<&str> = self
@@ -191,7 +191,7 @@ impl<'p> TargetFacts<'p> {
                     .keys()
                     .filter(|(object_type, _)| *object_type == cluster_role)
                     .map(|(_, name)| -> &str { name })
-                    .chain(default_roles::cluster_roles(minor).map(|name| -> &str { name }))
+                    .chain(default_policy::cluster_roles(minor).map(|name| -> &str { name }))
                     .collect();
                 sink.push(unresolved(self.target, "ClusterRole", name, binding, *origin, *account, &candidates));
             }
@@ -243,7 +243,7 @@ impl<'p> TargetFacts<'p> {
         let namespace = binding.identity.namespace.as_deref().unwrap_or_default();
         let known = roles.contains(&binding.role)
             || self.existing.contains(&identity)
-            || default_roles::is_role(namespace, &binding.role, self.target.version.minor());
+            || default_policy::is_role(namespace, &binding.role, self.target.version.minor());
         if !known {
             let candidates: Vec<&str> = roles.iter().map(|role| &**role).collect();
             sink.push(unresolved(

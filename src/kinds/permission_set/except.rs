@@ -7,7 +7,7 @@
 use super::Exception;
 use super::resolve::Report;
 use crate::diag::{Code, Diagnostic, Origin};
-use crate::k8s::rules::PolicyRule;
+use crate::k8s::rbac::PolicyRule;
 use crate::model::{Pattern, Target};
 use crate::yaml::Spanned;
 

@@ -5,7 +5,7 @@ use super::{Access, Rule};
 use crate::diag::{Code, Diagnostic, Origin};
 use crate::k8s::catalogue::{Api, Lookup, Served};
 use crate::k8s::dead::{self, Cell, Dead, Part};
-use crate::k8s::rules::PolicyRule;
+use crate::k8s::rbac::PolicyRule;
 use crate::model::{Pattern, Target};
 use crate::yaml::Spanned;
 

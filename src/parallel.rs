@@ -12,7 +12,7 @@ const WINDOW: usize = 16;
 
 /// Runs `work` for every position below `total` on `jobs` threads, each with a state of its own, and gives the
 /// results to `consume` in order. `consume` returns false to stop early.
-pub(super) fn in_order<S, R: Send>(
+pub(crate) fn in_order<S, R: Send>(
     total: usize,
     jobs: usize,
     state: impl Fn() -> S + Sync,

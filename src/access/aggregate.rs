@@ -1,0 +1,100 @@
+//! Aggregated ClusterRoles, as the aggregation controller leaves them (`pkg/controller/clusterroleaggregation`).
+//!
+//! The controller replaces the rules of a ClusterRole with an `aggregationRule` by those of the ClusterRoles that its
+//! selectors select, and does so again until nothing changes. Here every aggregated role starts empty: what the
+//! controller copied from roles that are gone is not ours to know, so a ring gathers only what comes from outside it.
+
+use std::collections::HashSet;
+
+use super::rules::{Rule, RuleLists};
+use super::symbols::Symbols;
+use super::world::Role;
+
+/// Replaces the rules of each aggregated role; returns the rings among them.
+pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbols) -> Vec<Vec<String>> {
+    let sources = sources(roles, symbols);
+    for (target, _) in &sources {
+        if let Some(role) = roles.get_mut(*target) {
+            role.rules = RuleLists::EMPTY;
+        }
+    }
+    // A chain is as long as there are aggregated roles; what has not settled by then goes round in a ring, where only
+    // the order of the rules can still change.
+    for _ in 0..=sources.len() {
+        let mut changed = false;
+        for (target, selected) in &sources {
+            let gathered = gather(selected, roles, lists);
+            let id = lists.add(gathered);
+            if let Some(role) = roles.get_mut(*target).filter(|role| role.rules != id) {
+                role.rules = id;
+                changed = true;
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    rings(&sources, roles, symbols)
+}
+
+/// Each aggregated role with the roles it gathers from, in the order of its selectors and then of their names.
+fn sources(roles: &[Role], symbols: &Symbols) -> Vec<(usize, Vec<usize>)> {
+    let mut cluster_roles: Vec<usize> =
+        (0..roles.len()).filter(|&id| roles.get(id).is_some_and(|role| role.namespace.is_none())).collect();
+    cluster_roles.sort_by_key(|&id| roles.get(id).map(|role| symbols.text(role.name)));
+    let mut sources = Vec::new();
+    for &target in &cluster_roles {
+        let Some(selectors) = roles.get(target).and_then(|role| role.aggregation.as_deref()) else { continue };
+        let mut selected = Vec::new();
+        for selector in selectors {
+            selected.extend(cluster_roles.iter().copied().filter(|&id| {
+                id != target
+                    && roles.get(id).is_some_and(|role| {
+                        selector.matches(|key| {
+                            let label = role.labels.iter().find(|(known, _)| symbols.text(*known) == key);
+                            label.map(|(_, value)| symbols.text(*value))
+                        })
+                    })
+            }));
+        }
+        sources.push((target, selected));
+    }
+    sources
+}
+
+/// The rules of roles one after the other, each once.
+fn gather(selected: &[usize], roles: &[Role], lists: &RuleLists) -> Vec<Rule> {
+    let mut seen: HashSet<&Rule> = HashSet::new();
+    let rules = selected.iter().filter_map(|&id| roles.get(id)).flat_map(|role| lists.get(role.rules));
+    rules.filter(|rule| seen.insert(rule)).cloned().collect()
+}
+
+/// The rings: sets of aggregated roles that gather from each other.
+fn rings(sources: &[(usize, Vec<usize>)], roles: &[Role], symbols: &Symbols) -> Vec<Vec<String>> {
+    let selected_by = |id: usize| sources.iter().find(|(target, _)| *target == id).map(|(_, selected)| selected);
+    let reachable = |start: usize| {
+        let mut seen = HashSet::new();
+        let mut open = vec![start];
+        while let Some(id) = open.pop() {
+            for &next in selected_by(id).into_iter().flatten().filter(|next| selected_by(**next).is_some()) {
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        seen
+    };
+    let reached: Vec<(usize, HashSet<usize>)> =
+        sources.iter().map(|(target, _)| (*target, reachable(*target))).collect();
+    let mut rings: Vec<Vec<String>> = Vec::new();
+    for (start, from_start) in reached.iter().filter(|(start, from_start)| from_start.contains(start)) {
+        let members = reached.iter().filter(|(id, from)| from_start.contains(id) && from.contains(start));
+        let mut names: Vec<String> =
+            members.filter_map(|(id, _)| roles.get(*id)).map(|role| symbols.text(role.name).to_owned()).collect();
+        names.sort();
+        if !rings.contains(&names) {
+            rings.push(names);
+        }
+    }
+    rings
+}

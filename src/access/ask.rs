@@ -1,0 +1,347 @@
+//! Questions and answers as JSON: what `bailiwick ask` speaks, one question a line.
+//!
+//! An [`Asker`] holds a world, which the question `world` replaces. Every other question is an object with one key, the
+//! kind of the question; `docs/ask.md` shows each with its answer.
+
+use serde_json::{Map, Value, json};
+
+use super::compare::compare;
+use super::cover;
+use super::impersonate::{self, Target};
+use super::reconcile::reconcile;
+use super::request::{Identity, Request, ResourceRequest, UrlRequest};
+use super::who_can::{Scope, Where};
+use super::world::{Builder, Layer, World};
+use super::write::{Escalation, Write, WriteVerb};
+use super::{crossplane, decide::MissingRole, http};
+use crate::diag::{FileId, Origin, Span};
+use crate::k8s::catalogue::{Catalogue, FIRST_MINOR, LAST_MINOR};
+use crate::k8s::default_policy;
+use crate::k8s::rbac::{self, PolicyRule};
+use crate::yaml::{self, NodeRef, Tree};
+
+/// The extra field with the node that a token is bound to.
+const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
+
+/// Answers questions about a world.
+#[derive(Debug)]
+pub struct Asker {
+    world: World,
+    /// True when a role that is not among the objects does not exist.
+    is_complete: bool,
+}
+
+impl Asker {
+    /// An asker of a world.
+    pub fn new(world: World, is_complete: bool) -> Self {
+        Self { world, is_complete }
+    }
+
+    /// Answers a question, or takes a new world.
+    ///
+    /// # Errors
+    /// Why it is not one.
+    pub fn answer(&mut self, question: &Value) -> Result<Value, String> {
+        match question.get("world").filter(|_| question.as_object().is_some_and(|map| map.len() == 1)) {
+            Some(body) => self.set_world(body),
+            None => self.ask(question),
+        }
+    }
+
+    /// Answers a question about the world there is.
+    ///
+    /// # Errors
+    /// Why it is not one.
+    pub fn ask(&self, question: &Value) -> Result<Value, String> {
+        let entry = question.as_object().and_then(|map| map.iter().next().filter(|_| map.len() == 1));
+        let Some((kind, body)) = entry else { return Err("a question is an object with one key".to_owned()) };
+        match kind.as_str() {
+            "can-i" => self.can_i(body),
+            "rules" => self.rules(body),
+            "covers" => Ok(covers(body)),
+            "who-can" => self.who_can(body),
+            "aggregate" => Ok(json!({ "roles": self.world.aggregated() })),
+            "write" => self.write(body),
+            "impersonate" => self.impersonate(body),
+            "gate" => {
+                let rules = policy_rules(&json!({ "rule": [body.get("rule")] }), "rule");
+                Ok(json!({ "allowed": rules.iter().all(|rule| crossplane::stack_manager_allows(rule, false)) }))
+            }
+            "permission-request" => {
+                let allowed = crossplane::request_allowed(&policy_rules(body, "owner"), &policy_rules(body, "servant"));
+                Ok(json!({ "allowed": allowed }))
+            }
+            "compare" => Ok(comparison(body)),
+            "reconcile" => reconciliation(body),
+            "default-policy" => default_objects(body),
+            other => Err(format!("there is no question `{other}`")),
+        }
+    }
+
+    fn set_world(&mut self, body: &Value) -> Result<Value, String> {
+        let minor = match body.get("minor") {
+            None | Some(Value::Null) => LAST_MINOR,
+            Some(number) => known_minor(number)?,
+        };
+        let mut builder = Builder::new(minor);
+        if let Some(baseline) = body.get("baseline").filter(|baseline| !baseline.is_null()) {
+            builder = builder.with_default_policy(known_minor(baseline)?);
+        }
+        let objects = body.get("objects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        objects.iter().for_each(|object| add(&mut builder, object));
+        self.world = builder.build();
+        Ok(json!({ "objects": objects.len() }))
+    }
+
+    fn can_i(&self, body: &Value) -> Result<Value, String> {
+        let who = identity(body)?;
+        let request = request(body)?;
+        let decision = self.world.decide(&who, &request);
+        let mut answer = Map::new();
+        answer.insert("answer".to_owned(), json!(decision.answer(self.is_complete)));
+        answer.insert("allowed".to_owned(), decision.allowed.into());
+        answer.insert("by".to_owned(), self.world.bindings_by_name(&decision).into());
+        answer.insert("missing".to_owned(), names(&decision.missing));
+        answer.insert("because".to_owned(), self.world.proofs_by_name(&decision).into());
+        if body.get("http").is_some() {
+            answer.insert("attributes".to_owned(), json!(request));
+        }
+        Ok(answer.into())
+    }
+
+    fn rules(&self, body: &Value) -> Result<Value, String> {
+        let resolved = self.world.rules_for(&identity(body)?, text(body, "namespace")?);
+        Ok(json!({ "rules": resolved.rules, "missing": names(&resolved.missing) }))
+    }
+
+    fn who_can(&self, body: &Value) -> Result<Value, String> {
+        let found = self.world.who_can(&request(body)?, Where::AsRequested);
+        Ok(json!({ "subjects": found.subjects(), "missing": names(&found.missing) }))
+    }
+
+    fn write(&self, body: &Value) -> Result<Value, String> {
+        let object = body.get("object").map(tree_of).ok_or("`object` is missing")?;
+        let old = body.get("old").filter(|old| !old.is_null()).map(tree_of);
+        let root = object.document(0).ok_or("`object` is missing")?;
+        let old = old.as_ref().and_then(|tree| tree.document(0));
+        let verb = match (text(body, "verb")?, old) {
+            ("create", _) | ("", None) => WriteVerb::Create,
+            ("update", _) | ("", Some(_)) => WriteVerb::Update,
+            ("patch", _) => WriteVerb::Patch,
+            (other, _) => return Err(format!("nothing is written by `{other}`")),
+        };
+        let resource = self.world.resource_of(root).ok_or("the kind of `object` is not known")?;
+        let decision = self.world.may_write(&identity(body)?, Write { object: root, old, verb, resource });
+        let (word, missing) = match &decision.escalation {
+            Escalation::Fine => ("ok", Vec::new()),
+            Escalation::Forbidden(missing) => ("forbidden", missing.clone()),
+            Escalation::NotFound(_) => ("not-found", Vec::new()),
+            Escalation::Invalid(_) => ("invalid", Vec::new()),
+        };
+        Ok(json!({
+            "verbAllowed": decision.verb_allowed,
+            "escalation": word,
+            "allowed": decision.allowed(),
+            "uncovered": missing,
+        }))
+    }
+
+    fn impersonate(&self, body: &Value) -> Result<Value, String> {
+        let mut extra = Vec::new();
+        for (key, values) in body.get("asExtra").and_then(Value::as_object).into_iter().flatten() {
+            // A header without a value says nothing.
+            let values = string_list(values);
+            if !values.is_empty() {
+                extra.push((key.to_lowercase(), values));
+            }
+        }
+        extra.sort();
+        let target = Target {
+            user: text(body, "asUser")?.to_owned(),
+            groups: body.get("asGroups").map(string_list).unwrap_or_default(),
+            extra,
+            uid: text(body, "asUid")?.to_owned(),
+        };
+        let node = body.get("extra").and_then(|extra| extra.get(NODE_NAME)).map(string_list);
+        let node = node.as_deref().and_then(|names| match names {
+            [only] => Some(only.as_str()),
+            _ => None,
+        });
+        let asked = ["verb", "http"].iter().any(|key| body.get(key).is_some());
+        let request = asked.then(|| request(body)).transpose()?;
+        let minor = body.get("minor").map_or(Ok(self.world.minor()), known_minor)?;
+        let constrained = request.filter(|_| minor >= impersonate::CONSTRAINED_SINCE);
+        let found = self.world.may_impersonate(&identity(body)?, node, &target, constrained.as_ref());
+        let checks = found.checks.iter().map(|(request, allowed)| {
+            let mut check = json!(request);
+            if let Some(map) = check.as_object_mut() {
+                map.insert("allowed".to_owned(), (*allowed).into());
+            }
+            check
+        });
+        Ok(json!({
+            "allowed": found.mode.is_some(),
+            "mode": found.mode,
+            "checks": checks.collect::<Vec<_>>(),
+            "groups": found.groups,
+        }))
+    }
+}
+
+impl World {
+    /// The resource that a kind is served as, and whether it lives in namespaces.
+    pub fn resource_of(&self, object: NodeRef<'_>) -> Option<(&str, bool)> {
+        let text = |key| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+        let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+        let builtin = Catalogue::get().find_kind(group, text("kind"));
+        let builtin = builtin.map(|entry| (entry.resource.as_str(), entry.namespaced));
+        builtin.or_else(|| {
+            let is_kind = |alias: &String| alias == text("kind");
+            let custom = self.custom.iter().find(|custom| custom.group == group && custom.aliases.iter().any(is_kind));
+            custom.map(|custom| (custom.plural.as_str(), custom.namespaced))
+        })
+    }
+}
+
+fn covers(body: &Value) -> Value {
+    let missing = cover::uncovered(&policy_rules(body, "owner"), &policy_rules(body, "wanted"));
+    json!({ "covers": missing.is_empty(), "uncovered": missing })
+}
+
+fn reconciliation(body: &Value) -> Result<Value, String> {
+    let expected = document(body, "expected")?;
+    let existing = body.get("existing").filter(|existing| !existing.is_null()).map(yaml::from_json);
+    let root = expected.document(0).ok_or("`expected` is missing")?;
+    let remove_extra = body.get("removeExtra").and_then(Value::as_bool).unwrap_or_default();
+    let done = reconcile(root, existing.as_ref().and_then(|tree| tree.document(0)), remove_extra);
+    Ok(json!({
+        "operation": done.operation.as_str(),
+        "protected": done.protected,
+        "missing": done.missing,
+        "extra": done.extra,
+        "result": done.result,
+    }))
+}
+
+/// Both sides stand alone, without default policy.
+fn comparison(body: &Value) -> Value {
+    let world = |key: &str| {
+        let mut builder = Builder::new(LAST_MINOR);
+        body.get(key).and_then(Value::as_array).into_iter().flatten().for_each(|object| add(&mut builder, object));
+        builder.build()
+    };
+    let mut changes = Vec::new();
+    for change in compare(&world("old"), &world("new")) {
+        changes.extend(change.subjects.iter().map(|affected| (affected.clone(), change.clone())));
+    }
+    changes.sort_by(|left, right| left.0.cmp(&right.0));
+    let changes: Vec<Value> = changes
+        .into_iter()
+        .map(|(affected, change)| {
+            let namespace = match affected.scope {
+                Scope::Cluster => None,
+                Scope::Namespace(namespace) => Some(namespace),
+            };
+            json!({
+                "subject": affected.subject, "namespace": namespace, "gained": change.gained, "lost": change.lost,
+            })
+        })
+        .collect();
+    json!({ "none": changes.is_empty(), "changes": changes })
+}
+
+fn default_objects(body: &Value) -> Result<Value, String> {
+    let objects = default_policy::objects(known_minor(body)?).map(|object| {
+        let mut json = yaml::schema::to_json(object);
+        if let Some(map) = json.as_object_mut() {
+            map.shift_remove("minors");
+        }
+        json
+    });
+    Ok(json!({ "objects": objects.collect::<Vec<_>>() }))
+}
+
+/// A minor as a number or as `1.36`, within the known ones.
+fn known_minor(value: &Value) -> Result<u32, String> {
+    let number = match value {
+        Value::String(text) => text.strip_prefix("1.").and_then(|minor| minor.parse().ok()),
+        other => other.as_u64().and_then(|minor| u32::try_from(minor).ok()),
+    };
+    number
+        .filter(|minor| (FIRST_MINOR..=LAST_MINOR).contains(minor))
+        .ok_or_else(|| format!("`{value}` is not a Kubernetes version between 1.{FIRST_MINOR} and 1.{LAST_MINOR}"))
+}
+
+fn identity(body: &Value) -> Result<Identity, String> {
+    let user = text(body, "user")?;
+    Ok(match body.get("groups").filter(|groups| !groups.is_null()) {
+        Some(groups) => Identity { user: user.to_owned(), groups: string_list(groups) },
+        None => Identity::of(user),
+    })
+}
+
+fn request(body: &Value) -> Result<Request, String> {
+    let own = |key| text(body, key).map(str::to_owned);
+    if body.get("http").is_some() {
+        return http::attributes(text(body, "http")?).map_err(|problem| problem.0);
+    }
+    if body.get("path").is_some() {
+        return Ok(Request::Url(UrlRequest { verb: own("verb")?, path: own("path")? }));
+    }
+    Ok(Request::Resource(ResourceRequest {
+        verb: own("verb")?,
+        group: own("group")?,
+        version: String::new(),
+        resource: own("resource")?,
+        subresource: own("subresource")?,
+        namespace: own("namespace")?,
+        name: own("name")?,
+    }))
+}
+
+fn text<'v>(body: &'v Value, key: &str) -> Result<&'v str, String> {
+    match body.get(key) {
+        None | Some(Value::Null) => Ok(""),
+        Some(Value::String(text)) => Ok(text),
+        Some(_) => Err(format!("`{key}` is not a string")),
+    }
+}
+
+fn string_list(value: &Value) -> Vec<String> {
+    let items = value.as_array().into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn policy_rules(body: &Value, key: &str) -> Vec<PolicyRule> {
+    let tree = yaml::from_json(body.get(key).unwrap_or(&Value::Null));
+    tree.document(0).into_iter().flat_map(NodeRef::items).map(PolicyRule::from_node).collect()
+}
+
+fn document(body: &Value, key: &str) -> Result<Tree, String> {
+    body.get(key).map(yaml::from_json).ok_or_else(|| format!("`{key}` is missing"))
+}
+
+fn names(missing: &[MissingRole]) -> Value {
+    missing.iter().map(ToString::to_string).collect::<Vec<_>>().into()
+}
+
+/// Adds an object of a question.
+fn add(builder: &mut Builder, object: &Value) {
+    if let Some(root) = tree_of(object).document(0) {
+        builder.add(root, Layer::Input(Origin { file: FileId::default(), span: Span::default() }));
+    }
+}
+
+/// An object of a question; one of the RBAC kinds may leave out its API version.
+fn tree_of(object: &Value) -> Tree {
+    const KINDS: [&str; 4] = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    match object.as_object().filter(|map| !map.contains_key("apiVersion") && KINDS.contains(&kind)) {
+        Some(map) => {
+            let mut map = map.clone();
+            map.insert("apiVersion".to_owned(), format!("{}/v1", rbac::GROUP).into());
+            yaml::from_json(&Value::Object(map))
+        }
+        None => yaml::from_json(object),
+    }
+}

@@ -1,0 +1,44 @@
+//! Two checks of Crossplane's own on the permissions that packages ask for. They are not Kubernetes' cover check, and
+//! let through and refuse other things (`specs/systems.md` B; `cluster/stacks` of v0.9, `internal/controller/rbac` of v1).
+
+use crate::k8s::rbac::PolicyRule;
+
+/// The rule that every stack asks for.
+const CORE_KINDS: [&str; 3] = ["configmaps", "events", "secrets"];
+
+/// True when a Stack Manager of v0.9 with `--restrict-core-apigroups` lets a rule pass: the one of the core kinds, or
+/// one of custom resources alone. Upstream compares the core rule by order; `any_order` compares sets.
+pub fn stack_manager_allows(rule: &PolicyRule, any_order: bool) -> bool {
+    let mut resources: Vec<&str> = rule.resources.iter().map(String::as_str).collect();
+    if any_order {
+        resources.sort_unstable();
+    }
+    let is_core_rule = rule.api_groups == [""]
+        && resources == CORE_KINDS
+        && rule.verbs == ["*"]
+        && rule.resource_names.is_empty()
+        && rule.non_resource_urls.is_empty();
+    let is_custom = |group: &String| group.contains('.') && !group.ends_with("k8s.io");
+    is_core_rule
+        || (!rule.api_groups.is_empty() && rule.api_groups.iter().all(is_custom) && rule.non_resource_urls.is_empty())
+}
+
+/// True when the permission requests of a package are within what `allowed` grants, as the validator of v1 sees it:
+/// each part is equal or `*`, and nothing else is a pattern.
+pub fn request_allowed(allowed: &[PolicyRule], requested: &[PolicyRule]) -> bool {
+    let atoms: Vec<PolicyRule> = allowed.iter().flat_map(PolicyRule::atoms).collect();
+    requested.iter().flat_map(PolicyRule::atoms).all(|wanted| atoms.iter().any(|own| is_within(own, &wanted)))
+}
+
+fn is_within(own: &PolicyRule, wanted: &PolicyRule) -> bool {
+    let part = |own: &[String], wanted: &[String]| own == wanted || own == ["*"];
+    // No name stands for every name, which only every name allows.
+    let names = own.resource_names.is_empty() || part(&own.resource_names, &wanted.resource_names);
+    let same_sort = own.non_resource_urls.is_empty() == wanted.non_resource_urls.is_empty();
+    same_sort
+        && names
+        && part(&own.verbs, &wanted.verbs)
+        && part(&own.api_groups, &wanted.api_groups)
+        && part(&own.resources, &wanted.resources)
+        && part(&own.non_resource_urls, &wanted.non_resource_urls)
+}

@@ -1,0 +1,147 @@
+//! The query of a list request: is it a watch, and does its field selector name one object?
+//!
+//! A query with one value that the server cannot decode loses its selectors, but not its `watch`.
+
+mod labels;
+
+/// What the attributes take from the query.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct ListOptions {
+    pub(super) watch: bool,
+    /// The one name that the field selector asks for.
+    pub(super) name: Option<String>,
+}
+
+impl ListOptions {
+    pub(super) fn read(raw_query: &str) -> Self {
+        let query = parse(raw_query);
+        let first = |key: &str| query.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
+        let is_number = |key| first(key).is_none_or(|value| is_int64(value));
+        let terms = field_terms(first("fieldSelector").unwrap_or_default());
+        let decodes = is_number("limit")
+            && is_number("timeoutSeconds")
+            && labels::parses(first("labelSelector").unwrap_or_default());
+        let name = terms.filter(|_| decodes).and_then(|terms| {
+            let named = terms.into_iter().find(|(field, _)| field == "metadata.name");
+            named.map(|(_, value)| value)
+        });
+        Self {
+            watch: first("watch").is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0"),
+            name: name.filter(|name| !matches!(name.as_str(), "" | "." | "..") && !name.contains(['/', '%'])),
+        }
+    }
+}
+
+/// A number as Go's `strconv.ParseInt` takes it.
+fn is_int64(value: &str) -> bool {
+    let digits = value.strip_prefix(['+', '-']).unwrap_or(value);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && value.parse::<i64>().is_ok()
+}
+
+/// The pairs of a query; a pair that is broken is left out, as Go's `url.ParseQuery` does.
+fn parse(raw: &str) -> Vec<(String, String)> {
+    let pairs = raw.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';'));
+    pairs
+        .filter_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((unescape(key, true)?, unescape(value, true)?))
+        })
+        .collect()
+}
+
+/// Undoes percent escapes, and in a query `+` for a space; none when an escape is broken.
+pub(super) fn unescape(text: &str, is_query: bool) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+                let value = digit(rest.next())? * 16 + digit(rest.next())?;
+                u8::try_from(value).ok()?
+            }
+            b'+' if is_query => b' ',
+            other => other,
+        });
+    }
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The terms of a field selector that ask for a value (`a=b` and `a==b`, not `a!=b`); none when it does not parse
+/// (`staging/src/k8s.io/apimachinery/pkg/fields/selector.go`).
+fn field_terms(selector: &str) -> Option<Vec<(String, String)>> {
+    let mut terms = Vec::new();
+    let mut written = split_unescaped(selector, ',');
+    written.sort_unstable();
+    for term in written {
+        if term.is_empty() {
+            continue;
+        }
+        let at = operator_position(term)?;
+        let (field, rest) = term.split_at_checked(at)?;
+        let (value, asks) = match (rest.strip_prefix("!="), rest.strip_prefix("==")) {
+            (Some(value), _) => (value, false),
+            (_, Some(value)) => (value, true),
+            _ => (rest.strip_prefix('=')?, true),
+        };
+        let value = unescape_value(value)?;
+        if asks {
+            terms.push((field.to_owned(), value));
+        }
+    }
+    Some(terms)
+}
+
+/// Splits at a character that no backslash precedes.
+fn split_unescaped(text: &str, separator: char) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut escaped = false;
+    for (position, character) in text.char_indices() {
+        if escaped {
+            escaped = false;
+        } else if character == '\\' {
+            escaped = true;
+        } else if character == separator {
+            parts.extend(text.get(start..position));
+            start = position + separator.len_utf8();
+        }
+    }
+    parts.extend(text.get(start..));
+    parts
+}
+
+/// Where the operator of a term begins.
+fn operator_position(term: &str) -> Option<usize> {
+    let mut escaped = false;
+    for (position, character) in term.char_indices() {
+        if escaped {
+            escaped = false;
+        } else if character == '\\' {
+            escaped = true;
+        } else {
+            let rest = term.get(position..)?;
+            if rest.starts_with("!=") || rest.starts_with('=') {
+                return Some(position);
+            }
+        }
+    }
+    None
+}
+
+/// Undoes the escapes of a value: only `\\`, `\,` and `\=` are any, and a bare `,` or `=` is a mistake.
+fn unescape_value(value: &str) -> Option<String> {
+    let mut text = String::with_capacity(value.len());
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next()? {
+                escaped @ ('\\' | ',' | '=') => text.push(escaped),
+                _ => return None,
+            },
+            ',' | '=' => return None,
+            plain => text.push(plain),
+        }
+    }
+    Some(text)
+}

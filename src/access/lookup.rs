@@ -1,0 +1,138 @@
+//! What people call a resource: `po`, `Pod`, `deployments.apps`, and what rules call it.
+
+use super::world::World;
+use crate::diag::nearest;
+use crate::k8s::catalogue::Catalogue;
+
+/// A resource that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The API group.
+    pub group: String,
+    /// The plural.
+    pub resource: String,
+    /// Whether its objects live in namespaces; none where nobody knows.
+    pub namespaced: Option<bool>,
+}
+
+/// Why a resource was not found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotFound {
+    /// What was looked for.
+    pub name: String,
+    /// What may have been meant.
+    pub near: Option<String>,
+}
+
+/// Names that rules know and no server lists, with their groups (`specs/rbac.md` 4.8).
+const VIRTUAL: &[(&str, &str)] = &[
+    ("users", ""),
+    ("groups", ""),
+    ("userextras", "authentication.k8s.io"),
+    ("uids", "authentication.k8s.io"),
+    ("signers", "certificates.k8s.io"),
+];
+
+impl World {
+    /// Finds a resource by its plural, singular, short name or kind, with or without its group behind a dot.
+    ///
+    /// # Errors
+    /// When the world's version serves none of that name.
+    pub fn find_resource(&self, written: &str) -> Result<Found, NotFound> {
+        let (name, group) = match written.split_once('.') {
+            Some((name, rest)) => (name, Some(without_version(rest))),
+            None => (written, None),
+        };
+        if name.contains('*') {
+            return Ok(Found {
+                group: group.map_or_else(|| "*".to_owned(), str::to_owned),
+                resource: name.to_owned(),
+                namespaced: None,
+            });
+        }
+        let fits_group = |own: &str| group.is_none_or(|group| group == own);
+        let builtin = Catalogue::get().served(self.minor()).filter(|entry| fits_group(&entry.group)).find(|entry| {
+            entry.resource == name
+                || entry.singular == name
+                || entry.kind.eq_ignore_ascii_case(name)
+                || entry.short_names.iter().any(|short| short == name)
+        });
+        if let Some(entry) = builtin {
+            return Ok(Found {
+                group: entry.group.clone(),
+                resource: entry.resource.clone(),
+                namespaced: Some(entry.namespaced),
+            });
+        }
+        let custom = self.custom.iter().filter(|custom| fits_group(&custom.group)).find(|custom| {
+            custom.plural == name || custom.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
+        });
+        if let Some(custom) = custom {
+            return Ok(Found {
+                group: custom.group.clone(),
+                resource: custom.plural.clone(),
+                namespaced: Some(custom.namespaced),
+            });
+        }
+        if let Some((name, group)) = VIRTUAL.iter().find(|(known, own)| *known == name && fits_group(own)) {
+            return Ok(Found { group: (*group).to_owned(), resource: (*name).to_owned(), namespaced: Some(false) });
+        }
+        match group {
+            // A group that is nobody's own is taken at its word: its definition is just not among the inputs.
+            Some(group) if !Catalogue::get().is_builtin_group(group) => {
+                Ok(Found { group: group.to_owned(), resource: name.to_owned(), namespaced: None })
+            }
+            _ => Err(self.not_found(written, name)),
+        }
+    }
+
+    fn not_found(&self, written: &str, name: &str) -> NotFound {
+        let builtin =
+            Catalogue::get().served(self.minor()).map(|entry| (entry.resource.as_str(), entry.group.as_str()));
+        let custom = self.custom.iter().map(|custom| (custom.plural.as_str(), custom.group.as_str()));
+        let all: Vec<(&str, &str)> = builtin.chain(custom).collect();
+        let near = nearest(name, all.iter().map(|(resource, _)| *resource)).map(str::to_owned);
+        let full = near.map(|near| match all.iter().find(|(resource, _)| **resource == near) {
+            Some((_, group)) if !group.is_empty() && written.contains('.') => format!("{near}.{group}"),
+            _ => near,
+        });
+        NotFound { name: written.to_owned(), near: full }
+    }
+}
+
+/// A group without the version that may stand before it: `v1.apps` is `apps`.
+fn without_version(rest: &str) -> &str {
+    match rest.split_once('.') {
+        Some((version, group)) if is_version(version) => group,
+        None if is_version(rest) => "",
+        _ => rest,
+    }
+}
+
+fn is_version(text: &str) -> bool {
+    let digits = text.strip_prefix('v').unwrap_or_default();
+    digits.starts_with(|first: char| first.is_ascii_digit())
+        && digits.chars().all(|letter| letter.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Builder;
+
+    #[test]
+    fn people_call_resources_many_names() {
+        let world = Builder::new(36).build();
+        let found = |name| world.find_resource(name).map(|found| (found.group, found.resource));
+        let is = |group: &str, resource: &str| Ok((group.to_owned(), resource.to_owned()));
+        assert_eq!(found("po"), is("", "pods"));
+        assert_eq!(found("Deployment"), is("apps", "deployments"));
+        assert_eq!(found("deployments.apps"), is("apps", "deployments"));
+        assert_eq!(found("deployments.v1.apps"), is("apps", "deployments"));
+        assert_eq!(found("widgets.example.com"), is("example.com", "widgets"));
+        assert_eq!(found("users"), is("", "users"));
+        assert_eq!(found("*"), is("*", "*"));
+        assert_eq!(found("podz").map_err(|problem| problem.near), Err(Some("pods".to_owned())));
+        assert!(found("deployments.extensions").is_err());
+    }
+}

@@ -1,0 +1,187 @@
+//! A world as a file: what was compiled once can be asked again without compiling.
+//!
+//! The file holds the world as it was settled, and the texts that its places point into. It begins with a mark of this
+//! format and its version, and ends with a checksum: one that is truncated, foreign or of another version is refused.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::rules::{Rule, RuleListId, RuleLists};
+use super::served::CustomResource;
+use super::symbols::{Symbol, Symbols};
+use super::world::{Binding, Layer, Parts, Role, RoleKind, Subject, World};
+use crate::diag::{FileId, Files, Origin, Span};
+use crate::k8s::selector::LabelSelector;
+
+/// What a file of this format begins with; the last byte is the version of the format.
+pub const MARK: &[u8; 16] = b"bailiwick world\x01";
+
+/// Length of the checksum at the end.
+const CHECKSUM: usize = size_of::<u64>();
+
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    minor: u32,
+    baseline: Option<u32>,
+    texts: Vec<(String, String)>,
+    symbols: (String, Vec<u32>),
+    lists: Vec<Box<[Rule]>>,
+    roles: Vec<SavedRole>,
+    bindings: Vec<SavedBinding>,
+    subjects: Vec<Subject>,
+    namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    custom: Vec<CustomResource>,
+    rings: Vec<Vec<String>>,
+}
+
+/// Where an object comes from: which text (0: the default policy), whether it is of a dump, and the bytes.
+type SavedLayer = (u32, bool, u32, u32);
+
+#[derive(Serialize, Deserialize)]
+struct SavedRole {
+    namespace: Option<Symbol>,
+    name: Symbol,
+    rules: RuleListId,
+    aggregation: Option<Box<[LabelSelector]>>,
+    labels: Box<[(Symbol, Symbol)]>,
+    layer: SavedLayer,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedBinding {
+    namespace: Option<Symbol>,
+    name: Symbol,
+    role_kind: RoleKind,
+    role_name: Symbol,
+    subjects: u32,
+    layer: SavedLayer,
+}
+
+/// True for a file of this format, of whatever version.
+pub fn is_saved(bytes: &[u8]) -> bool {
+    MARK.split_last().is_some_and(|(_, name)| bytes.starts_with(name))
+}
+
+/// The world as a file; its places point into `files`.
+pub fn save(world: &World, files: &Files) -> Vec<u8> {
+    let mut texts = Texts { files, numbers: HashMap::new(), list: Vec::new() };
+    let roles = world.roles.iter().map(|role| SavedRole {
+        namespace: role.namespace,
+        name: role.name,
+        rules: role.rules,
+        aggregation: role.aggregation.clone(),
+        labels: role.labels.clone(),
+        layer: texts.layer(role.layer),
+    });
+    let roles = roles.collect();
+    let bindings = world.bindings.iter().map(|binding| SavedBinding {
+        namespace: binding.namespace,
+        name: binding.name,
+        role_kind: binding.role_kind,
+        role_name: binding.role_name,
+        subjects: u32::try_from(world.subjects(binding).len()).unwrap_or(u32::MAX),
+        layer: texts.layer(binding.layer),
+    });
+    let bindings = bindings.collect();
+    let saved = Saved {
+        minor: world.minor(),
+        baseline: world.baseline(),
+        texts: texts.list,
+        symbols: world.symbols.parts(),
+        lists: world.lists.all().to_vec(),
+        roles,
+        bindings,
+        subjects: world.bindings.iter().flat_map(|binding| world.subjects(binding)).copied().collect(),
+        namespaces: world.namespaces().clone(),
+        custom: world.custom.clone(),
+        rings: world.rings().to_vec(),
+    };
+    let mut bytes = postcard::to_extend(&saved, MARK.to_vec()).unwrap_or_default();
+    let checksum = xxh3_64(&bytes);
+    bytes.extend(checksum.to_le_bytes());
+    bytes
+}
+
+/// The world of a file. Its texts are registered in `files`.
+///
+/// # Errors
+/// Why the file cannot be used.
+pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
+    if !bytes.starts_with(MARK) {
+        return Err("it was written by another version of this program".to_owned());
+    }
+    let (content, checksum) =
+        bytes.len().checked_sub(CHECKSUM).and_then(|at| bytes.split_at_checked(at)).ok_or("it ends too early")?;
+    if checksum != xxh3_64(content).to_le_bytes() {
+        return Err("its checksum does not fit: it was cut off or changed".to_owned());
+    }
+    let content = content.get(MARK.len()..).unwrap_or_default();
+    let saved: Saved = postcard::from_bytes(content).map_err(|error| format!("it cannot be read: {error}"))?;
+    let ids: Vec<FileId> = saved.texts.into_iter().map(|(path, text)| files.add(path, text)).collect();
+    let layer = |(text, is_dump, start, end): SavedLayer| {
+        let Some(file) = text.checked_sub(1).and_then(|text| ids.get(text as usize)) else { return Layer::Baseline };
+        let origin = Origin { file: *file, span: Span { start, end } };
+        if is_dump { Layer::Dump(origin) } else { Layer::Input(origin) }
+    };
+    let roles = saved.roles.into_iter().map(|role| Role {
+        namespace: role.namespace,
+        name: role.name,
+        rules: role.rules,
+        aggregation: role.aggregation,
+        labels: role.labels,
+        layer: layer(role.layer),
+    });
+    let mut next_subject = 0;
+    let bindings = saved.bindings.into_iter().map(|binding| {
+        let first_subject = next_subject;
+        next_subject += binding.subjects;
+        Binding {
+            namespace: binding.namespace,
+            name: binding.name,
+            role_kind: binding.role_kind,
+            role_name: binding.role_name,
+            role: None,
+            first_subject,
+            subjects: binding.subjects,
+            layer: layer(binding.layer),
+        }
+    });
+    Ok(World::from_parts(Parts {
+        minor: saved.minor,
+        baseline: saved.baseline,
+        symbols: Symbols::from_parts(saved.symbols),
+        lists: RuleLists::from_all(saved.lists),
+        roles: roles.collect(),
+        bindings: bindings.collect(),
+        subjects: saved.subjects,
+        namespaces: saved.namespaces,
+        custom: saved.custom,
+        rings: saved.rings,
+    }))
+}
+
+/// The texts that places point into, each once.
+struct Texts<'f> {
+    files: &'f Files,
+    numbers: HashMap<FileId, u32>,
+    list: Vec<(String, String)>,
+}
+
+impl Texts<'_> {
+    fn layer(&mut self, layer: Layer) -> SavedLayer {
+        let (is_dump, origin) = match layer {
+            Layer::Baseline => return (0, false, 0, 0),
+            Layer::Dump(origin) => (true, origin),
+            Layer::Input(origin) => (false, origin),
+        };
+        let (files, list) = (self.files, &mut self.list);
+        let number = *self.numbers.entry(origin.file).or_insert_with(|| {
+            let file = files.get(origin.file);
+            list.push((file.path().to_owned(), file.text().to_owned()));
+            u32::try_from(list.len()).unwrap_or(u32::MAX)
+        });
+        (number, is_dump, origin.span.start, origin.span.end)
+    }
+}

@@ -1,0 +1,109 @@
+//! Who may do this? Every subject of a binding whose role allows a request.
+
+use std::collections::BTreeSet;
+
+use super::decide::{MissingRole, Query};
+use super::request::{MASTERS, Request};
+use super::symbols::Symbol;
+use super::world::{Subject, SubjectKind, World};
+
+/// Where a subject holds what was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// In every namespace, and outside of them.
+    Cluster,
+    /// In one namespace.
+    Namespace(String),
+}
+
+/// One subject that may, with the binding that says so.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Capable {
+    /// Where.
+    pub scope: Scope,
+    /// The subject, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+    pub subject: String,
+    /// The binding; none for `system:masters`, which needs none.
+    pub binding: Option<u32>,
+}
+
+/// The answer to "who can".
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WhoCan {
+    /// Who may, sorted by scope and subject.
+    pub capable: Vec<Capable>,
+    /// Roles that bindings in this place name and that are not there: whoever they name may hold it too.
+    pub missing: Vec<MissingRole>,
+}
+
+impl WhoCan {
+    /// The subjects, each once, sorted.
+    pub fn subjects(&self) -> Vec<String> {
+        let subjects: BTreeSet<&String> = self.capable.iter().map(|capable| &capable.subject).collect();
+        subjects.into_iter().cloned().collect()
+    }
+}
+
+/// Which bindings to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Where {
+    /// Those that count for the namespace of the request, as the server would.
+    AsRequested,
+    /// Those of every namespace, each for its own.
+    Everywhere,
+}
+
+impl World {
+    /// Every subject that may make a request.
+    pub fn who_can(&self, request: &Request, place: Where) -> WhoCan {
+        let query = Query::new(request, &self.symbols);
+        let allowing: Vec<bool> = self
+            .lists
+            .ids()
+            .map(|id| self.lists.get(id).iter().any(|rule| query.is_allowed_by(rule, &self.symbols)))
+            .collect();
+        let masters = Capable { scope: Scope::Cluster, subject: format!("Group/{MASTERS}"), binding: None };
+        let mut found = WhoCan { capable: vec![masters], missing: Vec::new() };
+        let namespace = self.namespace_symbol(request.namespace());
+        // A URL belongs to no namespace, so that no RoleBinding reaches it.
+        let everywhere = place == Where::Everywhere && matches!(request, Request::Resource(_));
+        for (id, binding) in (0..).zip(&self.bindings) {
+            if binding.namespace.is_some() && binding.namespace != namespace && !everywhere {
+                continue;
+            }
+            let Some(role) = self.role_of(binding) else {
+                found.missing.push(self.missing_role(binding));
+                continue;
+            };
+            if !allowing.get(role.rules.number()).copied().unwrap_or_default() {
+                continue;
+            }
+            let scope = || match binding.namespace {
+                Some(namespace) => Scope::Namespace(self.symbols.text(namespace).to_owned()),
+                None => Scope::Cluster,
+            };
+            let subjects =
+                self.subjects(binding).iter().filter_map(|subject| self.subject_name(*subject, binding.namespace));
+            found.capable.extend(subjects.map(|subject| Capable { scope: scope(), subject, binding: Some(id) }));
+        }
+        found.capable.sort();
+        found.capable.dedup();
+        found.missing.sort();
+        found.missing.dedup_by(|left, right| left.to_string() == right.to_string());
+        found
+    }
+
+    /// A subject by kind and name, an account with the namespace that is meant; none when it matches nobody.
+    pub(crate) fn subject_name(&self, subject: Subject, binding_namespace: Option<Symbol>) -> Option<String> {
+        let name = self.symbols.text(subject.name);
+        Some(match subject.kind {
+            SubjectKind::User => format!("User/{name}"),
+            SubjectKind::Group => format!("Group/{name}"),
+            SubjectKind::ServiceAccount => {
+                let own = (subject.namespace != Symbol::EMPTY).then_some(subject.namespace);
+                format!("ServiceAccount/{}/{name}", self.symbols.text(own.or(binding_namespace)?))
+            }
+            SubjectKind::Unknown => return None,
+        })
+    }
+}

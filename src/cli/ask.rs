@@ -1,0 +1,52 @@
+//! `bailiwick ask`.
+
+use std::io::{BufRead, BufReader, BufWriter, Write};
+
+use clap::Args;
+
+use super::{Global, Outcome};
+use crate::access::Builder;
+use crate::access::ask::Asker;
+use crate::diag::RunError;
+use crate::k8s::catalogue::LAST_MINOR;
+
+/// Options of `ask`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {}
+
+/// Runs the command.
+pub(super) fn run(_: &Global, _: &Arguments) -> Result<Outcome, RunError> {
+    let mut asker = Asker::new(Builder::new(LAST_MINOR).build(), false);
+    let mut input = BufReader::with_capacity(1 << 16, std::io::stdin());
+    let mut output = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let mut outcome = Outcome::Fine;
+    let mut line = String::new();
+    loop {
+        // Whoever waits for an answer before the next question gets it.
+        if input.buffer().is_empty() {
+            output.flush().map_err(cannot_write)?;
+        }
+        line.clear();
+        let length = input
+            .read_line(&mut line)
+            .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
+        if length == 0 {
+            break;
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        let question = serde_json::from_str(&line).map_err(|error| format!("not JSON: {error}"));
+        let answer = question.and_then(|question| asker.answer(&question)).unwrap_or_else(|problem| {
+            outcome = Outcome::Invalid;
+            serde_json::json!({ "error": problem })
+        });
+        writeln!(output, "{answer}").map_err(cannot_write)?;
+    }
+    output.flush().map_err(cannot_write)?;
+    Ok(outcome)
+}
+
+fn cannot_write(error: std::io::Error) -> RunError {
+    RunError::new(format!("cannot write to standard output: {error}"))
+}

@@ -1,0 +1,156 @@
+//! `bailiwick lint`.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+
+use super::scene::{Scene, SceneArguments, each_object, of_manifests, of_target_into};
+use super::session::{Session, print, with_targets};
+use super::{Global, Outcome};
+use crate::access::Identity;
+use crate::access::cover;
+use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
+use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
+use crate::model::Target;
+use crate::report::access::rule_text;
+use crate::yaml::NodeRef;
+
+/// Options of `lint`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    scene: SceneArguments,
+    /// From which severity on a finding makes the answer no.
+    #[arg(long, value_name = "SEVERITY", default_value = "warning")]
+    gate: Gate,
+}
+
+/// From which severity on a finding counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Gate {
+    /// Every finding.
+    Warning,
+    /// Errors only.
+    Error,
+}
+
+/// How many missing rights a finding names.
+const MAXIMUM_RIGHTS: usize = 5;
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    if arguments.scene.from.is_empty() {
+        return with_targets(global, &arguments.scene.targets, |session, targets| lint(session, targets, arguments));
+    }
+    let files = Arc::new(Files::new());
+    let mut sink = Sink::new();
+    let scene = of_manifests(global, &arguments.scene, &files, &mut sink)?;
+    if let Some(scene) = &scene {
+        find_dangling_roles(scene, &mut sink);
+    }
+    let findings = sink.into_sorted(&files);
+    let outcome = arguments.gate.outcome(&findings);
+    print(global, findings, &files);
+    Ok(if scene.is_none() { Outcome::Invalid } else { outcome })
+}
+
+fn lint(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
+    let mut sink = Sink::new();
+    for target in targets {
+        let Some(scene) = of_target_into(session, target, &arguments.scene, &mut sink)? else { continue };
+        if !sink.has_errors() {
+            check_applier(session, target, &scene, &mut sink)?;
+        }
+    }
+    let invalid = sink.has_errors();
+    let findings = session.findings(sink);
+    let outcome = arguments.gate.outcome(&findings);
+    if findings.is_empty() {
+        session.global.terminal().note("no findings\n");
+    }
+    print(session.global, findings, &session.project.files);
+    Ok(if invalid { Outcome::Invalid } else { outcome })
+}
+
+impl Gate {
+    fn outcome(self, findings: &[Diagnostic]) -> Outcome {
+        let counts = |finding: &Diagnostic| finding.severity == Severity::Error || self == Gate::Warning;
+        if findings.iter().any(counts) { Outcome::No } else { Outcome::Fine }
+    }
+}
+
+/// Reports what the identity that applies the output may not write.
+fn check_applier(session: &Session<'_>, target: &Target, scene: &Scene, sink: &mut Sink) -> Result<(), RunError> {
+    let Some(applier) = &target.applied_by else { return Ok(()) };
+    let who = match applier.groups.as_slice() {
+        [] => Identity::of(&applier.user),
+        groups => {
+            let mut who = Identity::of(&applier.user);
+            who.groups.extend(groups.iter().cloned());
+            who
+        }
+    };
+    let mut found: Vec<Diagnostic> = Vec::new();
+    let mut counted: HashMap<(Origin, String), usize> = HashMap::new();
+    each_object(session, target, &mut Sink::new(), &mut |object, origin| {
+        let Some(resource) = scene.world.resource_of(object) else { return };
+        for verb in [WriteVerb::Create, WriteVerb::Patch] {
+            let decision = scene.world.may_write(&who, Write { object, old: None, verb, resource });
+            if let Some(reason) = refusal(&decision) {
+                // One grant of a tenancy fails for each tenant alike.
+                let count = counted.entry((origin, reason.clone())).or_default();
+                *count += 1;
+                if *count == 1 {
+                    found.push(cannot_apply(&applier.user, target, object, &reason, origin));
+                }
+            }
+        }
+    })?;
+    found.into_iter().for_each(|finding| sink.push(finding));
+    Ok(())
+}
+
+fn cannot_apply(user: &str, target: &Target, object: NodeRef<'_>, reason: &str, origin: Origin) -> Diagnostic {
+    let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+    let name = format!("{} `{}`", text(&["kind"]), text(&["metadata", "name"]));
+    Diagnostic::warning(
+        Code::ApplierCannotApply,
+        format!("on `{}`, `{user}` cannot apply {name}: {reason}", target.name),
+    )
+    .at(origin)
+    .help("grant it what is missing, or let an identity with more rights apply this target")
+    .foldable()
+}
+
+/// Why an object cannot be written, in words; none when it can.
+fn refusal(decision: &WriteDecision) -> Option<String> {
+    if !decision.verb_allowed {
+        return Some(format!("it may not {}", decision.request));
+    }
+    match &decision.escalation {
+        Escalation::Fine => None,
+        Escalation::Forbidden(missing) => {
+            let rights = cover::compacted(missing);
+            let shown: Vec<String> = rights.iter().take(MAXIMUM_RIGHTS).map(rule_text).collect();
+            let more = rights.len().saturating_sub(MAXIMUM_RIGHTS);
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            Some(format!("it does not itself hold {}{more}", shown.join("; ")))
+        }
+        Escalation::NotFound(role) => {
+            Some(format!("the {role} that it binds is not there, and it may not bind it unseen"))
+        }
+        Escalation::Invalid(reason) => Some(reason.clone()),
+    }
+}
+
+/// Reports bindings to roles that are not among the manifests.
+fn find_dangling_roles(scene: &Scene, sink: &mut Sink) {
+    for (binding, missing) in scene.world.dangling() {
+        sink.push(
+            Diagnostic::warning(Code::DanglingRole, format!("{} binds {missing}, which is not there", binding.name))
+                .at_maybe(binding.place)
+                .help("bring the role in, or remove the binding: it gives whatever somebody puts under that name"),
+        );
+    }
+}

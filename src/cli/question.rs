@@ -1,0 +1,135 @@
+//! A question on the command line, in the words of `kubectl auth can-i`.
+
+use clap::Args;
+
+use crate::access::lookup::Found;
+use crate::access::{Identity, Request, ResourceRequest, UrlRequest, World, http};
+use crate::diag::{Code, Diagnostic};
+use crate::k8s::catalogue::{Catalogue, Served};
+
+/// What is asked for.
+#[derive(Debug, Clone, Args)]
+pub(super) struct RequestArguments {
+    /// The verb: `get`, `list`, `create`, `use`, or `*`.
+    pub(super) verb: Option<String>,
+    /// The resource, as `pods`, `po`, `deployments.apps` or `pods/NAME`; or a URL path that begins with `/`.
+    pub(super) resource: Option<String>,
+    /// The name of the object.
+    pub(super) name: Option<String>,
+    /// The namespace. Default: `default`, for a resource that lives in namespaces.
+    #[arg(short, long)]
+    pub(super) namespace: Option<String>,
+    /// In all namespaces at once.
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub(super) all_namespaces: bool,
+    /// The subresource, such as `log` or `exec`.
+    #[arg(long)]
+    pub(super) subresource: Option<String>,
+    /// A URL path instead of a resource.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["resource", "name"])]
+    pub(super) path: Option<String>,
+    /// A whole HTTP request instead, such as `GET /api/v1/namespaces/a/pods?watch=1`.
+    #[arg(long, value_name = "REQUEST", conflicts_with_all = ["verb", "resource", "name", "path"])]
+    pub(super) http: Option<String>,
+    /// Ask about a resource that nobody is known to serve.
+    #[arg(long)]
+    pub(super) any_resource: bool,
+}
+
+/// Who is asked about.
+#[derive(Debug, Clone, Args)]
+pub(super) struct IdentityArguments {
+    /// The user; that of a service account is `system:serviceaccount:<namespace>:<name>`.
+    #[arg(long = "as", value_name = "USER")]
+    pub(super) user: Option<String>,
+    /// A group of the user; may be repeated. Without a user: any member of it.
+    #[arg(long = "as-group", value_name = "GROUP")]
+    pub(super) groups: Vec<String>,
+}
+
+impl IdentityArguments {
+    /// The identity, as impersonation would present it; none when nobody was named.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        match (&self.user, self.groups.as_slice()) {
+            (None, []) => None,
+            (None, groups) => Some(Identity::impersonated("", groups)),
+            (Some(user), groups) => Some(Identity::impersonated(user, groups)),
+        }
+    }
+}
+
+impl RequestArguments {
+    /// The request that is meant.
+    pub(super) fn request(&self, world: &World) -> Result<Request, Diagnostic> {
+        if let Some(http) = &self.http {
+            return http::attributes(http).map_err(|problem| {
+                Diagnostic::error(Code::InvalidValue, problem.0).help("write `METHOD /path?query`")
+            });
+        }
+        let Some(verb) = self.verb.clone() else {
+            return Err(Diagnostic::error(Code::InvalidValue, "nothing is asked for")
+                .help("name a verb and a resource, such as `get pods`, or `--http 'GET /api/v1/pods'`"));
+        };
+        let path = self.path.clone().or_else(|| self.resource.clone().filter(|resource| resource.starts_with('/')));
+        if let Some(path) = path {
+            return Ok(Request::Url(UrlRequest { verb, path }));
+        }
+        let Some(written) = &self.resource else {
+            return Err(Diagnostic::error(Code::InvalidValue, format!("`{verb}` what?"))
+                .help("name a resource or a URL path: `can-i get pods`, `can-i get /metrics`"));
+        };
+        let (resource, name) = match (written.split_once('/'), &self.name) {
+            (Some((resource, name)), None) => (resource, name.to_owned()),
+            (_, name) => (written.as_str(), name.clone().unwrap_or_default()),
+        };
+        let found = match world.find_resource(resource) {
+            Ok(found) => found,
+            Err(_) if self.any_resource => {
+                let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
+                Found { group: group.to_owned(), resource: resource.to_owned(), namespaced: None }
+            }
+            Err(problem) => {
+                let message = format!("Kubernetes 1.{} serves no resource `{}`", world.minor(), problem.name);
+                let help = problem.near.map_or_else(
+                    || "write `resource.group`, or `--any-resource` to ask all the same".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                return Err(Diagnostic::error(Code::UnknownResource, message).help(help));
+            }
+        };
+        Ok(Request::Resource(ResourceRequest {
+            namespace: self.namespace_of(&found, &name),
+            verb,
+            group: found.group,
+            version: String::new(),
+            resource: found.resource,
+            subresource: self.subresource.clone().unwrap_or_default(),
+            name,
+        }))
+    }
+
+    /// A word about `pods/log`, which means the pod called log here and something else in a rule.
+    pub(super) fn subresource_hint(&self, request: &Request, minor: u32) -> Option<String> {
+        let Request::Resource(request) = request else { return None };
+        let is_slashed = self.resource.as_ref().is_some_and(|resource| resource.contains('/'));
+        let as_rule = format!("{}/{}", request.resource, request.name);
+        let is_subresource = Catalogue::get().presence(minor, &request.group, &as_rule).served == Served::Yes;
+        (is_slashed && is_subresource).then(|| {
+            format!(
+                "note: `{as_rule}` asks for the object called `{0}`, as it does for kubectl; for the subresource: --subresource {0}\n",
+                request.name
+            )
+        })
+    }
+
+    fn namespace_of(&self, found: &Found, name: &str) -> String {
+        match (&self.namespace, found.namespaced) {
+            (Some(namespace), _) => namespace.clone(),
+            _ if self.all_namespaces => String::new(),
+            // A request for one Namespace object carries that namespace.
+            (None, Some(false)) if found.resource == "namespaces" && found.group.is_empty() => name.to_owned(),
+            (None, Some(false)) => String::new(),
+            (None, _) => "default".to_owned(),
+        }
+    }
+}

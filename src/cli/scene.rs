@@ -1,0 +1,360 @@
+//! What questions are asked about: the workspace as it compiles now, or manifests from anywhere.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::session::{Session, print, with_targets};
+use super::{Global, Outcome};
+use crate::access::world::Added;
+use crate::access::{Builder, Layer, World};
+use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Severity, Sink};
+use crate::emit::committed::Committed;
+use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
+use crate::model::Target;
+use crate::parallel;
+use crate::source::manifests;
+use crate::yaml::{self, NodeRef, Tree};
+
+/// Options of every command that asks.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct SceneArguments {
+    /// Ask about the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
+    #[arg(long, value_name = "PATH")]
+    pub(super) from: Vec<PathBuf>,
+    /// Only these targets of the workspace.
+    #[arg(short, long = "target", value_name = "NAME", conflicts_with = "from")]
+    pub(super) targets: Vec<String>,
+    /// What lies under the manifests: the default policy of a version (`1.36`), `none`, or the objects of a file or
+    /// folder. Default: that of the target, else the default policy of its version.
+    #[arg(long, value_name = "VERSION-or-PATH")]
+    pub(super) baseline: Option<String>,
+    /// With --from: the version of the cluster.
+    #[arg(long, value_name = "VERSION", requires = "from")]
+    pub(super) kubernetes_version: Option<String>,
+    /// The manifests are all there is: a role that is not among them does not exist.
+    #[arg(long)]
+    pub(super) complete: bool,
+}
+
+/// A world to ask, and how to talk about it.
+pub(super) struct Scene {
+    /// The target's name; none for manifests from elsewhere.
+    pub(super) target: Option<String>,
+    pub(super) world: World,
+    pub(super) files: Arc<Files>,
+}
+
+impl Scene {
+    /// What stands before a short answer: the target, where there may be several.
+    pub(super) fn prefix(&self) -> String {
+        self.target.as_ref().map_or_else(String::new, |target| format!("{target}: "))
+    }
+
+    /// What stands above a long answer.
+    pub(super) fn heading(&self) -> String {
+        self.target.as_ref().map_or_else(String::new, |target| format!("# {target}\n"))
+    }
+}
+
+/// What lies under the objects.
+enum Baseline {
+    DefaultPolicy(u32),
+    None,
+    Dump(PathBuf),
+}
+
+/// Makes the scenes that the arguments ask for and hands them to `run`. When one cannot be had, the reasons are
+/// printed.
+pub(super) fn with_scenes(
+    global: &Global,
+    arguments: &SceneArguments,
+    run: impl FnOnce(&[Scene]) -> Result<Outcome, RunError>,
+) -> Result<Outcome, RunError> {
+    if arguments.from.is_empty() {
+        return with_targets(global, &arguments.targets, |session, targets| {
+            let mut scenes = Vec::new();
+            for target in targets {
+                match of_target(session, target, arguments)? {
+                    Some(scene) => scenes.push(scene),
+                    None => return Ok(Outcome::Invalid),
+                }
+            }
+            run(&scenes)
+        });
+    }
+    let files = Arc::new(Files::new());
+    let mut sink = Sink::new();
+    let scene = of_manifests(global, arguments, &files, &mut sink)?;
+    let diagnostics = sink.into_sorted(&files);
+    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    print(global, diagnostics, &files);
+    match scene.filter(|_| !failed) {
+        Some(scene) => run(&[scene]),
+        None => Ok(Outcome::Invalid),
+    }
+}
+
+/// The world of a target: what is compiled for it, what its Manifests tell of, and what lies underneath. What was found
+/// is printed; none when there is an error among it.
+pub(super) fn of_target(
+    session: &Session<'_>,
+    target: &Target,
+    arguments: &SceneArguments,
+) -> Result<Option<Scene>, RunError> {
+    let mut sink = Sink::new();
+    let scene = of_target_into(session, target, arguments, &mut sink)?;
+    Ok(if session.report(sink) { scene } else { None })
+}
+
+/// As [`of_target`], with what was found left in the sink.
+pub(super) fn of_target_into(
+    session: &Session<'_>,
+    target: &Target,
+    arguments: &SceneArguments,
+    sink: &mut Sink,
+) -> Result<Option<Scene>, RunError> {
+    let Some(mut builder) = ground(session, target, arguments, sink)? else { return Ok(None) };
+    each_object(session, target, sink, &mut |object, origin| {
+        builder.add(object, Layer::Input(origin));
+    })?;
+    let world = builder.build();
+    report_rings(&world, sink);
+    let files = Arc::clone(&session.project.files);
+    Ok(Some(Scene { target: Some(target.name.clone()), world, files }))
+}
+
+/// Compiles a target and shows each object with the place of its policy.
+pub(super) fn each_object(
+    session: &Session<'_>,
+    target: &Target,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(NodeRef<'_>, Origin),
+) -> Result<(), RunError> {
+    session.compile(
+        target,
+        false,
+        &|file| {
+            let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
+            Ok((tree, file.origins))
+        },
+        &mut |(tree, origins)| tree.documents().zip(origins).for_each(|(object, origin)| visit(object, origin)),
+        sink,
+    )
+}
+
+/// The world of a target as its earlier output has it.
+pub(super) fn of_committed(
+    session: &Session<'_>,
+    target: &Target,
+    committed: &dyn Committed,
+) -> Result<Option<World>, RunError> {
+    let mut sink = Sink::new();
+    let Some(mut builder) = ground(session, target, &SceneArguments::default(), &mut sink)? else {
+        return Ok(None);
+    };
+    for entry in committed.list()?.iter().filter(|entry| !entry.is_link) {
+        let bytes = committed.read(&entry.path)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let tree = yaml::read(&text, FileId::default(), &mut sink);
+        for document in tree.documents() {
+            builder.add_document(document, |_, _| {});
+        }
+    }
+    Ok(Some(builder.build()))
+}
+
+/// What lies under the output of a target: the baseline, and what its Manifests only tell of.
+fn ground(
+    session: &Session<'_>,
+    target: &Target,
+    arguments: &SceneArguments,
+    sink: &mut Sink,
+) -> Result<Option<Builder>, RunError> {
+    let minor = target.version.minor();
+    let baseline = match (&arguments.baseline, &target.baseline) {
+        (Some(written), _) => read_baseline(written, session.global.directory.as_deref(), sink),
+        (None, Some(path)) => Some(Baseline::Dump(session.root.join(path))),
+        (None, None) => Some(Baseline::DefaultPolicy(minor)),
+    };
+    let Some(baseline) = baseline else { return Ok(None) };
+    let mut builder = start(minor, &baseline, session.global.jobs(), &session.project.files, sink)?;
+    for policy in session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
+        policy.judged(&mut |document| builder.add_document(document, |_, _| {}));
+    }
+    Ok(Some(builder))
+}
+
+pub(super) fn of_manifests(
+    global: &Global,
+    arguments: &SceneArguments,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Option<Scene>, RunError> {
+    let minor = match &arguments.kubernetes_version {
+        Some(version) => version_of(version, sink),
+        None => Some(LAST_MINOR),
+    };
+    let baseline = match &arguments.baseline {
+        Some(written) => read_baseline(written, global.directory.as_deref(), sink),
+        None => minor.map(Baseline::DefaultPolicy),
+    };
+    let (Some(minor), Some(baseline)) = (minor, baseline) else { return Ok(None) };
+    let mut builder = start(minor, &baseline, global.jobs(), files, sink)?;
+    for path in &arguments.from {
+        let path = global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
+        add_manifests(&mut builder, &path, global.jobs(), files, sink)?;
+    }
+    let world = builder.build();
+    report_rings(&world, sink);
+    Ok(Some(Scene { target: None, world, files: Arc::clone(files) }))
+}
+
+/// A builder with what lies underneath.
+fn start(
+    minor: u32,
+    baseline: &Baseline,
+    jobs: usize,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Builder, RunError> {
+    let mut builder = Builder::new(minor);
+    match baseline {
+        Baseline::None => {}
+        Baseline::DefaultPolicy(minor) => builder = builder.with_default_policy(*minor),
+        Baseline::Dump(path) => {
+            add_manifests(&mut builder, path, jobs, files, sink)?;
+            builder.end_baseline();
+        }
+    }
+    Ok(builder)
+}
+
+/// Adds every object of a file, a folder or standard input.
+fn add_manifests(
+    builder: &mut Builder,
+    path: &Path,
+    jobs: usize,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let mut taken = 0;
+    let mut add = |tree: &Tree, sink: &mut Sink| {
+        for document in tree.documents() {
+            builder.add_document(document, |object, added| match added {
+                Added::Taken => taken += 1,
+                Added::Replaced(first) => {
+                    taken += 1;
+                    sink.push(duplicate(object.origin(), first));
+                }
+                Added::Malformed => sink.push(
+                    Diagnostic::error(Code::MalformedObject, "this is not a Kubernetes object")
+                        .at(object.origin())
+                        .help("an object has `apiVersion`, `kind` and `metadata.name`"),
+                ),
+                Added::Ignored => {}
+            });
+        }
+    };
+    if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
+        if let Some(id) = manifests::take(bytes, files, sink) {
+            let tree = yaml::read(files.get(id).text(), id, sink);
+            add(&tree, sink);
+        }
+    } else {
+        let paths = manifests::find(path)?;
+        let mut failed = None;
+        parallel::in_order(
+            paths.len(),
+            jobs,
+            || (),
+            |(), position| {
+                let mut sink = Sink::new();
+                let read = paths.get(position).map(|path| manifests::read(path, files, &mut sink)).transpose();
+                let tree = read.map(|text| text.flatten().map(|(id, text)| yaml::read(&text, id, &mut sink)));
+                (tree, sink)
+            },
+            |_, (tree, found)| {
+                sink.absorb(found);
+                match tree {
+                    Ok(tree) => tree.iter().for_each(|tree| add(tree, sink)),
+                    Err(error) => {
+                        failed.get_or_insert(error);
+                    }
+                }
+                failed.is_none()
+            },
+        );
+        if let Some(error) = failed {
+            return Err(error);
+        }
+    }
+    if taken == 0 && !sink.has_errors() {
+        sink.push(
+            Diagnostic::error(
+                Code::NothingToJudge,
+                format!("there is no role, binding, namespace or account in `{}`", path.display()),
+            )
+            .help("`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints all that decides access"),
+        );
+    }
+    Ok(())
+}
+
+fn duplicate(second: Origin, first: Origin) -> Diagnostic {
+    Diagnostic::warning(Code::DuplicateObject, "this object is there twice, and the last one counts")
+        .at(second)
+        .and(first, "the first one")
+        .help("remove one of the two")
+}
+
+/// What `--baseline` means.
+fn read_baseline(written: &str, directory: Option<&Path>, sink: &mut Sink) -> Option<Baseline> {
+    if written == "none" {
+        return Some(Baseline::None);
+    }
+    let path = directory.map_or_else(|| PathBuf::from(written), |start| start.join(written));
+    if written == "-" || path.exists() {
+        return Some(Baseline::Dump(if written == "-" { PathBuf::from("-") } else { path }));
+    }
+    version_of(written, sink).map(Baseline::DefaultPolicy)
+}
+
+/// The minor of a version with built-in facts.
+fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
+    let parts: Vec<&str> = written.trim_start_matches('v').split('.').collect();
+    let minor = match parts.as_slice() {
+        ["1", minor] | ["1", minor, _] => minor.parse::<u32>().ok(),
+        _ => None,
+    };
+    let known = minor.filter(|minor| (FIRST_MINOR..=LAST_MINOR).contains(minor));
+    if known.is_none() {
+        sink.push(
+            Diagnostic::error(
+                Code::UnknownVersion,
+                format!("`{written}` is no version of Kubernetes with known facts"),
+            )
+            .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or a file that is there")),
+        );
+    }
+    known
+}
+
+/// Reports ClusterRoles that gather each other.
+fn report_rings(world: &World, sink: &mut Sink) {
+    for ring in world.rings() {
+        let names = ring.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        sink.push(
+            Diagnostic::warning(Code::AggregationRing, format!("the ClusterRoles {names} gather each other's rules"))
+                .at_maybe(ring.first().and_then(|name| world.place_of_cluster_role(name)))
+                .note("what a cluster keeps in such a ring depends on its history: here it is only what comes from outside")
+                .help("take the label away from one of them, so that no role gathers itself by a detour"),
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! `bailiwick test`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use clap::Args;
+
+use super::can_i::AnswerForm;
+use super::scene::{Scene, SceneArguments, of_target};
+use super::session::{Session, print, with_targets};
+use super::{Global, Outcome};
+use crate::access::{Answer, Identity, Liveness, Request, ResourceRequest, UrlRequest};
+use crate::diag::{Code, Diagnostic, RunError};
+use crate::model::{AccessCheck, Expectation, Target, Tested};
+use crate::report::access::{Told, place_text};
+use crate::report::human::number;
+
+/// Options of `test`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Only tests whose name contains one of these.
+    names: Vec<String>,
+    /// Only these targets.
+    #[arg(short, long = "target", value_name = "NAME")]
+    targets: Vec<String>,
+    /// In which form the results are printed.
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: AnswerForm,
+}
+
+/// How many failures of one expectation are told in full.
+const MAXIMUM_FAILURES: usize = 5;
+
+/// What was asked and what failed.
+#[derive(Debug, Default)]
+struct Tally {
+    questions: usize,
+    failures: usize,
+    text: String,
+    json: Vec<serde_json::Value>,
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    with_targets(global, &arguments.targets, |session, targets| test(session, targets, arguments))
+}
+
+fn test(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
+    let terminal = session.global.terminal();
+    let mut tally = Tally::default();
+    let mut tests: BTreeSet<&str> = BTreeSet::new();
+    for target in targets {
+        let checks: Vec<&AccessCheck> = session
+            .project
+            .access_checks
+            .iter()
+            .filter(|check| check.meta.targets.contains(&target.name))
+            .filter(|check| {
+                arguments.names.is_empty() || arguments.names.iter().any(|name| check.meta.name.contains(name))
+            })
+            .collect();
+        if checks.is_empty() {
+            continue;
+        }
+        let Some(scene) = of_target(session, target, &SceneArguments::default())? else { return Ok(Outcome::Invalid) };
+        for check in checks {
+            tests.insert(&check.meta.name);
+            if let Err(problem) = run_check(&scene, check, &mut tally) {
+                print(session.global, vec![*problem], &session.project.files);
+                return Ok(Outcome::Invalid);
+            }
+        }
+    }
+    match arguments.format {
+        AnswerForm::Text => terminal.result(&tally.text),
+        AnswerForm::Json => {
+            for failure in &tally.json {
+                terminal.result(&format!("{failure}\n"));
+            }
+        }
+    }
+    if tests.is_empty() {
+        terminal.problem(
+            "error: there is no AccessTest to run\nhelp: `bailiwick explain AccessTest` shows how to write one\n",
+        );
+        return Ok(Outcome::Invalid);
+    }
+    terminal.note(&format!(
+        "{}: {} asked, {} failed\n",
+        number(tests.len(), "test"),
+        number(tally.questions, "question"),
+        tally.failures
+    ));
+    Ok(if tally.failures == 0 { Outcome::Fine } else { Outcome::No })
+}
+
+/// Asks everything that one expectation is about.
+fn run_check(scene: &Scene, check: &AccessCheck, tally: &mut Tally) -> Result<(), Box<Diagnostic>> {
+    let requests = requests(scene, check)?;
+    let mut failed = 0;
+    for tested in &check.who {
+        let who = match tested {
+            Tested::User(name) => Identity::of(name),
+            Tested::Group(name) => Identity::member_of(name),
+        };
+        for request in &requests {
+            tally.questions += 1;
+            let allowed = scene.world.allows(&who, request);
+            // Most answers are as expected, and need no reasons; only a request that nobody can make is looked at again.
+            if !allowed && check.expectation == Expectation::MustNot && scene.world.is_free_of_gaps(&who, request) {
+                continue;
+            }
+            let decision = scene.world.decide(&who, request);
+            let answer = decision.answer(false);
+            let is_as_expected = match check.expectation {
+                Expectation::Must => answer == Answer::Yes,
+                Expectation::MustNot => matches!(answer, Answer::No | Answer::Dead),
+            };
+            if is_as_expected {
+                continue;
+            }
+            failed += 1;
+            tally.failures += 1;
+            if failed > MAXIMUM_FAILURES {
+                continue;
+            }
+            let told =
+                Told { world: &scene.world, files: &scene.files, who: &who, request, decision: &decision, answer };
+            tally.tell(scene, check, tested, &told);
+        }
+    }
+    if failed > MAXIMUM_FAILURES {
+        let _ = writeln!(
+            tally.text,
+            "... and {} of the same expectation\n",
+            number(failed - MAXIMUM_FAILURES, "more failure")
+        );
+    }
+    Ok(())
+}
+
+impl Tally {
+    fn tell(&mut self, scene: &Scene, check: &AccessCheck, tested: &Tested, told: &Told<'_>) {
+        let target = scene.target.as_deref().unwrap_or_default();
+        let (expected, found) = match (check.expectation, told.answer) {
+            (Expectation::Must, Answer::Dead) => ("must", "but no server ever receives that"),
+            (Expectation::Must, Answer::Unknown) => ("must", "and nobody can tell"),
+            (Expectation::Must, _) => ("must", "and may not"),
+            (Expectation::MustNot, Answer::Unknown) => ("must not", "and nobody can tell"),
+            (Expectation::MustNot, _) => ("must not", "and may"),
+        };
+        let _ = writeln!(
+            self.text,
+            "FAIL {} on `{target}` ({}): {tested} {expected} {}, {found}\n{}",
+            check.meta.name,
+            place_text(check.origin, &scene.files),
+            told.request,
+            told.reasons()
+        );
+        let mut json = told.json();
+        if let Some(map) = json.as_object_mut() {
+            map.insert("test".to_owned(), (*check.meta.name).into());
+            map.insert("target".to_owned(), target.into());
+            map.insert("expected".to_owned(), expected.into());
+            map.insert("place".to_owned(), place_text(check.origin, &scene.files).into());
+        }
+        self.json.push(json);
+    }
+}
+
+/// Every request that an expectation is about.
+fn requests(scene: &Scene, check: &AccessCheck) -> Result<Vec<Request>, Box<Diagnostic>> {
+    let mut requests = Vec::new();
+    for verb in &check.verbs {
+        for path in &check.urls {
+            requests.push(Request::Url(UrlRequest { verb: verb.clone(), path: path.clone() }));
+        }
+    }
+    let known: Vec<&str> = scene.world.namespaces().keys().map(String::as_str).collect();
+    for written in &check.resources {
+        let (resource, subresource) = written.split_once('/').unwrap_or((written, ""));
+        let found = scene.world.find_resource(resource).map_err(|problem| {
+            let message = format!("Kubernetes 1.{} serves no resource `{}`", scene.world.minor(), problem.name);
+            let help = problem.near.map_or_else(
+                || "write `resource.group` for a custom resource, or narrow `spec.targets`".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            Box::new(Diagnostic::error(Code::UnknownResource, message).at(check.origin).help(help))
+        })?;
+        let mut namespaces: Vec<&str> = Vec::new();
+        for namespace in &check.namespaces {
+            if namespace == "*" { namespaces.extend(&known) } else { namespaces.push(namespace) }
+        }
+        if check.namespaces.is_empty() {
+            namespaces.push("");
+        }
+        let no_name = [String::new()];
+        let names = if check.names.is_empty() { no_name.as_slice() } else { check.names.as_slice() };
+        for namespace in namespaces {
+            for name in names {
+                for verb in &check.verbs {
+                    // A request for one Namespace object carries that namespace.
+                    let is_namespace = found.resource == "namespaces" && found.group.is_empty() && namespace.is_empty();
+                    requests.push(Request::Resource(ResourceRequest {
+                        verb: verb.clone(),
+                        group: found.group.clone(),
+                        version: String::new(),
+                        resource: found.resource.clone(),
+                        subresource: subresource.to_owned(),
+                        namespace: if is_namespace { name.clone() } else { namespace.to_owned() },
+                        name: name.clone(),
+                    }));
+                }
+            }
+        }
+    }
+    // An expectation about nothing that a server receives could never fail.
+    let dead = requests.iter().find_map(|request| match scene.world.liveness(request) {
+        Liveness::Dead(reason) => Some((request, reason)),
+        _ => None,
+    });
+    match dead {
+        Some((request, reason)) if check.expectation == Expectation::MustNot => Err(Box::new(
+            Diagnostic::error(Code::DeadExpectation, format!("no server ever receives `{request}`"))
+                .at(check.origin)
+                .note(reason)
+                .help(
+                    "a test that cannot fail proves nothing: ask for what a request can be, or narrow `spec.targets`",
+                ),
+        )),
+        _ if requests.is_empty() => Err(Box::new(
+            Diagnostic::error(Code::DeadExpectation, "this expectation is about no request at all")
+                .at(check.origin)
+                .help("`\"*\"` stands for the namespaces that are known, and there is none on this target"),
+        )),
+        _ => Ok(requests),
+    }
+}

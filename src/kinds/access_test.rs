@@ -1,0 +1,153 @@
+//! `AccessTest`: who must and who must not be able to do what.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::shared::Subjects;
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::model::{
+    AccessCheck, Contribution, Expectation, Home, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+};
+use crate::yaml::Spanned;
+
+/// The kind.
+pub struct AccessTestKind;
+
+/// What must be allowed and what must not, checked offline on what the workspace compiles to. It yields no object.
+///
+/// `bailiwick test` runs every AccessTest, on every target it applies to, and prints each failure with its proof, or
+/// with the grant that misses by least. Each subject is tested alone: a user with the groups that every user is in, a
+/// group by a member of whom nothing else is known.
+///
+/// ```yaml
+/// apiVersion: bailiwick.dev/v1alpha1
+/// kind: AccessTest
+/// metadata:
+///   name: app1
+/// spec:
+///   who:
+///     serviceAccounts:
+///     - name: app1
+///       namespace: demo-namespace
+///   must:
+///   - verbs: [get, list, watch]
+///     resources: [services, endpoints]
+///     namespaces: [demo-namespace]
+///   mustNot:
+///   - verbs: [get, list, watch]
+///     resources: [secrets]
+///     namespaces: ["*"]
+/// ```
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct AccessTestSpec {
+    /// Globs of the targets the policy applies to. Default: all of them.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// Who is tested.
+    pub who: Subjects,
+    /// What has to be allowed.
+    #[serde(default)]
+    pub must: Vec<Spanned<Access>>,
+    /// What must not be allowed.
+    #[serde(default)]
+    pub must_not: Vec<Spanned<Access>>,
+}
+
+/// Requests: each verb on each resource, in each namespace, for each name.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Access {
+    /// Verbs.
+    #[schemars(length(min = 1))]
+    pub verbs: Vec<String>,
+    /// Resources, with a subresource behind a slash; with their group behind a dot where the name alone is not enough:
+    /// `deployments`, `pods/exec`, `widgets.example.com/status`.
+    #[serde(default)]
+    pub resources: Vec<String>,
+    /// Namespaces; `"*"` is every namespace that is known. Default: none, so that the request is for the whole cluster.
+    #[serde(default)]
+    pub namespaces: Vec<String>,
+    /// Names of objects. Default: requests without a name.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// URL paths instead of resources.
+    #[serde(default)]
+    pub urls: Vec<String>,
+}
+
+impl Kind for AccessTestKind {
+    type Spec = AccessTestSpec;
+
+    const NAME: &'static str = "AccessTest";
+    const TEMPLATES: &'static [&'static str] = &[];
+    const PATTERNS: Patterns = Patterns::Own;
+
+    fn link(
+        document: &RawDocument<'_>,
+        spec: AccessTestSpec,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) -> Option<Box<dyn Policy>> {
+        if spec.who.is_empty() {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, "this test names nobody")
+                    .at(document.meta.origin)
+                    .help("name users, groups or serviceAccounts under `spec.who`"),
+            );
+        }
+        if spec.must.is_empty() && spec.must_not.is_empty() {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, "this test expects nothing")
+                    .at(document.meta.origin)
+                    .help("say what `must` be allowed, or what `mustNot`"),
+            );
+        }
+        for account in spec.who.service_accounts.iter().filter(|account| account.namespace.is_none()) {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("where is the account `{}`?", account.name.value))
+                    .at(account.name.origin)
+                    .help("a test has no namespace of its own: add `namespace`"),
+            );
+        }
+        let expectations = [(&spec.must, Expectation::Must), (&spec.must_not, Expectation::MustNot)];
+        for (accesses, expectation) in expectations {
+            for access in accesses {
+                if access.resources.is_empty() == access.urls.is_empty() {
+                    sink.push(
+                        Diagnostic::error(Code::InvalidValue, "an access is either to resources or to URLs")
+                            .at(access.origin)
+                            .help("name `resources`, or `urls`, and not both"),
+                    );
+                    continue;
+                }
+                linker.access_checks.push(AccessCheck {
+                    meta: document.meta.clone(),
+                    who: spec.who.user_names(),
+                    expectation,
+                    origin: access.origin,
+                    verbs: access.verbs.clone(),
+                    resources: access.resources.clone(),
+                    namespaces: access.namespaces.clone(),
+                    names: access.names.clone(),
+                    urls: access.urls.clone(),
+                });
+            }
+        }
+        Some(Box::new(Linked { meta: document.meta.clone() }))
+    }
+}
+
+struct Linked {
+    meta: PolicyMeta,
+}
+
+impl Policy for Linked {
+    fn meta(&self) -> &PolicyMeta {
+        &self.meta
+    }
+
+    fn contributions(&self, _: &Target, _: &mut dyn FnMut(Home, Contribution)) {}
+
+    fn expand(&self, _: &Target, _: &Home, _: Contribution, _: &mut Vec<Unit>) {}
+}

@@ -1,0 +1,363 @@
+//! Answers about access, for people and for programs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::human::grouped;
+use crate::access::compare::{Affected, Change};
+use crate::access::cover;
+use crate::access::decide::MissingRole;
+use crate::access::proof::{Chain, Link, NearMiss};
+use crate::access::who_can::{Scope, WhoCan};
+use crate::access::{Answer, Decision, Identity, Liveness, Request, World};
+use crate::diag::{Files, Origin};
+use crate::k8s::rbac::PolicyRule;
+
+/// How many changes, and how many rules of each, are told one by one.
+const MAXIMUM_CHANGES: usize = 40;
+
+/// How many bindings of a role are told one by one.
+const MAXIMUM_BINDINGS: usize = 20;
+
+/// How many namespaces a line names before it counts the rest.
+const MAXIMUM_NAMES: usize = 8;
+
+/// A decision with everything that is told about it.
+#[derive(Debug)]
+pub struct Told<'a> {
+    /// The world that was asked.
+    pub world: &'a World,
+    /// Every text, for places.
+    pub files: &'a Files,
+    /// Who asked.
+    pub who: &'a Identity,
+    /// For what.
+    pub request: &'a Request,
+    /// What came out.
+    pub decision: &'a Decision,
+    /// The answer.
+    pub answer: Answer,
+}
+
+impl Told<'_> {
+    /// The reasons, one a line; the answer itself is not among them.
+    pub fn reasons(&self) -> String {
+        let mut text = String::new();
+        if self.decision.by_masters {
+            text.push_str(
+                "  a member of `system:masters` may do everything; no rule gives that, and none can take it away\n",
+            );
+        }
+        if let Liveness::Dead(reason) | Liveness::Unknown(reason) = &self.decision.liveness {
+            let _ = writeln!(text, "  {reason}");
+        }
+        for chain in self.world.chains(self.who, self.decision) {
+            text.push_str(&chain_lines(&chain, self.files));
+        }
+        if !self.decision.allowed && !matches!(self.decision.liveness, Liveness::Dead(_)) {
+            for missing in &self.decision.missing {
+                let _ = writeln!(text, "  {missing}, bound by {}, is not among the inputs", missing.bound_by);
+            }
+            for miss in self.world.near_misses(self.who, self.request) {
+                text.push_str(&miss_line(&miss, self.files));
+            }
+        }
+        if let Some(note) = version_note(self.request, self.world.minor()).filter(|_| self.decision.allowed) {
+            let _ = writeln!(text, "  {note}");
+        }
+        text
+    }
+
+    /// Everything as JSON.
+    pub fn json(&self) -> Value {
+        let misses = if self.decision.allowed { Vec::new() } else { self.world.near_misses(self.who, self.request) };
+        json!({
+            "answer": self.answer,
+            "allowed": self.decision.allowed,
+            "identity": self.who,
+            "request": self.request,
+            "masters": self.decision.by_masters,
+            "dead": match &self.decision.liveness {
+                Liveness::Dead(reason) => Some(reason),
+                _ => None,
+            },
+            "because": self.world.chains(self.who, self.decision).iter().map(|chain| chain_json(chain, self.files)).collect::<Vec<_>>(),
+            "missing": self.decision.missing.iter().map(missing_json).collect::<Vec<_>>(),
+            "nearMisses": misses.iter().map(|miss| json!({
+                "binding": link_json(&miss.binding, self.files),
+                "role": link_json(&miss.role, self.files),
+                "rule": miss.rule,
+                "lacks": miss.lacks,
+            })).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What a version changed about a request that the authorizer allows.
+fn version_note(request: &Request, minor: u32) -> Option<&'static str> {
+    let Request::Resource(request) = request else { return None };
+    let is_stream = request.group.is_empty()
+        && request.resource == "pods"
+        && matches!(request.subresource.as_str(), "exec" | "attach" | "portforward");
+    match (is_stream && request.verb == "get", minor >= 35) {
+        (true, true) => Some("since 1.35 a web socket needs `create` on it too: `get` alone opens nothing"),
+        (true, false) => Some("before 1.35 this opens a web socket, so that `get` is as good as `create`"),
+        _ => None,
+    }
+}
+
+/// A chain as lines.
+pub fn chain_lines(chain: &Chain, files: &Files) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "  {} <- {}", chain.subject, link(&chain.binding, files));
+    let _ = writeln!(text, "    <- {}", link(&chain.role, files));
+    for rule in &chain.rules {
+        let _ = writeln!(text, "    <- rule {}: {}", rule.number, rule_text(&rule.rule));
+        for source in &rule.gathered_from {
+            let _ = writeln!(text, "       gathered from {}", link(source, files));
+        }
+    }
+    text
+}
+
+fn miss_line(miss: &NearMiss, files: &Files) -> String {
+    format!(
+        "  nearest: {} gives {}\n    by {}, but {}\n",
+        link(&miss.binding, files),
+        rule_text(&miss.rule),
+        link(&miss.role, files),
+        miss.lacks.join(" and ")
+    )
+}
+
+/// An object with where it comes from.
+pub fn link(link: &Link, files: &Files) -> String {
+    match link.place {
+        Some(place) => format!("{} ({})", link.name, place_text(place, files)),
+        None => format!("{} (default policy)", link.name),
+    }
+}
+
+/// A place as `path:line:column`.
+pub fn place_text(place: Origin, files: &Files) -> String {
+    let file = files.get(place.file);
+    let at = file.line_column(place.span.start);
+    format!("{}:{}:{}", file.path(), at.line, at.column)
+}
+
+/// A rule in words: `get, list on pods, pods/log in apps, named a, b`.
+pub fn rule_text(rule: &PolicyRule) -> String {
+    let mut text = rule.verbs.join(", ");
+    if !rule.non_resource_urls.is_empty() {
+        let _ = write!(text, " on {}", rule.non_resource_urls.join(", "));
+        return text;
+    }
+    let _ = write!(text, " on {}", rule.resources.join(", "));
+    let groups: Vec<&str> =
+        rule.api_groups.iter().map(|group| if group.is_empty() { "core" } else { group.as_str() }).collect();
+    if groups != ["core"] {
+        let _ = write!(text, " in {}", groups.join(", "));
+    }
+    if !rule.resource_names.is_empty() {
+        let _ = write!(text, " named {}", rule.resource_names.join(", "));
+    }
+    text
+}
+
+fn link_json(link: &Link, files: &Files) -> Value {
+    json!({ "name": link.name, "place": link.place.map(|place| place_text(place, files)) })
+}
+
+fn missing_json(missing: &MissingRole) -> Value {
+    json!({ "role": missing.to_string(), "boundBy": missing.bound_by })
+}
+
+/// A chain as JSON.
+pub fn chain_json(chain: &Chain, files: &Files) -> Value {
+    json!({
+        "subject": chain.subject,
+        "binding": link_json(&chain.binding, files),
+        "role": link_json(&chain.role, files),
+        "rules": chain.rules.iter().map(|rule| json!({
+            "number": rule.number,
+            "rule": rule.rule,
+            "gatheredFrom": rule.gathered_from.iter().map(|source| link_json(source, files)).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// Who can, as lines: first who may everywhere, then by namespace; namespaces with the same subjects are one line.
+pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool) -> String {
+    let mut text = String::new();
+    let mut lines = |scope: &dyn Fn(&Scope) -> bool, indent: &str| {
+        let mut last = String::new();
+        for capable in found.capable.iter().filter(|capable| scope(&capable.scope)) {
+            if !with_bindings && last == capable.subject {
+                continue;
+            }
+            last.clone_from(&capable.subject);
+            let by = match capable.binding.and_then(|binding| world.binding_link_of(binding)) {
+                Some(binding) => format!("  {}", link(&binding, files)),
+                None => "  no binding needed".to_owned(),
+            };
+            let _ = writeln!(text, "{indent}{}{}", capable.subject, if with_bindings { by } else { String::new() });
+        }
+    };
+    lines(&|scope| *scope == Scope::Cluster, "");
+    let mut by_namespace: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    let mut position = std::collections::HashMap::new();
+    let mut namespaces: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
+    for capable in &found.capable {
+        if let Scope::Namespace(namespace) = &capable.scope {
+            namespaces.entry(namespace).or_default().push(&capable.subject);
+        }
+    }
+    for (namespace, mut subjects) in namespaces {
+        subjects.dedup();
+        let next = by_namespace.len();
+        let at = *position.entry(subjects.clone()).or_insert(next);
+        match by_namespace.get_mut(at) {
+            Some((names, _)) => names.push(namespace),
+            None => by_namespace.push((vec![namespace], subjects)),
+        }
+    }
+    for (names, subjects) in &by_namespace {
+        let shown = names.iter().take(MAXIMUM_NAMES).copied().collect::<Vec<_>>().join(", ");
+        let more = names.len().saturating_sub(MAXIMUM_NAMES);
+        let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
+        let _ = writeln!(text, "in {shown}{more}: {}", subjects.join(", "));
+    }
+    for missing in &found.missing {
+        let _ = writeln!(text, "unknown: {missing}, bound by {}, is not among the inputs", missing.bound_by);
+    }
+    text
+}
+
+/// Who can, as JSON.
+pub fn who_can_json(found: &WhoCan, world: &World, files: &Files) -> Value {
+    let capable = found.capable.iter().map(|capable| {
+        let binding = capable.binding.and_then(|binding| world.binding_link_of(binding));
+        json!({
+            "subject": capable.subject,
+            "namespace": match &capable.scope {
+                Scope::Cluster => None,
+                Scope::Namespace(namespace) => Some(namespace),
+            },
+            "binding": binding.map(|binding| link_json(&binding, files)),
+        })
+    });
+    json!({
+        "capable": capable.collect::<Vec<_>>(),
+        "missing": found.missing.iter().map(missing_json).collect::<Vec<_>>(),
+    })
+}
+
+/// A role: its rules, what they are gathered from, and who is bound to it.
+pub fn role(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<String> {
+    let (own, rules, is_aggregated) = world.describe_role(namespace, name)?;
+    let mut text = format!("{}\n", link(&own, files));
+    if is_aggregated {
+        text.push_str("  gathers the rules of the ClusterRoles that its selectors select\n");
+    }
+    for rule in &rules {
+        let _ = writeln!(text, "  rule {}: {}", rule.number, rule_text(&rule.rule));
+        for source in &rule.gathered_from {
+            let _ = writeln!(text, "    gathered from {}", link(source, files));
+        }
+    }
+    let bound = world.bound_by(namespace, name);
+    for (binding, subjects) in bound.iter().take(MAXIMUM_BINDINGS) {
+        let _ = writeln!(text, "  <- {} <- {}", link(binding, files), listed(subjects));
+    }
+    if bound.len() > MAXIMUM_BINDINGS {
+        let _ = writeln!(text, "  and {} more bindings", grouped(bound.len() - MAXIMUM_BINDINGS));
+    }
+    if bound.is_empty() {
+        text.push_str("  bound to nobody\n");
+    }
+    Some(text)
+}
+
+/// A binding: its role with its rules, and its subjects.
+pub fn binding(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<String> {
+    let (own, bound, subjects) = world.describe_binding(namespace, name)?;
+    let mut text = format!("{}\n  subjects: {}\n", link(&own, files), listed(&subjects));
+    match bound {
+        Ok(bound) => {
+            let _ = writeln!(text, "  role: {}", link(&bound, files));
+            let parts: Vec<&str> = bound.name.split('/').collect();
+            let described = match parts.as_slice() {
+                ["Role", namespace, name] => world.describe_role(Some(namespace), name),
+                _ => world.describe_role(None, bound.name.trim_start_matches("ClusterRole/")),
+            };
+            for rule in described.iter().flat_map(|(_, rules, _)| rules) {
+                let _ = writeln!(text, "    rule {}: {}", rule.number, rule_text(&rule.rule));
+            }
+        }
+        Err(missing) => {
+            let _ = writeln!(text, "  role: {missing}, which is not among the inputs: it grants nothing");
+        }
+    }
+    Some(text)
+}
+
+/// What a change grants and takes away, class by class.
+pub fn changes(changes: &[Change]) -> String {
+    let mut text = String::new();
+    if changes.is_empty() {
+        text.push_str("  access: no subject gains or loses anything\n");
+    }
+    for change in changes.iter().take(MAXIMUM_CHANGES) {
+        let _ = writeln!(text, "  access of {}:", affected(&change.subjects));
+        for (sign, rules) in [('+', &change.gained), ('-', &change.lost)] {
+            let rules = cover::compacted(rules);
+            for rule in rules.iter().take(MAXIMUM_CHANGES) {
+                let _ = writeln!(text, "    {sign} {}", rule_text(rule));
+            }
+            if rules.len() > MAXIMUM_CHANGES {
+                let _ = writeln!(text, "    {sign} and {} more", grouped(rules.len() - MAXIMUM_CHANGES));
+            }
+        }
+    }
+    if changes.len() > MAXIMUM_CHANGES {
+        let _ = writeln!(text, "  and {} more classes of changes", grouped(changes.len() - MAXIMUM_CHANGES));
+    }
+    text
+}
+
+/// Who is affected: one by one while they are few, otherwise how many, with the first of them.
+fn affected(subjects: &[Affected]) -> String {
+    let one = |affected: &Affected| match &affected.scope {
+        Scope::Cluster => format!("{} cluster-wide", affected.subject),
+        Scope::Namespace(namespace) => format!("{} in {namespace}", affected.subject),
+    };
+    match subjects {
+        [first, _, _, _, ..] => format!("{} holders, such as {}", grouped(subjects.len()), one(first)),
+        few => few.iter().map(one).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn listed(subjects: &[String]) -> String {
+    let shown = subjects.iter().take(MAXIMUM_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    match subjects.len().saturating_sub(MAXIMUM_NAMES) {
+        0 if subjects.is_empty() => "nobody".to_owned(),
+        0 => shown,
+        more => format!("{shown} and {} more", grouped(more)),
+    }
+}
+
+/// The rules of an identity, one a line as `kubectl auth can-i --list` has them, with where each comes from.
+pub fn grants(chains: &[Chain], files: &Files) -> String {
+    let mut text = String::new();
+    for chain in chains {
+        let _ = writeln!(text, "{} <- {} <- {}", chain.subject, link(&chain.binding, files), link(&chain.role, files));
+        for rule in &chain.rules {
+            let _ = writeln!(text, "  {}", rule_text(&rule.rule));
+        }
+    }
+    if chains.is_empty() {
+        text.push_str("nothing\n");
+    }
+    text
+}
