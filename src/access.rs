@@ -18,7 +18,7 @@
 //!
 //! The rules are those of `specs/kubernetes.md` sections 7 to 9 and `specs/rbac.md` section 4.
 
-mod aggregate;
+pub mod aggregate;
 pub mod ask;
 pub mod compare;
 pub mod cover;

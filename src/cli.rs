@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod diff;
 mod explain;
+mod index;
 mod init;
 mod lint;
 mod man;
@@ -139,6 +140,8 @@ enum Command {
     CanI(can_i::Arguments),
     /// Ask who may do something.
     WhoCan(who_can::Arguments),
+    /// Keep what decides access in a file, to ask it again in no time.
+    Index(index::Arguments),
     /// Answer questions about access, one JSON object a line.
     Ask(ask::Arguments),
     /// Print the manual page of a policy kind or a diagnostic.
@@ -180,6 +183,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Command::Test(arguments) => test::run(global, arguments),
         Command::CanI(arguments) => can_i::run(global, arguments),
         Command::WhoCan(arguments) => who_can::run(global, arguments),
+        Command::Index(arguments) => index::run(global, arguments),
         Command::Ask(arguments) => ask::run(global, arguments),
         Command::Explain(arguments) => explain::run(global, arguments),
         Command::Schema(arguments) => schema::run(global, arguments),

@@ -6,15 +6,29 @@
 
 use std::collections::HashSet;
 
-use super::rules::{Rule, RuleLists};
+use serde::{Deserialize, Serialize};
+
+use super::rules::{Rule, RuleListId, RuleLists};
 use super::symbols::Symbols;
 use super::world::Role;
 
-/// Replaces the rules of each aggregated role; returns the rings among them.
-pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbols) -> Vec<Vec<String>> {
+/// What settling could not tell for sure.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubts {
+    /// Roles that gather from each other, by name; each ring once.
+    pub rings: Vec<Vec<String>>,
+    /// Aggregated roles that state rules which nothing gathers, by name. The controller writes what it gathers over
+    /// them; while it gathers nothing at all it writes nothing, and they stay.
+    pub stated: Vec<String>,
+}
+
+/// Replaces the rules of each aggregated role.
+pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbols) -> Doubts {
     let sources = sources(roles, symbols);
+    let mut stated: Vec<(usize, RuleListId)> = Vec::new();
     for (target, _) in &sources {
         if let Some(role) = roles.get_mut(*target) {
+            stated.push((*target, role.rules));
             role.rules = RuleLists::EMPTY;
         }
     }
@@ -34,7 +48,11 @@ pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbol
             break;
         }
     }
-    rings(&sources, roles, symbols)
+    let name = |id: usize| roles.get(id).map(|role| symbols.text(role.name).to_owned()).unwrap_or_default();
+    let gathered = |id: usize| roles.get(id).map(|role| lists.get(role.rules)).unwrap_or_default();
+    let lost = |(id, own): &&(usize, RuleListId)| lists.get(*own).iter().any(|rule| !gathered(*id).contains(rule));
+    let stated = stated.iter().filter(lost).map(|(id, _)| name(*id)).collect();
+    Doubts { rings: rings(&sources, roles, symbols), stated }
 }
 
 /// Each aggregated role with the roles it gathers from, in the order of its selectors and then of their names.

@@ -41,6 +41,9 @@ pub struct Affected {
 /// The rules of a subject in a place, by the contents of its roles.
 type Held = Vec<u128>;
 
+/// What is gained and what is lost.
+type Difference = (Vec<PolicyRule>, Vec<PolicyRule>);
+
 /// The text of a world, as far as a comparison needs it.
 struct Side<'w> {
     world: &'w World,
@@ -63,9 +66,9 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
     let mut keys: Vec<&(Holding, Option<String>)> = old.held.keys().chain(new.held.keys()).collect();
     keys.sort();
     keys.dedup();
-    let mut classes: HashMap<(bool, [Held; 4]), Arc<(Vec<PolicyRule>, Vec<PolicyRule>)>> = HashMap::new();
+    let mut classes: HashMap<(bool, [Held; 4]), Arc<Difference>> = HashMap::new();
     let mut changes: Vec<Change> = Vec::new();
-    let mut positions: HashMap<(Vec<PolicyRule>, Vec<PolicyRule>), usize> = HashMap::new();
+    let mut positions: HashMap<Difference, usize> = HashMap::new();
     for key in keys {
         let own = |side: &Side<'_>| side.held.get(key).cloned().unwrap_or_default();
         let (before, after) = (own(&old), own(&new));

@@ -166,12 +166,12 @@ impl Attempt<'_> {
             (None, Some(node)) if !is_legacy => self.on(group, "nodes", "", "", node),
             _ => self.on(group, "users", "", "", &target.user),
         };
-        let groups = (!is_legacy && target.groups.len() >= MANY && self.asks(group, "groups", "", "*"))
-            || target
-                .groups
-                .iter()
-                .map(|name| self.on(group, "groups", "", "", name))
-                .fold(true, |all, one| all && one);
+        let mut groups = true;
+        if is_legacy || target.groups.len() < MANY || !self.asks(group, "groups", "", "*") {
+            for name in &target.groups {
+                groups &= self.on(group, "groups", "", "", name);
+            }
+        }
         let values: usize = target.extra.iter().map(|(_, values)| values.len()).sum();
         let is_large = !is_legacy && values >= MANY;
         let mut extra = true;

@@ -117,7 +117,6 @@ fn is_version(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::access::Builder;
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::aggregate::Doubts;
 use super::rules::{Rule, RuleListId, RuleLists};
 use super::served::CustomResource;
 use super::symbols::{Symbol, Symbols};
@@ -33,7 +34,7 @@ struct Saved {
     subjects: Vec<Subject>,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     custom: Vec<CustomResource>,
-    rings: Vec<Vec<String>>,
+    doubts: Doubts,
 }
 
 /// Where an object comes from: which text (0: the default policy), whether it is of a dump, and the bytes.
@@ -96,7 +97,7 @@ pub fn save(world: &World, files: &Files) -> Vec<u8> {
         subjects: world.bindings.iter().flat_map(|binding| world.subjects(binding)).copied().collect(),
         namespaces: world.namespaces().clone(),
         custom: world.custom.clone(),
-        rings: world.rings().to_vec(),
+        doubts: world.doubts().clone(),
     };
     let mut bytes = postcard::to_extend(&saved, MARK.to_vec()).unwrap_or_default();
     let checksum = xxh3_64(&bytes);
@@ -158,7 +159,7 @@ pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
         subjects: saved.subjects,
         namespaces: saved.namespaces,
         custom: saved.custom,
-        rings: saved.rings,
+        doubts: saved.doubts,
     }))
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::aggregate;
+use super::aggregate::{self, Doubts};
 use super::rules::{Rule, RuleListId, RuleLists};
 use super::served::CustomResource;
 use super::symbols::{Symbol, Symbols};
@@ -143,7 +143,7 @@ pub struct World {
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     pub(crate) custom: Vec<CustomResource>,
     baseline: Option<u32>,
-    rings: Vec<Vec<String>>,
+    doubts: Doubts,
 }
 
 impl Builder {
@@ -315,7 +315,7 @@ impl Builder {
 
     /// Settles aggregation, resolves the bindings and makes the index.
     pub fn build(mut self) -> World {
-        let rings = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols);
+        let doubts = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols);
         self.roles.shrink_to_fit();
         self.bindings.shrink_to_fit();
         self.subjects.shrink_to_fit();
@@ -329,7 +329,7 @@ impl Builder {
             subjects: self.subjects,
             namespaces: self.namespaces,
             custom: self.custom,
-            rings,
+            doubts,
         })
     }
 }
@@ -345,7 +345,7 @@ pub(super) struct Parts {
     pub(super) subjects: Vec<Subject>,
     pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) custom: Vec<CustomResource>,
-    pub(super) rings: Vec<Vec<String>>,
+    pub(super) doubts: Doubts,
 }
 
 /// What a holder has by one binding; the order puts bindings to the same rules side by side.
@@ -447,7 +447,7 @@ impl World {
             namespaces: parts.namespaces,
             custom: parts.custom,
             baseline: parts.baseline,
-            rings: parts.rings,
+            doubts: parts.doubts,
         }
     }
 
@@ -461,9 +461,9 @@ impl World {
         self.baseline
     }
 
-    /// The ClusterRoles that gather each other, by name; each ring once.
-    pub fn rings(&self) -> &[Vec<String>] {
-        &self.rings
+    /// What aggregation could not tell for sure.
+    pub fn doubts(&self) -> &Doubts {
+        &self.doubts
     }
 
     /// The namespaces with their labels.

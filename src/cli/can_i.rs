@@ -67,7 +67,7 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
     let request = match arguments.request.request(&scene.world) {
         Ok(request) => request,
         Err(problem) => {
-            print(global, vec![problem], &scene.files);
+            print(global, vec![*problem], &scene.files);
             return Outcome::Invalid;
         }
     };

@@ -148,7 +148,7 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
             let request = match question.request(&scene.world) {
                 Ok(request) => request,
                 Err(problem) => {
-                    print(global, vec![problem], &scene.files);
+                    print(global, vec![*problem], &scene.files);
                     return Ok(Outcome::Invalid);
                 }
             };

@@ -60,23 +60,28 @@ impl IdentityArguments {
 
 impl RequestArguments {
     /// The request that is meant.
-    pub(super) fn request(&self, world: &World) -> Result<Request, Diagnostic> {
+    pub(super) fn request(&self, world: &World) -> Result<Request, Box<Diagnostic>> {
         if let Some(http) = &self.http {
-            return http::attributes(http).map_err(|problem| {
-                Diagnostic::error(Code::InvalidValue, problem.0).help("write `METHOD /path?query`")
-            });
+            let explained = |problem: http::BadRequest| {
+                Box::new(Diagnostic::error(Code::InvalidValue, problem.0).help("write `METHOD /path?query`"))
+            };
+            return http::attributes(http).map_err(explained);
         }
         let Some(verb) = self.verb.clone() else {
-            return Err(Diagnostic::error(Code::InvalidValue, "nothing is asked for")
-                .help("name a verb and a resource, such as `get pods`, or `--http 'GET /api/v1/pods'`"));
+            return Err(Box::new(
+                Diagnostic::error(Code::InvalidValue, "nothing is asked for")
+                    .help("name a verb and a resource, such as `get pods`, or `--http 'GET /api/v1/pods'`"),
+            ));
         };
         let path = self.path.clone().or_else(|| self.resource.clone().filter(|resource| resource.starts_with('/')));
         if let Some(path) = path {
             return Ok(Request::Url(UrlRequest { verb, path }));
         }
         let Some(written) = &self.resource else {
-            return Err(Diagnostic::error(Code::InvalidValue, format!("`{verb}` what?"))
-                .help("name a resource or a URL path: `can-i get pods`, `can-i get /metrics`"));
+            return Err(Box::new(
+                Diagnostic::error(Code::InvalidValue, format!("`{verb}` what?"))
+                    .help("name a resource or a URL path: `can-i get pods`, `can-i get /metrics`"),
+            ));
         };
         let (resource, name) = match (written.split_once('/'), &self.name) {
             (Some((resource, name)), None) => (resource, name.to_owned()),
@@ -94,7 +99,7 @@ impl RequestArguments {
                     || "write `resource.group`, or `--any-resource` to ask all the same".to_owned(),
                     |near| format!("did you mean `{near}`?"),
                 );
-                return Err(Diagnostic::error(Code::UnknownResource, message).help(help));
+                return Err(Box::new(Diagnostic::error(Code::UnknownResource, message).help(help)));
             }
         };
         Ok(Request::Resource(ResourceRequest {

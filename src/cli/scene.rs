@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::session::{Session, print, with_targets};
 use super::{Global, Outcome};
+use crate::access::saved;
 use crate::access::world::Added;
 use crate::access::{Builder, Layer, World};
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Severity, Sink};
@@ -121,7 +122,7 @@ pub(super) fn of_target_into(
         builder.add(object, Layer::Input(origin));
     })?;
     let world = builder.build();
-    report_rings(&world, sink);
+    report_doubts(&world, sink);
     let files = Arc::clone(&session.project.files);
     Ok(Some(Scene { target: Some(target.name.clone()), world, files }))
 }
@@ -193,6 +194,12 @@ pub(super) fn of_manifests(
     files: &Arc<Files>,
     sink: &mut Sink,
 ) -> Result<Option<Scene>, RunError> {
+    let path_of = |path: &PathBuf| global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
+    if let [only] = arguments.from.as_slice()
+        && let Some(bytes) = read_saved(&path_of(only))?
+    {
+        return Ok(load_saved(&bytes, only, arguments, files, sink));
+    }
     let minor = match &arguments.kubernetes_version {
         Some(version) => version_of(version, sink),
         None => Some(LAST_MINOR),
@@ -204,12 +211,53 @@ pub(super) fn of_manifests(
     let (Some(minor), Some(baseline)) = (minor, baseline) else { return Ok(None) };
     let mut builder = start(minor, &baseline, global.jobs(), files, sink)?;
     for path in &arguments.from {
-        let path = global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
-        add_manifests(&mut builder, &path, global.jobs(), files, sink)?;
+        add_manifests(&mut builder, &path_of(path), global.jobs(), files, sink)?;
     }
     let world = builder.build();
-    report_rings(&world, sink);
+    report_doubts(&world, sink);
     Ok(Some(Scene { target: None, world, files: Arc::clone(files) }))
+}
+
+/// The bytes of a file that `index` wrote; none for anything else.
+fn read_saved(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let read = |error: std::io::Error| RunError::io("read", path, &error);
+    let mut file = std::fs::File::open(path).map_err(read)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(saved::MARK.len() as u64).read_to_end(&mut bytes).map_err(read)?;
+    if !saved::is_saved(&bytes) {
+        return Ok(None);
+    }
+    file.read_to_end(&mut bytes).map_err(read)?;
+    Ok(Some(bytes))
+}
+
+fn load_saved(
+    bytes: &[u8],
+    path: &Path,
+    arguments: &SceneArguments,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Option<Scene> {
+    if arguments.baseline.is_some() || arguments.kubernetes_version.is_some() {
+        sink.push(
+            Diagnostic::error(Code::UnusableIndex, format!("`{}` brings its own version and baseline", path.display()))
+                .help("leave out --baseline and --kubernetes-version, or ask the manifests it was made from"),
+        );
+        return None;
+    }
+    match saved::load(bytes, files) {
+        Ok(world) => Some(Scene { target: None, world, files: Arc::clone(files) }),
+        Err(reason) => {
+            sink.push(
+                Diagnostic::error(Code::UnusableIndex, format!("`{}` cannot be used: {reason}", path.display()))
+                    .help("write it anew with `bailiwick index`"),
+            );
+            None
+        }
+    }
 }
 
 /// A builder with what lies underneath.
@@ -346,15 +394,26 @@ fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
     known
 }
 
-/// Reports ClusterRoles that gather each other.
-fn report_rings(world: &World, sink: &mut Sink) {
-    for ring in world.rings() {
+/// Reports ClusterRoles whose rules nobody can tell for sure from the manifests.
+fn report_doubts(world: &World, sink: &mut Sink) {
+    for ring in &world.doubts().rings {
         let names = ring.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         sink.push(
             Diagnostic::warning(Code::AggregationRing, format!("the ClusterRoles {names} gather each other's rules"))
                 .at_maybe(ring.first().and_then(|name| world.place_of_cluster_role(name)))
                 .note("what a cluster keeps in such a ring depends on its history: here it is only what comes from outside")
                 .help("take the label away from one of them, so that no role gathers itself by a detour"),
+        );
+    }
+    for name in &world.doubts().stated {
+        sink.push(
+            Diagnostic::warning(
+                Code::AggregatedRoleWithRules,
+                format!("the aggregated ClusterRole `{name}` states rules that nothing gathers"),
+            )
+            .at_maybe(world.place_of_cluster_role(name))
+            .note("they count for nothing here; in a cluster they stay for as long as the role gathers nothing")
+            .help("leave out `rules`, and put them into a ClusterRole with the label that is gathered"),
         );
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             let request = match arguments.request.request(&scene.world) {
                 Ok(request) => request,
                 Err(problem) => {
-                    print(global, vec![problem], &scene.files);
+                    print(global, vec![*problem], &scene.files);
                     return Ok(Outcome::Invalid);
                 }
             };

@@ -158,6 +158,8 @@ codes! {
     // Judging access.
     NothingToJudge, "nothing-to-judge", "inputs without anything that decides access",
         "A tool that reads nothing and then says no, or says that all is well, is worse than none. The inputs hold no role, binding, namespace, service account or definition of a custom resource.\n\n`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints what decides access in a cluster.";
+    UnusableIndex, "unusable-index", "an index that cannot be asked",
+        "A file written by `bailiwick index` holds a world as it was settled: for one version, over one baseline. It ends with a checksum, and begins with the version of its format. What was cut off, changed, or written by another version is refused and not guessed at.";
     UnknownVersion, "unknown-version", "a version without known facts",
         "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.36.";
     UnknownResource, "unknown-resource", "a resource that nobody serves",
@@ -168,6 +170,8 @@ codes! {
         "The target says by `appliedBy` which identity applies its output. By plain RBAC it has to hold `create` and `patch` on the kind; for roles and bindings the API server also refuses what would grant more than the identity holds, unless it has `escalate` on the role, or `bind` on the role that is bound (`specs/kubernetes.md` section 8). The sync would stop at this object.\n\nWhat the output grants to that identity itself counts as held: apply such a grant first.";
     DanglingRole, "dangling-role", "a binding whose role is not there",
         "It grants nothing today, and whatever somebody puts under that name tomorrow.";
+    AggregatedRoleWithRules, "aggregated-role-with-rules", "an aggregated ClusterRole with rules of its own",
+        "The aggregation controller writes what it gathers over the rules of the role, and Argo CD or Flux writes them back: an endless difference. Only while nothing is gathered at all does the controller write nothing, and the stated rules stay in force.\n\nLeave out `rules`.";
     AggregationRing, "aggregation-ring", "ClusterRoles that gather each other",
         "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and nobody can tell from the manifests what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
     // The output.

@@ -16,7 +16,7 @@ impl ListOptions {
     pub(super) fn read(raw_query: &str) -> Self {
         let query = parse(raw_query);
         let first = |key: &str| query.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
-        let is_number = |key| first(key).is_none_or(|value| is_int64(value));
+        let is_number = |key| first(key).is_none_or(is_int64);
         let terms = field_terms(first("fieldSelector").unwrap_or_default());
         let decodes = is_number("limit")
             && is_number("timeoutSeconds")

@@ -1,0 +1,53 @@
+//! `bailiwick index`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::scene::{SceneArguments, with_scenes};
+use super::{Global, Outcome};
+use crate::access::saved;
+use crate::diag::RunError;
+use crate::report::human::{grouped, number};
+
+/// Options of `index`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    scene: SceneArguments,
+    /// The file to write.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+/// Runs the command: what was compiled or read once is kept in a file, and `--from FILE` asks it again.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    with_scenes(global, &arguments.scene, |scenes| {
+        let [scene] = scenes else {
+            global.terminal().problem(&format!(
+                "error: an index is of one target, and there are {}\nhelp: name one with --target\n",
+                scenes.len()
+            ));
+            return Ok(Outcome::Invalid);
+        };
+        let path =
+            global.directory.as_ref().map_or_else(|| arguments.output.clone(), |start| start.join(&arguments.output));
+        let bytes = saved::save(&scene.world, &scene.files);
+        // Whoever reads it at the same time finds the old file or the new one.
+        let beside = path.with_extension("tmp");
+        std::fs::write(&beside, &bytes)
+            .and_then(|()| std::fs::rename(&beside, &path))
+            .map_err(|error| RunError::io("write", &path, &error))?;
+        let size = scene.world.size();
+        global.terminal().note(&format!(
+            "{}: {}, {} with {} lists of rules, {} bytes on disk; {} bytes of memory a binding\n",
+            path.display(),
+            number(size.bindings, "binding"),
+            number(size.roles, "role"),
+            grouped(size.rule_lists),
+            grouped(bytes.len()),
+            size.bytes / size.bindings.max(1)
+        ));
+        Ok(Outcome::Fine)
+    })
+}
