@@ -85,10 +85,10 @@ pub(super) fn compare_and_print(
         }
         drift |= plan.is_drift();
         let changes = if with_access && plan.is_drift() && !sink.has_errors() {
-            let touches_access = plan
-                .by_kind
-                .keys()
-                .any(|kind| ["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"].contains(&&**kind));
+            let touches_access = plan.by_kind.iter().any(|(kind, counts)| {
+                matches!(&**kind, "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding")
+                    && counts.total() > counts.unchanged
+            });
             access_changes(session, target, &*committed, touches_access)?
         } else {
             String::new()
