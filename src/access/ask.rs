@@ -15,7 +15,7 @@ use super::world::{Builder, Layer, World};
 use super::write::{Escalation, Write, WriteVerb};
 use super::{crossplane, decide::MissingRole, http};
 use crate::diag::{FileId, Origin, Span};
-use crate::k8s::catalogue::{Catalogue, FIRST_MINOR, LAST_MINOR};
+use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
 use crate::k8s::rbac::{self, PolicyRule};
 use crate::yaml::{self, NodeRef, Tree};
@@ -193,13 +193,8 @@ impl World {
     pub fn resource_of(&self, object: NodeRef<'_>) -> Option<(&str, bool)> {
         let text = |key| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
         let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-        let builtin = Catalogue::get().find_kind(group, text("kind"));
-        let builtin = builtin.map(|entry| (entry.resource.as_str(), entry.namespaced));
-        builtin.or_else(|| {
-            let is_kind = |alias: &String| alias == text("kind");
-            let custom = self.custom.iter().find(|custom| custom.group == group && custom.aliases.iter().any(is_kind));
-            custom.map(|custom| (custom.plural.as_str(), custom.namespaced))
-        })
+        let entry = self.api().catalogue().find_kind(group, text("kind"));
+        entry.map(|entry| (entry.resource.as_str(), entry.namespaced))
     }
 }
 

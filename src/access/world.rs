@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::aggregate::{self, Doubts};
 use super::rules::{Rule, RuleListId, RuleLists};
-use super::served::CustomResource;
 use super::symbols::{Symbol, Symbols};
 use crate::diag::Origin;
+use crate::k8s::catalogue::{Api, Resource, read_custom};
 use crate::k8s::default_policy;
 use crate::k8s::rbac::{GROUP, PolicyRule};
 use crate::k8s::selector::LabelSelector;
@@ -121,14 +121,14 @@ pub struct Builder {
     subjects: Vec<Subject>,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     accounts: u32,
-    custom: Vec<CustomResource>,
+    custom: Vec<Resource>,
     baseline: Option<u32>,
 }
 
 /// Everything that decides access, ready to be asked.
 #[derive(Debug)]
 pub struct World {
-    minor: u32,
+    api: Api,
     pub(crate) symbols: Symbols,
     pub(crate) lists: RuleLists,
     pub(crate) roles: Vec<Role>,
@@ -141,7 +141,7 @@ pub struct World {
     /// Bindings by holder, those to the same rules side by side.
     held: Vec<u32>,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
-    pub(crate) custom: Vec<CustomResource>,
+    pub(crate) custom: Vec<Resource>,
     baseline: Option<u32>,
     doubts: Doubts,
 }
@@ -234,7 +234,7 @@ impl Builder {
                 Added::Taken
             }
             ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-                self.custom.extend(CustomResource::from_node(object));
+                self.custom.extend(read_custom(object));
                 Added::Taken
             }
             _ => Added::Ignored,
@@ -344,7 +344,7 @@ pub(super) struct Parts {
     pub(super) bindings: Vec<Binding>,
     pub(super) subjects: Vec<Subject>,
     pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
-    pub(super) custom: Vec<CustomResource>,
+    pub(super) custom: Vec<Resource>,
     pub(super) doubts: Doubts,
 }
 
@@ -433,8 +433,10 @@ impl World {
             held.push(holding.binding);
         }
         parts.symbols.shrink();
+        let mut api = Api::new(parts.minor);
+        api.extend(&parts.custom);
         Self {
-            minor: parts.minor,
+            api,
             symbols: parts.symbols,
             lists: parts.lists,
             roles: parts.roles,
@@ -453,7 +455,12 @@ impl World {
 
     /// The minor whose switches and served resources hold.
     pub fn minor(&self) -> u32 {
-        self.minor
+        self.api.minor()
+    }
+
+    /// What the cluster serves: what its minor does, and the custom resources whose definitions are among the objects.
+    pub fn api(&self) -> &Api {
+        &self.api
     }
 
     /// The minor whose default policy lies underneath.

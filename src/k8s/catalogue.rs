@@ -20,7 +20,7 @@ mod near;
 
 use std::sync::OnceLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use api::{Api, Lookup};
 pub use custom::read_custom;
@@ -52,7 +52,7 @@ pub struct Catalogue {
 }
 
 /// A resource of one API group.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
     /// The API group; empty for the core group.
@@ -116,7 +116,7 @@ pub struct VirtualResource {
 /// First and last minor of stretches; no last means up to now.
 type Ranges = Vec<(u32, Option<u32>)>;
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ResourceVersion {
     version: String,
@@ -131,14 +131,14 @@ struct ResourceVersion {
     subresources: Vec<Subresource>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct VerbsBy {
     #[serde(rename = "in")]
     present: Ranges,
     verbs: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Subresource {
     name: String,
     verbs: Vec<String>,
