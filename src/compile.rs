@@ -89,7 +89,7 @@ pub struct OutputFile {
     pub text: String,
     /// The kind of each object it holds, in order.
     pub kinds: Vec<Arc<str>>,
-    /// Where the policy of each object stands, in order.
+    /// Where the content of each object stands, in order: for a role the permission set, for a binding the grant.
     pub origins: Vec<Origin>,
     /// The objects as JSON, one a line, when that was asked for.
     pub json: Vec<String>,
@@ -285,7 +285,7 @@ impl<'p> Worker<'p> {
             }
             yaml::write::document(root, &mut draft.body);
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
-            draft.origins.push(unit.origin);
+            draft.origins.push(unit.content);
             if self.options.json {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }
