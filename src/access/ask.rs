@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::aggregate::Stated;
 use super::compare::compare;
 use super::cover;
 use super::impersonate::{self, Target};
@@ -83,7 +84,8 @@ impl Asker {
             None | Some(Value::Null) => LAST_MINOR,
             Some(number) => known_minor(number)?,
         };
-        let mut builder = Builder::new(minor);
+        let keeps = body.get("statedRulesStay").and_then(Value::as_bool).unwrap_or_default();
+        let mut builder = Builder::new(minor).with_stated_rules(if keeps { Stated::Kept } else { Stated::Overwritten });
         if let Some(baseline) = body.get("baseline").filter(|baseline| !baseline.is_null()) {
             builder = builder.with_default_policy(known_minor(baseline)?);
         }

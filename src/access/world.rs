@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::aggregate::{self, Doubts};
+use super::aggregate::{self, Doubts, Stated};
 use super::rules::{Rule, RuleListId, RuleLists};
 use super::symbols::{Symbol, Symbols};
 use crate::diag::Origin;
@@ -48,6 +48,9 @@ pub(crate) struct Role {
     pub(crate) name: Symbol,
     /// Its rules; for an aggregated one those that the controller gathers.
     pub(crate) rules: RuleListId,
+    /// For an aggregated role, what its rules would be if those it states itself were kept; none where that makes no
+    /// difference.
+    pub(crate) doubtful: Option<RuleListId>,
     /// What it gathers.
     pub(crate) aggregation: Option<Box<[LabelSelector]>>,
     pub(crate) labels: Box<[(Symbol, Symbol)]>,
@@ -123,6 +126,7 @@ pub struct Builder {
     accounts: u32,
     custom: Vec<Resource>,
     baseline: Option<u32>,
+    stated: Stated,
 }
 
 /// Everything that decides access, ready to be asked.
@@ -162,7 +166,15 @@ impl Builder {
             accounts: 0,
             custom: Vec::new(),
             baseline: None,
+            stated: Stated::default(),
         }
+    }
+
+    /// Decides what becomes of the rules that aggregated roles state themselves.
+    #[must_use]
+    pub fn with_stated_rules(mut self, stated: Stated) -> Self {
+        self.stated = stated;
+        self
     }
 
     /// Puts the default policy of a minor under everything else. To be called before any object is added.
@@ -250,6 +262,7 @@ impl Builder {
             namespace: namespace.map(|namespace| self.symbols.add(namespace)),
             name: self.symbols.add(name),
             rules: self.lists.add(rules),
+            doubtful: None,
             aggregation: selectors
                 .filter(|_| is_cluster_role)
                 .map(|list| list.items().map(LabelSelector::from_node).collect()),
@@ -315,7 +328,7 @@ impl Builder {
 
     /// Settles aggregation, resolves the bindings and makes the index.
     pub fn build(mut self) -> World {
-        let doubts = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols);
+        let doubts = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols, self.stated);
         self.roles.shrink_to_fit();
         self.bindings.shrink_to_fit();
         self.subjects.shrink_to_fit();
