@@ -1,0 +1,125 @@
+// Command rbac compares `bailiwick ask` with the code of Kubernetes itself.
+//
+//	rbac compare --binary PATH [--seed N] [--decisions N] [--seconds N]
+//	rbac serve [--lie NAME]
+//	rbac self-test [--decisions N]
+//
+// compare makes random worlds and questions, asks both sides and shows the smallest world in which they differ. serve
+// speaks the protocol of `bailiwick ask` with the real code, and with --lie it is wrong in a way that compare has to
+// notice; self-test proves that it does. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3
+// when the harness itself cannot run.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	"k8s.io/klog/v2"
+
+	"bailiwick.dev/conformance/rbac/internal/compare"
+	"bailiwick.dev/conformance/rbac/internal/lies"
+)
+
+// Exit codes.
+const (
+	equal = iota
+	different
+	usage
+	cannot
+)
+
+// enough differences end a comparison: more of them would not tell more.
+const enough = 1000
+
+// errUsage ends the program with its own code.
+var errUsage = errors.New("usage: rbac compare|serve|self-test [OPTIONS]")
+
+func main() {
+	// Kubernetes logs what it thinks of odd requests, and there are many.
+	klog.SetLogger(klog.New(nil))
+	code, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "rbac:", err)
+		if errors.Is(err, errUsage) {
+			os.Exit(usage)
+		}
+		os.Exit(cannot)
+	}
+	os.Exit(code)
+}
+
+func run(arguments []string) (int, error) {
+	if len(arguments) == 0 {
+		return usage, errUsage
+	}
+	switch arguments[0] {
+	case "compare":
+		return runCompare(arguments[1:])
+	case "serve", "ask":
+		return runServe(arguments[1:])
+	case "self-test":
+		return runSelfTest(arguments[1:])
+	}
+	return usage, errUsage
+}
+
+func runCompare(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
+	binary := flags.String("binary", "", "program with the verb `ask`")
+	seed := flags.Uint64("seed", 1, "what the worlds depend on")
+	decisions := flags.Int("decisions", 100_000, "how many decisions to compare")
+	seconds := flags.Int("seconds", 0, "end after so many seconds, if not 0")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *binary == "" || *decisions < 1 {
+		return usage, fmt.Errorf("%w: compare needs --binary, and at least one decision", errUsage)
+	}
+	options := compare.Options{Command: []string{*binary, "ask"}, Seed: *seed, Decisions: *decisions, Seconds: *seconds, Enough: enough}
+	report, err := compare.Run(options)
+	if err != nil {
+		return cannot, err
+	}
+	report.Print(os.Stdout)
+	if !report.Differ() {
+		return equal, nil
+	}
+	return different, report.Explain(os.Stdout, options)
+}
+
+func runServe(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	lie := flags.String("lie", "", "be wrong in this way")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *lie != "" && lies.Find(*lie) == nil {
+		return usage, fmt.Errorf("%w: there is no lie %q", errUsage, *lie)
+	}
+	return equal, lies.Serve(os.Stdin, os.Stdout, lies.Find(*lie))
+}
+
+func runSelfTest(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("self-test", flag.ContinueOnError)
+	decisions := flags.Int("decisions", 20_000, "how many decisions each lie has to be noticed in")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return cannot, err
+	}
+	return equal, lies.SelfTest(os.Stdout, program, *decisions)
+}
+
+func parse(flags *flag.FlagSet, arguments []string) error {
+	if err := flags.Parse(arguments); err != nil {
+		return errors.Join(errUsage, err)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%w: what is %q", errUsage, flags.Arg(0))
+	}
+	return nil
+}
