@@ -3,14 +3,21 @@
 //	rbac compare --binary PATH [--seed N] [--decisions N] [--seconds N]
 //	rbac serve [--lie NAME]
 //	rbac self-test [--decisions N]
+//	rbac reviews --binary PATH --kubeconfig FILE --folder FOLDER [--seed N] [--count N]
+//	rbac stored --kubeconfig FILE --folder FOLDER
+//	rbac namespaces --folder FOLDER [--bare]
 //
 // compare makes random worlds and questions, asks both sides and shows the smallest world in which they differ. serve
 // speaks the protocol of `bailiwick ask` with the real code, and with --lie it is wrong in a way that compare has to
-// notice; self-test proves that it does. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3
+// notice; self-test proves that it does. reviews compares with the SubjectAccessReviews of a server that was given the
+// manifests of a folder, stored tells what of these the server does not hold as it is written, and namespaces prints
+// the Namespaces that have to be there before them. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3
 // when the harness itself cannot run.
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -18,6 +25,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"bailiwick.dev/conformance/rbac/internal/cluster"
 	"bailiwick.dev/conformance/rbac/internal/compare"
 	"bailiwick.dev/conformance/rbac/internal/lies"
 )
@@ -34,7 +42,7 @@ const (
 const enough = 1000
 
 // errUsage ends the program with its own code.
-var errUsage = errors.New("usage: rbac compare|serve|self-test [OPTIONS]")
+var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|namespaces [OPTIONS]")
 
 func main() {
 	// Kubernetes logs what it thinks of odd requests, and there are many.
@@ -61,6 +69,12 @@ func run(arguments []string) (int, error) {
 		return runServe(arguments[1:])
 	case "self-test":
 		return runSelfTest(arguments[1:])
+	case "reviews":
+		return runReviews(arguments[1:])
+	case "stored":
+		return runStored(arguments[1:])
+	case "namespaces":
+		return runNamespaces(arguments[1:])
 	}
 	return usage, errUsage
 }
@@ -112,6 +126,70 @@ func runSelfTest(arguments []string) (int, error) {
 		return cannot, err
 	}
 	return equal, lies.SelfTest(os.Stdout, program, *decisions)
+}
+
+func runReviews(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("reviews", flag.ContinueOnError)
+	binary := flags.String("binary", "", "program with the verb `ask`")
+	options := cluster.ReviewOptions{Baseline: "1.36"}
+	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
+	flags.StringVar(&options.Folder, "folder", "", "manifests that the server was given")
+	flags.Uint64Var(&options.Seed, "seed", 1, "what the questions depend on")
+	flags.IntVar(&options.Count, "count", 2000, "how many reviews")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *binary == "" || options.Kubeconfig == "" || options.Folder == "" {
+		return usage, fmt.Errorf("%w: reviews needs --binary, --kubeconfig and --folder", errUsage)
+	}
+	options.Command = []string{*binary, "ask"}
+	return verdict(cluster.Reviews(context.Background(), os.Stdout, options))
+}
+
+func runStored(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("stored", flag.ContinueOnError)
+	kubeconfig := flags.String("kubeconfig", "", "how to reach the server")
+	folder := flags.String("folder", "", "manifests that the server was given")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *kubeconfig == "" || *folder == "" {
+		return usage, fmt.Errorf("%w: stored needs --kubeconfig and --folder", errUsage)
+	}
+	return verdict(cluster.Stored(context.Background(), os.Stdout, *kubeconfig, *folder))
+}
+
+func verdict(differs bool, err error) (int, error) {
+	switch {
+	case err != nil:
+		return cannot, err
+	case differs:
+		return different, nil
+	}
+	return equal, nil
+}
+
+func runNamespaces(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("namespaces", flag.ContinueOnError)
+	folder := flags.String("folder", "", "manifests")
+	bare := flags.Bool("bare", false, "those that the folder has not itself")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *folder == "" {
+		return usage, fmt.Errorf("%w: namespaces needs --folder", errUsage)
+	}
+	objects, err := cluster.ReadFolder(*folder)
+	if err != nil {
+		return cannot, err
+	}
+	encoder := json.NewEncoder(os.Stdout)
+	for _, namespace := range cluster.Namespaces(objects, *bare) {
+		if err := encoder.Encode(namespace.Object); err != nil {
+			return cannot, err
+		}
+	}
+	return equal, nil
 }
 
 func parse(flags *flag.FlagSet, arguments []string) error {

@@ -59,22 +59,23 @@ func (w *World) canI(ctx context.Context, question *ask.CanI) (ask.Answer, error
 	return answer, nil
 }
 
-// subjectOf fills in the groups that authentication gives.
 func subjectOf(given *ask.Subject) user.Info {
-	subject := &user.DefaultInfo{Name: given.User}
-	if given.Groups != nil {
-		subject.Groups = *given.Groups
-		return subject
+	return &user.DefaultInfo{Name: given.User, Groups: Groups(given)}
+}
+
+// Groups of a subject are those given, or else those that authentication adds.
+func Groups(subject *ask.Subject) []string {
+	if subject.Groups != nil {
+		return *subject.Groups
 	}
-	if namespace, name, err := serviceaccount.SplitUsername(given.User); err == nil {
+	if subject.User == user.Anonymous {
+		return []string{user.AllUnauthenticated}
+	}
+	if namespace, name, err := serviceaccount.SplitUsername(subject.User); err == nil {
 		account := serviceaccount.UserInfo(namespace, name, "")
-		subject.Groups = append(slices.Clone(account.GetGroups()), user.AllAuthenticated)
-	} else if given.User == user.Anonymous {
-		subject.Groups = []string{user.AllUnauthenticated}
-	} else {
-		subject.Groups = []string{user.AllAuthenticated}
+		return append(slices.Clone(account.GetGroups()), user.AllAuthenticated)
 	}
-	return subject
+	return []string{user.AllAuthenticated}
 }
 
 func attributesOf(action *ask.Action, subject user.Info) authorizer.Attributes {

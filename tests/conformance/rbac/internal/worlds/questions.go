@@ -13,7 +13,11 @@ import (
 func (w *world) questions(decisions int) ([]*ask.Question, error) {
 	questions := []*ask.Question{{Aggregate: &ask.Aggregate{}}}
 	for count := range decisions {
-		questions = append(questions, &ask.Question{CanI: w.canI()})
+		if chance(w.random, 3) {
+			questions = append(questions, &ask.Question{CanI: w.canHTTP()})
+		} else {
+			questions = append(questions, &ask.Question{CanI: w.canI()})
+		}
 		if count%32 == 0 {
 			questions = append(questions, &ask.Question{Rules: w.rulesFor()})
 		}
@@ -44,21 +48,19 @@ func (w *world) questions(decisions int) ([]*ask.Question, error) {
 // canI begins with something that a binding grants and then spoils it in every other case, so that about half of the
 // answers are yes and a no is a near miss.
 func (w *world) canI() *ask.CanI {
-	r := w.random
 	question := &ask.CanI{}
-	kind := r.IntN(100)
-	if kind < 15 {
-		question.Subject, question.Action = w.granted(true)
-	} else {
-		question.Subject, question.Action = w.granted(false)
-	}
-	for chance(r, 3) {
+	question.Subject, question.Action = w.granted(chance(w.random, 6))
+	for chance(w.random, 3) {
 		w.spoil(question)
 	}
-	if kind >= 70 {
-		question.HTTP = w.http(&question.Action)
-		question.Action = ask.Action{}
-	}
+	return question
+}
+
+// canHTTP puts the same as a request.
+func (w *world) canHTTP() *ask.CanI {
+	question := w.canI()
+	question.HTTP = w.http(&question.Action)
+	question.Action = ask.Action{}
 	return question
 }
 
