@@ -39,6 +39,20 @@ func (d *Difference) Print(out io.Writer, seed uint64) {
 	}
 }
 
+// PrintLine shows the question and both answers only.
+func (d *Difference) PrintLine(out io.Writer) {
+	parts := []any{d.Question, d.Real, d.Other}
+	var texts []any
+	for _, part := range parts {
+		text, err := marshal(part)
+		if err != nil {
+			text = err.Error()
+		}
+		texts = append(texts, text)
+	}
+	fmt.Fprintf(out, "%s\n  kubernetes: %s\n  other:      %s\n", texts...)
+}
+
 func marshal(value any) (string, error) {
 	if question, ok := value.(*ask.Question); ok {
 		line, err := ask.Line(question)

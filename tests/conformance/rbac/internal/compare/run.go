@@ -27,8 +27,12 @@ type Options struct {
 	Decisions int
 	// Seconds ends the run before all decisions are made, when it is not 0.
 	Seconds int
-	// Enough differences end the run early.
+	// Without names what is left out of the worlds.
+	Without map[string]bool
+	// Enough differences end the run early, when it is not 0.
 	Enough int
+	// List prints so many differences of each kind as they are, before the first of each is shrunk.
+	List int
 }
 
 // Difference is a question with two answers.
@@ -47,9 +51,10 @@ type Report struct {
 	Allowed     int
 	Questions   map[string]int
 	Differences map[string]int
-	// First is the first difference of each kind of question.
-	First []*Difference
-	Time  time.Duration
+	// First is the first difference of each kind of question, Others are more of them.
+	First  []*Difference
+	Others []*Difference
+	Time   time.Duration
 }
 
 // Run compares until the decisions or the seconds are used up.
@@ -70,11 +75,11 @@ func Run(options Options) (*Report, error) {
 		if one.err != nil {
 			return nil, one.err
 		}
-		if err := receive(one.batch, server, session, report); err != nil {
+		if err := receive(one.batch, server, session, report, options.List); err != nil {
 			return nil, fmt.Errorf("batch %d of seed %d: %w", one.batch.Number, options.Seed, err)
 		}
 		late := options.Seconds > 0 && time.Since(begin) > time.Duration(options.Seconds)*time.Second
-		if total := sum(report.Differences); late || total >= options.Enough {
+		if late || options.Enough > 0 && sum(report.Differences) >= options.Enough {
 			close(stop)
 			break
 		}
@@ -103,7 +108,7 @@ type sent struct {
 func send(options Options, session *ask.Session, batches chan<- sent, stop <-chan struct{}) {
 	defer close(batches)
 	for number, left := 0, options.Decisions; left > 0; number++ {
-		batch, err := worlds.New(options.Seed, number, min(left, perWorld))
+		batch, err := worlds.New(options.Seed, number, min(left, perWorld), options.Without)
 		if err == nil && number == 0 {
 			batch.Questions = append(batch.Questions, &ask.Question{DefaultPolicy: "1.36"})
 		}
@@ -140,7 +145,7 @@ func encode(batch *worlds.Batch) ([][]byte, error) {
 	return lines, nil
 }
 
-func receive(batch *worlds.Batch, server *kube.Server, session *ask.Session, report *Report) error {
+func receive(batch *worlds.Batch, server *kube.Server, session *ask.Session, report *Report, list int) error {
 	report.Worlds++
 	refused := false
 	for _, question := range append([]*ask.Question{batch.World}, batch.Questions...) {
@@ -174,8 +179,12 @@ func receive(batch *worlds.Batch, server *kube.Server, session *ask.Session, rep
 		if ask.Same(real, other) {
 			continue
 		}
+		difference := &Difference{Batch: batch.Number, World: batch.World, Question: question, Real: real, Other: other}
 		if report.Differences[kind]++; report.Differences[kind] == 1 {
-			report.First = append(report.First, &Difference{Batch: batch.Number, World: batch.World, Question: question, Real: real, Other: other})
+			report.First = append(report.First, difference)
+		}
+		if report.Differences[kind] <= list {
+			report.Others = append(report.Others, difference)
 		}
 	}
 	return nil
@@ -215,6 +224,9 @@ func sum(counts map[string]int) int {
 
 // Explain shrinks the first difference of each kind and prints it.
 func (r *Report) Explain(out io.Writer, options Options) error {
+	for _, difference := range r.Others {
+		difference.PrintLine(out)
+	}
 	shrinker, err := NewShrinker(options.Command)
 	if err != nil {
 		return err

@@ -104,13 +104,18 @@ func attributesOfRequest(ctx context.Context, line string, subject user.Info) (a
 
 func attributesAnswer(attributes authorizer.Attributes) map[string]string {
 	if !attributes.IsResourceRequest() {
-		return map[string]string{"verb": attributes.GetVerb(), "path": attributes.GetPath()}
+		return map[string]string{"verb": attributes.GetVerb(), "path": string([]rune(attributes.GetPath()))}
 	}
-	return map[string]string{
+	named := map[string]string{
 		"verb": attributes.GetVerb(), "group": attributes.GetAPIGroup(), "version": attributes.GetAPIVersion(),
 		"resource": attributes.GetResource(), "subresource": attributes.GetSubresource(),
 		"namespace": attributes.GetNamespace(), "name": attributes.GetName(),
 	}
+	for name, value := range named {
+		// An answer is text, but what stands escaped in a URL may be any bytes.
+		named[name] = string([]rune(value))
+	}
+	return named
 }
 
 func (w *World) rules(ctx context.Context, question *ask.RulesFor) ask.Answer {

@@ -56,7 +56,7 @@ var oddURLs = []string{
 	"/api/v1/pods%2Fx", "/api%2Fv1/pods", "/%61pi/v1/pods", "/api/v1/pods/x%20y", "/api/v1/pods/x+y", "/api/v1/pods/%C3%BC", "/api/v1/pods/ü", "/api/v1/pods/%zz", "/api/v1/pods/x%",
 	"/api/v1/pods#x", "/api/v1/pods?", "/api/v1/pods??watch=1", "/api/v1/pods;x=1", "/api/v1/pods/x?watch=true", "/api/v1/pods%3Fwatch=true", "/api/v1/pods?watch=1#x",
 	"/metrics", "/metrics/", "/metrics?x=1", "/metrics#x", "/met%72ics", "/metrics%20", "/healthz/ping", "/healthz/../metrics", "/healthz//ping", "/ü", "/%C3%BC", "/a b", "/%",
-	"*", "", "?watch=1", "metrics", "http://server/api/v1/pods", "http://server", "http://server/metrics?x", "https://user@server/api/v1/namespaces/n1/pods/x", "//server/metrics",
+	"//server/metrics", "/?watch=1", "/*?watch=1",
 	"/api/v1/namespaces/*/pods", "/api/v1/*", "/api/v1/pods/*", "/openapi/v3/apis/apps/v1", "/apis/apps/v1/namespaces/n1/deployments/x", "/version", "/.well-known/openid-configuration",
 }
 
@@ -68,12 +68,18 @@ func (w *world) http(action *ask.Action) string {
 		method = anyMethod
 	}
 	line := pick(r, method) + " "
-	if chance(r, 8) {
+	switch {
+	case chance(r, 8):
 		line += pick(r, oddURLs)
-	} else if action.Path != nil {
-		line += escape(*action.Path)
-	} else {
+	case chance(r, 10):
+		line += anyPath(r)
+	case action.Path == nil:
 		line += w.url(action)
+	case strings.HasPrefix(*action.Path, "/"):
+		line += escape(*action.Path)
+	default:
+		// Only proxies and servers as a whole are asked for anything else than a path from the root.
+		line += "/" + escape(*action.Path)
 	}
 	collection := action.Verb == "list" || action.Verb == "watch"
 	if action.Verb == "watch" && chance(r, 2) && !strings.Contains(line, "?") {
@@ -86,7 +92,11 @@ func (w *world) http(action *ask.Action) string {
 		if strings.Contains(line, "?") {
 			separator = "&"
 		}
-		line += separator + pick(r, queries)
+		if chance(r, 2) {
+			line += separator + pick(r, queries)
+		} else {
+			line += separator + anyQuery(r)
+		}
 	}
 	return line
 }

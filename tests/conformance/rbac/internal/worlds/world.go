@@ -26,12 +26,20 @@ type world struct {
 	words    words
 	objects  kube.Objects
 	baseline *kube.Objects
+	without  map[string]bool
+	// known are rules that ClusterRoles have so far.
+	known []rbacv1.PolicyRule
 }
 
-// New makes a batch that depends on nothing but the seed, its number and the number of decisions to ask for.
-func New(seed uint64, number, decisions int) (*Batch, error) {
+// OwnRules, left out of worlds, gives no aggregated role rules of its own. The server keeps these where the aggregation
+// has nothing to put in their place.
+const OwnRules = "own-rules"
+
+// New makes a batch that depends on nothing but the seed, its number, the number of decisions to ask for and what is
+// left out.
+func New(seed uint64, number, decisions int, without map[string]bool) (*Batch, error) {
 	random := rand.New(rand.NewPCG(seed, uint64(number)))
-	w := &world{random: random, words: vocabulary(random), baseline: &kube.Objects{}}
+	w := &world{random: random, words: vocabulary(random), baseline: &kube.Objects{}, without: without}
 	given := &ask.World{}
 	if chance(random, 5) {
 		given.Baseline = "1.36"
@@ -140,7 +148,7 @@ func (w *world) clusterRole(name string) *rbacv1.ClusterRole {
 		role.AggregationRule = w.aggregationRule()
 	}
 	// Mostly aggregated roles are written without rules, but not always.
-	if role.AggregationRule == nil || chance(w.random, 3) {
+	if role.AggregationRule == nil || chance(w.random, 3) && !w.without[OwnRules] {
 		role.Rules = w.rules(true)
 	}
 	return role
@@ -201,7 +209,19 @@ func (w *world) cutRings() {
 func (w *world) rules(urls bool) []rbacv1.PolicyRule {
 	var rules []rbacv1.PolicyRule
 	for range max(w.random.IntN(5)-1, w.random.IntN(2)) {
-		rules = append(rules, w.rule(urls))
+		rule := w.rule(urls)
+		if len(w.known) > 0 && chance(w.random, 6) {
+			// The same again, since aggregation takes each rule once.
+			known := pick(w.random, w.known)
+			rule = *known.DeepCopy()
+			if rule.ResourceNames == nil && chance(w.random, 3) {
+				rule.ResourceNames = []string{}
+			}
+		}
+		if urls {
+			w.known = append(w.known, rule)
+		}
+		rules = append(rules, rule)
 	}
 	return rules
 }

@@ -32,7 +32,7 @@ func (w *world) write() (*ask.Write, error) {
 			if namespace == "" {
 				namespace = "n1"
 			}
-			object = &rbacv1.Role{ObjectMeta: w.meta("new", namespace), Rules: w.lawful(w.handedOut(held), false)}
+			object = &rbacv1.Role{ObjectMeta: w.meta("new", namespace), Rules: w.handedOut(held)}
 		}
 	case 1:
 		kind = "ClusterRole"
@@ -43,7 +43,7 @@ func (w *world) write() (*ask.Write, error) {
 			w.changeAggregation(after)
 			object, old = after, before
 		} else {
-			after := &rbacv1.ClusterRole{ObjectMeta: w.meta("new", ""), Rules: w.lawful(w.handedOut(held), true)}
+			after := &rbacv1.ClusterRole{ObjectMeta: w.meta("new", ""), Rules: w.handedOut(held)}
 			w.changeAggregation(after)
 			object = after
 		}
@@ -68,7 +68,11 @@ func (w *world) write() (*ask.Write, error) {
 			w.changeBinding(&after.ObjectMeta, &after.RoleRef, &after.Subjects)
 			object, old = after, before
 		} else {
-			object = &rbacv1.ClusterRoleBinding{ObjectMeta: w.meta("new", ""), RoleRef: w.roleRef(""), Subjects: w.subjects("")}
+			after := &rbacv1.ClusterRoleBinding{ObjectMeta: w.meta("new", ""), RoleRef: w.roleRef(""), Subjects: w.subjects("")}
+			if chance(r, 20) {
+				after.RoleRef.Kind = "Role"
+			}
+			object = after
 		}
 	}
 	var err error
@@ -88,13 +92,16 @@ func (w *world) write() (*ask.Write, error) {
 // changeRole changes as much as an update may, sometimes nothing, sometimes only what the garbage collector changes.
 func (w *world) changeRole(meta *metav1.ObjectMeta, rules *[]rbacv1.PolicyRule, held []rbacv1.PolicyRule) {
 	if w.changeMeta(meta) {
+		if len(*rules) == 0 && chance(w.random, 2) {
+			*rules = []rbacv1.PolicyRule{}
+		}
 		return
 	}
 	switch w.random.IntN(3) {
 	case 0:
-		*rules = w.lawful(w.handedOut(held), meta.Namespace == "")
+		*rules = w.handedOut(held)
 	case 1:
-		*rules = append(*rules, w.lawful(w.handedOut(held), meta.Namespace == "")...)
+		*rules = append(*rules, w.handedOut(held)...)
 	case 2:
 		if len(*rules) > 0 {
 			*rules = (*rules)[1:]
@@ -113,6 +120,13 @@ func (w *world) changeAggregation(role *rbacv1.ClusterRole) {
 
 func (w *world) changeBinding(meta *metav1.ObjectMeta, ref *rbacv1.RoleRef, subjects *[]rbacv1.Subject) {
 	if w.changeMeta(meta) {
+		if chance(w.random, 2) {
+			// What is written out is what is filled in otherwise.
+			ref.APIGroup = pick(w.random, []string{"", rbacv1.GroupName})
+			if len(*subjects) == 0 {
+				*subjects = pick(w.random, [][]rbacv1.Subject{nil, {}})
+			}
+		}
 		return
 	}
 	*subjects = w.subjects(meta.Namespace)
@@ -123,7 +137,19 @@ func (w *world) changeBinding(meta *metav1.ObjectMeta, ref *rbacv1.RoleRef, subj
 
 // changeMeta tells whether the change shall be left at that.
 func (w *world) changeMeta(meta *metav1.ObjectMeta) bool {
-	switch w.random.IntN(6) {
+	switch w.random.IntN(9) {
+	case 3:
+		// For the server this is no change.
+		meta.Annotations = map[string]string{}
+		meta.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "m", Operation: "Update", APIVersion: "v1"}}
+		meta.SelfLink = pick(w.random, []string{"", "/x"})
+		return true
+	case 4:
+		meta.UID = "u"
+		return true
+	case 5:
+		meta.ResourceVersion, meta.Generation = pick(w.random, []string{"", "7"}), int64(w.random.IntN(2))
+		return true
 	case 0:
 		meta.Finalizers = []string{"example.com/keep"}
 		meta.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "u"}}
@@ -157,19 +183,6 @@ func (w *world) handedOut(held []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		rules = append(rules, w.rule(true))
 	}
 	return rules
-}
-
-// lawful mostly drops what validation refuses, which would hide the verdict that is asked for.
-func (w *world) lawful(rules []rbacv1.PolicyRule, urls bool) []rbacv1.PolicyRule {
-	if chance(w.random, 30) {
-		return rules
-	}
-	return slices.DeleteFunc(rules, func(rule rbacv1.PolicyRule) bool {
-		if len(rule.NonResourceURLs) > 0 {
-			return !urls || len(rule.Verbs) == 0 || len(rule.APIGroups)+len(rule.Resources)+len(rule.ResourceNames) > 0
-		}
-		return len(rule.Verbs) == 0 || len(rule.APIGroups) == 0 || len(rule.Resources) == 0
-	})
 }
 
 // reconcile takes an object of the world as the expected one, and a changed copy as what is there.
