@@ -5,13 +5,14 @@
 //	rbac self-test [--decisions N]
 //	rbac reviews --binary PATH --kubeconfig FILE --folder FOLDER [--seed N] [--count N]
 //	rbac stored --kubeconfig FILE --folder FOLDER
+//	rbac bench --objects FILE --questions FILE [--baseline VERSION] [--seconds N]
 //	rbac namespaces --folder FOLDER [--bare]
 //
 // compare makes random worlds and questions, asks both sides and shows the smallest world in which they differ. serve
 // speaks the protocol of `bailiwick ask` with the real code, and with --lie it is wrong in a way that compare has to
 // notice; self-test proves that it does. reviews compares with the SubjectAccessReviews of a server that was given the
 // manifests of a folder, stored tells what of these the server does not hold as it is written, and namespaces prints
-// the Namespaces that have to be there before them. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3
+// the Namespaces that have to be there before them. bench measures how long the real code takes to decide. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3
 // when the harness itself cannot run.
 package main
 
@@ -22,9 +23,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"time"
 
 	"k8s.io/klog/v2"
 
+	"bailiwick.dev/conformance/rbac/internal/bench"
 	"bailiwick.dev/conformance/rbac/internal/cluster"
 	"bailiwick.dev/conformance/rbac/internal/compare"
 	"bailiwick.dev/conformance/rbac/internal/lies"
@@ -40,7 +43,7 @@ const (
 )
 
 // errUsage ends the program with its own code.
-var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|namespaces [OPTIONS]")
+var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces [OPTIONS]")
 
 func main() {
 	// Kubernetes logs what it thinks of odd requests, and there are many.
@@ -71,6 +74,8 @@ func run(arguments []string) (int, error) {
 		return runReviews(arguments[1:])
 	case "stored":
 		return runStored(arguments[1:])
+	case "bench":
+		return runBench(arguments[1:])
 	case "namespaces":
 		return runNamespaces(arguments[1:])
 	}
@@ -120,7 +125,7 @@ func runServe(arguments []string) (int, error) {
 
 func runSelfTest(arguments []string) (int, error) {
 	flags := flag.NewFlagSet("self-test", flag.ContinueOnError)
-	decisions := flags.Int("decisions", 20_000, "how many decisions each lie has to be noticed in")
+	decisions := flags.Int("decisions", 50_000, "how many decisions each lie has to be noticed in")
 	if err := parse(flags, arguments); err != nil {
 		return usage, err
 	}
@@ -168,6 +173,26 @@ func verdict(differs bool, err error) (int, error) {
 		return cannot, err
 	case differs:
 		return different, nil
+	}
+	return equal, nil
+}
+
+func runBench(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	var options bench.Options
+	flags.StringVar(&options.Objects, "objects", "", "file with an object on each line")
+	flags.StringVar(&options.Questions, "questions", "", "file with a question `can-i` on each line")
+	flags.StringVar(&options.Baseline, "baseline", "", "minor version whose default policy lies below the objects")
+	seconds := flags.Int("seconds", 5, "measure for at least so many seconds")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if options.Objects == "" || options.Questions == "" {
+		return usage, fmt.Errorf("%w: bench needs --objects and --questions", errUsage)
+	}
+	options.Time = time.Duration(*seconds) * time.Second
+	if err := bench.Run(context.Background(), os.Stdout, options); err != nil {
+		return cannot, err
 	}
 	return equal, nil
 }

@@ -124,9 +124,9 @@ func (s *Session) Ask(questions ...*Question) ([][]byte, error) {
 		}
 		lines[index] = line
 	}
-	if err := s.Send(lines); err != nil {
-		return nil, err
-	}
+	// Beside each other, because the pipes do not hold everything.
+	sent := make(chan error, 1)
+	go func() { sent <- s.Send(lines) }()
 	answers := make([][]byte, len(questions))
 	for index := range questions {
 		answer, err := s.Receive()
@@ -135,7 +135,7 @@ func (s *Session) Ask(questions ...*Question) ([][]byte, error) {
 		}
 		answers[index] = answer
 	}
-	return answers, nil
+	return answers, <-sent
 }
 
 // Close ends the other side. Bad questions end it with 2, which is no fault of its own.

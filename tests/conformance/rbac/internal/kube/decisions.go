@@ -26,18 +26,14 @@ var requestInfo = &request.RequestInfoFactory{
 }
 
 func (w *World) canI(ctx context.Context, question *ask.CanI) (ask.Answer, error) {
-	subject := subjectOf(&question.Subject)
+	attributes, err := Attributes(ctx, question)
+	if err != nil {
+		return nil, err
+	}
+	subject := attributes.GetUser()
 	answer := &ask.CanIAnswer{}
-	var attributes authorizer.Attributes
 	if question.HTTP != "" {
-		parsed, err := attributesOfRequest(ctx, question.HTTP, subject)
-		if err != nil {
-			return nil, err
-		}
-		attributes = parsed
-		answer.Attributes = attributesAnswer(parsed)
-	} else {
-		attributes = attributesOf(&question.Action, subject)
+		answer.Attributes = attributesAnswer(attributes)
 	}
 	decision, _, err := w.authorizer.Authorize(ctx, attributes)
 	if err != nil {
@@ -57,6 +53,15 @@ func (w *World) canI(ctx context.Context, question *ask.CanI) (ask.Answer, error
 		}
 	}
 	return answer, nil
+}
+
+// Attributes are what the authorizer is asked.
+func Attributes(ctx context.Context, question *ask.CanI) (authorizer.Attributes, error) {
+	subject := subjectOf(&question.Subject)
+	if question.HTTP != "" {
+		return attributesOfRequest(ctx, question.HTTP, subject)
+	}
+	return attributesOf(&question.Action, subject), nil
 }
 
 func subjectOf(given *ask.Subject) user.Info {

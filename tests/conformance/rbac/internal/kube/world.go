@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -90,6 +91,8 @@ func Decode(given *ask.World) (*Objects, error) {
 		}
 		*objects = *policy
 	}
+	roles, roleBindings := newPlaces(&objects.Roles), newPlaces(&objects.RoleBindings)
+	clusterRoles, clusterRoleBindings := newPlaces(&objects.ClusterRoles), newPlaces(&objects.ClusterRoleBindings)
 	for _, text := range given.Objects {
 		object, err := decodeObject(text)
 		if err != nil {
@@ -97,13 +100,13 @@ func Decode(given *ask.World) (*Objects, error) {
 		}
 		switch object := object.(type) {
 		case *rbacv1.Role:
-			objects.Roles = put(objects.Roles, object)
+			roles.put(object)
 		case *rbacv1.RoleBinding:
-			objects.RoleBindings = put(objects.RoleBindings, object)
+			roleBindings.put(object)
 		case *rbacv1.ClusterRole:
-			objects.ClusterRoles = put(objects.ClusterRoles, object)
+			clusterRoles.put(object)
 		case *rbacv1.ClusterRoleBinding:
-			objects.ClusterRoleBindings = put(objects.ClusterRoleBindings, object)
+			clusterRoleBindings.put(object)
 		}
 	}
 	return objects, nil
@@ -114,16 +117,31 @@ type named interface {
 	GetNamespace() string
 }
 
-// put replaces the object of the same name, or appends. The list given is not changed.
-func put[T named](list []T, object T) []T {
-	for index, other := range list {
-		if other.GetName() == object.GetName() && other.GetNamespace() == object.GetNamespace() {
-			changed := append([]T(nil), list...)
-			changed[index] = object
-			return changed
-		}
+// places know where the object of a name stands in a list.
+type places[T named] struct {
+	list *[]T
+	at   map[[2]string]int
+}
+
+// newPlaces takes a copy of the list, which may be the default policy of all worlds.
+func newPlaces[T named](list *[]T) places[T] {
+	*list = slices.Clone(*list)
+	p := places[T]{list, make(map[[2]string]int, len(*list))}
+	for index, object := range *list {
+		p.at[[2]string{object.GetNamespace(), object.GetName()}] = index
 	}
-	return append(list[:len(list):len(list)], object)
+	return p
+}
+
+// put replaces the object of the same name, or appends.
+func (p places[T]) put(object T) {
+	key := [2]string{object.GetNamespace(), object.GetName()}
+	if index, there := p.at[key]; there {
+		(*p.list)[index] = object
+		return
+	}
+	p.at[key] = len(*p.list)
+	*p.list = append(*p.list, object)
 }
 
 // decodeObject reads one object and fills in what the server fills in; nil when it is none of RBAC.
@@ -156,8 +174,24 @@ func decodeObject(text []byte) (runtime.Object, error) {
 	return object, nil
 }
 
-// NewWorld puts objects behind listers and settles the aggregation.
+// NewWorld puts objects behind listers, settles the aggregation and keeps each binding apart.
 func NewWorld(objects *Objects, aggregation *Aggregation) (*World, error) {
+	world, err := NewAuthorizer(objects, aggregation)
+	if err != nil {
+		return nil, err
+	}
+	for _, binding := range objects.ClusterRoleBindings {
+		world.addAlone("ClusterRoleBinding/"+binding.Name, "", binding.RoleRef, only{cluster: []*rbacv1.ClusterRoleBinding{binding}})
+	}
+	for _, binding := range objects.RoleBindings {
+		world.addAlone("RoleBinding/"+binding.Namespace+"/"+binding.Name, binding.Namespace, binding.RoleRef,
+			only{namespace: binding.Namespace, namespaced: []*rbacv1.RoleBinding{binding}})
+	}
+	return world, nil
+}
+
+// NewAuthorizer gives a world that decides as the server does, and knows no reasons.
+func NewAuthorizer(objects *Objects, aggregation *Aggregation) (*World, error) {
 	clusterRoles, aggregated, err := aggregation.Settle(objects.ClusterRoles)
 	if err != nil {
 		return nil, err
@@ -179,13 +213,6 @@ func NewWorld(objects *Objects, aggregation *Aggregation) (*World, error) {
 		authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
 		rbac.New(world.listers.roles, world.listers.roleBindings, world.listers.clusterRoles, world.listers.clusterRoleBindings),
 	)
-	for _, binding := range objects.ClusterRoleBindings {
-		world.addAlone("ClusterRoleBinding/"+binding.Name, "", binding.RoleRef, only{cluster: []*rbacv1.ClusterRoleBinding{binding}})
-	}
-	for _, binding := range objects.RoleBindings {
-		world.addAlone("RoleBinding/"+binding.Namespace+"/"+binding.Name, binding.Namespace, binding.RoleRef,
-			only{namespace: binding.Namespace, namespaced: []*rbacv1.RoleBinding{binding}})
-	}
 	return world, nil
 }
 
@@ -241,6 +268,12 @@ func (o only) ListRoleBindings(_ context.Context, namespace string) ([]*rbacv1.R
 func (o only) ListClusterRoleBindings(context.Context) ([]*rbacv1.ClusterRoleBinding, error) {
 	return o.cluster, nil
 }
+
+// Count is how many objects there are.
+func (w *World) Count() int { return w.objects }
+
+// Authorizer decides: first the short cut for system:masters, then RBAC.
+func (w *World) Authorizer() authorizer.Authorizer { return w.authorizer }
 
 func sorted(names map[string]bool) []string {
 	list := make([]string, 0, len(names))

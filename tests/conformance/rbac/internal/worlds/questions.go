@@ -49,7 +49,7 @@ func (w *world) questions(decisions int) ([]*ask.Question, error) {
 // answers are yes and a no is a near miss.
 func (w *world) canI() *ask.CanI {
 	question := &ask.CanI{}
-	question.Subject, question.Action = w.granted(chance(w.random, 6))
+	question.Subject, question.Action = w.granted(chance(w.random, 5))
 	for chance(w.random, 3) {
 		w.spoil(question)
 	}

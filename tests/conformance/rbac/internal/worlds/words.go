@@ -47,7 +47,7 @@ var odd = words{
 		"*/status", "*/exec", "log", "pods/exec", "serviceaccounts/token", "*//log", "ü"},
 	objects:      []string{"", "*", "Pods", "pods/log", "pods/log/x", "pods/*", "*/log", "pod", "ü", "/", "log"},
 	subresources: []string{"*", "LOG", "log/x", "exec", "token", "/", "ü", "x"},
-	urls: []string{"", "**", "/**", "/met**", "/*/ping", "/healthz/*/x", "*/ping", "metrics", "/Metrics", "/healthz*", "/healthz/**", "/met*rics*", "//", "/a b", "/ü*",
+	urls: []string{"", "**", "/**", "/met**", "/met**", "/*/ping", "/healthz/*/x", "*/ping", "metrics", "/Metrics", "/healthz*", "/healthz/**", "/met*rics*", "//", "/a b", "/ü*",
 		"/a%20b", "/api/v1/namespaces/n1/pods", "/metrics?x", "\\*", "/*"},
 	paths: []string{"", "metrics", "/Metrics", "//", "//metrics", "/met*", "/met", "/healthz/a/x", "/healthz/*/x", "/a b", "/üx", "/*", "*", "/**", "/met*ricsx",
 		"/a%20b", "/ping", "/api/v1/namespaces/n1/pods"},
