@@ -21,8 +21,14 @@ import (
 	"bailiwick.dev/conformance/rbac/internal/kube"
 )
 
-// settling is how long the aggregation may take on a server that has nothing else to do.
-const settling = 30 * time.Second
+const (
+	// settling is how long the aggregation may take on a server that has nothing else to do.
+	settling = 30 * time.Second
+	// polling is how often it is looked at, and quiet how often in a row it has to be as expected: a role may be so from
+	// the beginning, and the controller may have its turn with it later.
+	polling = 200 * time.Millisecond
+	quiet   = 10
+)
 
 func connect(kubeconfig string) (kubernetes.Interface, error) {
 	config, err := configure(kubeconfig)
@@ -111,7 +117,8 @@ func aggregate(ctx context.Context, client kubernetes.Interface) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	for deadline := time.Now().Add(settling); ; time.Sleep(200 * time.Millisecond) {
+	deadline, equal := time.Now().Add(settling), 0
+	for ; ; time.Sleep(polling) {
 		roles, err := client.RbacV1().ClusterRoles().List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, err
@@ -122,7 +129,10 @@ func aggregate(ctx context.Context, client kubernetes.Interface) ([]string, erro
 				different = append(different, role.Name)
 			}
 		}
-		if len(different) == 0 || time.Now().After(deadline) {
+		if equal++; len(different) > 0 {
+			equal = 0
+		}
+		if equal == quiet || time.Now().After(deadline) {
 			return different, nil
 		}
 	}

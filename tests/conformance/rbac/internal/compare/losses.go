@@ -14,7 +14,7 @@ type loss struct {
 }
 
 // needed are the keys without which an object is none.
-var needed = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "name": true, "roleRef": true, "apiGroup": true}
+var needed = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "name": true, "roleRef": true, "apiGroup": true, "clusterRoleSelectors": true}
 
 // lossesOf lists what can be taken away, the biggest parts first.
 func lossesOf(tree any) []loss {
@@ -44,7 +44,10 @@ func lossesOf(tree any) []loss {
 					}
 				}
 				for index := range value {
-					losses = append(losses, loss{extend(path, index), 1})
+					// An aggregation rule without selectors is none that a server takes.
+					if len(value) > 1 || path[len(path)-1] != "clusterRoleSelectors" {
+						losses = append(losses, loss{extend(path, index), 1})
+					}
 					below = append(below, extend(path, index))
 				}
 			}
