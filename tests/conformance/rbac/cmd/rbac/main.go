@@ -1,6 +1,6 @@
 // Command rbac compares `bailiwick ask` with the code of Kubernetes itself.
 //
-//	rbac compare --binary PATH [--seed N] [--decisions N] [--seconds N] [--without own-rules] [--list N]
+//	rbac compare --binary PATH [--seed N] [--decisions N] [--seconds N] [--list N]
 //	rbac serve [--lie NAME]
 //	rbac self-test [--decisions N]
 //	rbac reviews --binary PATH --kubeconfig FILE --folder FOLDER [--seed N] [--count N]
@@ -31,7 +31,6 @@ import (
 	"bailiwick.dev/conformance/rbac/internal/cluster"
 	"bailiwick.dev/conformance/rbac/internal/compare"
 	"bailiwick.dev/conformance/rbac/internal/lies"
-	"bailiwick.dev/conformance/rbac/internal/worlds"
 )
 
 // Exit codes.
@@ -88,18 +87,14 @@ func runCompare(arguments []string) (int, error) {
 	seed := flags.Uint64("seed", 1, "what the worlds depend on")
 	decisions := flags.Int("decisions", 100_000, "how many decisions to compare")
 	seconds := flags.Int("seconds", 0, "end after so many seconds, if not 0")
-	without := flags.String("without", "", "leave this out of the worlds: own-rules (rules that stand in an aggregated role)")
 	list := flags.Int("list", 0, "show so many differences of each kind as they are, too")
 	if err := parse(flags, arguments); err != nil {
 		return usage, err
 	}
-	if *without != "" && *without != worlds.OwnRules {
-		return usage, fmt.Errorf("%w: cannot leave out %q", errUsage, *without)
-	}
 	if *binary == "" || *decisions < 1 {
 		return usage, fmt.Errorf("%w: compare needs --binary, and at least one decision", errUsage)
 	}
-	options := compare.Options{Command: []string{*binary, "ask"}, Seed: *seed, Decisions: *decisions, Seconds: *seconds, Without: map[string]bool{*without: true}, List: *list}
+	options := compare.Options{Command: []string{*binary, "ask"}, Seed: *seed, Decisions: *decisions, Seconds: *seconds, List: *list}
 	report, err := compare.Run(options)
 	if err != nil {
 		return cannot, err

@@ -25,6 +25,8 @@ type World struct {
 	Objects []json.RawMessage `json:"objects"`
 	// Baseline is the minor version whose default policy lies under the objects.
 	Baseline string `json:"baseline,omitempty"`
+	// StatedRulesStay keeps the rules that an aggregated role has of its own while it gathers nothing, as a server does.
+	StatedRulesStay bool `json:"statedRulesStay,omitempty"`
 }
 
 // Subject is who asks.

@@ -73,7 +73,7 @@ func Reviews(ctx context.Context, out io.Writer, options ReviewOptions) (bool, e
 	if err != nil {
 		return false, err
 	}
-	layered := &ask.World{Baseline: options.Baseline}
+	layered := &ask.World{Baseline: options.Baseline, StatedRulesStay: true}
 	if layered.Objects, err = encodeRBAC(given); err != nil {
 		return false, err
 	}

@@ -50,7 +50,7 @@ func configure(kubeconfig string) (*rest.Config, error) {
 
 // dump gives all objects of RBAC that the server has, as a world.
 func dump(ctx context.Context, client kubernetes.Interface) (*ask.World, error) {
-	world := &ask.World{}
+	world := &ask.World{StatedRulesStay: true}
 	add := func(object any, meta *metav1.ObjectMeta) error {
 		meta.ManagedFields = nil
 		text, err := json.Marshal(object)

@@ -27,8 +27,6 @@ type Options struct {
 	Decisions int
 	// Seconds ends the run before all decisions are made, when it is not 0.
 	Seconds int
-	// Without names what is left out of the worlds.
-	Without map[string]bool
 	// Enough differences end the run early, when it is not 0.
 	Enough int
 	// List prints so many differences of each kind as they are, before the first of each is shrunk.
@@ -108,7 +106,7 @@ type sent struct {
 func send(options Options, session *ask.Session, batches chan<- sent, stop <-chan struct{}) {
 	defer close(batches)
 	for number, left := 0, options.Decisions; left > 0; number++ {
-		batch, err := worlds.New(options.Seed, number, min(left, perWorld), options.Without)
+		batch, err := worlds.New(options.Seed, number, min(left, perWorld))
 		if err == nil && number == 0 {
 			batch.Questions = append(batch.Questions, &ask.Question{DefaultPolicy: "1.36"})
 		}

@@ -26,21 +26,15 @@ type world struct {
 	words    words
 	objects  kube.Objects
 	baseline *kube.Objects
-	without  map[string]bool
 	// known are rules that ClusterRoles have so far.
 	known []rbacv1.PolicyRule
 }
 
-// OwnRules, left out of worlds, gives no aggregated role rules of its own. The server keeps these where the aggregation
-// has nothing to put in their place.
-const OwnRules = "own-rules"
-
-// New makes a batch that depends on nothing but the seed, its number, the number of decisions to ask for and what is
-// left out.
-func New(seed uint64, number, decisions int, without map[string]bool) (*Batch, error) {
+// New makes a batch that depends on nothing but the seed, its number and the number of decisions to ask for.
+func New(seed uint64, number, decisions int) (*Batch, error) {
 	random := rand.New(rand.NewPCG(seed, uint64(number)))
-	w := &world{random: random, words: vocabulary(random), baseline: &kube.Objects{}, without: without}
-	given := &ask.World{}
+	w := &world{random: random, words: vocabulary(random), baseline: &kube.Objects{}}
+	given := &ask.World{StatedRulesStay: true}
 	if chance(random, 5) {
 		given.Baseline = "1.36"
 		policy, err := kube.DefaultPolicy(given.Baseline)
@@ -148,7 +142,7 @@ func (w *world) clusterRole(name string) *rbacv1.ClusterRole {
 		role.AggregationRule = w.aggregationRule()
 	}
 	// Mostly aggregated roles are written without rules, but not always.
-	if role.AggregationRule == nil || chance(w.random, 3) && !w.without[OwnRules] {
+	if role.AggregationRule == nil || chance(w.random, 3) {
 		role.Rules = w.rules(true)
 	}
 	return role
