@@ -105,6 +105,9 @@ pub(super) fn compare_and_print(
         if roles.len() > MAXIMUM_ROLES {
             lines.push_str(&format!("  and {}\n", human::number(roles.len() - MAXIMUM_ROLES, "further changed role")));
         }
+        for binding in plan.changes.iter().flat_map(|file| &file.changed_role_refs).take(MAXIMUM_ROLES) {
+            lines.push_str(&format!("  {binding} is deleted and created anew: its role changes\n"));
+        }
         lines.push_str(&changes);
     }
     if !session.report(sink) {
