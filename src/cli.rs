@@ -26,6 +26,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::model::Date;
 use crate::report::{ColorChoice, Terminal};
 
 /// How a run ended. The numbers are part of the interface.
@@ -82,6 +83,9 @@ pub struct Global {
     /// How many threads to use. Default: one for each core.
     #[arg(short, long, global = true, value_name = "N", env = "BAILIWICK_JOBS", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
+    /// The day that counts as today, for grants that expire. Default: the system's, in UTC.
+    #[arg(long, global = true, value_name = "YYYY-MM-DD", env = "BAILIWICK_TODAY")]
+    today: Option<Date>,
     /// In which form problems are printed.
     #[arg(long, global = true, value_name = "FORM", default_value = "human")]
     diagnostics: DiagnosticForm,
@@ -101,6 +105,15 @@ enum DiagnosticForm {
 impl Global {
     fn terminal(&self) -> Terminal {
         Terminal::new(self.color, self.quiet)
+    }
+
+    /// The only look at a clock: stages are told the day, and the output does not depend on it.
+    #[expect(clippy::disallowed_methods, reason = "what day it is decides about warnings, never about the output")]
+    fn today(&self) -> Date {
+        self.today.unwrap_or_else(|| {
+            let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            Date::from_days(since_1970.as_secs() / 86_400)
+        })
     }
 
     fn jobs(&self) -> usize {

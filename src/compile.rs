@@ -5,15 +5,17 @@
 //! back in the order of the paths, whatever the number of threads.
 
 mod load;
+mod order;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
+use crate::k8s::catalogue::Api;
 use crate::k8s::names;
-use crate::model::{AccessCheck, Home, Identity, Policy, Target, Unit, Workspace};
+use crate::model::{AccessCheck, Date, Expiry, Home, Identity, Policy, PolicyMeta, Target, Unit, Workspace};
 use crate::parallel;
 use crate::render::{Renderer, TemplateSet};
 use crate::validate::set::{TargetFacts, duplicate};
@@ -36,6 +38,10 @@ pub struct Project {
     pub trees: Trees,
     /// Objects that are there without being compiled.
     pub existing: BTreeSet<Identity>,
+    /// What each target serves, by its name.
+    pub apis: BTreeMap<String, Api>,
+    /// Policies that hold until a day.
+    pub expiries: Vec<Expiry>,
     /// What the AccessTests expect.
     pub access_checks: Vec<AccessCheck>,
     /// Warnings that policies accept: the code and the document it is accepted in.
@@ -43,6 +49,23 @@ pub struct Project {
 }
 
 impl Project {
+    /// What a target serves.
+    pub fn api(&self, target: &Target) -> Api {
+        self.apis.get(&target.name).cloned().unwrap_or_else(|| Api::new(target.version.minor()))
+    }
+
+    /// Warns of policies whose last day is over. What day it is, only the caller knows; the output is the same on any.
+    pub fn warn_of_expired(&self, today: Date, sink: &mut Sink) {
+        for expiry in self.expiries.iter().filter(|expiry| expiry.until < today) {
+            let PolicyMeta { kind, name, .. } = &expiry.policy;
+            sink.push(
+                Diagnostic::warning(Code::GrantExpired, format!("the {kind} `{name}` expired on {}", expiry.until))
+                    .at(expiry.origin)
+                    .help("remove it, or give it a later day; until then it goes on granting what it says"),
+            );
+        }
+    }
+
     /// Drops the warnings that policies accept.
     pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let accepted = |diagnostic: &Diagnostic| {
@@ -66,7 +89,7 @@ pub struct OutputFile {
     pub text: String,
     /// The kind of each object it holds, in order.
     pub kinds: Vec<Arc<str>>,
-    /// Where the policy of each object stands, in order.
+    /// Where the content of each object stands, in order: for a role the permission set, for a binding the grant.
     pub origins: Vec<Origin>,
     /// The objects as JSON, one a line, when that was asked for.
     pub json: Vec<String>,
@@ -170,7 +193,7 @@ impl<'p> Worker<'p> {
             target,
             options,
             renderer: Renderer::new(Arc::clone(&project.templates)),
-            validator: Validator::new(target, &project.files, &project.trees),
+            validator: Validator::new(target, project.api(target), &project.files, &project.trees),
             rendered: Vec::new(),
         }
     }
@@ -262,7 +285,7 @@ impl<'p> Worker<'p> {
             }
             yaml::write::document(root, &mut draft.body);
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
-            draft.origins.push(unit.origin);
+            draft.origins.push(unit.content);
             if self.options.json {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }

@@ -7,6 +7,8 @@
 //! names      which strings pass which grammar
 //! quantity   `500m`, `1Gi`: reading, comparing, the form that is stored
 //! catalogue  which resources, kinds and verbs a version serves
+//! rules      rules as single permissions, and the canonical list of them
+//! dead       what in a rule can match no request
 //! grants     rules split into single grants, and which of them mean anything on a version
 //! default_policy  the roles and bindings that the server makes for itself
 //! rbac       rules, as questions and answers hold them
@@ -18,11 +20,13 @@
 //! Left out on purpose: what a valid object must also satisfy (`validate::rules`), and what it grants (`access`).
 
 pub mod catalogue;
+pub mod dead;
 pub mod default_policy;
 pub mod grants;
 pub mod names;
 pub mod quantity;
 pub mod rbac;
+pub mod rules;
 pub mod schemas;
 pub mod selector;
 mod shape;

@@ -4,11 +4,13 @@
 //! list is the order of linking (a kind comes after those it refers to) and of every listing.
 
 pub mod access_test;
+mod findings;
 pub mod grant;
 pub mod manifests;
 pub mod namespace_set;
 pub mod permission_set;
 pub mod pod_security_profile;
+mod selector;
 mod shared;
 pub mod tenancy;
 
@@ -24,12 +26,12 @@ pub const WORKSPACE: &str = "Workspace";
 
 /// Every policy kind.
 pub const ALL: &[KindEntry] = &[
+    KindEntry::of::<manifests::ManifestsKind>(),
     KindEntry::of::<permission_set::PermissionSetKind>(),
     KindEntry::of::<pod_security_profile::PodSecurityProfileKind>(),
     KindEntry::of::<grant::GrantKind>(),
     KindEntry::of::<namespace_set::NamespaceSetKind>(),
     KindEntry::of::<tenancy::TenancyKind>(),
-    KindEntry::of::<manifests::ManifestsKind>(),
     KindEntry::of::<access_test::AccessTestKind>(),
 ];
 
@@ -41,6 +43,8 @@ pub struct KindEntry {
     pub templates: &'static [&'static str],
     /// Which variables its texts may use.
     pub patterns: Patterns,
+    /// The field that names policies of the same kind, which are linked before.
+    pub includes: Option<&'static str>,
     schema: fn() -> schemars::Schema,
     link: LinkFunction,
 }
@@ -53,6 +57,7 @@ impl KindEntry {
             name: K::NAME,
             templates: K::TEMPLATES,
             patterns: K::PATTERNS,
+            includes: K::INCLUDES,
             schema: spec_schema::<K::Spec>,
             link: link::<K>,
         }

@@ -7,6 +7,7 @@
 mod access_check;
 mod blueprint;
 mod data;
+mod date;
 mod kind;
 mod linked;
 mod pattern;
@@ -18,10 +19,12 @@ mod workspace;
 pub use access_check::{AccessCheck, Expectation, Tested};
 pub use blueprint::{Blueprint, Number};
 pub use data::Data;
+pub use date::{Date, DateError};
 pub use kind::{
-    Contribution, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Shared, account_variables, check_patterns,
+    Contribution, Expiry, Kind, Labels, Linker, Namespaces, Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared,
+    account_variables, check_patterns,
 };
-pub use linked::{PermissionSet, PodSecurityProfile, RoleKind};
+pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, RoleKind};
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use target::{AppliedBy, Platform, Target, TargetVariables, Version};
 pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};

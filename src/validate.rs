@@ -12,7 +12,7 @@ mod trace;
 use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
-use crate::k8s::catalogue::{Catalogue, Served};
+use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::schemas;
 use crate::k8s::stored::{Form, to_stored};
 use crate::model::{Platform, Target, Unit};
@@ -24,6 +24,7 @@ pub use trace::Trees;
 /// Checks the objects of one target; one for each thread.
 pub struct Validator<'p> {
     target: &'p Target,
+    api: Api,
     files: &'p Files,
     trees: &'p Trees,
     tree: Tree,
@@ -39,10 +40,11 @@ struct ServedKind {
 }
 
 impl<'p> Validator<'p> {
-    /// A validator for a target; `trees` are the policies, for the places of values.
-    pub fn new(target: &'p Target, files: &'p Files, trees: &'p Trees) -> Self {
+    /// A validator for a target with what it serves; `trees` are the policies, for the places of values.
+    pub fn new(target: &'p Target, api: Api, files: &'p Files, trees: &'p Trees) -> Self {
         Self {
             target,
+            api,
             files,
             trees,
             tree: Tree::new(crate::diag::FileId::default()),
@@ -80,7 +82,7 @@ impl<'p> Validator<'p> {
         }
         if let Some(root) = self.object() {
             facts.add(unit, root);
-            lints::check(unit, root, self.trees, sink);
+            lints::check(unit, root, &self.api, self.trees, sink);
             let id = root.id();
             to_stored(&mut self.tree, id, if self.target.explicit { Form::Explicit } else { Form::Stored });
         }
@@ -209,10 +211,10 @@ impl<'p> Validator<'p> {
             let served = if there { Served::Yes } else { Served::No };
             return ServedKind { served, namespaced: Some(known.namespaced) };
         }
-        let catalogue = Catalogue::get();
+        let catalogue = self.api.catalogue();
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        // A group that no version of Kubernetes has is somebody's custom resource.
-        let served = if catalogue.is_builtin_group(group) {
+        // A group that no version of Kubernetes has is somebody's custom resource, known where its definition is.
+        let served = if catalogue.is_builtin_group(group) || catalogue.find_kind(group, kind).is_some() {
             catalogue.kind(self.target.version.minor(), api_version, kind)
         } else {
             Served::Yes
@@ -234,7 +236,7 @@ impl<'p> Validator<'p> {
         } else {
             let message =
                 format!("Kubernetes {version} does not serve {} {}", object_type.api_version, object_type.kind);
-            let catalogue = Catalogue::get();
+            let catalogue = self.api.catalogue();
             let elsewhere = catalogue.api_versions_of_kind(version.minor(), &object_type.kind);
             let near = nearest(&object_type.kind, catalogue.kinds(version.minor()));
             Diagnostic::error(Code::KindNotServed, message).help(match (elsewhere.first(), near) {

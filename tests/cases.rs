@@ -6,6 +6,8 @@
 //! | `policies/`, `templates/` | as in any workspace |
 //! | `before/` | the output folder as it is before the run |
 //! | `setup` | what git keeps badly, one line each; see [`Step`] |
+//! | `elsewhere/` | files beside the workspace's own |
+//! | `stdin` | what a pipe brings |
 //! | `args` | the arguments, one a line; without it, `render` |
 //! | `stdout`, `stderr` | what is printed; without the file, nothing |
 //! | `status` | the exit code; without it, 0 for `ok-` and 2 for `err-` |
@@ -24,7 +26,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use bailiwick::diag::Code;
@@ -42,11 +44,16 @@ spec:
 ";
 
 /// What is asked of the kinds of policies: three good cases each.
-const POLICY_KINDS: [&str; 6] =
-    ["grant", "manifests", "namespace-set", "permission-set", "pod-security-profile", "tenancy"];
+const POLICY_KINDS: [&str; 7] =
+    ["access-test", "grant", "manifests", "namespace-set", "permission-set", "pod-security-profile", "tenancy"];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 9] = [
+const WITHOUT_PLACE: [Code; 14] = [
+    Code::InvalidQuestion,
+    Code::NothingToJudge,
+    Code::UnknownResource,
+    Code::UnknownVersion,
+    Code::UnusableIndex,
     Code::ForeignFile,
     Code::EditedByHand,
     Code::LinkInOutput,
@@ -150,8 +157,11 @@ impl Case {
         self.set_up(&root);
         let before = tree(&root.join("out"));
         let arguments = self.text("args").unwrap_or_else(|| "render\n".to_owned());
+        let stdin = self.folder.join("stdin");
+        let stdin = if stdin.is_file() { fs::File::open(stdin).unwrap().into() } else { Stdio::null() };
         let output = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
             .args(arguments.lines())
+            .stdin(stdin)
             .current_dir(&root)
             .env_clear()
             .env("BAILIWICK_JOBS", "2")

@@ -8,6 +8,7 @@ use crate::support::repository;
 /// Each module with the modules it may use; `diag` and `yaml` lie below everything.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("diag", &[]),
+    ("parallel", &[]),
     ("yaml", &["diag"]),
     ("k8s", &["diag", "yaml"]),
     ("source", &["diag", "yaml"]),
@@ -19,8 +20,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("emit", &["diag", "yaml", "k8s"]),
     ("access", &["diag", "yaml", "k8s"]),
     ("report", &["diag", "yaml", "k8s", "emit", "access"]),
-    ("compile", &["diag", "yaml", "k8s", "source", "model", "kinds", "expand", "render", "validate", "emit"]),
-    ("cli", &["diag", "yaml", "k8s", "source", "model", "kinds", "compile", "emit", "access", "report"]),
+    (
+        "compile",
+        &["diag", "yaml", "k8s", "source", "model", "kinds", "expand", "render", "validate", "emit", "parallel"],
+    ),
+    ("cli", &["parallel", "diag", "yaml", "k8s", "source", "model", "kinds", "compile", "emit", "access", "report"]),
 ];
 
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {

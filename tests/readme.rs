@@ -1,4 +1,4 @@
-//! The README's commands: each `console` block is run, and prints what it says.
+//! The commands of the README and of `docs/ask.md`: each `console` block is run, and prints what it says.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -20,6 +20,10 @@ fn steps(text: &str) -> Vec<Step> {
             ("```console", false) => inside = true,
             ("```", true) => inside = false,
             (line, true) => match (line.strip_prefix("$ "), steps.last_mut()) {
+                // A command over several lines: the further ones are marked as the shell marks them.
+                (None, Some(step)) if step.output.is_empty() && line.starts_with("> ") => {
+                    step.command.push_str(&format!("\n{}", &line[2..]));
+                }
                 (Some(command), _) => steps.push(Step { command: command.to_owned(), output: String::new() }),
                 (None, Some(step)) => step.output.push_str(&format!("{line}\n")),
                 (None, None) => panic!("output before any command: {line}"),
@@ -32,9 +36,19 @@ fn steps(text: &str) -> Vec<Step> {
 
 #[test]
 fn the_commands_print_what_the_readme_says() {
-    let text = std::fs::read_to_string(repository().join("README.md")).expect("there is a README");
+    run_all("README.md", 8);
+}
+
+#[test]
+fn the_questions_have_the_answers_of_their_page() {
+    run_all("docs/ask.md", 2);
+}
+
+/// Runs the commands of a text, of which there are at least so many, in a fresh folder.
+fn run_all(path: &str, least: usize) {
+    let text = std::fs::read_to_string(repository().join(path)).expect("the text is there");
     let steps = steps(&text);
-    assert!(steps.len() >= 8, "the five-minute walk is there");
+    assert!(steps.len() >= least, "{path} has {} commands", steps.len());
     let folder = tempfile::tempdir().expect("a folder");
     let binary = PathBuf::from(env!("CARGO_BIN_EXE_bailiwick"));
     let path =

@@ -157,6 +157,10 @@ fn examples_name_a_schema_that_works() {
     for path in files.iter().filter(|path| path.ends_with(".yaml")) {
         let path = repository().join(path);
         let text = std::fs::read_to_string(&path).expect("text");
+        // What a Manifests policy brings in has no schema of ours.
+        if !text.contains("apiVersion: bailiwick.dev/") {
+            continue;
+        }
         let first = text.lines().next().unwrap_or_default();
         let schema =
             first.strip_prefix("# yaml-language-server: $schema=").unwrap_or_else(|| panic!("{}", path.display()));

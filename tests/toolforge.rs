@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick::emit::plan::{FilePlan, TargetPlan};
-use bailiwick::k8s::catalogue::Catalogue;
+use bailiwick::k8s::catalogue::{Api, Catalogue};
 use bailiwick::k8s::grants::{Effect, grants};
 use bailiwick::yaml::{self, NodeRef};
 use serde::Deserialize;
@@ -155,7 +155,7 @@ fn the_role_has_the_rows_of_the_seed() {
     for case in cases("explode") {
         let role = case.input.get("clusterRole").expect("a role");
         for role in [role, &tools_user()] {
-            let rows = with_rules(role, |rules| bailiwick::report::table::rows(rules, 21));
+            let rows = with_rules(role, |rules| bailiwick::report::table::rows(rules, &Api::new(21)));
             let verbs: usize = rows.iter().map(|row| row.verbs.len()).sum();
             assert_eq!(case.expect.get("rows").and_then(Value::as_u64), Some(rows.len() as u64));
             assert_eq!(case.expect.get("grants").and_then(Value::as_u64), Some(verbs as u64));

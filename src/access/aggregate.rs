@@ -4,7 +4,7 @@
 //! selectors select, and does so again until nothing changes. Here every aggregated role starts empty: what the
 //! controller copied from roles that are gone is not ours to know, so a ring gathers only what comes from outside it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,37 +22,64 @@ pub struct Doubts {
     pub stated: Vec<String>,
 }
 
+/// What becomes of rules that an aggregated role states itself, while nothing else is gathered for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Stated {
+    /// They are overwritten, as `specs/kubernetes.md` 9.1 has it; where they could matter the answer is not sure.
+    #[default]
+    Overwritten,
+    /// They stay: the controller applies no rules at all then, and server-side apply leaves alone what is not applied.
+    Kept,
+}
+
 /// Replaces the rules of each aggregated role.
-pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbols) -> Doubts {
+pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbols, mode: Stated) -> Doubts {
     let sources = sources(roles, symbols);
-    let mut stated: Vec<(usize, RuleListId)> = Vec::new();
+    let overwritten = fixed_point(&sources, roles, lists, Stated::Overwritten);
+    let kept = fixed_point(&sources, roles, lists, Stated::Kept);
+    let name = |id: usize| roles.get(id).map(|role| symbols.text(role.name).to_owned()).unwrap_or_default();
+    let rules_of = |settled: &Settled, id: usize| settled.get(&id).copied().unwrap_or(RuleLists::EMPTY);
+    let mut stated = Vec::new();
     for (target, _) in &sources {
-        if let Some(role) = roles.get_mut(*target) {
-            stated.push((*target, role.rules));
-            role.rules = RuleLists::EMPTY;
+        let gathered = lists.get(rules_of(&overwritten, *target));
+        let own = roles.get(*target).map(|role| lists.get(role.rules)).unwrap_or_default();
+        if own.iter().any(|rule| !gathered.contains(rule)) {
+            stated.push(name(*target));
         }
     }
+    let rings = rings(&sources, roles, symbols);
+    for (target, _) in &sources {
+        let (certain, possible) = (rules_of(&overwritten, *target), rules_of(&kept, *target));
+        if let Some(role) = roles.get_mut(*target) {
+            role.rules = if mode == Stated::Kept { possible } else { certain };
+            role.doubtful = (mode == Stated::Overwritten && certain != possible).then_some(possible);
+        }
+    }
+    Doubts { rings, stated }
+}
+
+/// The rules of each aggregated role.
+type Settled = HashMap<usize, RuleListId>;
+
+/// Gathers until nothing changes.
+fn fixed_point(sources: &[(usize, Vec<usize>)], roles: &[Role], lists: &mut RuleLists, mode: Stated) -> Settled {
+    let mut settled: Settled = sources.iter().map(|(target, _)| (*target, RuleLists::EMPTY)).collect();
     // A chain is as long as there are aggregated roles; what has not settled by then goes round in a ring, where only
     // the order of the rules can still change.
     for _ in 0..=sources.len() {
         let mut changed = false;
-        for (target, selected) in &sources {
-            let gathered = gather(selected, roles, lists);
-            let id = lists.add(gathered);
-            if let Some(role) = roles.get_mut(*target).filter(|role| role.rules != id) {
-                role.rules = id;
-                changed = true;
-            }
+        for (target, selected) in sources {
+            let rules_of = |id: &usize| settled.get(id).copied().or_else(|| roles.get(*id).map(|role| role.rules));
+            let gathered = gather(selected.iter().filter_map(rules_of), lists);
+            let own = roles.get(*target).map_or(RuleLists::EMPTY, |role| role.rules);
+            let id = if gathered.is_empty() && mode == Stated::Kept { own } else { lists.add(gathered) };
+            changed |= settled.insert(*target, id) != Some(id);
         }
         if !changed {
             break;
         }
     }
-    let name = |id: usize| roles.get(id).map(|role| symbols.text(role.name).to_owned()).unwrap_or_default();
-    let gathered = |id: usize| roles.get(id).map(|role| lists.get(role.rules)).unwrap_or_default();
-    let lost = |(id, own): &&(usize, RuleListId)| lists.get(*own).iter().any(|rule| !gathered(*id).contains(rule));
-    let stated = stated.iter().filter(lost).map(|(id, _)| name(*id)).collect();
-    Doubts { rings: rings(&sources, roles, symbols), stated }
+    settled
 }
 
 /// Each aggregated role with the roles it gathers from, in the order of its selectors and then of their names.
@@ -80,10 +107,10 @@ fn sources(roles: &[Role], symbols: &Symbols) -> Vec<(usize, Vec<usize>)> {
     sources
 }
 
-/// The rules of roles one after the other, each once.
-fn gather(selected: &[usize], roles: &[Role], lists: &RuleLists) -> Vec<Rule> {
+/// The rules of lists one after the other, each once.
+fn gather(selected: impl Iterator<Item = RuleListId>, lists: &RuleLists) -> Vec<Rule> {
     let mut seen: HashSet<&Rule> = HashSet::new();
-    let rules = selected.iter().filter_map(|&id| roles.get(id)).flat_map(|role| lists.get(role.rules));
+    let rules = selected.flat_map(|id| lists.get(id));
     rules.filter(|rule| seen.insert(rule)).cloned().collect()
 }
 

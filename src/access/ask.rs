@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::aggregate::Stated;
 use super::compare::compare;
 use super::cover;
 use super::impersonate::{self, Target};
@@ -15,7 +16,7 @@ use super::world::{Builder, Layer, World};
 use super::write::{Escalation, Write, WriteVerb};
 use super::{crossplane, decide::MissingRole, http};
 use crate::diag::{FileId, Origin, Span};
-use crate::k8s::catalogue::{Catalogue, FIRST_MINOR, LAST_MINOR};
+use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
 use crate::k8s::rbac::{self, PolicyRule};
 use crate::yaml::{self, NodeRef, Tree};
@@ -84,7 +85,8 @@ impl Asker {
             None | Some(Value::Null) => LAST_MINOR,
             Some(number) => known_minor(number)?,
         };
-        let mut builder = Builder::new(minor);
+        let keeps = body.get("statedRulesStay").and_then(Value::as_bool).unwrap_or_default();
+        let mut builder = Builder::new(minor).with_stated_rules(if keeps { Stated::Kept } else { Stated::Overwritten });
         if let Some(baseline) = body.get("baseline").filter(|baseline| !baseline.is_null()) {
             builder = builder.with_default_policy(known_minor(baseline)?);
         }
@@ -200,13 +202,8 @@ impl World {
     pub fn resource_of(&self, object: NodeRef<'_>) -> Option<(&str, bool)> {
         let text = |key| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
         let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-        let builtin = Catalogue::get().find_kind(group, text("kind"));
-        let builtin = builtin.map(|entry| (entry.resource.as_str(), entry.namespaced));
-        builtin.or_else(|| {
-            let is_kind = |alias: &String| alias == text("kind");
-            let custom = self.custom.iter().find(|custom| custom.group == group && custom.aliases.iter().any(is_kind));
-            custom.map(|custom| (custom.plural.as_str(), custom.namespaced))
-        })
+        let entry = self.api().catalogue().find_kind(group, text("kind"));
+        entry.map(|entry| (entry.resource.as_str(), entry.namespaced))
     }
 }
 

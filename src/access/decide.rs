@@ -18,7 +18,8 @@ pub enum Answer {
     Yes,
     /// Not allowed.
     No,
-    /// A binding names a role that is not among the inputs, and nothing else allows it.
+    /// A binding names a role that is not among the inputs, or whose rules depend on what the cluster was like before,
+    /// and nothing else allows it.
     Unknown,
     /// No server ever receives such a request.
     Dead,
@@ -35,6 +36,9 @@ pub struct Decision {
     pub proofs: Vec<Proof>,
     /// Roles that bindings of this identity name, in the place asked for, and that are not there.
     pub missing: Vec<MissingRole>,
+    /// Aggregated roles, bound to this identity here, that state rules which would allow it and which a cluster may
+    /// have kept or not (see [`Stated`](super::aggregate::Stated)).
+    pub doubtful: Vec<String>,
     /// Whether a server could receive the request.
     pub liveness: Liveness,
 }
@@ -66,7 +70,7 @@ impl Decision {
         match (&self.liveness, self.allowed) {
             (Liveness::Dead(_), _) => Answer::Dead,
             (_, true) => Answer::Yes,
-            (_, false) if self.missing.is_empty() || is_complete => Answer::No,
+            (_, false) if self.doubtful.is_empty() && (self.missing.is_empty() || is_complete) => Answer::No,
             _ => Answer::Unknown,
         }
     }
@@ -161,11 +165,14 @@ impl World {
         })
     }
 
-    /// True when every binding that applies here has its role: a no is then a no.
+    /// True when every binding that applies here has its role, and that role no doubtful rules: a no is then a no.
     pub fn is_free_of_gaps(&self, who: &Identity, request: &Request) -> bool {
         let namespace = self.namespace_symbol(request.namespace());
         self.holders(who).all(|holder| {
-            self.held_in(holder, namespace).all(|id| self.binding(id).is_none_or(|binding| binding.role.is_some()))
+            self.held_in(holder, namespace).all(|id| {
+                let role = self.binding(id).map(|binding| self.role_of(binding));
+                role.is_none_or(|role| role.is_some_and(|role| role.doubtful.is_none()))
+            })
         })
     }
 
@@ -176,6 +183,7 @@ impl World {
             by_masters: who.is_master(),
             proofs: Vec::new(),
             missing: Vec::new(),
+            doubtful: Vec::new(),
             liveness: self.liveness(request),
         };
         let query = Query::new(request, &self.symbols);
@@ -191,6 +199,10 @@ impl World {
                 .filter(|(_, rule)| query.is_allowed_by(rule, &self.symbols))
                 .map(|(position, _)| position)
                 .collect();
+            let might = role.doubtful.map(|id| self.lists.get(id)).unwrap_or_default();
+            if rules.is_empty() && might.iter().any(|rule| query.is_allowed_by(rule, &self.symbols)) {
+                decision.doubtful.push(self.symbols.text(role.name).to_owned());
+            }
             if !rules.is_empty() {
                 decision.proofs.push(Proof { binding: id, rules });
             }

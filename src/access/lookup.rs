@@ -2,7 +2,6 @@
 
 use super::world::World;
 use crate::diag::nearest;
-use crate::k8s::catalogue::Catalogue;
 
 /// A resource that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,27 +50,18 @@ impl World {
             });
         }
         let fits_group = |own: &str| group.is_none_or(|group| group == own);
-        let builtin = Catalogue::get().served(self.minor()).filter(|entry| fits_group(&entry.group)).find(|entry| {
-            entry.resource == name
-                || entry.singular == name
-                || entry.kind.eq_ignore_ascii_case(name)
-                || entry.short_names.iter().any(|short| short == name)
-        });
-        if let Some(entry) = builtin {
+        let found =
+            self.api().catalogue().served(self.minor()).filter(|entry| fits_group(&entry.group)).find(|entry| {
+                entry.resource == name
+                    || entry.singular == name
+                    || entry.kind.eq_ignore_ascii_case(name)
+                    || entry.short_names.iter().any(|short| short == name)
+            });
+        if let Some(entry) = found {
             return Ok(Found {
                 group: entry.group.clone(),
                 resource: entry.resource.clone(),
                 namespaced: Some(entry.namespaced),
-            });
-        }
-        let custom = self.custom.iter().filter(|custom| fits_group(&custom.group)).find(|custom| {
-            custom.plural == name || custom.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(name))
-        });
-        if let Some(custom) = custom {
-            return Ok(Found {
-                group: custom.group.clone(),
-                resource: custom.plural.clone(),
-                namespaced: Some(custom.namespaced),
             });
         }
         if let Some((name, group)) = VIRTUAL.iter().find(|(known, own)| *known == name && fits_group(own)) {
@@ -79,7 +69,7 @@ impl World {
         }
         match group {
             // A group that is nobody's own is taken at its word: its definition is just not among the inputs.
-            Some(group) if !Catalogue::get().is_builtin_group(group) => {
+            Some(group) if !self.api().is_builtin_group(group) => {
                 Ok(Found { group: group.to_owned(), resource: name.to_owned(), namespaced: None })
             }
             _ => Err(self.not_found(written, name)),
@@ -87,11 +77,10 @@ impl World {
     }
 
     fn not_found(&self, written: &str, name: &str) -> NotFound {
-        let builtin =
-            Catalogue::get().served(self.minor()).map(|entry| (entry.resource.as_str(), entry.group.as_str()));
-        let custom = self.custom.iter().map(|custom| (custom.plural.as_str(), custom.group.as_str()));
-        let all: Vec<(&str, &str)> = builtin.chain(custom).collect();
-        let near = nearest(name, all.iter().map(|(resource, _)| *resource)).map(str::to_owned);
+        let served = self.api().catalogue().served(self.minor());
+        let all: Vec<(&str, &str)> = served.map(|entry| (entry.resource.as_str(), entry.group.as_str())).collect();
+        let elsewhere = all.iter().map(|(resource, _)| *resource).find(|resource| *resource == name);
+        let near = elsewhere.or_else(|| nearest(name, all.iter().map(|(resource, _)| *resource))).map(str::to_owned);
         let full = near.map(|near| match all.iter().find(|(resource, _)| **resource == near) {
             Some((_, group)) if !group.is_empty() && written.contains('.') => format!("{near}.{group}"),
             _ => near,

@@ -69,7 +69,7 @@ pub fn reconcile(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_ex
 }
 
 /// An object with the API groups that the server fills in.
-fn defaulted(object: NodeRef<'_>) -> Value {
+pub(super) fn defaulted(object: NodeRef<'_>) -> Value {
     let mut json = to_json(object);
     let fill = |value: &mut Value, group: &str| {
         if let Some(map) = value.as_object_mut().filter(|map| map.get("apiGroup").is_none_or(|group| group == "")) {

@@ -10,10 +10,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::aggregate::Doubts;
 use super::rules::{Rule, RuleListId, RuleLists};
-use super::served::CustomResource;
 use super::symbols::{Symbol, Symbols};
 use super::world::{Binding, Layer, Parts, Role, RoleKind, Subject, World};
 use crate::diag::{FileId, Files, Origin, Span};
+use crate::k8s::catalogue::Resource;
 use crate::k8s::selector::LabelSelector;
 
 /// What a file of this format begins with; the last byte is the version of the format.
@@ -33,7 +33,7 @@ struct Saved {
     bindings: Vec<SavedBinding>,
     subjects: Vec<Subject>,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
-    custom: Vec<CustomResource>,
+    custom: Vec<Resource>,
     doubts: Doubts,
 }
 
@@ -45,6 +45,7 @@ struct SavedRole {
     namespace: Option<Symbol>,
     name: Symbol,
     rules: RuleListId,
+    doubtful: Option<RuleListId>,
     aggregation: Option<Box<[LabelSelector]>>,
     labels: Box<[(Symbol, Symbol)]>,
     layer: SavedLayer,
@@ -72,6 +73,7 @@ pub fn save(world: &World, files: &Files) -> Vec<u8> {
         namespace: role.namespace,
         name: role.name,
         rules: role.rules,
+        doubtful: role.doubtful,
         aggregation: role.aggregation.clone(),
         labels: role.labels.clone(),
         layer: texts.layer(role.layer),
@@ -130,6 +132,7 @@ pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
         namespace: role.namespace,
         name: role.name,
         rules: role.rules,
+        doubtful: role.doubtful,
         aggregation: role.aggregation,
         labels: role.labels,
         layer: layer(role.layer),

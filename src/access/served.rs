@@ -1,11 +1,7 @@
 //! Could a server ever receive this request? The authorizer does not know which resources there are and which live in
 //! namespaces, so it says yes to requests that nobody can make. An answer for people has to know.
 
-use serde::{Deserialize, Serialize};
-
-use crate::k8s::catalogue::{Catalogue, Served};
-use crate::k8s::rbac::strings;
-use crate::yaml::NodeRef;
+use crate::k8s::catalogue::Served;
 
 use super::request::{Request, ResourceRequest, UrlRequest};
 use super::world::World;
@@ -21,58 +17,6 @@ pub enum Liveness {
     Unknown(String),
 }
 
-/// What a CustomResourceDefinition adds to the API.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CustomResource {
-    /// The API group.
-    pub group: String,
-    /// The name in rules.
-    pub plural: String,
-    /// The singular name, the short names and the kind, by which people may call it.
-    pub aliases: Vec<String>,
-    /// True when its objects live in namespaces.
-    pub namespaced: bool,
-    /// Which of `status` and `scale` some version has.
-    pub subresources: Vec<String>,
-}
-
-impl CustomResource {
-    /// Reads a CustomResourceDefinition of `apiextensions.k8s.io/v1` or `v1beta1`.
-    pub fn from_node(definition: NodeRef<'_>) -> Option<Self> {
-        let spec = definition.get("spec")?;
-        let text = |keys: &[&str]| spec.path(keys).and_then(NodeRef::as_str);
-        let names = spec.get("names")?;
-        let mut aliases: Vec<String> = strings(names, "shortNames").map(str::to_owned).collect();
-        let kind = text(&["names", "kind"]).unwrap_or_default();
-        aliases.push(text(&["names", "singular"]).map_or_else(|| kind.to_lowercase(), str::to_owned));
-        aliases.push(kind.to_owned());
-        let mut subresources = Vec::new();
-        let versions = spec.get("versions").into_iter().flat_map(NodeRef::items);
-        // In v1beta1 subresources may stand beside the versions, for all of them.
-        for holder in versions.chain([spec]) {
-            for (name, _) in holder.get("subresources").into_iter().flat_map(NodeRef::entries) {
-                subresources
-                    .extend(name.as_str().filter(|name| matches!(*name, "status" | "scale")).map(str::to_owned));
-            }
-        }
-        subresources.sort();
-        subresources.dedup();
-        Some(Self {
-            group: text(&["group"])?.to_owned(),
-            plural: text(&["names", "plural"])?.to_owned(),
-            aliases,
-            // The default of v1beta1.
-            namespaced: text(&["scope"]).is_none_or(|scope| scope == "Namespaced"),
-            subresources,
-        })
-    }
-}
-
-/// Verbs on objects of custom resources.
-const CUSTOM_VERBS: &[&str] = &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-/// Verbs on their subresources.
-const CUSTOM_SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
-
 impl World {
     /// Whether a server of the world's minor could receive a request.
     pub fn liveness(&self, request: &Request) -> Liveness {
@@ -83,33 +27,26 @@ impl World {
     }
 
     fn resource_liveness(&self, request: &ResourceRequest) -> Liveness {
-        let catalogue = Catalogue::get();
-        let minor = self.minor();
+        let api = self.api();
         let full = request.full_resource();
         let is_wild = [&request.verb, &request.group, &request.resource].iter().any(|text| text.contains('*'));
-        if is_wild || catalogue.is_virtual(minor, &request.group, &full, &request.verb) {
+        if is_wild || api.catalogue().is_virtual(api.minor(), &request.group, &full, &request.verb) {
             return Liveness::Live;
         }
+        let minor = api.minor();
         let shown = shown(&request.group, &full);
-        if let Some(custom) = self.custom_resource(&request.group, &request.resource) {
-            let verbs = match request.subresource.as_str() {
-                "" => CUSTOM_VERBS,
-                name if custom.subresources.iter().any(|known| known == name) => CUSTOM_SUBRESOURCE_VERBS,
-                _ => return Liveness::Dead(format!("its definition gives `{shown}` no such subresource")),
-            };
-            return judged(request, verbs, custom.namespaced, &shown);
-        }
-        let presence = catalogue.presence(minor, &request.group, &full);
+        let presence = api.presence(&request.group, &full);
+        let entry = api.find(&request.group, &request.resource);
         match presence.served {
-            Served::Yes => {
-                let entry = catalogue.find(&request.group, &request.resource);
-                judged(request, &presence.verbs, entry.is_none_or(|entry| entry.namespaced), &shown)
-            }
+            Served::Yes => judged(request, &presence.verbs, entry.is_none_or(|entry| entry.namespaced), &shown),
             Served::Off => {
                 Liveness::Unknown(format!("Kubernetes 1.{minor} serves {shown} only where its operator turned it on"))
             }
-            Served::No if catalogue.is_builtin_group(&request.group) => {
-                let groups = catalogue.groups_of(minor, &full);
+            Served::No if entry.is_some_and(|entry| entry.is_custom) => {
+                Liveness::Dead(format!("its definition gives {shown} no such subresource"))
+            }
+            Served::No if api.is_builtin_group(&request.group) => {
+                let groups = api.catalogue().groups_of(minor, &full);
                 let elsewhere = groups.first().map_or_else(String::new, |group| {
                     if group.is_empty() {
                         "; it is in the core group".to_owned()
@@ -121,16 +58,6 @@ impl World {
             }
             Served::No => Liveness::Unknown(format!("no CustomResourceDefinition among the inputs tells of {shown}")),
         }
-    }
-
-    /// The custom resource of a name.
-    pub fn custom_resource(&self, group: &str, plural: &str) -> Option<&CustomResource> {
-        self.custom.iter().find(|custom| custom.group == group && custom.plural == plural)
-    }
-
-    /// The custom resources.
-    pub fn custom_resources(&self) -> &[CustomResource] {
-        &self.custom
     }
 }
 

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::aggregate::{self, Doubts};
+use super::aggregate::{self, Doubts, Stated};
 use super::rules::{Rule, RuleListId, RuleLists};
-use super::served::CustomResource;
 use super::symbols::{Symbol, Symbols};
 use crate::diag::Origin;
+use crate::k8s::catalogue::{Api, Resource, read_custom};
 use crate::k8s::default_policy;
 use crate::k8s::rbac::{GROUP, PolicyRule};
 use crate::k8s::selector::LabelSelector;
@@ -48,6 +48,9 @@ pub(crate) struct Role {
     pub(crate) name: Symbol,
     /// Its rules; for an aggregated one those that the controller gathers.
     pub(crate) rules: RuleListId,
+    /// For an aggregated role, what its rules would be if those it states itself were kept; none where that makes no
+    /// difference.
+    pub(crate) doubtful: Option<RuleListId>,
     /// What it gathers.
     pub(crate) aggregation: Option<Box<[LabelSelector]>>,
     pub(crate) labels: Box<[(Symbol, Symbol)]>,
@@ -121,14 +124,15 @@ pub struct Builder {
     subjects: Vec<Subject>,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     accounts: u32,
-    custom: Vec<CustomResource>,
+    custom: Vec<Resource>,
     baseline: Option<u32>,
+    stated: Stated,
 }
 
 /// Everything that decides access, ready to be asked.
 #[derive(Debug)]
 pub struct World {
-    minor: u32,
+    api: Api,
     pub(crate) symbols: Symbols,
     pub(crate) lists: RuleLists,
     pub(crate) roles: Vec<Role>,
@@ -141,7 +145,7 @@ pub struct World {
     /// Bindings by holder, those to the same rules side by side.
     held: Vec<u32>,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
-    pub(crate) custom: Vec<CustomResource>,
+    pub(crate) custom: Vec<Resource>,
     baseline: Option<u32>,
     doubts: Doubts,
 }
@@ -162,7 +166,15 @@ impl Builder {
             accounts: 0,
             custom: Vec::new(),
             baseline: None,
+            stated: Stated::default(),
         }
+    }
+
+    /// Decides what becomes of the rules that aggregated roles state themselves.
+    #[must_use]
+    pub fn with_stated_rules(mut self, stated: Stated) -> Self {
+        self.stated = stated;
+        self
     }
 
     /// Puts the default policy of a minor under everything else. To be called before any object is added.
@@ -234,7 +246,7 @@ impl Builder {
                 Added::Taken
             }
             ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-                self.custom.extend(CustomResource::from_node(object));
+                self.custom.extend(read_custom(object));
                 Added::Taken
             }
             _ => Added::Ignored,
@@ -250,6 +262,7 @@ impl Builder {
             namespace: namespace.map(|namespace| self.symbols.add(namespace)),
             name: self.symbols.add(name),
             rules: self.lists.add(rules),
+            doubtful: None,
             aggregation: selectors
                 .filter(|_| is_cluster_role)
                 .map(|list| list.items().map(LabelSelector::from_node).collect()),
@@ -315,7 +328,7 @@ impl Builder {
 
     /// Settles aggregation, resolves the bindings and makes the index.
     pub fn build(mut self) -> World {
-        let doubts = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols);
+        let doubts = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols, self.stated);
         self.roles.shrink_to_fit();
         self.bindings.shrink_to_fit();
         self.subjects.shrink_to_fit();
@@ -344,7 +357,7 @@ pub(super) struct Parts {
     pub(super) bindings: Vec<Binding>,
     pub(super) subjects: Vec<Subject>,
     pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
-    pub(super) custom: Vec<CustomResource>,
+    pub(super) custom: Vec<Resource>,
     pub(super) doubts: Doubts,
 }
 
@@ -433,8 +446,10 @@ impl World {
             held.push(holding.binding);
         }
         parts.symbols.shrink();
+        let mut api = Api::new(parts.minor);
+        api.extend(&parts.custom);
         Self {
-            minor: parts.minor,
+            api,
             symbols: parts.symbols,
             lists: parts.lists,
             roles: parts.roles,
@@ -453,7 +468,12 @@ impl World {
 
     /// The minor whose switches and served resources hold.
     pub fn minor(&self) -> u32 {
-        self.minor
+        self.api.minor()
+    }
+
+    /// What the cluster serves: what its minor does, and the custom resources whose definitions are among the objects.
+    pub fn api(&self) -> &Api {
+        &self.api
     }
 
     /// The minor whose default policy lies underneath.

@@ -1,7 +1,10 @@
 //! May this identity write this object? The permission for the verb, and then the escalation check of the RBAC kinds
 //! (`pkg/registry/rbac/*/policybased`, `pkg/registry/rbac/escalation_check.go`).
 
+use serde_json::Value;
+
 use super::cover;
+use super::reconcile;
 use super::request::{Identity, Request, ResourceRequest};
 use super::world::{RoleKind, World};
 use crate::k8s::rbac::{GROUP, PolicyRule};
@@ -202,13 +205,32 @@ fn full_authority() -> Vec<PolicyRule> {
 fn is_only_for_the_garbage_collector(write: Write<'_>) -> bool {
     let Some(old) = write.old else { return false };
     let without = |object: NodeRef<'_>| {
-        let mut json = crate::yaml::schema::to_json(object);
-        if let Some(metadata) = json.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
-            for key in ["ownerReferences", "finalizers", "managedFields"] {
-                metadata.remove(key);
+        let mut json = reconcile::defaulted(object);
+        if let Some(metadata) = json.get_mut("metadata").and_then(Value::as_object_mut) {
+            for key in ["ownerReferences", "finalizers", "managedFields", "selfLink"] {
+                metadata.shift_remove(key);
             }
         }
+        drop_empty(&mut json);
         json
     };
     without(old) == without(write.object)
+}
+
+/// Takes away what is as good as absent to the comparison: null, and lists and maps without entries. An aggregation rule
+/// is the one map whose presence means something.
+fn drop_empty(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(drop_empty),
+        Value::Object(entries) => {
+            entries.values_mut().for_each(drop_empty);
+            entries.retain(|key, value| match value {
+                Value::Null => false,
+                Value::Array(items) => !items.is_empty(),
+                Value::Object(inner) => !inner.is_empty() || key == "aggregationRule",
+                _ => true,
+            });
+        }
+        _ => {}
+    }
 }

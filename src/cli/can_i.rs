@@ -41,7 +41,7 @@ pub(super) enum AnswerForm {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     let Some(who) = arguments.identity.identity() else {
-        let nobody = Diagnostic::error(Code::InvalidValue, "nobody is asked about")
+        let nobody = Diagnostic::error(Code::InvalidQuestion, "nobody is asked about")
             .help("name somebody: `--as alice`, `--as-group devs`, `--as system:serviceaccount:team-a:app`");
         print(global, vec![nobody], &Arc::new(Files::new()));
         return Ok(Outcome::Invalid);

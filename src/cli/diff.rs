@@ -85,7 +85,11 @@ pub(super) fn compare_and_print(
         }
         drift |= plan.is_drift();
         let changes = if with_access && plan.is_drift() && !sink.has_errors() {
-            access_changes(session, target, &*committed)?
+            let touches_access = plan.by_kind.iter().any(|(kind, counts)| {
+                matches!(&**kind, "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding")
+                    && counts.total() > counts.unchanged
+            });
+            access_changes(session, target, &*committed, touches_access)?
         } else {
             String::new()
         };
@@ -100,6 +104,9 @@ pub(super) fn compare_and_print(
         roles.iter().take(MAXIMUM_ROLES).for_each(|role| lines.push_str(&format!("  {role}\n")));
         if roles.len() > MAXIMUM_ROLES {
             lines.push_str(&format!("  and {}\n", human::number(roles.len() - MAXIMUM_ROLES, "further changed role")));
+        }
+        for binding in plan.changes.iter().flat_map(|file| &file.changed_role_refs).take(MAXIMUM_ROLES) {
+            lines.push_str(&format!("  {binding} is deleted and created anew: its role changes\n"));
         }
         lines.push_str(&changes);
     }
@@ -119,7 +126,15 @@ pub(super) fn compare_and_print(
 }
 
 /// What the change means for each subject.
-fn access_changes(session: &Session<'_>, target: &Target, committed: &dyn Committed) -> Result<String, RunError> {
+fn access_changes(
+    session: &Session<'_>,
+    target: &Target,
+    committed: &dyn Committed,
+    touches_access: bool,
+) -> Result<String, RunError> {
+    if !touches_access {
+        return Ok(String::new());
+    }
     let new = of_target(session, target, &SceneArguments::default())?;
     let old = of_committed(session, target, committed)?;
     let (Some(new), Some(old)) = (new, old) else { return Ok(String::new()) };

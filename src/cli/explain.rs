@@ -163,13 +163,13 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
                 decision: &decision,
                 answer,
             };
-            let asked = format!(
-                "{}may `{}`, in {}, {request}? {}\n",
-                scene.prefix(),
-                who.user,
-                who.groups.join(", "),
-                word(answer)
-            );
+            let groups = who.groups.join(", ");
+            let asker = if who.user.is_empty() {
+                format!("a member of {groups}")
+            } else {
+                format!("`{}`, in {groups},", who.user)
+            };
+            let asked = format!("{}may {asker} {request}? {}\n", scene.prefix(), word(answer));
             global.terminal().result(&format!("{asked}{}", told.reasons()));
         }
         Ok(Outcome::Fine)

@@ -136,6 +136,7 @@ fn check_applier(session: &Session<'_>, target: &Target, scene: &Scene, sink: &m
                 if *count == 1 {
                     found.push(cannot_apply(&applier.user, target, object, &reason, origin));
                 }
+                break;
             }
         }
     })?;

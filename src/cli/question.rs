@@ -63,13 +63,13 @@ impl RequestArguments {
     pub(super) fn request(&self, world: &World) -> Result<Request, Box<Diagnostic>> {
         if let Some(http) = &self.http {
             let explained = |problem: http::BadRequest| {
-                Box::new(Diagnostic::error(Code::InvalidValue, problem.0).help("write `METHOD /path?query`"))
+                Box::new(Diagnostic::error(Code::InvalidQuestion, problem.0).help("write `METHOD /path?query`"))
             };
             return http::attributes(http).map_err(explained);
         }
         let Some(verb) = self.verb.clone() else {
             return Err(Box::new(
-                Diagnostic::error(Code::InvalidValue, "nothing is asked for")
+                Diagnostic::error(Code::InvalidQuestion, "nothing is asked for")
                     .help("name a verb and a resource, such as `get pods`, or `--http 'GET /api/v1/pods'`"),
             ));
         };
@@ -79,7 +79,7 @@ impl RequestArguments {
         }
         let Some(written) = &self.resource else {
             return Err(Box::new(
-                Diagnostic::error(Code::InvalidValue, format!("`{verb}` what?"))
+                Diagnostic::error(Code::InvalidQuestion, format!("`{verb}` what?"))
                     .help("name a resource or a URL path: `can-i get pods`, `can-i get /metrics`"),
             ));
         };

@@ -72,6 +72,9 @@ impl<'g> Session<'g> {
         };
         let mut sink = Sink::new();
         let project = compile::load(Box::new(DiskWorld::new(&root)), Arc::clone(&files), &mut sink)?;
+        if let Some(project) = &project {
+            project.warn_of_expired(global.today(), &mut sink);
+        }
         let diagnostics = sink.into_sorted(&files);
         Ok(match project {
             Some(project) => {

@@ -66,7 +66,7 @@ fn print_table(session: &Session<'_>, targets: &[&Target], arguments: &Arguments
         if let Some(text) = found.filter(|_| !sink.has_errors()) {
             let tree = yaml::read(&text, FileId::default(), &mut Sink::new());
             let rules = tree.document(0).and_then(|root| root.get("rules"));
-            let rows = rules.map(|rules| table::rows(rules, target.version.minor())).unwrap_or_default();
+            let rows = rules.map(|rules| table::rows(rules, &session.project.api(target))).unwrap_or_default();
             terminal.result(&match arguments.format {
                 TableForm::Text => table::text(&rows),
                 TableForm::Markdown => table::markdown(&rows),

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::sync::Arc;
 
-use super::Project;
+use super::{Project, order};
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink, Span, nearest};
 use crate::kinds::{self, KindEntry};
 use crate::model::{
-    Linker, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Target, Workspace, WorkspaceSpec,
-    check_patterns,
+    Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Target, Workspace,
+    WorkspaceSpec, check_patterns,
 };
 use crate::render::TemplateSet;
 use crate::source::{Sources, World};
@@ -97,10 +97,13 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
             }
         }
     }
-    documents.sort_by_key(|document| kinds::ALL.iter().position(|entry| std::ptr::eq(entry, document.kind)));
+    documents.sort_by_key(|document| kinds::ALL.iter().position(|entry| entry.name == document.kind.name));
     let mut linker = Linker::new(&workspace.targets, &mut sources);
     let mut linked = Linked::default();
     for document in &documents {
+        linker.announce(document.kind.name, document.name().unwrap_or_default());
+    }
+    for document in &order::by_inclusion(documents, sink) {
         link(document, &mut linker, &mut linked, sink)?;
     }
     report_strays(strays, &linker.claimed, sink);
@@ -108,7 +111,13 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         // After a mistyped reference the policy it meant would seem unused.
         report_unused(&linker, sink);
     }
+    if linked.policies.iter().any(|policy| policy.selects_namespaces()) {
+        let namespaces = Namespaces::of(&linked.policies, &workspace.targets);
+        linked.policies.iter_mut().for_each(|policy| policy.settle(&namespaces, sink));
+    }
     let existing = std::mem::take(&mut linker.existing);
+    let expiries = std::mem::take(&mut linker.expiries);
+    let apis = std::mem::take(&mut linker.apis);
     let access_checks = std::mem::take(&mut linker.access_checks);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
@@ -119,17 +128,27 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         files,
         trees: by_file,
         existing,
+        apis,
+        expiries,
         access_checks,
         accepted: linked.accepted,
     }))
 }
 
 /// A policy document that waits to be linked.
-struct Document {
-    path: String,
-    tree: Arc<Tree>,
-    index: usize,
-    kind: &'static KindEntry,
+pub(super) struct Document {
+    pub(super) path: String,
+    pub(super) tree: Arc<Tree>,
+    /// Which document of the file it is.
+    pub(super) index: usize,
+    pub(super) kind: &'static KindEntry,
+}
+
+impl Document {
+    /// The policy's name, where it has one.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.tree.document(self.index)?.path(&["metadata", "name"])?.as_str()
+    }
 }
 
 /// What linking yields.
@@ -406,13 +425,13 @@ fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink
 
 /// Policies with account variables exist for tenancies only.
 fn report_unused(linker: &Linker<'_>, sink: &mut Sink) {
-    let sets = linker.permission_sets.values().map(|set| {
+    let sets = linker.permission_sets.unused().map(|set| {
         let alone = set.content.role_kind == RoleKind::ClusterRole && set.variables.is_empty();
         (&set.meta, alone)
     });
-    let profiles = linker.profiles.values().map(|profile| (&profile.meta, profile.variables.is_empty()));
+    let profiles = linker.profiles.unused().map(|profile| (&profile.meta, profile.variables.is_empty()));
     for (meta, stands_alone) in sets.chain(profiles) {
-        if !stands_alone && !linker.used.contains(&format!("{}/{}", meta.kind, meta.name)) {
+        if !stands_alone {
             sink.push(
                 Diagnostic::warning(Code::UnusedPolicy, format!("nothing uses the {} `{}`", meta.kind, meta.name))
                     .at(meta.origin)

@@ -80,6 +80,12 @@ codes! {
         "Targets are declared in `bailiwick.yaml` under `spec.targets`. A pattern that matches none would leave the policy without effect.";
     UnknownReference, "unknown-reference", "a name that no policy has",
         "A policy names another one that is not there. Names are matched exactly.";
+    IncludeCycle, "include-cycle", "policies that include each other",
+        "What a policy includes is made before it is, so a ring of them has no first. The places of the ring are shown; take one of them out.";
+    InvalidPath, "invalid-path", "an API path that no request has",
+        "A path is `/api/v1/...` for the core group or `/apis/GROUP/VERSION/...` for any other, then `namespaces/{namespace}/` where the resource is in one, the resource, a name or `{name}`, and a subresource. The version has to be one that the target serves. Anything else is a URL, such as `/healthz`, and takes HTTP methods as verbs.";
+    AmbiguousResource, "ambiguous-resource", "a resource without a group, and several groups that mean different things by it",
+        "Two groups may have resources of the same name. Where they share their objects, such as `events`, a rule gets both; otherwise it has to say which is meant.";
     UnknownVariable, "unknown-variable", "a variable that is not declared",
         "Text such as `tool-{name}` takes the place of `{name}` from the account's row, or of `{target.x}` from the target's variables. `{{` and `}}` stand for single braces.";
     InvalidPattern, "invalid-pattern", "a text whose braces do not match",
@@ -133,17 +139,33 @@ codes! {
         "A range that begins at 0, or `RunAsAny`, lets a tenant's pods join group 0 (R000-05).";
     BindsProfileToEveryone, "binds-psp-to-all-authenticated", "a pod security policy that everybody may use",
         "Bound to `system:authenticated` or `system:serviceaccounts`, a policy is the floor for the whole cluster, and the stricter ones no longer count.";
+    UnservedResource, "unserved-resource", "a resource in a rule that the target does not serve",
+        "The server takes any text in a rule, and a rule that names something else than the plural, or another group, grants nothing in silence. A resource is reported where none of the rule's groups serves it: naming a group too many is harmless. Groups of custom resources are known where a Manifests policy brings their definitions.";
+    DeadVerb, "dead-verb", "a verb that nothing in its rule takes",
+        "Each resource takes some verbs, as `bailiwick table` shows; a verb that none of a rule's resources takes grants nothing. Requests to create and to delete collections carry no name, so that a rule with `resourceNames` never matches them. Verbs of URLs are HTTP methods.";
+    DeadUrl, "dead-url", "a URL in a rule that no request has",
+        "A URL begins with a slash; a `*` at its end stands for any text, and anywhere else for itself.";
+    ClusterScopedPath, "cluster-scoped-path", "a path that looks for a cluster's object in a namespace",
+        "Seed 002 writes `/api/v1/namespaces/{namespace}/namespaces`; the server has no such path, since namespaces are in no namespace. The resource is taken to be meant. A binding in a namespace grants nothing of it, except requests for the namespace itself by its name.";
+    AggregatesEverything, "aggregates-everything", "a role that gathers the rules of every ClusterRole",
+        "The empty selector fits all ClusterRoles, `cluster-admin` among them.";
+    GrantExpired, "grant-expired", "a grant whose last day is over",
+        "`expires` is the last day on which a grant is meant to hold. Nothing takes it away when the day is over: the bindings are the same until the policy changes, and every command that compiles warns. `--today` or `BAILIWICK_TODAY` says what day it is, so that CI can look ahead.";
+    SelectsNoNamespace, "selects-no-namespace", "a grant whose selector fits no namespace",
+        "`namespaceSelector` is evaluated when compiling, over the namespaces of NamespaceSet, Tenancy and Manifests policies on that target with the labels they give, and `kubernetes.io/metadata.name`. Namespaces that nobody tells of are not selected: bring them in with a Manifests policy, or name them under `namespaces`.";
     DeleteCollectionForTenants, "deletecollection-for-tenants", "tenants who may delete all of something at once",
         "Deleting every ConfigMap or Secret of a namespace also removes the tenant's own certificates and tokens (seed 000). `except` on the rule takes the verb back.";
     // Judging access.
     NothingToJudge, "nothing-to-judge", "inputs without anything that decides access",
         "A tool that reads nothing and then says no, or says that all is well, is worse than none. The inputs hold no role, binding, namespace, service account or definition of a custom resource.\n\n`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints what decides access in a cluster.";
+    InvalidQuestion, "invalid-question", "a question that cannot be asked",
+        "A question names somebody (`--as`, `--as-group`) and a request: a verb with a resource or a URL path, or a whole HTTP request.";
     UnusableIndex, "unusable-index", "an index that cannot be asked",
         "A file written by `bailiwick index` holds a world as it was settled: for one version, over one baseline. It ends with a checksum, and begins with the version of its format. What was cut off, changed, or written by another version is refused and not guessed at.";
     UnknownVersion, "unknown-version", "a version without known facts",
         "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.36.";
-    UnknownResource, "unknown-resource", "a question about a resource that nobody serves",
-        "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource, kind or short name of that name. `--any-resource` asks anyway, with the name taken as it stands.";
+    UnknownResource, "unknown-resource", "a resource that nobody serves",
+        "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource of that name. A rule may leave out `apiGroups` only where some group serves the resource: name the groups, or bring the definition in with a Manifests policy. Of a question, `--any-resource` takes the name as it stands.";
     DeadExpectation, "dead-expectation", "an AccessTest that cannot fail",
         "A `mustNot` about something that no request can be is always fulfilled: a resource without that verb, a cluster-scoped resource in a namespace, a path that is no URL rule's business. It proves nothing, and hides what was meant.";
     ApplierCannotApply, "applier-cannot-apply", "an object that whoever applies the output may not write",
@@ -152,7 +174,7 @@ codes! {
         "It grants nothing today, and whatever somebody puts under that name tomorrow.";
     AggregatedRoleWithRules, "aggregated-role-with-rules", "an aggregated ClusterRole with rules of its own",
         "The aggregation controller writes what it gathers over the rules of the role, and Argo CD or Flux writes them back: an endless difference. Only while nothing is gathered at all does the controller write nothing, and the stated rules stay in force.\n\nLeave out `rules`.";
-    AggregationRing, "aggregation-ring", "ClusterRoles that gather each other",
+    AggregationRing, "aggregation-ring", "aggregated roles that gather each other",
         "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and nobody can tell from the manifests what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
     UnknownRule, "unknown-rule", "a rule that `lint` does not have",
         "`--select` and `--ignore` take ids of the catalogue such as `E001`, families such as `E`, and the names of the diagnostics below, in a list with commas.";

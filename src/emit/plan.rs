@@ -123,9 +123,12 @@ impl FilePlan {
             match (new_objects.get(key), old_objects.get(key)) {
                 (Some(new), Some(old)) if same(*new, *old) => counts.unchanged = 1,
                 (Some(new), Some(old)) => {
-                    counts.changed = 1;
                     let role = |object: &NodeRef<'_>| object.get("roleRef").map(yaml::schema::to_json);
-                    if role(new) != role(old) {
+                    if role(new) == role(old) {
+                        counts.changed = 1;
+                    } else {
+                        // Nobody can change it in place: the cluster sees one object go and another come.
+                        counts = Counts { created: 1, deleted: 1, ..Counts::default() };
                         self.changed_role_refs.push(key.to_string());
                     }
                     self.changed_roles.extend(changed_grants(*new, *old).map(|change| format!("{key} {change}")));
@@ -243,7 +246,9 @@ impl TargetPlan {
         self.counts.add(file.counts);
         // The counts by kind of single files are not kept: there may be a hundred thousand of them.
         for (kind, counts) in std::mem::take(&mut file.by_kind) {
-            if counts.created > 0 && counts.deleted > 0 {
+            // A binding that comes back under its own name for another role is told of by itself.
+            let same_name = file.changed_role_refs.iter().filter(|name| name.starts_with(&format!("{kind} "))).count();
+            if counts.created > same_name && counts.deleted > same_name {
                 *self.renamed.entry(kind.to_string()).or_default() += 1;
             }
             self.by_kind.entry(kind).or_default().add(counts);

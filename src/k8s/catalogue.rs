@@ -11,14 +11,19 @@
 //! verbs     as RBAC sees them; verbsBy where they changed; connect subresources by HTTP method
 //! ```
 //!
-//! Left out on purpose: custom resources and aggregated APIs, which only a cluster's own manifests can tell.
+//! What a cluster adds by custom resources, only its own manifests can tell: [`Api`] is the table at one minor with
+//! those of one target. Left out on purpose: aggregated APIs, which no manifest describes.
 
+mod api;
+mod custom;
 mod near;
 
 use std::sync::OnceLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+pub use api::{Api, Lookup};
+pub use custom::read_custom;
 pub use near::Suggestion;
 
 /// The oldest minor with facts of its own.
@@ -38,7 +43,7 @@ pub enum Served {
 }
 
 /// The table.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Catalogue {
     resources: Vec<Resource>,
@@ -47,7 +52,7 @@ pub struct Catalogue {
 }
 
 /// A resource of one API group.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
     /// The API group; empty for the core group.
@@ -64,22 +69,28 @@ pub struct Resource {
     /// Short names such as `po`.
     #[serde(default)]
     pub short_names: Vec<String>,
+    /// True for a resource that a CustomResourceDefinition brings.
+    #[serde(skip)]
+    pub is_custom: bool,
     versions: Vec<ResourceVersion>,
 }
 
 /// The same stored objects under several groups.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Equivalent {
     /// The resource.
     pub resource: String,
     /// The groups, oldest first.
     pub groups: Vec<String>,
+    /// The subresources that all groups have.
+    #[serde(default)]
+    pub subresources: Vec<String>,
     /// When the objects moved from the first group to the last; none when all groups go on serving them.
     pub moved: Option<Moved>,
 }
 
 /// The end of a group for a resource.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Moved {
     /// The last minor that serves the old group by default.
@@ -89,7 +100,7 @@ pub struct Moved {
 }
 
 /// A name that means something in rules although no discovery document lists it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct VirtualResource {
     /// The API group, or `*`.
     pub group: String,
@@ -105,7 +116,7 @@ pub struct VirtualResource {
 /// First and last minor of stretches; no last means up to now.
 type Ranges = Vec<(u32, Option<u32>)>;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ResourceVersion {
     version: String,
@@ -120,14 +131,14 @@ struct ResourceVersion {
     subresources: Vec<Subresource>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct VerbsBy {
     #[serde(rename = "in")]
     present: Ranges,
     verbs: Vec<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Subresource {
     name: String,
     verbs: Vec<String>,
@@ -137,13 +148,13 @@ struct Subresource {
 
 /// What a minor serves of one resource or subresource.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Presence {
+pub struct Presence<'c> {
     /// Whether it is served.
     pub served: Served,
     /// The API versions that have it, sorted, also those that are off.
-    pub versions: Vec<&'static str>,
+    pub versions: Vec<&'c str>,
     /// The verbs of the versions served by default, else of those that are off, sorted.
-    pub verbs: Vec<&'static str>,
+    pub verbs: Vec<&'c str>,
 }
 
 impl Catalogue {
@@ -173,7 +184,7 @@ impl Catalogue {
 
     /// True for a group that some version of Kubernetes itself has, as opposed to one of custom resources.
     pub fn is_builtin_group(&self, group: &str) -> bool {
-        self.resources.iter().any(|found| found.group == group)
+        self.resources.iter().any(|found| found.group == group && !found.is_custom)
     }
 
     /// The kinds that a minor serves by default in some version.
@@ -194,7 +205,7 @@ impl Catalogue {
     }
 
     /// What a minor serves of a resource as rules name it, such as `pods/log`.
-    pub fn presence(&'static self, minor: u32, group: &str, resource: &str) -> Presence {
+    pub fn presence(&self, minor: u32, group: &str, resource: &str) -> Presence<'_> {
         let (name, subresource) = split(resource);
         let mut presence = Presence { served: Served::No, versions: Vec::new(), verbs: Vec::new() };
         let Some(found) = self.find(group, name) else { return presence };
@@ -222,7 +233,7 @@ impl Catalogue {
     }
 
     /// Every group in which a minor serves a resource by default, in the order of the table.
-    pub fn groups_of(&'static self, minor: u32, resource: &str) -> Vec<&'static str> {
+    pub fn groups_of(&self, minor: u32, resource: &str) -> Vec<&str> {
         let (name, _) = split(resource);
         self.resources
             .iter()
@@ -230,6 +241,11 @@ impl Catalogue {
             .filter(|found| self.presence(minor, &found.group, resource).served == Served::Yes)
             .map(|found| found.group.as_str())
             .collect()
+    }
+
+    /// True when some minor served a resource in some group.
+    pub fn has_ever_served(&self, resource: &str) -> bool {
+        self.resources.iter().any(|found| found.resource == split(resource).0)
     }
 
     /// Every resource that a minor serves by default.
@@ -246,7 +262,7 @@ impl Catalogue {
     pub fn virtual_entries(&self, minor: u32, group: &str, resource: &str) -> impl Iterator<Item = &VirtualResource> {
         self.virtual_resources
             .iter()
-            .filter(move |entry| entry.present.as_ref().is_none_or(|ranges| holds(ranges, minor)))
+            .filter(move |entry| entry.is_present(minor))
             .filter(move |entry| entry.group == group && entry.names(resource))
     }
 
@@ -298,6 +314,11 @@ impl ResourceVersion {
 }
 
 impl VirtualResource {
+    /// True when the entry holds for a minor.
+    fn is_present(&self, minor: u32) -> bool {
+        self.present.as_ref().is_none_or(|ranges| holds(ranges, minor))
+    }
+
     /// True when the entry names a resource: literally, or by a placeholder such as `userextras/<key>`.
     fn names(&self, resource: &str) -> bool {
         match self.resource.split_once('<') {

@@ -48,7 +48,7 @@ pub fn grants(rules: NodeRef<'_>) -> Vec<Grant<'_>> {
 
 impl Grant<'_> {
     /// What the grant amounts to on a minor. A wildcard is always live, as is a name that only rules know.
-    pub fn effect(&self, catalogue: &'static Catalogue, minor: u32) -> Effect {
+    pub fn effect(&self, catalogue: &Catalogue, minor: u32) -> Effect {
         if self.group == "*" || self.resource.starts_with('*') {
             return Effect::Live;
         }

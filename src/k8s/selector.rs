@@ -19,11 +19,16 @@ struct Requirement {
     values: Vec<String>,
 }
 
+/// How a requirement compares a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Operator {
+pub enum Operator {
+    /// The label is there with one of the values.
     In,
+    /// The label is missing, or has none of the values.
     NotIn,
+    /// The label is there.
     Exists,
+    /// The label is missing.
     DoesNotExist,
 }
 
@@ -58,7 +63,8 @@ impl LabelSelector {
         read
     }
 
-    fn require(&mut self, key: &str, operator: Operator, values: Vec<String>) {
+    /// Adds a requirement.
+    pub fn require(&mut self, key: &str, operator: Operator, values: Vec<String>) {
         self.requirements.push(Requirement { key: key.to_owned(), operator, values });
     }
 

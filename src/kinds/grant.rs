@@ -1,25 +1,39 @@
 //! `Grant`: who gets which permissions, where.
 
+mod shape;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::{RoleRef, StringMap, Subjects, binding};
-use crate::diag::{Code, Diagnostic, Sink};
+use super::findings::Findings;
+use super::selector::LabelSelector;
+use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::k8s::selector;
 use crate::model::{
-    Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
-    RawDocument, RoleKind, Target, Unit,
+    Blueprint, Contribution, Expiry, Fill, Home, Kind, Linker, Namespaces, ObjectBlueprint, Pattern, Patterns, Policy,
+    PolicyMeta, RawDocument, RoleKind, Target, Unit,
 };
 use crate::yaml::Spanned;
 
 /// The kind.
 pub struct GrantKind;
 
-/// Who gets which permission sets or existing roles, in named namespaces or in the whole cluster.
+/// Who gets which permission sets or existing roles, in some namespaces or in the whole cluster.
 ///
 /// Each role gives one binding for each namespace, named after the grant and the role: a changed role is a new
-/// binding, since `roleRef` cannot be changed.
+/// binding, since `roleRef` cannot be changed. All subjects stand in one binding, sorted; where they are very many they
+/// go on in a second one, `NAME-2`, and so on.
+///
+/// The namespaces are named, or selected by their labels, as `namespaceSelector` in Kubernetes does it: among those of
+/// NamespaceSet, Tenancy and Manifests policies. A selector is evaluated when compiling: a new namespace gets its
+/// bindings with the next run.
+///
+/// `owner`, `reason` and `expires` become annotations of the bindings. A grant whose last day is over goes on granting;
+/// every command that compiles warns of it.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -33,6 +47,9 @@ pub struct GrantKind;
 ///       create: true
 ///   permissionSets: [viewer]
 ///   namespaces: [demo-namespace]
+///   owner: team-demo
+///   reason: app1 shows what runs beside it
+///   expires: "2026-12-31"
 /// ```
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -54,9 +71,21 @@ pub struct GrantSpec {
     /// The namespaces where the permissions hold.
     #[serde(default)]
     pub namespaces: Vec<Spanned<String>>,
+    /// The namespaces where the permissions hold, by their labels; `{}` for all that policies tell of.
+    #[serde(default)]
+    pub namespace_selector: Option<Spanned<LabelSelector>>,
     /// True when they hold in the whole cluster.
     #[serde(default)]
     pub cluster_wide: Option<Spanned<bool>>,
+    /// Who answers for the grant.
+    #[serde(default)]
+    pub owner: Option<Spanned<String>>,
+    /// What the grant is for.
+    #[serde(default)]
+    pub reason: Option<Spanned<String>>,
+    /// The last day on which the grant is meant to hold: `2026-12-31`.
+    #[serde(default)]
+    pub expires: Option<Spanned<String>>,
     /// Labels of the bindings.
     #[serde(default)]
     pub labels: StringMap,
@@ -83,36 +112,35 @@ impl Kind for GrantKind {
         linker: &mut Linker<'_>,
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
-        let before = sink.len();
+        let mut found = Sink::new();
         let cluster_wide = spec.cluster_wide.is_some_and(|wide| wide.value);
-        check_shape(document, &spec, cluster_wide, sink);
+        shape::check(document, &spec, cluster_wide, &mut found);
+        let targets = linker.targets_of(&document.meta);
         let mut grant = Linked {
             meta: document.meta.clone(),
             cluster_wide,
-            namespaces: Vec::new(),
+            namespaces: targets.iter().map(|target| (target.name.clone(), named(&spec, target))).collect(),
+            selector: spec.namespace_selector.as_ref().map(|selector| {
+                let each = targets.iter().map(|target| (target.clone(), selector.at(target)));
+                Selector { each: each.collect(), origin: selector.origin }
+            }),
             cluster: Vec::new(),
             local: Vec::new(),
             accounts: Vec::new(),
         };
-        grant.namespaces = spec.namespaces.iter().map(|name| Pattern::parse_checked(name)).collect();
+        let terms = Terms {
+            subjects: spec.to.blueprints(!cluster_wide, &targets),
+            labels: Blueprint::of(&spec.labels),
+            annotations: Blueprint::of(&shape::annotations(&spec)),
+        };
         for name in &spec.permission_sets {
-            grant.bind_set(&spec, name, linker, sink);
+            grant.bind_set(&terms, name, linker, &mut found);
         }
         for name in &spec.cluster_roles {
-            grant.bind(&spec, &RoleRef::new("ClusterRole", name), name);
+            grant.bind(&terms, &RoleRef::new("ClusterRole", name), name);
         }
         for name in &spec.roles {
-            if cluster_wide {
-                sink.push(
-                    Diagnostic::error(
-                        Code::InvalidValue,
-                        format!("the Role `{}` cannot be bound cluster-wide", name.value),
-                    )
-                    .at(name.origin)
-                    .help("a Role belongs to one namespace; bind a ClusterRole, or name `namespaces`"),
-                );
-            }
-            grant.bind(&spec, &RoleRef::new("Role", name), name);
+            grant.bind(&terms, &RoleRef::new("Role", name), name);
         }
         for account in spec.to.service_accounts.iter().filter(|account| account.create) {
             let object = ObjectBlueprint::new(
@@ -125,57 +153,40 @@ impl Kind for GrantKind {
             let namespace = account.namespace.as_ref().map(|namespace| Pattern::parse_checked(namespace));
             grant.accounts.push((namespace, object));
         }
-        (sink.len() == before || !sink.has_errors()).then(|| Box::new(grant) as Box<dyn Policy>)
+        if let Some((until, origin)) = spec.expires.as_ref().and_then(|day| Some((day.parse().ok()?, day.origin))) {
+            linker.expiries.push(Expiry { until, origin, policy: document.meta.clone() });
+        }
+        let can_be_used = !found.has_errors();
+        sink.absorb(found);
+        can_be_used.then(|| Box::new(grant) as Box<dyn Policy>)
     }
 }
 
-fn check_shape(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: bool, sink: &mut Sink) {
-    let origin = document.meta.origin;
-    if spec.to.is_empty() {
-        sink.push(
-            Diagnostic::error(Code::InvalidValue, "this grant names nobody")
-                .at(document.spec.get("to").map_or(origin, crate::yaml::NodeRef::origin))
-                .help("name `users`, `groups` or `serviceAccounts`"),
-        );
-    }
-    if spec.permission_sets.is_empty() && spec.cluster_roles.is_empty() && spec.roles.is_empty() {
-        sink.push(
-            Diagnostic::error(Code::InvalidValue, "this grant gives nothing")
-                .at(origin)
-                .help("name `permissionSets`, `clusterRoles` or `roles`"),
-        );
-    }
-    match (cluster_wide, spec.namespaces.is_empty()) {
-        (false, true) => sink.push(
-            Diagnostic::error(Code::InvalidValue, "this grant does not say where it holds")
-                .at(origin)
-                .help("name `namespaces`, or say `clusterWide: true`"),
-        ),
-        (true, false) => sink.push(
-            Diagnostic::error(Code::InvalidValue, "this grant is cluster-wide and names namespaces")
-                .at(spec.cluster_wide.map_or(origin, |wide| wide.origin))
-                .help(
-                    "keep one of `clusterWide` and `namespaces`: cluster-wide permissions hold in each of them anyway",
-                ),
-        ),
-        _ => {}
-    }
-    for account in spec.to.service_accounts.iter().filter(|account| cluster_wide && account.namespace.is_none()) {
-        sink.push(
-            Diagnostic::error(
-                Code::InvalidValue,
-                format!("the service account `{}` needs its namespace", account.name.value),
-            )
-            .at(account.name.origin)
-            .help("a cluster-wide binding has no namespace that could stand in; add `namespace:`"),
-        );
-    }
+/// The namespaces that a grant names, on a target.
+fn named(spec: &GrantSpec, target: &Target) -> BTreeSet<Arc<str>> {
+    spec.namespaces.iter().map(|name| Pattern::parse_checked(name).fill(Fill::of(target))).collect()
+}
+
+/// What all bindings of a grant have in common.
+struct Terms {
+    /// The subjects, in as many parts as there are bindings for a role.
+    subjects: Vec<Blueprint>,
+    labels: Blueprint,
+    annotations: Blueprint,
+}
+
+/// A selector of namespaces, with the values of each target filled in.
+struct Selector {
+    each: Vec<(Target, selector::LabelSelector)>,
+    origin: Origin,
 }
 
 struct Linked {
     meta: PolicyMeta,
     cluster_wide: bool,
-    namespaces: Vec<Pattern>,
+    /// The namespaces where it holds on each target: those it names, and once it is settled those it selects.
+    namespaces: BTreeMap<String, BTreeSet<Arc<str>>>,
+    selector: Option<Selector>,
     /// Bindings of the whole cluster.
     cluster: Vec<ObjectBlueprint>,
     /// Roles and bindings of each namespace.
@@ -185,11 +196,11 @@ struct Linked {
 }
 
 impl Linked {
-    fn bind_set(&mut self, spec: &GrantSpec, name: &Spanned<String>, linker: &mut Linker<'_>, sink: &mut Sink) {
-        let Linker { permission_sets, used, .. } = linker;
-        let Some(set) = Linker::find(permission_sets, used, "PermissionSet", name, name.origin, sink) else {
+    fn bind_set(&mut self, terms: &Terms, name: &Spanned<String>, linker: &mut Linker<'_>, sink: &mut Sink) {
+        let Some(set) = linker.permission_sets.find(name, sink) else { return };
+        if !check_targets(&set.meta, &self.meta.targets, name.origin, sink) {
             return;
-        };
+        }
         if set.content.needs_account() {
             sink.push(
                 Diagnostic::error(
@@ -204,7 +215,7 @@ impl Linked {
         }
         let escaped = set.meta.name.replace('{', "{{").replace('}', "}}");
         if set.content.role_kind == RoleKind::ClusterRole {
-            self.bind(spec, &RoleRef::new("ClusterRole", &escaped), name);
+            self.bind(terms, &RoleRef::new("ClusterRole", &escaped), name);
             return;
         }
         if self.cluster_wide {
@@ -221,21 +232,28 @@ impl Linked {
         }
         let role = set.content.role(RoleKind::Role, "grant/role.yaml.j2", &escaped, name.origin, set.meta.origin);
         self.local.push(role);
-        self.bind(spec, &RoleRef::new("Role", &escaped), name);
+        self.bind(terms, &RoleRef::new("Role", &escaped), name);
     }
 
-    fn bind(&mut self, spec: &GrantSpec, role: &RoleRef, written: &Spanned<String>) {
+    fn bind(&mut self, terms: &Terms, role: &RoleRef, written: &Spanned<String>) {
         let name = format!("{}-{}", self.meta.name.replace('{', "{{").replace('}', "}}"), role.name);
         let (kind, template) = if self.cluster_wide {
             ("ClusterRoleBinding", "grant/clusterrolebinding.yaml.j2")
         } else {
             ("RoleBinding", "grant/rolebinding.yaml.j2")
         };
-        let subjects = spec.to.blueprint(!self.cluster_wide);
-        let object = binding(kind, template, &name, role, subjects, written.origin)
-            .with("labels", Blueprint::of(&spec.labels))
-            .with("annotations", Blueprint::of(&spec.annotations));
-        if self.cluster_wide { self.cluster.push(object) } else { self.local.push(object) }
+        for (index, subjects) in terms.subjects.iter().enumerate() {
+            let name = if index == 0 { name.clone() } else { format!("{name}-{}", index + 1) };
+            let object = binding(kind, template, &name, role, subjects.clone(), written.origin)
+                .with("labels", terms.labels.clone())
+                .with("annotations", terms.annotations.clone());
+            if self.cluster_wide { self.cluster.push(object) } else { self.local.push(object) }
+        }
+    }
+
+    /// True when the grant holds in a namespace.
+    fn holds_in(&self, target: &Target, namespace: &Arc<str>) -> bool {
+        self.namespaces.get(&target.name).is_some_and(|names| names.contains(namespace))
     }
 }
 
@@ -244,15 +262,38 @@ impl Policy for Linked {
         &self.meta
     }
 
+    fn selects_namespaces(&self) -> bool {
+        self.selector.is_some()
+    }
+
+    fn settle(&mut self, known: &Namespaces, sink: &mut Sink) {
+        let Some(selector) = &self.selector else { return };
+        let mut findings = Findings::new(self.meta.targets.len());
+        for (target, labels) in &selector.each {
+            let fitting = || {
+                known
+                    .on(&target.name)
+                    .iter()
+                    .filter(|(_, own)| labels.matches(|key| own.get(key).map(|value| &**value)))
+            };
+            if fitting().next().is_none() {
+                let message = "no namespace has labels that fit this selector";
+                let help = "give the labels in a NamespaceSet, Tenancy or Manifests policy, or name `namespaces`";
+                let warning = Diagnostic::warning(Code::SelectsNoNamespace, message).at(selector.origin).help(help);
+                findings.add(target, warning);
+            }
+            let names = self.namespaces.entry(target.name.clone()).or_default();
+            names.extend(fitting().map(|(name, _)| Arc::clone(name)));
+        }
+        findings.tell(sink);
+    }
+
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
         if !self.cluster.is_empty() {
             visit(Home::Cluster, 0);
         }
-        let mut homes: Vec<Arc<str>> =
-            self.namespaces.iter().map(|namespace| namespace.fill(Fill::of(target))).collect();
+        let mut homes = self.namespaces.get(&target.name).cloned().unwrap_or_default();
         homes.extend(self.accounts.iter().filter_map(|(own, _)| own.as_ref().map(|own| own.fill(Fill::of(target)))));
-        homes.sort();
-        homes.dedup();
         for home in homes {
             visit(Home::Namespace(home), 0);
         }
@@ -263,7 +304,7 @@ impl Policy for Linked {
             units.extend(self.cluster.iter().map(|object| object.fill(target, None, None)));
             return;
         };
-        let granted = self.namespaces.iter().any(|own| own.fill(Fill::of(target)) == *namespace);
+        let granted = self.holds_in(target, namespace);
         for (own, account) in &self.accounts {
             let here = own.as_ref().map_or(granted, |own| own.fill(Fill::of(target)) == *namespace);
             if here {

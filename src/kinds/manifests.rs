@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::diag::{Code, Diagnostic, Sink};
+use crate::k8s::catalogue::{Resource, read_custom};
 use crate::model::{
     Contribution, Data, Home, Identity, Kind, Linker, ObjectType, Patterns, Policy, PolicyMeta, RawDocument, Target,
     Unit,
@@ -19,6 +20,9 @@ pub struct ManifestsKind;
 
 /// Plain Kubernetes manifests that take part: checked like everything else, and written to the output in the same
 /// form, or only looked at.
+///
+/// A CustomResourceDefinition among them tells which custom resources the targets have, either way: rules may then name
+/// them without their group, and mistakes in rules and objects about them are found.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -61,6 +65,7 @@ impl Kind for ManifestsKind {
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         let mut objects = Vec::new();
+        let mut custom = Vec::new();
         let mut trees = Vec::new();
         for path in matching_files(document, &spec.files, linker, sink) {
             linker.claimed.insert(path.clone());
@@ -73,7 +78,7 @@ impl Kind for ManifestsKind {
                 }
             };
             for root in tree.documents() {
-                read_object(root, &mut objects, sink);
+                read_object(root, &mut objects, &mut custom, sink);
             }
             trees.push(tree);
         }
@@ -81,9 +86,13 @@ impl Kind for ManifestsKind {
         {
             linker.existing.insert(object.identity.clone());
         }
-        let trees = if spec.emit { Vec::new() } else { trees };
+        for target in document.meta.targets.iter() {
+            linker.apis.entry(target.clone()).and_modify(|api| api.extend(&custom));
+        }
+        let namespaces = objects.iter().filter_map(Object::namespace).collect();
         let objects = if spec.emit { objects } else { Vec::new() };
-        Some(Box::new(Linked { meta: document.meta.clone(), objects, judged: trees }))
+        let trees = if spec.emit { Vec::new() } else { trees };
+        Some(Box::new(Linked { meta: document.meta.clone(), objects, namespaces, judged: trees }))
     }
 }
 
@@ -149,7 +158,7 @@ fn matching_files(
 }
 
 /// Reads one document: an object, or a list of objects.
-fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, sink: &mut Sink) {
+fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Resource>, sink: &mut Sink) {
     let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str);
     let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
         sink.push(
@@ -161,7 +170,7 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, sink: &mut Sink) {
     };
     if kind == "List" && api_version == "v1" {
         for item in root.get("items").into_iter().flat_map(NodeRef::items) {
-            read_object(item, objects, sink);
+            read_object(item, objects, custom, sink);
         }
         return;
     }
@@ -173,6 +182,7 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, sink: &mut Sink) {
         );
         return;
     };
+    custom.extend(read_custom(root));
     objects.push(Object {
         identity: Identity {
             object_type: ObjectType::new(api_version, kind),
@@ -191,8 +201,19 @@ struct Object {
 }
 
 impl Object {
+    fn is_namespace(&self) -> bool {
+        &*self.identity.object_type.kind == "Namespace" && &*self.identity.object_type.api_version == "v1"
+    }
+
+    /// Name and labels of a namespace.
+    fn namespace(&self) -> Option<(Arc<str>, Data)> {
+        let metadata = self.data.get("object").and_then(|object| object.get("metadata"));
+        let labels = metadata.and_then(|metadata| metadata.get("labels")).cloned();
+        self.is_namespace().then(|| (Arc::clone(&self.identity.name), labels.unwrap_or(Data::Null)))
+    }
+
     fn home(&self) -> Home {
-        if &*self.identity.object_type.kind == "Namespace" && &*self.identity.object_type.api_version == "v1" {
+        if self.is_namespace() {
             return Home::Namespace(Arc::clone(&self.identity.name));
         }
         self.identity.namespace.as_ref().map_or(Home::Cluster, |namespace| Home::Namespace(Arc::clone(namespace)))
@@ -202,6 +223,8 @@ impl Object {
 struct Linked {
     meta: PolicyMeta,
     objects: Vec<Object>,
+    /// Namespaces with their labels, also where nothing is written.
+    namespaces: Vec<(Arc<str>, Data)>,
     /// The texts whose objects are only judged.
     judged: Vec<Arc<Tree>>,
 }
@@ -209,6 +232,10 @@ struct Linked {
 impl Policy for Linked {
     fn meta(&self) -> &PolicyMeta {
         &self.meta
+    }
+
+    fn namespaces(&self, _: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+        self.namespaces.iter().for_each(|(name, labels)| visit(name, labels));
     }
 
     fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {

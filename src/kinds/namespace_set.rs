@@ -1,12 +1,14 @@
 //! `NamespaceSet`: namespaces with their labels, annotations, quota and limits.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::shared::{LimitRangeSpec, QuotaSpec, StringMap};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
-    Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
+    Blueprint, Contribution, Data, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
     RawDocument, Target, Unit,
 };
 use crate::yaml::Spanned;
@@ -124,6 +126,13 @@ struct Linked {
 impl Policy for Linked {
     fn meta(&self) -> &PolicyMeta {
         &self.meta
+    }
+
+    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+        for namespace in &self.namespaces {
+            let from = Fill::of(target);
+            visit(&namespace.name.fill(from), &namespace.fill_field("labels", from));
+        }
     }
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {

@@ -316,7 +316,7 @@ impl Kind for PodSecurityProfileKind {
             profile.pod_security_policy(template, &name, meta.origin, document.spec.origin())
         });
         let variables = account_variables(document.spec);
-        linker.profiles.insert(meta.name.to_string(), Shared { meta: meta.clone(), content: profile, variables });
+        linker.profiles.add(Shared { meta: meta.clone(), content: profile, variables });
         Some(Box::new(Linked { meta, policy }))
     }
 }

@@ -1,12 +1,13 @@
 //! Parts that several kinds have in common.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::diag::Origin;
-use crate::model::{Blueprint, OWN_NAMESPACE, ObjectBlueprint, Pattern, Tested};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::model::{Blueprint, Fill, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta, Target, Tested};
 use crate::yaml::Spanned;
 
 /// Labels or annotations.
@@ -64,6 +65,29 @@ impl Subjects {
     /// The subjects of a binding, sorted by kind, namespace and name; with `local` the binding's
     /// namespace stands in where an account names none.
     pub(crate) fn blueprint(&self, local: bool) -> Blueprint {
+        Blueprint::of(&self.sorted(local))
+    }
+
+    /// The same in as many parts as there have to be bindings. Where one part ends depends on nothing but the
+    /// subjects, so that the parts of equal lists are equal.
+    pub(crate) fn blueprints(&self, local: bool, targets: &[Target]) -> Vec<Blueprint> {
+        let mut parts: Vec<Vec<Subject>> = Vec::new();
+        let mut size = 0;
+        for subject in self.sorted(local) {
+            let own = targets.iter().map(|target| subject.size(target)).max().unwrap_or_default();
+            size += own;
+            match parts.last_mut() {
+                Some(part) if size <= MAXIMUM_SUBJECTS => part.push(subject),
+                _ => {
+                    size = own;
+                    parts.push(vec![subject]);
+                }
+            }
+        }
+        parts.iter().map(Blueprint::of).collect()
+    }
+
+    fn sorted(&self, local: bool) -> Vec<Subject> {
         let own_namespace = local.then(|| format!("{{{OWN_NAMESPACE}}}"));
         let group = Some("rbac.authorization.k8s.io");
         let plain = |kind, name: &String| Subject { api_group: group, kind, name: name.clone(), namespace: None };
@@ -83,9 +107,13 @@ impl Subjects {
             "Group" => 1,
             _ => 2,
         });
-        Blueprint::of(&subjects)
+        subjects
     }
 }
+
+/// How many bytes the subjects of one binding may take. The server's own limit is 1.5 MB for an object, but kubectl
+/// and Argo CD keep a copy of what they applied in an annotation, and annotations end at 256 KiB.
+const MAXIMUM_SUBJECTS: usize = 192 * 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -96,6 +124,18 @@ struct Subject {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     namespace: Option<String>,
+}
+
+impl Subject {
+    /// How many bytes it takes in an annotation: its JSON, with the quotes escaped.
+    fn size(&self, target: &Target) -> usize {
+        let namespace = Arc::from("n".repeat(63));
+        let from = Fill { target, account: None, namespace: Some(&namespace) };
+        let fill = |text: &String| Pattern::parse_checked(text).fill(from).to_string();
+        let filled = Self { name: fill(&self.name), namespace: self.namespace.as_ref().map(fill), ..self.clone() };
+        let json = serde_json::to_string(&filled).unwrap_or_default();
+        1 + json.len() + json.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
+    }
 }
 
 /// A binding's `roleRef`.
@@ -111,6 +151,25 @@ impl RoleRef {
     pub(crate) fn new(kind: &'static str, name: &str) -> Self {
         Self { api_group: "rbac.authorization.k8s.io", kind, name: name.to_owned() }
     }
+}
+
+/// Whether a policy that is used applies to every target of its user; says so where it does not.
+pub(crate) fn check_targets(used: &PolicyMeta, wanted: &BTreeSet<String>, asked: Origin, sink: &mut Sink) -> bool {
+    let missing: Vec<String> = wanted.difference(&used.targets).map(|target| format!("`{target}`")).collect();
+    if missing.is_empty() {
+        return true;
+    }
+    let plural = if missing.len() > 1 { "s" } else { "" };
+    sink.push(
+        Diagnostic::error(
+            Code::UnknownReference,
+            format!("{} `{}` does not apply to the target{plural} {}", used.kind, used.name, missing.join(", ")),
+        )
+        .at(asked)
+        .and(used.origin, "its `targets` leave that out")
+        .help("widen `targets` there, or narrow `targets` of the policy that uses it"),
+    );
+    false
 }
 
 /// The `hard` limits of a ResourceQuota.
@@ -287,5 +346,36 @@ fn only_beside_null(any_of: &serde_json::Value) -> Option<serde_json::Value> {
     match any_of.as_array()?.as_slice() {
         [inner, null] if null.get("type").is_some_and(|name| name == "null") => Some(inner.clone()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Data;
+
+    #[test]
+    fn very_many_subjects_go_into_several_bindings() {
+        let users = |count: usize| (0..count).map(|number| format!("someone-{number}@example.com")).collect();
+        let parts = |users: Vec<String>| -> Vec<Vec<Data>> {
+            let target = Target::plain("t", 36);
+            let subjects = Subjects { users, ..Subjects::default() };
+            let fill = |part: &Blueprint| match part.fill(Fill::of(&target)) {
+                Data::List(items) => items.to_vec(),
+                _ => Vec::new(),
+            };
+            subjects.blueprints(true, std::slice::from_ref(&target)).iter().map(fill).collect()
+        };
+        assert_eq!(parts(users(1_000)).len(), 1);
+        let mut shuffled: Vec<String> = users(10_000);
+        shuffled.reverse();
+        let found = parts(shuffled);
+        assert_eq!(found, parts(users(10_000)), "the order of the list does not show");
+        assert!(found.len() > 1 && found.iter().map(Vec::len).sum::<usize>() == 10_000);
+        for part in &found {
+            let mut json = String::new();
+            Data::List(part.clone().into()).write_json(&mut json);
+            assert!(json.len() < MAXIMUM_SUBJECTS, "{}", json.len());
+        }
     }
 }

@@ -2,15 +2,16 @@
 
 mod accounts;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding};
+use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding, check_targets};
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Accounts, Blueprint, Contribution, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy,
+    Accounts, Blueprint, Contribution, Data, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy,
     PolicyMeta, RawDocument, RoleKind, Scope, Target, Unit, VariableType, Variables, check_patterns,
 };
 use crate::yaml::Spanned;
@@ -215,13 +216,15 @@ fn link_classes(
     let mut classes: Vec<(String, Arc<LinkedClass>)> = Vec::new();
     match (&spec.class, spec.presets.is_empty()) {
         (Some(class), true) => {
-            let linked = Arc::new(link_class(class, spec, linker, sink));
+            let names = targets.iter().map(|target| target.name.clone()).collect();
+            let linked = Arc::new(link_class(class, &names, spec, linker, sink));
             classes.extend(targets.iter().map(|target| (target.name.clone(), Arc::clone(&linked))));
         }
         (None, false) => {
             for preset in &spec.presets {
-                let linked = Arc::new(link_class(&preset.class, spec, linker, sink));
-                for target in matching_targets(preset, targets, sink) {
+                let names = matching_targets(preset, targets, sink);
+                let linked = Arc::new(link_class(&preset.class, &names, spec, linker, sink));
+                for target in names {
                     if classes.iter().any(|(name, _)| *name == target) {
                         sink.push(
                             Diagnostic::error(Code::InvalidValue, format!("the target `{target}` gets two presets"))
@@ -246,8 +249,8 @@ fn link_classes(
     classes
 }
 
-fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> Vec<String> {
-    let mut found = Vec::new();
+fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
     for glob in &preset.targets {
         let Ok(matcher) = globset::Glob::new(glob) else {
             let message = format!("`{}` is not a glob", glob.value);
@@ -259,10 +262,9 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> Vec
             continue;
         };
         let matcher = matcher.compile_matcher();
-        let matched = targets.iter().filter(|target| matcher.is_match(&target.name)).map(|target| target.name.clone());
-        let before = found.len();
-        found.extend(matched);
-        if found.len() == before {
+        let matched = || targets.iter().filter(|target| matcher.is_match(&target.name));
+        found.extend(matched().map(|target| target.name.clone()));
+        if matched().next().is_none() {
             let near = nearest(glob, targets.iter().map(|target| target.name.as_str()));
             sink.push(
                 Diagnostic::error(Code::UnknownTarget, format!("no target of this policy matches `{}`", glob.value))
@@ -279,8 +281,6 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> Vec
             );
         }
     }
-    found.sort();
-    found.dedup();
     found
 }
 
@@ -291,7 +291,13 @@ struct LinkedClass {
     cluster: Vec<ObjectBlueprint>,
 }
 
-fn link_class(class: &Class, spec: &TenancySpec, linker: &mut Linker<'_>, sink: &mut Sink) -> LinkedClass {
+fn link_class(
+    class: &Class,
+    targets: &BTreeSet<String>,
+    spec: &TenancySpec,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> LinkedClass {
     let text = Pattern::parse_checked;
     let namespace_name = text(&class.namespace.name);
     if !namespace_name.needs_account() {
@@ -319,9 +325,7 @@ fn link_class(class: &Class, spec: &TenancySpec, linker: &mut Linker<'_>, sink: 
     }
     let mut cluster = Vec::new();
     for used in &class.pod_security {
-        let Linker { profiles, used: names, .. } = linker;
-        let found = Linker::find(profiles, names, "PodSecurityProfile", &used.profile, used.profile.origin, sink);
-        if let Some(profile) = found {
+        if let Some(profile) = linker.profiles.find(&used.profile, sink) {
             check_shared(&profile.meta, &profile.variables, spec, used.profile.origin, sink);
             let template = "tenancy/podsecuritypolicy.yaml.j2";
             let content = profile.meta.origin;
@@ -329,17 +333,27 @@ fn link_class(class: &Class, spec: &TenancySpec, linker: &mut Linker<'_>, sink: 
         }
     }
     for role in &class.roles {
-        let Linker { permission_sets, used, .. } = linker;
         let origin = role.permission_set.origin;
-        let found = Linker::find(permission_sets, used, "PermissionSet", &role.permission_set, origin, sink);
-        if let Some(set) = found {
+        if let Some(set) = linker.permission_sets.find(&role.permission_set, sink) {
             check_shared(&set.meta, &set.variables, spec, origin, sink);
+            check_targets(&set.meta, targets, origin, sink);
+            if set.content.is_aggregated() {
+                sink.push(
+                    Diagnostic::error(
+                        Code::InvalidValue,
+                        format!("the permission set `{}` gathers rules, and a Role cannot", role.permission_set.value),
+                    )
+                    .at(origin)
+                    .and(set.meta.origin, "the permission set")
+                    .help("bind it under `grants` as a `permissionSet`"),
+                );
+            }
             let template = "tenancy/role.yaml.j2";
             inside.push(set.content.role(RoleKind::Role, template, &role.name, role.name.origin, set.meta.origin));
         }
     }
     for grant in &class.grants {
-        if let Some(role) = granted_role(grant, class, linker, sink) {
+        if let Some(role) = granted_role(grant, class, targets, linker, sink) {
             let subjects = grant.to.blueprint(true);
             let template = "tenancy/rolebinding.yaml.j2";
             let asked = [&grant.role, &grant.cluster_role, &grant.permission_set].into_iter().flatten().next();
@@ -386,7 +400,13 @@ fn check_override(quota: &Spanned<QuotaSpec>, spec: &TenancySpec, sink: &mut Sin
 }
 
 /// What a grant of a class binds to.
-fn granted_role(grant: &TenantGrant, class: &Class, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<RoleRef> {
+fn granted_role(
+    grant: &TenantGrant,
+    class: &Class,
+    targets: &BTreeSet<String>,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Option<RoleRef> {
     if grant.to.is_empty() {
         sink.push(
             Diagnostic::error(Code::InvalidValue, "this grant names nobody")
@@ -411,8 +431,8 @@ fn granted_role(grant: &TenantGrant, class: &Class, linker: &mut Linker<'_>, sin
         }
         (None, Some(role), None) => Some(RoleRef::new("ClusterRole", role)),
         (None, None, Some(name)) => {
-            let Linker { permission_sets, used, .. } = linker;
-            let set = Linker::find(permission_sets, used, "PermissionSet", name, name.origin, sink)?;
+            let set = linker.permission_sets.find(name, sink)?;
+            check_targets(&set.meta, targets, name.origin, sink);
             if set.content.role_kind != RoleKind::ClusterRole || set.content.needs_account() {
                 sink.push(
                     Diagnostic::error(
@@ -465,6 +485,14 @@ impl Policy for Linked {
     fn detached(&self) -> Option<Box<dyn Policy>> {
         let classes = self.classes.iter().map(|(target, class)| (target.clone(), Arc::new(class.detached()))).collect();
         Some(Box::new(Self { meta: self.meta.clone(), accounts: Arc::clone(&self.accounts), classes }))
+    }
+
+    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+        let Some(class) = self.class(target) else { return };
+        for account in &self.accounts.rows {
+            let from = Fill { target, account: Some(account), namespace: None };
+            visit(&class.namespace.name.fill(from), &class.namespace.fill_field("labels", from));
+        }
     }
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {

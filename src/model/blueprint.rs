@@ -3,6 +3,7 @@
 //! A typed policy value is serialised into a blueprint: strings become patterns, parts without variables become
 //! shared constants.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use super::{Data, Fill, Pattern};
 
 /// Data with places for variables.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Blueprint {
     /// The same for everybody.
     Constant(Data),
@@ -24,12 +25,22 @@ pub enum Blueprint {
     List(Vec<Blueprint>),
     /// A map; keys may have variables too.
     Map(Vec<(Pattern, Blueprint)>),
+    /// Something else on each target, by the target's name.
+    ByTarget(Arc<[(String, Blueprint)]>),
 }
 
 impl Blueprint {
     /// Prepares a policy value, whose patterns were checked before.
     pub fn of<T: Serialize>(value: &T) -> Self {
         value.serialize(Builder).unwrap_or(Blueprint::Constant(Data::Null))
+    }
+
+    /// What differs from target to target; one blueprint where it does not.
+    pub fn by_target(mut each: Vec<(String, Blueprint)>) -> Self {
+        match each.split_first() {
+            Some(((_, first), others)) if others.iter().all(|(_, other)| other == first) => each.swap_remove(0).1,
+            _ => Blueprint::ByTarget(each.into()),
+        }
     }
 
     /// The data with its variables filled in.
@@ -42,6 +53,10 @@ impl Blueprint {
             Blueprint::Map(entries) => {
                 Data::Map(entries.iter().map(|(key, value)| (key.fill(from), value.fill(from))).collect())
             }
+            Blueprint::ByTarget(each) => each
+                .iter()
+                .find(|(target, _)| *target == from.target.name)
+                .map_or(Data::Null, |(_, blueprint)| blueprint.fill(from)),
         }
     }
 
@@ -56,6 +71,9 @@ impl Blueprint {
             Blueprint::Map(entries) => {
                 Blueprint::Map(entries.iter().map(|(key, value)| (key.detached(), value.detached())).collect())
             }
+            Blueprint::ByTarget(each) => {
+                Blueprint::ByTarget(each.iter().map(|(target, own)| (target.clone(), own.detached())).collect())
+            }
         }
     }
 
@@ -66,6 +84,23 @@ impl Blueprint {
             Blueprint::Text(pattern) | Blueprint::Typed(pattern) => pattern.needs_account(),
             Blueprint::List(items) => items.iter().any(Blueprint::needs_account),
             Blueprint::Map(entries) => entries.iter().any(|(key, value)| key.needs_account() || value.needs_account()),
+            Blueprint::ByTarget(each) => each.iter().any(|(_, blueprint)| blueprint.needs_account()),
+        }
+    }
+
+    /// Adds the names of the variables that come from accounts.
+    pub fn account_variables(&self, names: &mut BTreeSet<String>) {
+        match self {
+            Blueprint::Constant(_) => {}
+            Blueprint::Text(pattern) | Blueprint::Typed(pattern) => names.extend(pattern.account_variables()),
+            Blueprint::List(items) => items.iter().for_each(|item| item.account_variables(names)),
+            Blueprint::Map(entries) => {
+                for (key, value) in entries {
+                    names.extend(key.account_variables());
+                    value.account_variables(names);
+                }
+            }
+            Blueprint::ByTarget(each) => each.iter().for_each(|(_, blueprint)| blueprint.account_variables(names)),
         }
     }
 

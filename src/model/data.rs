@@ -57,6 +57,16 @@ impl Data {
         }
     }
 
+    /// The entries of a map whose values are strings, such as labels.
+    pub fn string_map(&self) -> super::Labels {
+        let Data::Map(entries) = self else { return super::Labels::new() };
+        let strings = entries.iter().filter_map(|(key, value)| match value {
+            Data::Str(text) => Some((Arc::clone(key), Arc::clone(text))),
+            _ => None,
+        });
+        strings.collect()
+    }
+
     /// The string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         match self {

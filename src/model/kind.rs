@@ -6,10 +6,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
+use super::{Data, Date, Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, Span, nearest};
+use crate::k8s::catalogue::Api;
 use crate::source::Sources;
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, Spanned};
 
 /// A policy kind: how its `spec` is written, and how it is linked.
 pub trait Kind {
@@ -24,6 +25,9 @@ pub trait Kind {
 
     /// Which variables the texts of its `spec` may use.
     const PATTERNS: Patterns;
+
+    /// The field of its `spec` that names policies of the same kind, which are then linked before it.
+    const INCLUDES: Option<&'static str> = None;
 
     /// Resolves every name in a policy. None when it cannot be used; why is then in the sink.
     fn link(
@@ -80,6 +84,21 @@ pub trait Policy: Send + Sync {
     /// part that is meant.
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution));
 
+    /// Tells each namespace of a target that the policy makes or knows of, with its labels.
+    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+        let _ = (target, visit);
+    }
+
+    /// True when the policy has to know the namespaces of all policies; [`Policy::settle`] then tells it.
+    fn selects_namespaces(&self) -> bool {
+        false
+    }
+
+    /// Resolves what depends on the namespaces of all policies.
+    fn settle(&mut self, namespaces: &Namespaces, sink: &mut Sink) {
+        let _ = (namespaces, sink);
+    }
+
     /// A copy that shares nothing that is counted often, for one thread: two threads that count references to the same
     /// texts spend a fifth of their time on it. None where sharing costs nothing.
     fn detached(&self) -> Option<Box<dyn Policy>> {
@@ -96,6 +115,50 @@ pub trait Policy: Send + Sync {
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
 }
 
+/// The labels of an object.
+pub type Labels = BTreeMap<Arc<str>, Arc<str>>;
+
+/// The namespaces of each target by the target's name, with their labels as the server will have them.
+#[derive(Debug, Default)]
+pub struct Namespaces {
+    by_target: BTreeMap<String, Vec<(Arc<str>, Labels)>>,
+}
+
+impl Namespaces {
+    /// The namespaces that some policies make or know of.
+    pub fn of(policies: &[Box<dyn Policy>], targets: &[Target]) -> Self {
+        let mut by_target: BTreeMap<String, Vec<(Arc<str>, Labels)>> = BTreeMap::new();
+        for target in targets {
+            let found = by_target.entry(target.name.clone()).or_default();
+            for policy in policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
+                policy.namespaces(target, &mut |name, labels| {
+                    let mut own = labels.string_map();
+                    // The server adds this one to every namespace.
+                    own.insert("kubernetes.io/metadata.name".into(), Arc::clone(name));
+                    found.push((Arc::clone(name), own));
+                });
+            }
+        }
+        Self { by_target }
+    }
+
+    /// Those of a target.
+    pub fn on(&self, target: &str) -> &[(Arc<str>, Labels)] {
+        self.by_target.get(target).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// A policy that holds until a day.
+#[derive(Debug, Clone)]
+pub struct Expiry {
+    /// The last day on which it holds.
+    pub until: Date,
+    /// Where the day is written.
+    pub origin: Origin,
+    /// The policy.
+    pub policy: PolicyMeta,
+}
+
 /// The part of a policy that adds to a file: the meaning of the number is the policy's own.
 pub type Contribution = u32;
 
@@ -110,22 +173,82 @@ pub struct Shared<T> {
     pub variables: Vec<String>,
 }
 
+/// The policies of a kind that others may use, and which of them are used.
+pub struct Offers<T> {
+    kind: &'static str,
+    policies: BTreeMap<String, Shared<T>>,
+    /// The names of all that are there, linked or not. One that was not linked before it is asked for cannot be used,
+    /// and why was told.
+    names: BTreeSet<String>,
+    used: BTreeSet<String>,
+}
+
+impl<T> Offers<T> {
+    /// None yet, of a kind.
+    pub fn new(kind: &'static str) -> Self {
+        Self { kind, policies: BTreeMap::new(), names: BTreeSet::new(), used: BTreeSet::new() }
+    }
+
+    /// Adds a policy.
+    pub fn add(&mut self, policy: Shared<T>) {
+        self.policies.insert(policy.meta.name.to_string(), policy);
+    }
+
+    /// Notes that there is a policy of this name.
+    pub fn announce(&mut self, name: &str) {
+        self.names.insert(name.to_owned());
+    }
+
+    /// The policy of a name, which is used from now on. One that is not there is reported.
+    pub fn find(&mut self, name: &Spanned<String>, sink: &mut Sink) -> Option<&Shared<T>> {
+        if let Some(found) = self.policies.get(name.as_str()) {
+            self.used.insert(name.value.clone());
+            return Some(found);
+        }
+        if self.names.contains(name.as_str()) {
+            return None;
+        }
+        let kind = self.kind;
+        let names = || self.names.iter().map(String::as_str);
+        let help = match nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None if names().next().is_none() => format!("write a {kind} of this name"),
+            None => {
+                format!("there are: {}", names().take(8).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+            }
+        };
+        sink.push(
+            Diagnostic::error(Code::UnknownReference, format!("there is no {kind} `{}`", name.value))
+                .at(name.origin)
+                .help(help),
+        );
+        None
+    }
+
+    /// The policies that nothing uses.
+    pub fn unused(&self) -> impl Iterator<Item = &Shared<T>> {
+        self.policies.values().filter(|policy| !self.used.contains(&*policy.meta.name))
+    }
+}
+
 /// What linking needs to know of the rest of the workspace.
 pub struct Linker<'w> {
     /// The workspace's targets.
     pub targets: &'w [Target],
     /// The texts read so far, and the way to further ones.
     pub sources: &'w mut Sources,
-    /// Permission sets by name: what roles are made of.
-    pub permission_sets: BTreeMap<String, Shared<PermissionSet>>,
-    /// Pod security profiles by name.
-    pub profiles: BTreeMap<String, Shared<PodSecurityProfile>>,
-    /// Names of shared policies that something uses, as `Kind/name`.
-    pub used: BTreeSet<String>,
+    /// Permission sets: what roles are made of.
+    pub permission_sets: Offers<PermissionSet>,
+    /// Pod security profiles.
+    pub profiles: Offers<PodSecurityProfile>,
     /// Files of the policy folder that belong to a policy and are none themselves.
     pub claimed: BTreeSet<String>,
     /// Objects that exist in the cluster without being compiled: what bindings may refer to.
     pub existing: BTreeSet<super::Identity>,
+    /// What each target serves, by its name, with the custom resources linked so far.
+    pub apis: BTreeMap<String, Api>,
+    /// Policies that hold until a day.
+    pub expiries: Vec<Expiry>,
     /// What the AccessTests expect.
     pub access_checks: Vec<super::AccessCheck>,
 }
@@ -136,11 +259,12 @@ impl<'w> Linker<'w> {
         Self {
             targets,
             sources,
-            permission_sets: BTreeMap::new(),
-            profiles: BTreeMap::new(),
-            used: BTreeSet::new(),
+            permission_sets: Offers::new("PermissionSet"),
+            profiles: Offers::new("PodSecurityProfile"),
             claimed: BTreeSet::new(),
             existing: BTreeSet::new(),
+            expiries: Vec::new(),
+            apis: targets.iter().map(|target| (target.name.clone(), Api::new(target.version.minor()))).collect(),
             access_checks: Vec::new(),
         }
     }
@@ -150,36 +274,18 @@ impl<'w> Linker<'w> {
         self.sources.files()
     }
 
+    /// Notes that there is a policy of this name, whether it can be linked or not.
+    pub fn announce(&mut self, kind: &str, name: &str) {
+        match kind {
+            "PermissionSet" => self.permission_sets.announce(name),
+            "PodSecurityProfile" => self.profiles.announce(name),
+            _ => {}
+        }
+    }
+
     /// The targets a policy applies to.
     pub fn targets_of(&self, meta: &PolicyMeta) -> Vec<Target> {
         self.targets.iter().filter(|target| meta.targets.contains(&target.name)).cloned().collect()
-    }
-
-    /// Looks up a policy that others may use, and reports one that is not there.
-    pub fn find<'a, T>(
-        shared: &'a BTreeMap<String, Shared<T>>,
-        used: &mut BTreeSet<String>,
-        kind: &str,
-        name: &str,
-        origin: Origin,
-        sink: &mut Sink,
-    ) -> Option<&'a Shared<T>> {
-        if let Some(found) = shared.get(name) {
-            used.insert(format!("{kind}/{name}"));
-            return Some(found);
-        }
-        let help = match nearest(name, shared.keys().map(String::as_str)) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if shared.is_empty() => format!("write a {kind} of this name"),
-            None => format!(
-                "there are: {}",
-                shared.keys().take(8).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-            ),
-        };
-        sink.push(
-            Diagnostic::error(Code::UnknownReference, format!("there is no {kind} `{name}`")).at(origin).help(help),
-        );
-        None
     }
 }
 

@@ -1,10 +1,13 @@
 //! Linked policies that other policies use: what roles and pod security policies are made of.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Blueprint, ObjectBlueprint, Pattern};
 use crate::diag::Origin;
+use crate::k8s::rules::RuleSet;
 
 /// What a permission set becomes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -21,14 +24,59 @@ pub enum RoleKind {
 pub struct PermissionSet {
     /// What it becomes.
     pub role_kind: RoleKind,
+    /// What it grants on each target it applies to, by the target's name. None of them for an aggregated set, whose
+    /// rules the cluster gathers. The texts are patterns.
+    granted: BTreeMap<String, RuleSet>,
+    aggregated: bool,
     /// The fields of the role.
     fields: Vec<(&'static str, Blueprint)>,
 }
 
+/// What a permission set is made of.
+#[derive(Debug, Clone)]
+pub struct PermissionSetParts {
+    /// What it becomes.
+    pub role_kind: RoleKind,
+    /// Labels of the role.
+    pub labels: Blueprint,
+    /// Annotations of the role.
+    pub annotations: Blueprint,
+    /// What it grants on each target.
+    pub granted: BTreeMap<String, RuleSet>,
+    /// Which roles the cluster gathers its rules from, instead of any of its own.
+    pub aggregation: Option<Blueprint>,
+}
+
 impl PermissionSet {
-    /// A set from the fields of its role.
-    pub fn new(role_kind: RoleKind, labels: Blueprint, annotations: Blueprint, rules: Blueprint) -> Self {
-        Self { role_kind, fields: vec![("labels", labels), ("annotations", annotations), ("rules", rules)] }
+    /// A set from its parts.
+    pub fn new(parts: PermissionSetParts) -> Self {
+        let rules = parts.granted.iter().map(|(target, granted)| (target.clone(), Blueprint::of(&granted.rules())));
+        let aggregated = parts.aggregation.is_some();
+        let none = Blueprint::Constant(super::Data::Null);
+        let fields = vec![
+            ("labels", parts.labels),
+            ("annotations", parts.annotations),
+            ("rules", Blueprint::by_target(rules.collect())),
+            ("aggregationRule", parts.aggregation.unwrap_or(none)),
+        ];
+        Self { role_kind: parts.role_kind, granted: parts.granted, aggregated, fields }
+    }
+
+    /// What it grants on a target; none where it does not apply, and for an aggregated set.
+    pub fn granted(&self, target: &str) -> Option<&RuleSet> {
+        self.granted.get(target)
+    }
+
+    /// True when the cluster gathers its rules from other roles.
+    pub fn is_aggregated(&self) -> bool {
+        self.aggregated
+    }
+
+    /// The account variables that its texts use.
+    pub fn account_variables(&self) -> Vec<String> {
+        let mut names = BTreeSet::new();
+        self.fields.iter().for_each(|(_, value)| value.account_variables(&mut names));
+        names.into_iter().collect()
     }
 
     /// True when it can exist for a tenant only.

@@ -132,7 +132,28 @@ impl Pattern {
 
     /// True when a variable comes from an account rather than from the target.
     pub fn needs_account(&self) -> bool {
-        self.variables().any(|name| !name.starts_with("target.") && name != OWN_NAMESPACE)
+        self.account_variables().next().is_some()
+    }
+
+    /// The names of the variables that come from an account.
+    pub fn account_variables(&self) -> impl Iterator<Item = String> {
+        let own = |name: &&str| !name.starts_with("target.") && *name != OWN_NAMESPACE;
+        self.variables().filter(own).map(str::to_owned)
+    }
+
+    /// The text of a pattern with a target's values filled in: a pattern still, for what accounts bring.
+    pub fn at_target(text: &str, target: &Target) -> String {
+        let escaped = |text: &str| text.replace('{', "{{").replace('}', "}}");
+        let from = Fill::of(target);
+        let Ok(pattern) = Self::parse(text) else { return text.to_owned() };
+        let pieces = pattern.pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => escaped(text),
+            Piece::Variable(name) if name.starts_with("target.") => {
+                escaped(&Self { pieces: vec![piece.clone()] }.fill(from))
+            }
+            Piece::Variable(name) => format!("{{{name}}}"),
+        });
+        pieces.collect()
     }
 
     /// The text with its variables filled in; one without a value leaves nothing behind.
@@ -178,6 +199,13 @@ mod tests {
         assert_eq!(pattern.variables().collect::<Vec<_>>(), ["name", "target.zone"]);
         assert_eq!(pattern.pieces().first(), Some(&Piece::Text("a{".into())));
         assert!(pattern.needs_account());
+    }
+
+    #[test]
+    fn takes_the_values_of_a_target_alone() {
+        let mut target = Target::plain("t", 36);
+        target.variables.insert("zone".to_owned(), Data::text("n{1"));
+        assert_eq!(Pattern::at_target("a}}{target.zone}-{name}", &target), "a}}n{{1-{name}");
     }
 
     #[test]

@@ -98,6 +98,20 @@ pub struct AppliedBy {
 }
 
 impl Target {
+    /// A Kubernetes cluster of a minor, without anything of its own.
+    pub fn plain(name: &str, minor: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            platform: Platform::Kubernetes,
+            version: Version::new(minor),
+            explicit: false,
+            pod_security_policy: None,
+            variables: TargetVariables::new(),
+            applied_by: None,
+            baseline: None,
+        }
+    }
+
     /// A variable by its name: `name`, `version`, or one of the target's own.
     pub fn variable(&self, name: &str) -> Option<Data> {
         match name {

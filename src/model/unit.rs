@@ -72,6 +72,13 @@ pub struct Unit {
     pub account: Option<Origin>,
 }
 
+impl Unit {
+    /// True for an object that somebody wrote as it is, rather than as a policy.
+    pub fn is_brought_in(&self) -> bool {
+        self.template.starts_with("manifests/")
+    }
+}
+
 /// A future object whose texts still have variables: what policies are linked to.
 #[derive(Debug, Clone)]
 pub struct ObjectBlueprint {
@@ -130,6 +137,12 @@ impl ObjectBlueprint {
     /// True when some text needs an account.
     pub fn needs_account(&self) -> bool {
         self.name.needs_account() || self.fields.iter().any(|(_, value)| value.needs_account())
+    }
+
+    /// A field with its variables filled in; nothing where there is no such field.
+    pub fn fill_field(&self, name: &str, from: Fill<'_>) -> Data {
+        let field = self.fields.iter().find(|(known, _)| &**known == name);
+        field.map_or(Data::Null, |(_, value)| value.fill(from))
     }
 
     /// The object for a target, an account and a namespace; cluster-scoped without one.

@@ -59,6 +59,12 @@ impl Told<'_> {
             for missing in &self.decision.missing {
                 let _ = writeln!(text, "  {missing}, bound by {}, is not among the inputs", missing.bound_by);
             }
+            for role in &self.decision.doubtful {
+                let _ = writeln!(
+                    text,
+                    "  the aggregated ClusterRole/{role} states a rule that allows it; a cluster keeps that only while nothing is gathered"
+                );
+            }
             for miss in self.world.near_misses(self.who, self.request) {
                 text.push_str(&miss_line(&miss, self.files));
             }
@@ -83,6 +89,7 @@ impl Told<'_> {
                 _ => None,
             },
             "because": self.world.chains(self.who, self.decision).iter().map(|chain| chain_json(chain, self.files)).collect::<Vec<_>>(),
+            "doubtful": self.decision.doubtful,
             "missing": self.decision.missing.iter().map(missing_json).collect::<Vec<_>>(),
             "nearMisses": misses.iter().map(|miss| json!({
                 "binding": link_json(&miss.binding, self.files),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::k8s::catalogue::{Catalogue, Served};
+use crate::k8s::catalogue::{Api, Catalogue, Served};
 use crate::k8s::grants::{Effect, Grant, grants};
 use crate::yaml::NodeRef;
 
@@ -21,9 +21,9 @@ pub struct Row {
     pub not_served: bool,
 }
 
-/// The rows of a role's rules at a minor, sorted by group and resource.
-pub fn rows(rules: NodeRef<'_>, minor: u32) -> Vec<Row> {
-    let catalogue = Catalogue::get();
+/// The rows of a role's rules on a cluster, sorted by group and resource.
+pub fn rows(rules: NodeRef<'_>, cluster: &Api) -> Vec<Row> {
+    let (catalogue, minor) = (cluster.catalogue(), cluster.minor());
     let mut by_resource: BTreeMap<(&str, &str), Vec<Grant<'_>>> = BTreeMap::new();
     for grant in grants(rules) {
         by_resource.entry((grant.group, grant.resource)).or_default().push(grant);
@@ -48,7 +48,7 @@ pub fn rows(rules: NodeRef<'_>, minor: u32) -> Vec<Row> {
 }
 
 /// Group and version as the server serves them, such as `apps/v1`; the group alone where it does not.
-fn api(catalogue: &'static Catalogue, group: &str, resource: &str, minor: u32) -> String {
+fn api(catalogue: &Catalogue, group: &str, resource: &str, minor: u32) -> String {
     let presence = catalogue.presence(minor, group, resource);
     let name = if group.is_empty() { "core" } else { group };
     let stable = presence.versions.iter().find(|version| !version.contains("alpha") && !version.contains("beta"));

@@ -2,13 +2,53 @@
 
 use super::trace::Trees;
 use crate::diag::{Code, Diagnostic, Sink};
+use crate::k8s::catalogue::Api;
+use crate::k8s::dead::{self, Cell, Dead, Part};
 use crate::model::Unit;
 use crate::yaml::NodeRef;
 
 /// Checks an object that is valid.
-pub(super) fn check(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
-    if &*unit.identity.object_type.kind == "PodSecurityPolicy" {
-        pod_security_policy(unit, root, trees, sink);
+pub(super) fn check(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sink) {
+    match &*unit.identity.object_type.kind {
+        "PodSecurityPolicy" => pod_security_policy(unit, root, trees, sink),
+        // The rules of policies were judged as they were written.
+        "Role" | "ClusterRole" if unit.is_brought_in() && root.get("aggregationRule").is_none() => {
+            role(unit, root, api, trees, sink);
+        }
+        _ => {}
+    }
+}
+
+/// What in the rules of a role can match no request (`specs/kubernetes.md` section 11).
+fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sink) {
+    for (index, rule) in root.get("rules").into_iter().flat_map(NodeRef::items).enumerate() {
+        let words = |field: &str| -> Vec<String> {
+            let items = rule.get(field).into_iter().flat_map(NodeRef::items);
+            items.filter_map(NodeRef::as_str).map(str::to_owned).collect()
+        };
+        let (verbs, urls, resources) = (words("verbs"), words("nonResourceURLs"), words("resources"));
+        let cells: Vec<Cell> =
+            resources.iter().map(|resource| Cell { groups: words("apiGroups"), resource: resource.clone() }).collect();
+        let found = if urls.is_empty() {
+            dead::of_resources(api, &cells, &words("resourceNames"), &verbs)
+        } else {
+            dead::of_urls(&urls, &verbs)
+        };
+        for Dead { part, message, help } in found {
+            let (code, field, position) = match part {
+                Part::Resource(position) => (Code::UnservedResource, "resources", position),
+                Part::Verb(position) => (Code::DeadVerb, "verbs", position),
+                Part::Url(position) => (Code::DeadUrl, "nonResourceURLs", position),
+            };
+            let place = trees.place_in(unit, &format!("rules[{index}].{field}[{position}]"));
+            sink.push(
+                Diagnostic::warning(code, message)
+                    .at(place.unwrap_or(unit.content))
+                    .help(help)
+                    .note(format!("in {}, at Kubernetes 1.{}", unit.identity, api.minor()))
+                    .foldable(),
+            );
+        }
     }
 }
 

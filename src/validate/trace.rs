@@ -34,6 +34,26 @@ impl Trees {
             .unwrap_or(unit.content)
     }
 
+    /// The place of `path` in an object that was brought in as it is, where it lies in a file of its own.
+    pub fn place_in(&self, unit: &Unit, path: &str) -> Option<Origin> {
+        let mut node = self.object(self.document(unit.content)?, unit.content.span)?;
+        for step in path.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
+            node = match step.parse::<usize>() {
+                Ok(index) => node.items().nth(index)?,
+                Err(_) => node.get(step)?,
+            };
+        }
+        Some(node.origin())
+    }
+
+    /// The node of exactly this span: an object, or one of a list of objects.
+    fn object<'t>(&self, node: NodeRef<'t>, span: Span) -> Option<NodeRef<'t>> {
+        if node.span() == span {
+            return Some(node);
+        }
+        node.get("items").into_iter().flat_map(NodeRef::items).find_map(|item| self.object(item, span))
+    }
+
     /// The document of a policy that a place stands in.
     fn document(&self, place: Origin) -> Option<NodeRef<'_>> {
         self.trees.get(&place.file)?.documents().find(|root| root.span().contains(place.span))

@@ -1,7 +1,8 @@
 //! The library itself, put to the tables and to its opponent.
 
-use bailiwick::access::Builder;
 use bailiwick::access::ask::Asker;
+use bailiwick::access::{Builder, Identity, Request, ResourceRequest, saved};
+use bailiwick::diag::{Files, Sink};
 use serde_json::{Value, json};
 
 use super::{Evaluator, assert_tables};
@@ -42,4 +43,66 @@ fn the_library_agrees_with_its_opponent() {
         Ok(asked) => assert!(asked > 10_000, "only {asked} questions"),
         Err(difference) => panic!("{difference}"),
     }
+}
+
+/// A world that was kept in a file answers as it did, knows its places, and is refused when a byte of it is gone.
+#[test]
+fn a_kept_world_answers_as_before() {
+    let manifests = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec: {group: example.com, scope: Namespaced, names: {plural: widgets, kind: Widget}, versions: [{name: v1, served: true}]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: widgets, labels: {rbac.authorization.k8s.io/aggregate-to-edit: \"true\"}}
+rules: [{apiGroups: [example.com], resources: [widgets], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: b, namespace: a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
+subjects: [{kind: ServiceAccount, name: app}]
+";
+    let files = Files::new();
+    let id = files.add("world.yaml", manifests);
+    let tree = bailiwick::yaml::read(manifests, id, &mut Sink::new());
+    let mut builder = Builder::new(36).with_default_policy(36);
+    tree.documents().for_each(|document| builder.add_document(document, |_, _| {}));
+    let world = builder.build();
+    let bytes = saved::save(&world, &files);
+    let loaded_files = Files::new();
+    let loaded = saved::load(&bytes, &loaded_files).expect("what was saved");
+
+    let who = Identity::of("system:serviceaccount:a:app");
+    let widget = world.find_resource("widget").expect("its definition is there");
+    assert_eq!(loaded.find_resource("widget"), Ok(widget.clone()));
+    let request = |namespace: &str| {
+        Request::Resource(ResourceRequest {
+            verb: "get".to_owned(),
+            group: widget.group.clone(),
+            resource: widget.resource.clone(),
+            namespace: namespace.to_owned(),
+            name: "w".to_owned(),
+            ..ResourceRequest::default()
+        })
+    };
+    for namespace in ["a", "b"] {
+        let decision = world.decide(&who, &request(namespace));
+        assert_eq!(decision, loaded.decide(&who, &request(namespace)));
+        assert_eq!(decision.allowed, namespace == "a");
+    }
+    let chains = loaded.chains(&who, &loaded.decide(&who, &request("a")));
+    let place = chains[0].binding.place.expect("its document");
+    assert_eq!(loaded_files.get(place.file).path(), "world.yaml");
+    assert_eq!(loaded_files.get(place.file).line_column(place.span.start).line, 11);
+    assert_eq!(chains[0].rules[0].gathered_from[0].name, "ClusterRole/widgets");
+
+    for cut in [bytes.len() - 1, bytes.len() / 2, saved::MARK.len(), 3] {
+        assert!(saved::load(&bytes[..cut], &Files::new()).is_err(), "cut at {cut}");
+    }
+    let mut changed = bytes.clone();
+    changed[bytes.len() / 2] ^= 1;
+    assert!(saved::load(&changed, &Files::new()).is_err());
 }

@@ -111,22 +111,9 @@ fn split_unescaped(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// Where the operator of a term begins.
+/// Where the operator of a term begins: at the first one, since a field knows no escapes.
 fn operator_position(term: &str) -> Option<usize> {
-    let mut escaped = false;
-    for (position, character) in term.char_indices() {
-        if escaped {
-            escaped = false;
-        } else if character == '\\' {
-            escaped = true;
-        } else {
-            let rest = term.get(position..)?;
-            if rest.starts_with("!=") || rest.starts_with('=') {
-                return Some(position);
-            }
-        }
-    }
-    None
+    [term.find("!="), term.find('=')].into_iter().flatten().min()
 }
 
 /// Undoes the escapes of a value: only `\\`, `\,` and `\=` are any, and a bare `,` or `=` is a mistake.

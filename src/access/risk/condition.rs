@@ -20,7 +20,6 @@ use crate::access::risk::Severity;
 use crate::access::served::Liveness;
 use crate::access::symbols::{Symbol, Symbols};
 use crate::access::world::World;
-use crate::k8s::catalogue::Catalogue;
 
 /// A condition for one world: cases, the first of which that is met counts.
 #[derive(Debug)]
@@ -247,10 +246,7 @@ pub(super) fn can_be_asked(world: &World, verb: &str, group: &str, resource: &st
 
 /// Whether the objects of a resource live in namespaces; of those that nobody knows, yes.
 pub(super) fn is_namespaced(world: &World, group: &str, name: &str) -> bool {
-    if let Some(custom) = world.custom_resource(group, name) {
-        return custom.namespaced;
-    }
-    match Catalogue::get().find(group, name) {
+    match world.api().find(group, name) {
         Some(entry) => entry.namespaced,
         None => {
             !CLUSTER_SCOPED.iter().any(|(known, resource)| *known == group && (*resource == name || *resource == "?"))

@@ -14,6 +14,9 @@ use crate::access::symbols::Symbol;
 use crate::access::world::{Binding, Holder, Role, World, account_user};
 use crate::diag::Origin;
 
+/// The default roles that are made for people.
+const USER_FACING: [&str; 3] = ["admin", "edit", "view"];
+
 /// A holder in a scope.
 type Place = (Holder, Option<Symbol>);
 
@@ -158,6 +161,7 @@ impl Judge<'_> {
             return;
         }
         let severity = self.resolved(judged, namespace, powers);
+        let severity = if self.is_ordinary(holder, namespace, judged) { severity.step_down() } else { severity };
         let place_of: Option<Origin> = place(binding.layer);
         let likeness = Likeness {
             rule: judged.rule.id,
@@ -185,6 +189,19 @@ impl Judge<'_> {
                 place: place_of,
             }
         });
+    }
+
+    /// True for what `admin`, `edit` or `view` give by themselves in a namespace of users: these names say what they
+    /// open, and who binds them there means it.
+    fn is_ordinary(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged) -> bool {
+        let symbols = &self.world.symbols;
+        let is_for_users = namespace.is_some_and(|namespace| !CONTROL_PLANE.contains(&symbols.text(namespace)));
+        is_for_users
+            && judged.met.steps.iter().all(|step| {
+                self.granting(holder, namespace, *step).is_some_and(|(_, role)| {
+                    self.is_default_role(role) && USER_FACING.contains(&symbols.text(role.name))
+                })
+            })
     }
 
     /// The binding by which a holder has a list.

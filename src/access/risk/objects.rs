@@ -12,7 +12,6 @@ use crate::access::request::{ACCOUNTS, ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTH
 use crate::access::rules::Rule;
 use crate::access::symbols::Symbol;
 use crate::access::world::{Binding, Role, RoleKind, Subject, SubjectKind, World};
-use crate::k8s::catalogue::Catalogue;
 use crate::k8s::rbac::{GROUP, PolicyRule};
 
 /// A check of a role.
@@ -153,7 +152,7 @@ pub(super) fn cluster_scoped_in_namespace(applied: &Applied<'_>) -> Vec<RoleHit>
                 verb => checked(verb),
             })
         };
-        let known_namespaced = |group: &str| Catalogue::get().find(group, name).is_some_and(|entry| entry.namespaced);
+        let known_namespaced = |group: &str| world.api().find(group, name).is_some_and(|entry| entry.namespaced);
         !resource.contains('*')
             && !groups.contains(&"*")
             && groups.iter().any(|group| !is_namespaced(world, group, name))
@@ -399,7 +398,7 @@ pub(super) fn needlessly_cluster_wide(bound: &Bound<'_>) -> Vec<String> {
                 let name = resource.split('/').next().unwrap_or_default();
                 name != "*"
                     && groups.iter().all(|group| is_namespaced(world, group, name))
-                    && groups.iter().any(|group| Catalogue::get().find(group, name).is_some())
+                    && groups.iter().any(|group| world.api().find(group, name).is_some())
             })
     };
     let rules = world.rules_of(role);

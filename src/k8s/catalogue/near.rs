@@ -5,26 +5,26 @@ use crate::diag::nearest;
 
 /// A guess, with the reason that decides how it is worded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Suggestion {
+pub enum Suggestion<'c> {
     /// The same resource in another group of the same minor.
-    OtherGroup(&'static str),
+    OtherGroup(&'c str),
     /// The plural of a kind, singular or short name, in its group.
     Plural {
         /// The group.
-        group: &'static str,
+        group: &'c str,
         /// The name in rules.
-        resource: &'static str,
+        resource: &'c str,
     },
     /// A subresource of the resource with nearly this name.
-    Subresource(&'static str),
+    Subresource(&'c str),
     /// A resource of the group with nearly this name.
-    Spelling(&'static str),
+    Spelling(&'c str),
 }
 
 impl Catalogue {
     /// Guesses for a (group, resource) that is not served at a minor, best first.
-    pub fn suggestions(&'static self, minor: u32, group: &str, resource: &str) -> Vec<Suggestion> {
-        let mut guesses: Vec<Suggestion> = self
+    pub fn suggestions(&self, minor: u32, group: &str, resource: &str) -> Vec<Suggestion<'_>> {
+        let mut guesses: Vec<Suggestion<'_>> = self
             .groups_of(minor, resource)
             .into_iter()
             .filter(|other| *other != group)
@@ -52,7 +52,7 @@ impl Catalogue {
         guesses
     }
 
-    fn near_subresource(&'static self, minor: u32, group: &str, name: &str, written: &str) -> Option<&'static str> {
+    fn near_subresource(&self, minor: u32, group: &str, name: &str, written: &str) -> Option<&str> {
         let found = self.find(group, name)?;
         let candidates = found
             .versions

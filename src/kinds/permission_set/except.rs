@@ -4,50 +4,48 @@
 //! keep all verbs and one for those that lose some. A wildcard cannot be split, and saying so beats granting more
 //! than was meant.
 
-use super::{Exception, Rule};
-use crate::diag::{Code, Diagnostic, Sink};
+use super::Exception;
+use super::resolve::Report;
+use crate::diag::{Code, Diagnostic, Origin};
+use crate::k8s::rbac::PolicyRule;
+use crate::model::{Pattern, Target};
 use crate::yaml::Spanned;
 
-/// The rules without what the exceptions take back, in the order of the rules.
-pub(super) fn take_back(rules: &[Spanned<Rule>], exceptions: &[Spanned<Exception>], sink: &mut Sink) -> Vec<Rule> {
-    let mut left: Vec<(Rule, crate::diag::Origin)> =
-        rules.iter().map(|rule| (rule.value.clone(), rule.origin)).collect();
-    for exception in exceptions {
-        let mut used = false;
-        left = left
-            .into_iter()
-            .flat_map(|(rule, origin)| {
-                if let Some(wildcard) = wildcard_in_the_way(&rule, exception) {
-                    used = true;
-                    sink.push(
-                        Diagnostic::error(
-                            Code::InvalidValue,
-                            format!("nothing can be taken back from `*` in `{wildcard}`"),
-                        )
-                        .at(exception.origin)
-                        .and(origin, "the rule with the wildcard")
-                        .help(format!("list the {wildcard} of the rule one by one: RBAC has no way to deny")),
-                    );
-                    return vec![(rule, origin)];
-                }
-                let (parts, split) = split(rule, exception);
-                used |= split;
-                parts.into_iter().map(|part| (part, origin)).collect()
-            })
-            .collect();
-        if !used {
-            sink.push(
-                Diagnostic::error(Code::InvalidValue, "this takes nothing back: no rule grants it")
+/// Takes back from the rules what an exception names; false when no rule grants it.
+pub(super) fn take_back(
+    rules: &mut Vec<(PolicyRule, Origin)>,
+    exception: &Spanned<Exception>,
+    target: &Target,
+    report: Report<'_>,
+) -> bool {
+    let at_target = |texts: &[String]| texts.iter().map(|text| Pattern::at_target(text, target)).collect();
+    let exact = Exception {
+        api_groups: at_target(&exception.api_groups),
+        resources: at_target(&exception.resources),
+        verbs: at_target(&exception.verbs),
+    };
+    let mut used = false;
+    for (rule, origin) in std::mem::take(rules) {
+        if let Some(wildcard) = wildcard_in_the_way(&rule, &exact) {
+            used = true;
+            report(
+                Diagnostic::error(Code::InvalidValue, format!("nothing can be taken back from `*` in `{wildcard}`"))
                     .at(exception.origin)
-                    .help("spell groups, resources and verbs as in the rules, or remove the exception"),
+                    .and(origin, "the rule with the wildcard")
+                    .help(format!("list the {wildcard} of the rule one by one: RBAC has no way to deny")),
             );
+            rules.push((rule, origin));
+            continue;
         }
+        let (parts, split) = split(rule, &exact);
+        used |= split;
+        rules.extend(parts.into_iter().map(|part| (part, origin)));
     }
-    left.into_iter().map(|(rule, _)| rule).collect()
+    used
 }
 
 /// The field whose wildcard covers something that the exception names.
-fn wildcard_in_the_way(rule: &Rule, exception: &Exception) -> Option<&'static str> {
+fn wildcard_in_the_way(rule: &PolicyRule, exception: &Exception) -> Option<&'static str> {
     let star = |list: &[String]| list.iter().any(|entry| entry == "*");
     let shares = |list: &[String], wanted: &[String]| list.iter().any(|entry| wanted.contains(entry));
     let group =
@@ -69,7 +67,7 @@ fn wildcard_in_the_way(rule: &Rule, exception: &Exception) -> Option<&'static st
 }
 
 /// The parts of a rule after an exception, and whether it took anything.
-fn split(rule: Rule, exception: &Exception) -> (Vec<Rule>, bool) {
+fn split(rule: PolicyRule, exception: &Exception) -> (Vec<PolicyRule>, bool) {
     let names = |list: &[String], wanted: &[String]| -> (Vec<String>, Vec<String>) {
         list.iter().cloned().partition(|entry| wanted.contains(entry))
     };
@@ -83,7 +81,7 @@ fn split(rule: Rule, exception: &Exception) -> (Vec<Rule>, bool) {
     if verbs_lost.is_empty() || resources_hit.is_empty() || groups_hit.is_empty() {
         return (vec![rule], false);
     }
-    let part = |api_groups: &[String], resources: &[String], verbs: &[String]| Rule {
+    let part = |api_groups: &[String], resources: &[String], verbs: &[String]| PolicyRule {
         api_groups: api_groups.to_vec(),
         resources: resources.to_vec(),
         verbs: verbs.to_vec(),
@@ -106,21 +104,21 @@ fn split(rule: Rule, exception: &Exception) -> (Vec<Rule>, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::{FileId, Origin, Span};
+    use crate::diag::{FileId, Span};
+
+    const PLACE: fn() -> Origin = || Origin { file: FileId::default(), span: Span::default() };
 
     fn words(text: &str) -> Vec<String> {
         text.split(' ').map(|word| word.trim_matches('-').to_owned()).collect()
     }
 
-    fn rule(groups: &str, resources: &str, verbs: &str) -> Spanned<Rule> {
-        let rule = Rule {
+    fn rule(groups: &str, resources: &str, verbs: &str) -> PolicyRule {
+        PolicyRule {
             api_groups: words(groups),
             resources: words(resources),
-            resource_names: Vec::new(),
-            non_resource_urls: Vec::new(),
             verbs: words(verbs),
-        };
-        Spanned::new(rule, Origin { file: FileId::default(), span: Span::default() })
+            ..PolicyRule::default()
+        }
     }
 
     fn exception(groups: Option<&str>, resources: &str, verbs: &str) -> Spanned<Exception> {
@@ -129,50 +127,46 @@ mod tests {
             resources: words(resources),
             verbs: words(verbs),
         };
-        Spanned::new(exception, Origin { file: FileId::default(), span: Span::default() })
+        Spanned::new(exception, PLACE())
     }
 
-    fn told(rules: &[Rule]) -> Vec<String> {
-        rules.iter().map(|rule| format!("{:?} {:?} {:?}", rule.api_groups, rule.resources, rule.verbs)).collect()
+    /// What is left of a rule, whether anything was taken, and how many complaints there were.
+    fn left(rule: PolicyRule, exception: &Spanned<Exception>) -> (Vec<PolicyRule>, bool, usize) {
+        let mut rules = vec![(rule, PLACE())];
+        let mut told = 0;
+        let used = take_back(&mut rules, exception, &Target::plain("t", 36), &mut |_| told += 1);
+        (rules.into_iter().map(|(rule, _)| rule).collect(), used, told)
     }
 
     #[test]
     fn a_verb_is_taken_from_one_resource_and_left_to_the_others() {
-        let mut sink = Sink::new();
-        let rules = [rule("-", "configmaps pods secrets", "get delete deletecollection")];
-        let left = take_back(&rules, &[exception(None, "configmaps secrets", "deletecollection")], &mut sink);
-        assert!(sink.is_empty(), "{sink:?}");
+        let all = rule("-", "configmaps pods secrets", "get delete deletecollection");
+        let (left, used, told) = left(all, &exception(None, "configmaps secrets", "deletecollection"));
         assert_eq!(
-            told(&left),
-            [
-                r#"[""] ["pods"] ["get", "delete", "deletecollection"]"#,
-                r#"[""] ["configmaps", "secrets"] ["get", "delete"]"#
-            ]
+            left,
+            [rule("-", "pods", "get delete deletecollection"), rule("-", "configmaps secrets", "get delete")]
         );
+        assert!(used && told == 0);
     }
 
     #[test]
     fn a_group_that_is_not_named_keeps_its_verbs() {
-        let rules = [rule("apps extensions", "deployments", "get delete")];
-        let left = take_back(&rules, &[exception(Some("extensions"), "deployments", "delete")], &mut Sink::new());
-        assert_eq!(
-            told(&left),
-            [r#"["apps"] ["deployments"] ["get", "delete"]"#, r#"["extensions"] ["deployments"] ["get"]"#]
-        );
+        let all = rule("apps extensions", "deployments", "get delete");
+        let (left, ..) = left(all, &exception(Some("extensions"), "deployments", "delete"));
+        assert_eq!(left, [rule("apps", "deployments", "get delete"), rule("extensions", "deployments", "get")]);
     }
 
     #[test]
     fn wildcards_and_exceptions_without_effect_are_refused() {
-        for (rule, exception) in [
-            (rule("-", "*", "get delete"), exception(None, "secrets", "delete")),
-            (rule("-", "secrets", "*"), exception(None, "secrets", "delete")),
-            (rule("*", "secrets", "get delete"), exception(Some("-"), "secrets", "delete")),
-            (rule("-", "secrets", "get"), exception(None, "secrets", "delete")),
-            (rule("-", "secrets", "delete"), exception(None, "secret", "delete")),
+        for (rule, exception, is_wildcard) in [
+            (rule("-", "*", "get delete"), exception(None, "secrets", "delete"), true),
+            (rule("-", "secrets", "*"), exception(None, "secrets", "delete"), true),
+            (rule("*", "secrets", "get delete"), exception(Some("-"), "secrets", "delete"), true),
+            (rule("-", "secrets", "get"), exception(None, "secrets", "delete"), false),
+            (rule("-", "secrets", "delete"), exception(None, "secret", "delete"), false),
         ] {
-            let mut sink = Sink::new();
-            take_back(&[rule], &[exception], &mut sink);
-            assert_eq!(sink.len(), 1);
+            let (_, used, told) = left(rule, &exception);
+            assert_eq!((used, told == 1), (is_wildcard, is_wildcard));
         }
     }
 }

@@ -1,0 +1,57 @@
+//! What is wrong with a policy on some targets, told once for all of them.
+
+use std::collections::BTreeMap;
+
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::model::Target;
+
+/// Diagnostics with the targets they concern.
+pub(super) struct Findings {
+    targets: usize,
+    found: BTreeMap<Key, (Diagnostic, Vec<Place>)>,
+}
+
+/// What makes two diagnostics the same one.
+type Key = (Option<Origin>, Code, String);
+
+/// Name and version of a target.
+type Place = (String, String);
+
+impl Findings {
+    /// None yet, for a policy of so many targets.
+    pub(super) fn new(targets: usize) -> Self {
+        Self { targets, found: BTreeMap::new() }
+    }
+
+    /// Adds what was found on a target; the same again is only noted.
+    pub(super) fn add(&mut self, target: &Target, diagnostic: Diagnostic) {
+        let key = (diagnostic.origin, diagnostic.code, diagnostic.message.clone());
+        let (_, targets) = self.found.entry(key).or_insert((diagnostic, Vec::new()));
+        let place = (target.name.clone(), target.version.to_string());
+        if !targets.contains(&place) {
+            targets.push(place);
+        }
+    }
+
+    /// Tells all of them.
+    pub(super) fn tell(self, sink: &mut Sink) {
+        for (diagnostic, targets) in self.found.into_values() {
+            let note = match targets.as_slice() {
+                all if all.len() == self.targets && !depends_on_version(diagnostic.code) => None,
+                [(name, version)] => Some(format!("on the target `{name}`, which runs Kubernetes {version}")),
+                some => {
+                    let names: Vec<String> = some.iter().take(5).map(|(name, _)| format!("`{name}`")).collect();
+                    let more = some.len().saturating_sub(names.len());
+                    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                    Some(format!("on the targets {}{more}", names.join(", ")))
+                }
+            };
+            sink.push(note.into_iter().fold(diagnostic, Diagnostic::note));
+        }
+    }
+}
+
+/// True for what another version of Kubernetes might not complain of.
+fn depends_on_version(code: Code) -> bool {
+    matches!(code, Code::UnservedResource | Code::DeadVerb | Code::UnknownResource | Code::AmbiguousResource)
+}

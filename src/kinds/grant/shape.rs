@@ -1,0 +1,103 @@
+//! What a grant must be whatever the target.
+
+use super::GrantSpec;
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::kinds::shared::StringMap;
+use crate::model::{Date, DateError, RawDocument};
+use crate::yaml::Spanned;
+
+/// Checks what no target can change.
+pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: bool, sink: &mut Sink) {
+    let origin = document.meta.origin;
+    if spec.to.is_empty() {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, "this grant names nobody")
+                .at(document.spec.get("to").map_or(origin, crate::yaml::NodeRef::origin))
+                .help("name `users`, `groups` or `serviceAccounts`"),
+        );
+    }
+    if spec.permission_sets.is_empty() && spec.cluster_roles.is_empty() && spec.roles.is_empty() {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, "this grant gives nothing")
+                .at(origin)
+                .help("name `permissionSets`, `clusterRoles` or `roles`"),
+        );
+    }
+    let somewhere = !spec.namespaces.is_empty() || spec.namespace_selector.is_some();
+    match (cluster_wide, !somewhere) {
+        (false, true) => sink.push(
+            Diagnostic::error(Code::InvalidValue, "this grant does not say where it holds")
+                .at(origin)
+                .help("name `namespaces`, give a `namespaceSelector`, or say `clusterWide: true`"),
+        ),
+        (true, false) => sink.push(
+            Diagnostic::error(Code::InvalidValue, "this grant is cluster-wide and names namespaces")
+                .at(spec.cluster_wide.map_or(origin, |wide| wide.origin))
+                .help(
+                    "keep one of `clusterWide` and the namespaces: cluster-wide permissions hold in each of them anyway",
+                ),
+        ),
+        _ => {}
+    }
+    for account in spec.to.service_accounts.iter().filter(|account| cluster_wide && account.namespace.is_none()) {
+        sink.push(
+            Diagnostic::error(
+                Code::InvalidValue,
+                format!("the service account `{}` needs its namespace", account.name.value),
+            )
+            .at(account.name.origin)
+            .help("a cluster-wide binding has no namespace that could stand in; add `namespace:`"),
+        );
+    }
+    for name in spec.roles.iter().filter(|_| cluster_wide) {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, format!("the Role `{}` cannot be bound cluster-wide", name.value))
+                .at(name.origin)
+                .help("a Role belongs to one namespace; bind a ClusterRole, or name `namespaces`"),
+        );
+    }
+    if let Some(selector) = &spec.namespace_selector {
+        selector.check(selector.origin, sink);
+    }
+    if let Some(expires) = spec.expires.as_ref().filter(|day| day.parse::<Date>().is_err()) {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, format!("`{}` is not a day", expires.value))
+                .at(expires.origin)
+                .help(DateError.to_string()),
+        );
+    }
+    for (key, value) in notes(spec) {
+        if value.trim().is_empty() {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, "this says nothing")
+                    .at(value.origin)
+                    .help("write a few words, or leave the field out"),
+            );
+        }
+        if spec.annotations.contains_key(key) {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("the annotation `{key}` is given twice"))
+                    .at(value.origin)
+                    .help("remove it under `annotations`"),
+            );
+        }
+    }
+}
+
+/// The annotations of the bindings.
+pub(super) fn annotations(spec: &GrantSpec) -> StringMap {
+    let mut annotations = spec.annotations.clone();
+    annotations.extend(notes(spec).map(|(key, value)| (key.to_owned(), value.value.clone())));
+    annotations
+}
+
+/// What a grant says of itself, by annotation.
+fn notes(spec: &GrantSpec) -> impl Iterator<Item = (&'static str, &Spanned<String>)> {
+    [
+        ("bailiwick.dev/expires", &spec.expires),
+        ("bailiwick.dev/owner", &spec.owner),
+        ("bailiwick.dev/reason", &spec.reason),
+    ]
+    .into_iter()
+    .filter_map(|(key, value)| Some((key, value.as_ref()?)))
+}

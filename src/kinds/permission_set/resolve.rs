@@ -1,0 +1,306 @@
+//! A rule as written becomes rules in Kubernetes' own form, for one target.
+
+use super::paths::{self, ApiPath, ResourcePath};
+use super::{Access, Rule};
+use crate::diag::{Code, Diagnostic, Origin};
+use crate::k8s::catalogue::{Api, Lookup, Served};
+use crate::k8s::dead::{self, Cell, Dead, Part};
+use crate::k8s::rbac::PolicyRule;
+use crate::model::{Pattern, Target};
+use crate::yaml::Spanned;
+
+/// Where findings go.
+pub(super) type Report<'r> = &'r mut dyn FnMut(Diagnostic);
+
+/// The rules that a rule stands for on a target; the texts are patterns with the target's values filled in.
+pub(super) fn rule(rule: &Rule, target: &Target, api: &Api, report: Report<'_>) -> Vec<PolicyRule> {
+    let at_target = |texts: &[Spanned<String>]| -> Vec<Spanned<String>> {
+        texts.iter().map(|text| Spanned::new(Pattern::at_target(text, target), text.origin)).collect()
+    };
+    let verbs = at_target(&rule.verbs);
+    let mut resolved = Resolved { api, verbs: &verbs, access: rule.access, wanted: Vec::new(), rules: Vec::new() };
+    let names: Vec<String> = rule.resource_names.iter().map(|name| Pattern::at_target(name, target)).collect();
+    let resources = at_target(&rule.resources);
+    if rule.api_groups.is_empty() {
+        let earlier = rule.earlier_groups.is_some_and(|earlier| earlier.value);
+        resources.iter().for_each(|resource| resolved.look_up(resource, earlier, &names, report));
+    } else {
+        let groups = plain(&at_target(&rule.api_groups));
+        for resource in &resources {
+            resolved.want(groups.clone(), resource, &names);
+        }
+    }
+    let mut urls = at_target(&rule.non_resource_urls);
+    for path in &at_target(&rule.paths) {
+        resolved.path(path, &mut urls, report);
+    }
+    resolved.judge(&names, report);
+    resolved.grant(report);
+    resolved.grant_urls(&urls, !rule.paths.is_empty(), report);
+    resolved.rules
+}
+
+fn plain(texts: &[Spanned<String>]) -> Vec<String> {
+    texts.iter().map(|text| text.value.clone()).collect()
+}
+
+/// A resource that a rule asks for, in each of some groups.
+struct Wanted {
+    cell: Cell,
+    names: Vec<String>,
+    origin: Origin,
+}
+
+/// A rule on its way.
+struct Resolved<'r> {
+    api: &'r Api,
+    verbs: &'r [Spanned<String>],
+    access: Option<Spanned<Access>>,
+    wanted: Vec<Wanted>,
+    rules: Vec<PolicyRule>,
+}
+
+impl Resolved<'_> {
+    fn want(&mut self, groups: Vec<String>, resource: &Spanned<String>, names: &[String]) {
+        let cell = Cell { groups, resource: resource.value.clone() };
+        self.wanted.push(Wanted { cell, names: names.to_vec(), origin: resource.origin });
+    }
+
+    /// A resource without a group.
+    fn look_up(&mut self, resource: &Spanned<String>, earlier: bool, names: &[String], report: Report<'_>) {
+        let error =
+            |code, message: String, help: String| Diagnostic::error(code, message).at(resource.origin).help(help);
+        let name = resource.as_str();
+        if name.contains('*') {
+            return report(error(
+                Code::UnknownResource,
+                format!("no group serves `{name}`, which is a wildcard"),
+                "name the groups: `apiGroups: [\"*\"]` for all of them, `[\"\"]` for the core group".to_owned(),
+            ));
+        }
+        if name.contains(['{', '}']) {
+            return report(error(
+                Code::UnknownResource,
+                format!("`{name}` has a variable and cannot be looked up"),
+                "name its `apiGroups`".to_owned(),
+            ));
+        }
+        let groups = match self.api.look_up(name, &plain(self.verbs)) {
+            Lookup::Found(groups) => groups,
+            Lookup::Several(groups) => {
+                let list: Vec<String> = groups.iter().map(|group| named(group)).collect();
+                return report(error(
+                    Code::AmbiguousResource,
+                    format!("`{name}` is a different thing in each of {}", list.join(", ")),
+                    format!(
+                        "say which is meant, such as `apiGroups: [{}]`",
+                        groups.last().map_or("\"\"", |group| if group.is_empty() { "\"\"" } else { group })
+                    ),
+                ));
+            }
+            Lookup::Off(group) => {
+                return report(error(
+                    Code::UnknownResource,
+                    format!("`{name}` is served only where somebody turns it on"),
+                    format!("if that was done, name its group: `apiGroups: [{group}]`"),
+                ));
+            }
+            Lookup::Unknown => {
+                let object = name.split('/').next().unwrap_or_default();
+                let help = match self.api.nearest_resource(name) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None if name.contains('/') && !self.api.look_up(object, &[]).is_unknown() => {
+                        format!("`{object}` has no subresource of this name")
+                    }
+                    None if self.api.catalogue().has_ever_served(name) => {
+                        "other versions of Kubernetes do: leave the target out with `targets`, or name its `apiGroups`"
+                            .to_owned()
+                    }
+                    None => "name its `apiGroups`, or bring its CustomResourceDefinition in with a Manifests policy \
+                             (`emit: false` where somebody else installs it)"
+                        .to_owned(),
+                };
+                return report(error(Code::UnknownResource, format!("no group serves `{name}`"), help));
+            }
+        };
+        let mut groups: Vec<String> = groups.into_iter().map(str::to_owned).collect();
+        if earlier {
+            for group in self.api.earlier_groups(name) {
+                if !groups.iter().any(|known| known == group) {
+                    groups.push(group.to_owned());
+                }
+            }
+        }
+        self.want(groups, resource, names);
+    }
+
+    fn path(&mut self, path: &Spanned<String>, urls: &mut Vec<Spanned<String>>, report: Report<'_>) {
+        let found = match paths::read(path, self.api) {
+            Ok(ApiPath::Url(url)) => return urls.push(Spanned::new(url, path.origin)),
+            Ok(ApiPath::Resource(found)) => found,
+            Err(error) => {
+                return report(Diagnostic::error(Code::InvalidPath, error.message).at(path.origin).help(error.help));
+            }
+        };
+        self.warn_of_scope(&found, path.origin, report);
+        let resource = Spanned::new(found.resource, path.origin);
+        self.want(vec![found.group], &resource, found.name.as_slice());
+    }
+
+    /// A cluster-scoped resource behind a namespace: no request has such a path, and what is meant is clear.
+    fn warn_of_scope(&self, found: &ResourcePath, origin: Origin, report: Report<'_>) {
+        let entry = self.api.find(&found.group, &found.resource);
+        if found.in_namespace && entry.is_some_and(|entry| !entry.namespaced) {
+            let prefix = if found.group.is_empty() {
+                format!("/api/{}", found.version)
+            } else {
+                format!("/apis/{}/{}", found.group, found.version)
+            };
+            report(
+                Diagnostic::warning(
+                    Code::ClusterScopedPath,
+                    format!("`{}` belong to the cluster and are in no namespace", found.resource),
+                )
+                .at(origin)
+                .help(format!("write `{prefix}/{}`; it is taken to be meant", found.resource))
+                .note("a binding in a namespace grants nothing of them, except the namespace itself by its name"),
+            );
+        }
+    }
+
+    /// Tells what of the rule is dead on the target.
+    fn judge(&self, names: &[String], report: Report<'_>) {
+        let cells: Vec<Cell> = self.wanted.iter().map(|wanted| wanted.cell.clone()).collect();
+        // A text that accounts fill in is not known yet.
+        let is_open = |text: &String| text.contains(['{', '}']);
+        let open = |cell: &Cell| is_open(&cell.resource) || cell.groups.iter().any(is_open);
+        if cells.iter().any(open) || self.verbs.iter().any(|verb| is_open(&verb.value)) {
+            return;
+        }
+        for dead in dead::of_resources(self.api, &cells, names, &plain(self.verbs)) {
+            let origin = match dead.part {
+                Part::Resource(index) | Part::Url(index) => self.wanted.get(index).map(|wanted| wanted.origin),
+                Part::Verb(index) => self.verbs.get(index).map(|verb| verb.origin),
+            };
+            report(warning(dead, origin));
+        }
+    }
+
+    fn grant(&mut self, report: Report<'_>) {
+        for wanted in &self.wanted {
+            let mut given = false;
+            for group in &wanted.cell.groups {
+                let verbs = match self.access {
+                    None => plain(self.verbs),
+                    Some(access) => self.verbs_of(access.value, group, wanted),
+                };
+                given |= !verbs.is_empty();
+                if !verbs.is_empty() {
+                    self.rules.push(PolicyRule {
+                        api_groups: vec![group.clone()],
+                        resources: vec![wanted.cell.resource.clone()],
+                        resource_names: wanted.names.clone(),
+                        verbs,
+                        ..PolicyRule::default()
+                    });
+                }
+            }
+            if let (Some(access), false) = (self.access, given) {
+                let resource = &wanted.cell.resource;
+                let (what, word) = match access.value {
+                    Access::Read => ("read", "read"),
+                    Access::Write => ("read or written", "write"),
+                };
+                let verbs = wanted.cell.groups.iter().flat_map(|group| self.api.presence(group, resource).verbs);
+                let verbs: Vec<&str> = verbs.collect();
+                report(
+                    Diagnostic::error(Code::InvalidValue, format!("`{resource}` cannot be {what}"))
+                        .at(wanted.origin)
+                        .and(access.origin, format!("`{word}` has no verb that it takes"))
+                        .help(format!("say it in a rule of its own, with `verbs: [{}]`", verbs.join(", "))),
+                );
+            }
+        }
+    }
+
+    /// The verbs of an access that a resource takes; all of them where that is not known.
+    fn verbs_of(&self, access: Access, group: &str, wanted: &Wanted) -> Vec<String> {
+        let all: &[&str] = match access {
+            Access::Read => &["get", "list", "watch"],
+            Access::Write => &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
+        };
+        let resource = &wanted.cell.resource;
+        let served = |group: &str| self.api.presence(group, resource).served == Served::Yes;
+        // An earlier group has the same objects as the one that serves them now.
+        let group = if served(group) {
+            group
+        } else {
+            wanted
+                .cell
+                .groups
+                .iter()
+                .find(|other| served(other) && self.share(group, other, resource))
+                .map_or(group, |other| other)
+        };
+        let known = self.api.knows(group, resource) && !resource.contains('*');
+        let takes = |verb: &&&str| !known || self.api.takes(group, resource, verb);
+        all.iter().filter(takes).map(|verb| (*verb).to_owned()).collect()
+    }
+
+    fn share(&self, group: &str, other: &str, resource: &str) -> bool {
+        let name = resource.split('/').next().unwrap_or_default();
+        self.api
+            .catalogue()
+            .equivalents(name)
+            .is_some_and(|same| [group, other].iter().all(|wanted| same.groups.iter().any(|known| known == wanted)))
+    }
+
+    /// The rule for URLs, some of which may come from paths.
+    fn grant_urls(&mut self, urls: &[Spanned<String>], from_paths: bool, report: Report<'_>) {
+        if urls.is_empty() {
+            return;
+        }
+        let mut verbs: Vec<String> = match self.access.map(|access| access.value) {
+            None => plain(self.verbs),
+            Some(Access::Read) => vec!["get".to_owned()],
+            Some(Access::Write) => ["get", "post", "put", "patch", "delete"].map(str::to_owned).to_vec(),
+        };
+        // Beside resources, their verbs are no mistake: those that are no methods just do not concern the URLs.
+        if !self.wanted.is_empty() {
+            verbs.retain(|verb| verb == "*" || dead::METHODS.contains(&verb.as_str()));
+        }
+        if let (true, Some(url)) = (verbs.is_empty(), urls.first()) {
+            report(
+                Diagnostic::error(Code::InvalidPath, format!("no verb of this rule is for the URL `{}`", url.value))
+                    .at(url.origin)
+                    .help("put URLs into a rule of their own, with HTTP methods in lower case as verbs, such as `get`"),
+            );
+            return;
+        }
+        for dead in dead::of_urls(&plain(urls), &verbs) {
+            let origin = match dead.part {
+                Part::Url(index) | Part::Resource(index) => urls.get(index).map(|url| url.origin),
+                Part::Verb(index) => self.verbs.get(index).map(|verb| verb.origin),
+            };
+            if from_paths && matches!(dead.part, Part::Verb(_)) {
+                report(Diagnostic::error(Code::InvalidPath, dead.message).at_maybe(origin).help(dead.help));
+            } else {
+                report(warning(dead, origin));
+            }
+        }
+        self.rules.push(PolicyRule { non_resource_urls: plain(urls), verbs, ..PolicyRule::default() });
+    }
+}
+
+fn named(group: &str) -> String {
+    if group.is_empty() { "the core group".to_owned() } else { format!("`{group}`") }
+}
+
+fn warning(dead: Dead, origin: Option<Origin>) -> Diagnostic {
+    let code = match dead.part {
+        Part::Resource(_) => Code::UnservedResource,
+        Part::Verb(_) => Code::DeadVerb,
+        Part::Url(_) => Code::DeadUrl,
+    };
+    Diagnostic::warning(code, dead.message).at_maybe(origin).help(dead.help)
+}

@@ -1,0 +1,155 @@
+//! What a permission set must be whatever the target.
+
+use super::{PermissionSetSpec, Persona, Rule};
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::kinds::shared::StringMap;
+use crate::model::{PolicyMeta, RoleKind};
+use crate::yaml::Spanned;
+
+/// Checks what no target can change.
+pub(super) fn check(meta: &PolicyMeta, spec: &PermissionSetSpec, sink: &mut Sink) {
+    match &spec.aggregation_rule {
+        Some(aggregation) => {
+            let mut refuse = |origin, message: &str, help: &str| {
+                sink.push(Diagnostic::error(Code::InvalidValue, message).at(origin).help(help));
+            };
+            let own = [
+                spec.rules.first().map(|rule| rule.origin),
+                spec.include.first().map(|name| name.origin),
+                spec.except.first().map(|exception| exception.origin),
+            ];
+            if let Some(origin) = own.into_iter().flatten().next() {
+                refuse(
+                    origin,
+                    "a set with an `aggregationRule` has no rules of its own",
+                    "the cluster replaces them by those it gathers; put them into a set that the selectors fit",
+                );
+            }
+            if let Some(kind) = spec.r#as.filter(|kind| kind.value == RoleKind::Role) {
+                refuse(kind.origin, "a Role cannot gather rules", "leave `as` out, or say `as: ClusterRole`");
+            }
+            for selector in aggregation.cluster_role_selectors.iter().filter(|selector| selector.is_empty()) {
+                sink.push(
+                    Diagnostic::warning(
+                        Code::AggregatesEverything,
+                        "this selector fits every ClusterRole of the cluster",
+                    )
+                    .at(selector.origin)
+                    .help("name labels under `matchLabels`: as it is, the role grants what cluster-admin does"),
+                );
+            }
+        }
+        None if spec.rules.is_empty() && spec.include.is_empty() => sink.push(
+            Diagnostic::error(Code::MissingField, "this permission set grants nothing")
+                .at(meta.origin)
+                .help("write `rules`, `include` other sets, or gather rules with an `aggregationRule`"),
+        ),
+        None => {}
+    }
+    aggregated(spec, sink);
+    for rule in &spec.rules {
+        check_rule(rule, spec.role_kind(), sink);
+    }
+}
+
+/// The labels of the role, those of `aggregateTo` among them.
+pub(super) fn labels(spec: &PermissionSetSpec) -> StringMap {
+    let mut labels = spec.labels.clone();
+    labels.extend(spec.aggregate_to.iter().map(|persona| (label(persona.value).to_owned(), "true".to_owned())));
+    labels
+}
+
+fn label(persona: Persona) -> &'static str {
+    match persona {
+        Persona::View => "rbac.authorization.k8s.io/aggregate-to-view",
+        Persona::Edit => "rbac.authorization.k8s.io/aggregate-to-edit",
+        Persona::Admin => "rbac.authorization.k8s.io/aggregate-to-admin",
+    }
+}
+
+fn aggregated(spec: &PermissionSetSpec, sink: &mut Sink) {
+    for persona in &spec.aggregate_to {
+        if spec.role_kind() == RoleKind::Role {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, "a Role is never gathered")
+                    .at(persona.origin)
+                    .help("only ClusterRoles are: say `as: ClusterRole`"),
+            );
+            return;
+        }
+        let label = label(persona.value);
+        if spec.labels.get(label).is_some_and(|value| value != "true") {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("the label `{label}` says something else"))
+                    .at(persona.origin)
+                    .help("remove it under `labels`"),
+            );
+        }
+    }
+}
+
+fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
+    let mut refuse = |code, origin, message: &str, help: &str| {
+        sink.push(Diagnostic::error(code, message).at(origin).help(help));
+    };
+    let urls = rule.non_resource_urls.first().map(|url| url.origin);
+    let paths = rule.paths.first().map(|path| path.origin);
+    let resources = !rule.resources.is_empty() || !rule.api_groups.is_empty() || !rule.resource_names.is_empty();
+    match (urls, paths, resources) {
+        (None, None, false) => refuse(
+            Code::MissingField,
+            rule.origin,
+            "this rule does not say what it is about",
+            "name `resources`, `paths` or `nonResourceURLs`",
+        ),
+        (None, None, true) if rule.resources.is_empty() => refuse(
+            Code::MissingField,
+            rule.origin,
+            "this rule names no resources",
+            "add `resources:`, such as `[pods]`",
+        ),
+        (Some(origin), _, true) => refuse(
+            Code::InvalidValue,
+            origin,
+            "a rule for URLs cannot name resources too",
+            "split it into one rule for URLs and one for resources",
+        ),
+        (_, Some(origin), true) => refuse(
+            Code::InvalidValue,
+            origin,
+            "a rule with paths cannot name groups, resources or names too",
+            "split it into one rule with `paths` and one with `resources`; a path may end in a name",
+        ),
+        _ => {}
+    }
+    if let (Some(_), RoleKind::Role) = (urls, role_kind) {
+        refuse(
+            Code::InvalidValue,
+            rule.origin,
+            "a Role cannot grant URL paths",
+            "URL paths belong to no namespace; make the set a ClusterRole with `as: ClusterRole`",
+        );
+    }
+    match (&rule.access, rule.verbs.is_empty()) {
+        (None, true) => refuse(
+            Code::MissingField,
+            rule.origin,
+            "this rule does not say what may be done",
+            "add `verbs:`, such as `[get, list, watch]`, or `access: read`",
+        ),
+        (Some(access), false) => {
+            refuse(Code::InvalidValue, access.origin, "this rule has both `access` and `verbs`", "keep one of them")
+        }
+        _ => {}
+    }
+    if let Some(earlier) = rule.earlier_groups
+        && (rule.resources.is_empty() || !rule.api_groups.is_empty())
+    {
+        refuse(
+            Code::InvalidValue,
+            earlier.origin,
+            "`earlierGroups` is for resources without `apiGroups`",
+            "name the earlier groups under `apiGroups`, or leave that out",
+        );
+    }
+}

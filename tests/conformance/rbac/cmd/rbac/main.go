@@ -1,0 +1,226 @@
+// Command rbac compares `bailiwick ask` with the code of Kubernetes itself.
+//
+//	rbac compare --binary PATH [--seed N] [--decisions N] [--seconds N] [--list N]
+//	rbac serve [--lie NAME]
+//	rbac self-test [--decisions N]
+//	rbac reviews --binary PATH --kubeconfig FILE --folder FOLDER [--seed N] [--count N]
+//	rbac stored --kubeconfig FILE --folder FOLDER
+//	rbac bench --objects FILE --questions FILE [--baseline VERSION] [--seconds N]
+//	rbac namespaces --folder FOLDER [--bare]
+//
+// compare makes random worlds and questions, asks both sides and shows the smallest world in which they differ. serve
+// speaks the protocol of `bailiwick ask` with the real code, and with --lie it is wrong in a way that compare has to
+// notice; self-test proves that it does. reviews compares with the SubjectAccessReviews of a server that was given the
+// manifests of a folder, stored tells what of these the server does not hold as it is written, and namespaces prints
+// the Namespaces that have to be there before them. bench measures how long the real code takes to decide. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3
+// when the harness itself cannot run.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"bailiwick.dev/conformance/rbac/internal/bench"
+	"bailiwick.dev/conformance/rbac/internal/cluster"
+	"bailiwick.dev/conformance/rbac/internal/compare"
+	"bailiwick.dev/conformance/rbac/internal/lies"
+)
+
+// Exit codes.
+const (
+	equal = iota
+	different
+	usage
+	cannot
+)
+
+// errUsage ends the program with its own code.
+var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces [OPTIONS]")
+
+func main() {
+	// Kubernetes logs what it thinks of odd requests, and there are many.
+	klog.SetLogger(klog.New(nil))
+	code, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "rbac:", err)
+		if errors.Is(err, errUsage) {
+			os.Exit(usage)
+		}
+		os.Exit(cannot)
+	}
+	os.Exit(code)
+}
+
+func run(arguments []string) (int, error) {
+	if len(arguments) == 0 {
+		return usage, errUsage
+	}
+	switch arguments[0] {
+	case "compare":
+		return runCompare(arguments[1:])
+	case "serve", "ask":
+		return runServe(arguments[1:])
+	case "self-test":
+		return runSelfTest(arguments[1:])
+	case "reviews":
+		return runReviews(arguments[1:])
+	case "stored":
+		return runStored(arguments[1:])
+	case "bench":
+		return runBench(arguments[1:])
+	case "namespaces":
+		return runNamespaces(arguments[1:])
+	}
+	return usage, errUsage
+}
+
+func runCompare(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
+	binary := flags.String("binary", "", "program with the verb `ask`")
+	seed := flags.Uint64("seed", 1, "what the worlds depend on")
+	decisions := flags.Int("decisions", 100_000, "how many decisions to compare")
+	seconds := flags.Int("seconds", 0, "end after so many seconds, if not 0")
+	list := flags.Int("list", 0, "show so many differences of each kind as they are, too")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *binary == "" || *decisions < 1 {
+		return usage, fmt.Errorf("%w: compare needs --binary, and at least one decision", errUsage)
+	}
+	options := compare.Options{Command: []string{*binary, "ask"}, Seed: *seed, Decisions: *decisions, Seconds: *seconds, List: *list}
+	report, err := compare.Run(options)
+	if err != nil {
+		return cannot, err
+	}
+	report.Print(os.Stdout)
+	if !report.Differ() {
+		return equal, nil
+	}
+	return different, report.Explain(os.Stdout, options)
+}
+
+func runServe(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	lie := flags.String("lie", "", "be wrong in this way")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *lie != "" && lies.Find(*lie) == nil {
+		return usage, fmt.Errorf("%w: there is no lie %q", errUsage, *lie)
+	}
+	return equal, lies.Serve(os.Stdin, os.Stdout, lies.Find(*lie))
+}
+
+func runSelfTest(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("self-test", flag.ContinueOnError)
+	decisions := flags.Int("decisions", 50_000, "how many decisions each lie has to be noticed in")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return cannot, err
+	}
+	return equal, lies.SelfTest(os.Stdout, program, *decisions)
+}
+
+func runReviews(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("reviews", flag.ContinueOnError)
+	binary := flags.String("binary", "", "program with the verb `ask`")
+	options := cluster.ReviewOptions{Baseline: "1.36"}
+	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
+	flags.StringVar(&options.Folder, "folder", "", "manifests that the server was given")
+	flags.Uint64Var(&options.Seed, "seed", 1, "what the questions depend on")
+	flags.IntVar(&options.Count, "count", 2000, "how many reviews")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *binary == "" || options.Kubeconfig == "" || options.Folder == "" {
+		return usage, fmt.Errorf("%w: reviews needs --binary, --kubeconfig and --folder", errUsage)
+	}
+	options.Command = []string{*binary, "ask"}
+	return verdict(cluster.Reviews(context.Background(), os.Stdout, options))
+}
+
+func runStored(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("stored", flag.ContinueOnError)
+	kubeconfig := flags.String("kubeconfig", "", "how to reach the server")
+	folder := flags.String("folder", "", "manifests that the server was given")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *kubeconfig == "" || *folder == "" {
+		return usage, fmt.Errorf("%w: stored needs --kubeconfig and --folder", errUsage)
+	}
+	return verdict(cluster.Stored(context.Background(), os.Stdout, *kubeconfig, *folder))
+}
+
+func verdict(differs bool, err error) (int, error) {
+	switch {
+	case err != nil:
+		return cannot, err
+	case differs:
+		return different, nil
+	}
+	return equal, nil
+}
+
+func runBench(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	var options bench.Options
+	flags.StringVar(&options.Objects, "objects", "", "file with an object on each line")
+	flags.StringVar(&options.Questions, "questions", "", "file with a question `can-i` on each line")
+	flags.StringVar(&options.Baseline, "baseline", "", "minor version whose default policy lies below the objects")
+	seconds := flags.Int("seconds", 5, "measure for at least so many seconds")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if options.Objects == "" || options.Questions == "" {
+		return usage, fmt.Errorf("%w: bench needs --objects and --questions", errUsage)
+	}
+	options.Time = time.Duration(*seconds) * time.Second
+	if err := bench.Run(context.Background(), os.Stdout, options); err != nil {
+		return cannot, err
+	}
+	return equal, nil
+}
+
+func runNamespaces(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("namespaces", flag.ContinueOnError)
+	folder := flags.String("folder", "", "manifests")
+	bare := flags.Bool("bare", false, "those that the folder has not itself")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *folder == "" {
+		return usage, fmt.Errorf("%w: namespaces needs --folder", errUsage)
+	}
+	objects, err := cluster.ReadFolder(*folder)
+	if err != nil {
+		return cannot, err
+	}
+	encoder := json.NewEncoder(os.Stdout)
+	for _, namespace := range cluster.Namespaces(objects, *bare) {
+		if err := encoder.Encode(namespace.Object); err != nil {
+			return cannot, err
+		}
+	}
+	return equal, nil
+}
+
+func parse(flags *flag.FlagSet, arguments []string) error {
+	if err := flags.Parse(arguments); err != nil {
+		return errors.Join(errUsage, err)
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%w: what is %q", errUsage, flags.Arg(0))
+	}
+	return nil
+}
