@@ -10,6 +10,9 @@ use super::served::Liveness;
 use super::symbols::{Symbol, Symbols};
 use super::world::{Binding, Holder, RoleKind, World};
 
+/// The first minor that asks for `create` when a web socket is opened by GET.
+pub const STREAMS_NEED_CREATE_SINCE: u32 = 35;
+
 /// What a question comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -39,6 +42,9 @@ pub struct Decision {
     /// Aggregated roles, bound to this identity here, that state rules which would allow it and which a cluster may
     /// have kept or not (see [`Stated`](super::aggregate::Stated)).
     pub doubtful: Vec<String>,
+    /// What the server asks for beside the request itself, and the identity may not: since 1.35 a web socket into a pod
+    /// needs `create`, whatever its HTTP method says.
+    pub also_needed: Option<Request>,
     /// Whether a server could receive the request.
     pub liveness: Liveness,
 }
@@ -69,6 +75,7 @@ impl Decision {
     pub fn answer(&self, is_complete: bool) -> Answer {
         match (&self.liveness, self.allowed) {
             (Liveness::Dead(_), _) => Answer::Dead,
+            (_, true) if self.also_needed.is_some() => Answer::No,
             (_, true) => Answer::Yes,
             (_, false) if self.doubtful.is_empty() && (self.missing.is_empty() || is_complete) => Answer::No,
             _ => Answer::Unknown,
@@ -184,6 +191,7 @@ impl World {
             proofs: Vec::new(),
             missing: Vec::new(),
             doubtful: Vec::new(),
+            also_needed: self.also_asked(request).filter(|also| !self.allows(who, also)),
             liveness: self.liveness(request),
         };
         let query = Query::new(request, &self.symbols);
@@ -211,6 +219,17 @@ impl World {
         decision.missing.dedup_by(|left, right| left.to_string() == right.to_string());
         decision.allowed = decision.by_masters || !decision.proofs.is_empty();
         decision
+    }
+
+    /// What is asked for beside a request: `create` for a web socket opened by GET (gate
+    /// AuthorizePodWebsocketUpgradeCreatePermission, on since 1.35).
+    fn also_asked(&self, request: &Request) -> Option<Request> {
+        let Request::Resource(request) = request else { return None };
+        let opens_stream = request.group.is_empty()
+            && request.resource == "pods"
+            && matches!(request.subresource.as_str(), "exec" | "attach" | "portforward");
+        (opens_stream && request.verb == "get" && self.minor() >= STREAMS_NEED_CREATE_SINCE)
+            .then(|| Request::Resource(ResourceRequest { verb: "create".to_owned(), ..request.clone() }))
     }
 
     /// Every binding that applies to an identity in a namespace (none: cluster-wide only), each once.
