@@ -4,8 +4,9 @@
 //! The real one walks every ClusterRoleBinding and every RoleBinding of the namespace; this one looks up what the user
 //! and each of its groups hold. Both are unions, so the order makes no difference to the answer.
 
+use super::index::{Held, of_holder};
 use super::request::{Identity, Request, ResourceRequest};
-use super::rules::Rule;
+use super::rules::{Rule, RuleListId};
 use super::served::Liveness;
 use super::symbols::{Symbol, Symbols};
 use super::world::{Binding, Holder, RoleKind, World};
@@ -166,10 +167,16 @@ impl World {
         }
         let query = Query::new(request, &self.symbols);
         let namespace = self.namespace_symbol(request.namespace());
+        let local = namespace.map(|namespace| self.index.in_namespace(namespace)).unwrap_or_default();
+        let allows = |held: &Held| held.rules.is_some_and(|rules| self.is_allowed(rules, &query));
         self.holders(who).any(|holder| {
-            self.held_in(holder, namespace)
-                .any(|id| self.binding(id).is_some_and(|binding| self.grants(binding, &query)))
+            self.index.held(holder, None).iter().any(allows) || of_holder(local, holder).iter().any(allows)
         })
+    }
+
+    /// True when a list has a rule that allows a request.
+    fn is_allowed(&self, rules: RuleListId, query: &Query<'_>) -> bool {
+        self.lists.get(rules).iter().any(|rule| query.is_allowed_by(rule, &self.symbols))
     }
 
     /// True when every binding that applies here has its role, and that role no doubtful rules: a no is then a no.
@@ -247,20 +254,14 @@ impl World {
         std::iter::once(user).chain(groups).filter(|holder| holder.name != Symbol::FOREIGN)
     }
 
-    /// What a holder has cluster-wide, and then in a namespace.
+    /// The bindings of a holder: cluster-wide, and then in a namespace.
     fn held_in(&self, holder: Holder, namespace: Option<Symbol>) -> impl Iterator<Item = u32> {
-        let local = namespace.map(|namespace| self.held(holder, Some(namespace))).unwrap_or_default();
-        self.held(holder, None).iter().chain(local).copied()
+        let local = namespace.map(|namespace| self.index.held(holder, Some(namespace))).unwrap_or_default();
+        self.index.held(holder, None).iter().chain(local).map(|held| held.binding)
     }
 
     pub(crate) fn namespace_symbol(&self, namespace: &str) -> Option<Symbol> {
         (!namespace.is_empty()).then(|| self.symbols.find(namespace))
-    }
-
-    /// True when the role of a binding allows a request.
-    pub(crate) fn grants(&self, binding: &Binding, query: &Query<'_>) -> bool {
-        let role = self.role_of(binding);
-        role.is_some_and(|role| self.rules_of(role).iter().any(|rule| query.is_allowed_by(rule, &self.symbols)))
     }
 
     pub(crate) fn missing_role(&self, binding: &Binding) -> MissingRole {
