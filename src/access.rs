@@ -26,6 +26,7 @@ pub mod crossplane;
 pub mod decide;
 pub mod http;
 pub mod impersonate;
+mod index;
 pub mod lookup;
 pub mod proof;
 pub mod reconcile;

@@ -31,7 +31,7 @@ pub(crate) trait Evaluator {
 /// Puts the rows of one table to an evaluator.
 pub(crate) type Table = fn(&mut dyn Evaluator, &mut Tally);
 
-/// Every table, with the number of questions in it: a row that gets lost is a failure.
+/// Every table, with the number of questions there are at least: a row that gets lost is a failure.
 pub(crate) const TABLES: &[(&str, Table, usize)] = &[
     ("eval-cases.yaml", recorded::eval, 287),
     ("default policy", recorded::default_policy, 3),
@@ -79,8 +79,9 @@ pub(crate) fn assert_tables(evaluator: &mut dyn Evaluator) {
     for (name, table, questions) in TABLES {
         let mut tally = Tally::default();
         table(evaluator, &mut tally);
-        if tally.asked + tally.skipped != *questions {
-            differences.push(format!("{name} has {} questions, not {questions}", tally.asked + tally.skipped));
+        if tally.asked + tally.skipped < *questions {
+            differences
+                .push(format!("{name} has {} questions, and no longer {questions}", tally.asked + tally.skipped));
         }
         differences.extend(tally.differences.iter().map(|difference| format!("{name} {difference}")));
     }

@@ -99,9 +99,14 @@ impl Asker {
     fn can_i(&self, body: &Value) -> Result<Value, String> {
         let who = identity(body)?;
         let request = request(body)?;
-        let decision = self.world.decide(&who, &request);
+        let mut decision = self.world.decide(&who, &request);
         let mut answer = Map::new();
+        // What the server asks for on top is told beside the answer, which is to the request alone.
+        let also = decision.also_needed.take();
         answer.insert("answer".to_owned(), json!(decision.answer(self.is_complete)));
+        if let Some(also) = also {
+            answer.insert("alsoNeeded".to_owned(), json!(also));
+        }
         answer.insert("allowed".to_owned(), decision.allowed.into());
         answer.insert("by".to_owned(), self.world.bindings_by_name(&decision).into());
         answer.insert("missing".to_owned(), names(&decision.missing));

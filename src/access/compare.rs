@@ -11,11 +11,12 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::cover;
+use super::index;
 use super::request::{MASTERS, service_account};
 use super::rules::RuleListId;
 use super::symbols::Symbol;
 use super::who_can::Scope;
-use super::world::{Holder, World};
+use super::world::World;
 use crate::k8s::rbac::PolicyRule;
 
 /// What a class of subjects gains and loses.
@@ -133,12 +134,12 @@ impl<'w> Side<'w> {
             prints.push(print);
         }
         let mut side = Self { world, prints, rules, held: BTreeMap::new() };
-        for (holder, namespace, bindings) in world.holdings() {
+        for (holder, namespace) in world.index.places() {
             // No binding gives its members anything: they have everything before anybody is asked.
             if holder.is_group && world.symbols.text(holder.name) == MASTERS {
                 continue;
             }
-            let held = side.held_by(bindings);
+            let held = side.held_by(world.index.held(holder, namespace));
             if !held.is_empty() {
                 let name = side.text(holder.name);
                 let holding = Holding { is_group: holder.is_group, name };
@@ -152,13 +153,9 @@ impl<'w> Side<'w> {
         self.world.symbols.text(symbol).to_owned()
     }
 
-    fn held_by(&self, bindings: &[u32]) -> Held {
-        let bindings = bindings.iter().filter_map(|&binding| self.world.binding(binding));
-        let mut held: Held = bindings
-            .filter_map(|binding| self.world.role_of(binding))
-            .filter(|role| !self.world.rules_of(role).is_empty())
-            .filter_map(|role| self.prints.get(role.rules.number()).copied())
-            .collect();
+    fn held_by(&self, held: &[index::Held]) -> Held {
+        let rules = held.iter().filter_map(|held| held.rules).filter(|rules| !self.world.lists.get(*rules).is_empty());
+        let mut held: Held = rules.filter_map(|rules| self.prints.get(rules.number()).copied()).collect();
         held.sort_unstable();
         held.dedup();
         held
@@ -188,12 +185,5 @@ impl std::fmt::Display for Holding {
             (false, Some((namespace, name))) => write!(formatter, "ServiceAccount/{namespace}/{name}"),
             (false, None) => write!(formatter, "User/{}", self.name),
         }
-    }
-}
-
-impl World {
-    /// Every subject with what it holds in each place.
-    pub(crate) fn holdings(&self) -> impl Iterator<Item = (Holder, Option<Symbol>, &[u32])> {
-        self.held_places().map(|(holder, namespace)| (holder, namespace, self.held(holder, namespace)))
     }
 }

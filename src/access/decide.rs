@@ -4,11 +4,15 @@
 //! The real one walks every ClusterRoleBinding and every RoleBinding of the namespace; this one looks up what the user
 //! and each of its groups hold. Both are unions, so the order makes no difference to the answer.
 
+use super::index::{Held, of_holder};
 use super::request::{Identity, Request, ResourceRequest};
-use super::rules::Rule;
+use super::rules::{Rule, RuleListId};
 use super::served::Liveness;
 use super::symbols::{Symbol, Symbols};
 use super::world::{Binding, Holder, RoleKind, World};
+
+/// The first minor that asks for `create` when a web socket is opened by GET.
+pub const STREAMS_NEED_CREATE_SINCE: u32 = 35;
 
 /// What a question comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -39,6 +43,9 @@ pub struct Decision {
     /// Aggregated roles, bound to this identity here, that state rules which would allow it and which a cluster may
     /// have kept or not (see [`Stated`](super::aggregate::Stated)).
     pub doubtful: Vec<String>,
+    /// What the server asks for beside the request itself, and the identity may not: since 1.35 a web socket into a pod
+    /// needs `create`, whatever its HTTP method says.
+    pub also_needed: Option<Request>,
     /// Whether a server could receive the request.
     pub liveness: Liveness,
 }
@@ -69,6 +76,7 @@ impl Decision {
     pub fn answer(&self, is_complete: bool) -> Answer {
         match (&self.liveness, self.allowed) {
             (Liveness::Dead(_), _) => Answer::Dead,
+            (_, true) if self.also_needed.is_some() => Answer::No,
             (_, true) => Answer::Yes,
             (_, false) if self.doubtful.is_empty() && (self.missing.is_empty() || is_complete) => Answer::No,
             _ => Answer::Unknown,
@@ -159,10 +167,16 @@ impl World {
         }
         let query = Query::new(request, &self.symbols);
         let namespace = self.namespace_symbol(request.namespace());
+        let local = namespace.map(|namespace| self.index.in_namespace(namespace)).unwrap_or_default();
+        let allows = |held: &Held| held.rules.is_some_and(|rules| self.is_allowed(rules, &query));
         self.holders(who).any(|holder| {
-            self.held_in(holder, namespace)
-                .any(|id| self.binding(id).is_some_and(|binding| self.grants(binding, &query)))
+            self.index.held(holder, None).iter().any(allows) || of_holder(local, holder).iter().any(allows)
         })
+    }
+
+    /// True when a list has a rule that allows a request.
+    fn is_allowed(&self, rules: RuleListId, query: &Query<'_>) -> bool {
+        self.lists.get(rules).iter().any(|rule| query.is_allowed_by(rule, &self.symbols))
     }
 
     /// True when every binding that applies here has its role, and that role no doubtful rules: a no is then a no.
@@ -184,6 +198,7 @@ impl World {
             proofs: Vec::new(),
             missing: Vec::new(),
             doubtful: Vec::new(),
+            also_needed: self.also_asked(request).filter(|also| !self.allows(who, also)),
             liveness: self.liveness(request),
         };
         let query = Query::new(request, &self.symbols);
@@ -213,6 +228,17 @@ impl World {
         decision
     }
 
+    /// What is asked for beside a request: `create` for a web socket opened by GET (gate
+    /// AuthorizePodWebsocketUpgradeCreatePermission, on since 1.35).
+    fn also_asked(&self, request: &Request) -> Option<Request> {
+        let Request::Resource(request) = request else { return None };
+        let opens_stream = request.group.is_empty()
+            && request.resource == "pods"
+            && matches!(request.subresource.as_str(), "exec" | "attach" | "portforward");
+        (opens_stream && request.verb == "get" && self.minor() >= STREAMS_NEED_CREATE_SINCE)
+            .then(|| Request::Resource(ResourceRequest { verb: "create".to_owned(), ..request.clone() }))
+    }
+
     /// Every binding that applies to an identity in a namespace (none: cluster-wide only), each once.
     pub(crate) fn bindings_of(&self, who: &Identity, namespace: Option<Symbol>) -> Vec<u32> {
         let mut bindings: Vec<u32> = self.holders(who).flat_map(|holder| self.held_in(holder, namespace)).collect();
@@ -228,20 +254,14 @@ impl World {
         std::iter::once(user).chain(groups).filter(|holder| holder.name != Symbol::FOREIGN)
     }
 
-    /// What a holder has cluster-wide, and then in a namespace.
+    /// The bindings of a holder: cluster-wide, and then in a namespace.
     fn held_in(&self, holder: Holder, namespace: Option<Symbol>) -> impl Iterator<Item = u32> {
-        let local = namespace.map(|namespace| self.held(holder, Some(namespace))).unwrap_or_default();
-        self.held(holder, None).iter().chain(local).copied()
+        let local = namespace.map(|namespace| self.index.held(holder, Some(namespace))).unwrap_or_default();
+        self.index.held(holder, None).iter().chain(local).map(|held| held.binding)
     }
 
     pub(crate) fn namespace_symbol(&self, namespace: &str) -> Option<Symbol> {
         (!namespace.is_empty()).then(|| self.symbols.find(namespace))
-    }
-
-    /// True when the role of a binding allows a request.
-    pub(crate) fn grants(&self, binding: &Binding, query: &Query<'_>) -> bool {
-        let role = self.role_of(binding);
-        role.is_some_and(|role| self.rules_of(role).iter().any(|rule| query.is_allowed_by(rule, &self.symbols)))
     }
 
     pub(crate) fn missing_role(&self, binding: &Binding) -> MissingRole {

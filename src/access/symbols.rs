@@ -23,7 +23,21 @@ pub(crate) struct Symbols {
     text: String,
     /// Where each string ends; it begins where the one before it ends.
     ends: Vec<u32>,
-    table: HashTable<u32>,
+    table: HashTable<Entry>,
+}
+
+/// A string of the table, with where it lies, so that a look-up needs not look there.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    index: u32,
+    start: u32,
+    end: u32,
+}
+
+impl Entry {
+    fn text(self, all: &str) -> &str {
+        all.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
 }
 
 impl Symbols {
@@ -42,32 +56,35 @@ impl Symbols {
     /// The table of such strings.
     pub(crate) fn from_parts((text, ends): (String, Vec<u32>)) -> Self {
         let mut table = HashTable::with_capacity(ends.len());
-        for index in (0..).take(ends.len()) {
-            let hash = xxh3_64(slice(&text, &ends, index).as_bytes());
-            table.insert_unique(hash, index, |&other| xxh3_64(slice(&text, &ends, other).as_bytes()));
+        let mut start = 0;
+        for (index, &end) in (0..).zip(&ends) {
+            let entry = Entry { index, start, end };
+            table.insert_unique(hash(entry.text(&text)), entry, |other| hash(other.text(&text)));
+            start = end;
         }
         Self { text, ends, table }
     }
 
     /// The symbol of a string, which is kept from now on.
     pub(crate) fn add(&mut self, text: &str) -> Symbol {
-        let hash = xxh3_64(text.as_bytes());
-        if let Some(found) = self.table.find(hash, |&index| slice(&self.text, &self.ends, index) == text) {
-            return Symbol(*found);
+        let found = self.find(text);
+        if found != Symbol::FOREIGN {
+            return found;
         }
         let index = u32::try_from(self.ends.len()).unwrap_or(u32::MAX - 1);
+        let start = self.ends.last().copied().unwrap_or_default();
         self.text.push_str(text);
-        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
-        let (all, ends) = (&self.text, &self.ends);
-        self.table.insert_unique(hash, index, |&other| xxh3_64(slice(all, ends, other).as_bytes()));
+        let end = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        self.ends.push(end);
+        let all = &self.text;
+        self.table.insert_unique(hash(text), Entry { index, start, end }, |other| hash(other.text(all)));
         Symbol(index)
     }
 
     /// The symbol of a string, or [`Symbol::FOREIGN`] when no object uses it.
     pub(crate) fn find(&self, text: &str) -> Symbol {
-        let hash = xxh3_64(text.as_bytes());
-        let found = self.table.find(hash, |&index| slice(&self.text, &self.ends, index) == text);
-        found.map_or(Symbol::FOREIGN, |&index| Symbol(index))
+        let found = self.table.find(hash(text), |entry| entry.text(&self.text) == text);
+        found.map_or(Symbol::FOREIGN, |entry| Symbol(entry.index))
     }
 
     /// The string of a symbol.
@@ -85,6 +102,10 @@ impl Symbols {
         self.text.shrink_to_fit();
         self.ends.shrink_to_fit();
     }
+}
+
+fn hash(text: &str) -> u64 {
+    xxh3_64(text.as_bytes())
 }
 
 fn slice<'t>(text: &'t str, ends: &[u32], index: u32) -> &'t str {

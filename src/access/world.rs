@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::aggregate::{self, Doubts, Stated};
+use super::index::{Held, Index};
 use super::rules::{Rule, RuleListId, RuleLists};
 use super::symbols::{Symbol, Symbols};
 use crate::diag::Origin;
@@ -140,10 +141,7 @@ pub struct World {
     pub(crate) bindings: Vec<Binding>,
     binding_ids: HashMap<(Option<Symbol>, Symbol), u32>,
     subjects: Vec<Subject>,
-    /// For each holder and namespace (none: the whole cluster) a range of `held`.
-    index: hashbrown::HashMap<(Holder, Option<Symbol>), (u32, u32)>,
-    /// Bindings by holder, those to the same rules side by side.
-    held: Vec<u32>,
+    pub(crate) index: Index,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     pub(crate) custom: Vec<Resource>,
     baseline: Option<u32>,
@@ -361,15 +359,6 @@ pub(super) struct Parts {
     pub(super) doubts: Doubts,
 }
 
-/// What a holder has by one binding; the order puts bindings to the same rules side by side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Holding {
-    holder: Holder,
-    namespace: Option<Symbol>,
-    rules: Option<RuleListId>,
-    binding: u32,
-}
-
 fn replaced(layer: Layer) -> Added {
     match layer {
         Layer::Baseline | Layer::Dump(_) => Added::Taken,
@@ -427,24 +416,16 @@ impl World {
             };
             binding.role = role_ids.get(&(namespace, binding.role_name)).copied();
         }
-        let mut holdings: Vec<Holding> = Vec::with_capacity(parts.subjects.len());
+        let mut entries: Vec<(Option<Symbol>, Held)> = Vec::with_capacity(parts.subjects.len());
         for (id, binding) in (0..).zip(&parts.bindings) {
             let rules = binding.role.and_then(|role| parts.roles.get(role as usize)).map(|role| role.rules);
             for subject in binding.subjects_in(&parts.subjects) {
                 if let Some(holder) = holder(*subject, binding.namespace, &mut parts.symbols) {
-                    holdings.push(Holding { holder, namespace: binding.namespace, rules, binding: id });
+                    entries.push((binding.namespace, Held { holder, rules, binding: id }));
                 }
             }
         }
-        holdings.sort_unstable();
-        holdings.dedup();
-        let mut index = hashbrown::HashMap::with_capacity(holdings.len());
-        let mut held = Vec::with_capacity(holdings.len());
-        for (position, holding) in (0u32..).zip(holdings) {
-            let range = index.entry((holding.holder, holding.namespace)).or_insert((position, position));
-            range.1 = position + 1;
-            held.push(holding.binding);
-        }
+        let index = Index::new(entries);
         parts.symbols.shrink();
         let mut api = Api::new(parts.minor);
         api.extend(&parts.custom);
@@ -458,7 +439,6 @@ impl World {
             binding_ids,
             subjects: parts.subjects,
             index,
-            held,
             namespaces: parts.namespaces,
             custom: parts.custom,
             baseline: parts.baseline,
@@ -494,17 +474,6 @@ impl World {
     /// The subjects of a binding.
     pub(crate) fn subjects(&self, binding: &Binding) -> &[Subject] {
         binding.subjects_in(&self.subjects)
-    }
-
-    /// The bindings that a holder has in a namespace, or cluster-wide.
-    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>) -> &[u32] {
-        let range = self.index.get(&(holder, namespace));
-        range.and_then(|&(start, end)| self.held.get(start as usize..end as usize)).unwrap_or_default()
-    }
-
-    /// Each pair of a holder and a place where it holds something, in no order.
-    pub(crate) fn held_places(&self) -> impl Iterator<Item = (Holder, Option<Symbol>)> {
-        self.index.keys().copied()
     }
 
     pub(crate) fn binding(&self, id: u32) -> Option<&Binding> {
@@ -557,15 +526,14 @@ impl World {
             roles: self.roles.len(),
             rule_lists: self.lists.len(),
             bindings: self.bindings.len(),
-            holders: self.index.len(),
+            holders: self.index.places().count(),
             bytes: self.symbols.bytes()
                 + self.lists.bytes()
                 + self.roles.capacity() * size_of::<Role>()
                 + self.bindings.capacity() * size_of::<Binding>()
                 + self.subjects.capacity() * size_of::<Subject>()
                 + (self.role_ids.capacity() + self.binding_ids.capacity()) * (12 + 4 + 1)
-                + self.index.allocation_size()
-                + self.held.capacity() * 4,
+                + self.index.bytes(),
         }
     }
 }

@@ -69,8 +69,8 @@ impl Told<'_> {
                 text.push_str(&miss_line(&miss, self.files));
             }
         }
-        if let Some(note) = version_note(self.request, self.world.minor()).filter(|_| self.decision.allowed) {
-            let _ = writeln!(text, "  {note}");
+        if let Some(also) = &self.decision.also_needed {
+            let _ = writeln!(text, "  but since 1.35 the server asks for `create` too, and it may not {also}");
         }
         text
     }
@@ -90,6 +90,7 @@ impl Told<'_> {
             },
             "because": self.world.chains(self.who, self.decision).iter().map(|chain| chain_json(chain, self.files)).collect::<Vec<_>>(),
             "doubtful": self.decision.doubtful,
+            "alsoNeeded": self.decision.also_needed,
             "missing": self.decision.missing.iter().map(missing_json).collect::<Vec<_>>(),
             "nearMisses": misses.iter().map(|miss| json!({
                 "binding": link_json(&miss.binding, self.files),
@@ -98,19 +99,6 @@ impl Told<'_> {
                 "lacks": miss.lacks,
             })).collect::<Vec<_>>(),
         })
-    }
-}
-
-/// What a version changed about a request that the authorizer allows.
-fn version_note(request: &Request, minor: u32) -> Option<&'static str> {
-    let Request::Resource(request) = request else { return None };
-    let is_stream = request.group.is_empty()
-        && request.resource == "pods"
-        && matches!(request.subresource.as_str(), "exec" | "attach" | "portforward");
-    match (is_stream && request.verb == "get", minor >= 35) {
-        (true, true) => Some("since 1.35 a web socket needs `create` on it too: `get` alone opens nothing"),
-        (true, false) => Some("before 1.35 this opens a web socket, so that `get` is as good as `create`"),
-        _ => None,
     }
 }
 

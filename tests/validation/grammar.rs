@@ -35,7 +35,7 @@ fn every_string_passes_exactly_the_grammars_recorded() {
         table["columns"].as_sequence().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     assert_eq!(columns, COLUMNS.map(|(name, _)| name));
     let rows = table["rows"].as_sequence().unwrap();
-    assert_eq!(rows.len(), 559);
+    assert!(rows.len() >= 559, "{}", rows.len());
     let mut failures = Vec::new();
     for row in rows {
         let (text, bits) = (row[0].as_str().unwrap(), row[1].as_str().unwrap());

@@ -14,7 +14,7 @@ use super::{assert_none, string, table};
 fn kinds_are_served_as_recorded() {
     let table = table(include_str!("served-cases.yaml"));
     let rows = table["kinds"].as_sequence().unwrap();
-    assert_eq!(rows.len(), 62);
+    assert!(rows.len() >= 62, "{}", rows.len());
     let mut failures = Vec::new();
     for row in rows {
         let found = Catalogue::get().kind(minor(row, "minor"), string(row, "apiVersion"), string(row, "kind"));
@@ -29,7 +29,7 @@ fn kinds_are_served_as_recorded() {
 fn resources_are_served_as_recorded() {
     let table = table(include_str!("served-cases.yaml"));
     let rows = table["resources"].as_sequence().unwrap();
-    assert_eq!(rows.len(), 77);
+    assert!(rows.len() >= 77, "{}", rows.len());
     let mut failures = Vec::new();
     for row in rows {
         let found = Catalogue::get().presence(minor(row, "minor"), string(row, "group"), string(row, "resource"));
