@@ -164,7 +164,7 @@ impl World {
             return Vec::new();
         }
         let holders: Vec<Holder> = self.holders(who).collect();
-        let places = self.held_places().filter(|(holder, _)| holders.contains(holder));
+        let places = self.index.places().filter(|(holder, _)| holders.contains(holder));
         let mut namespaces: Vec<Symbol> = places.filter_map(|(_, namespace)| namespace).collect();
         namespaces.sort_unstable_by_key(|namespace| self.symbols.text(*namespace));
         namespaces.dedup();
@@ -262,9 +262,9 @@ impl<'w> Seat<'w> {
         let world = self.world;
         let mut all = Vec::new();
         for &holder in &self.holders {
-            let own = world.held(holder, self.namespace).iter().map(|&id| (id, Part::Own));
-            let wide = self.namespace.map(|_| world.held(holder, None)).unwrap_or_default();
-            let wide = wide.iter().map(|&id| (id, Part::Wide));
+            let own = world.index.held(holder, self.namespace).iter().map(|held| (held.binding, Part::Own));
+            let wide = self.namespace.map(|_| world.index.held(holder, None)).unwrap_or_default();
+            let wide = wide.iter().map(|held| (held.binding, Part::Wide));
             all.extend(own.chain(wide).filter_map(|(id, part)| Some((holder, world.binding(id)?, part))));
         }
         all
