@@ -14,6 +14,7 @@
 //! saved        a world as a file
 //! lookup       what people call a resource              crossplane   its own checks of what packages ask for
 //! proof        the chain behind an answer             reconcile    what the server does to its defaults
+//! risk         what a grant really opens, and how somebody becomes more than he is
 //! ```
 //!
 //! The rules are those of `specs/kubernetes.md` sections 7 to 9 and `specs/rbac.md` section 4.

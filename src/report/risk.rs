@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::access::{link, rule_text};
+use super::human::grouped;
 use crate::access::proof::Chain;
 use crate::access::risk::{Finding, Path};
 use crate::diag::{Diagnostic, Files};
@@ -12,7 +13,12 @@ const MAXIMUM_NAMED: usize = 3;
 
 /// A finding as a warning, with what proves it.
 pub fn diagnostic(finding: &Finding, files: &Files) -> Diagnostic {
-    let mut diagnostic = Diagnostic::warning(finding.rule.code, finding.message())
+    let alike = match finding.count.saturating_sub(1) {
+        0 => String::new(),
+        1 => "; one more is like it".to_owned(),
+        more => format!("; {} more are like it", grouped(more)),
+    };
+    let mut diagnostic = Diagnostic::warning(finding.rule.code, format!("{}{alike}", finding.message()))
         .at_maybe(finding.place)
         .labelled(finding.severity.word())
         .help(finding.rule.help);

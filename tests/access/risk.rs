@@ -163,8 +163,8 @@ fn what_is_alike_is_told_once() {
     assert_eq!(
         told,
         [
-            (50, format!("`User/tenant-00` {shown}, in namespace `tenant-00`; 49 more are like it")),
-            (50, "`User/tenant-00` can read secrets, in namespace `tenant-00`; 49 more are like it".to_owned()),
+            (50, format!("`User/tenant-00` {shown}, in namespace `tenant-00`")),
+            (50, "`User/tenant-00` can read secrets, in namespace `tenant-00`".to_owned()),
         ]
     );
 }

@@ -28,13 +28,6 @@ pub struct Options {
     pub apart: bool,
 }
 
-impl Options {
-    /// Every rule.
-    pub fn all() -> Self {
-        Self { rules: table::all().collect(), apart: true }
-    }
-}
-
 /// Something that was found.
 #[derive(Debug, Clone)]
 pub struct Finding {
@@ -367,7 +360,7 @@ impl<'w> Judge<'w> {
 }
 
 impl Finding {
-    /// What was found, in one line.
+    /// What was found, in one line, of the first that it concerns.
     pub fn message(&self) -> String {
         let Some(first) = self.first.first() else { return String::new() };
         let role = self.role.as_ref().map_or("", |role| role.name.as_str());
@@ -377,12 +370,7 @@ impl Finding {
             (Scope::Cluster, _) => ", cluster-wide".to_owned(),
             (Scope::Namespace(namespace), _) => format!(", in namespace `{namespace}`"),
         };
-        let more = match self.count.saturating_sub(1) {
-            0 => String::new(),
-            1 => "; one more is like it".to_owned(),
-            more => format!("; {more} more are like it"),
-        };
-        format!("`{}` {says}{place}{more}", first.subject)
+        format!("`{}` {says}{place}", first.subject)
     }
 
     /// What the rule says, with the names that limit it in the place of what it has in brackets.
