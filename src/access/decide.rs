@@ -4,7 +4,7 @@
 //! The real one walks every ClusterRoleBinding and every RoleBinding of the namespace; this one looks up what the user
 //! and each of its groups hold. Both are unions, so the order makes no difference to the answer.
 
-use super::index::{Held, of_holder};
+use super::index::{hash_of, of_hash};
 use super::request::{Identity, Request, ResourceRequest};
 use super::rules::{Rule, RuleListId};
 use super::served::Liveness;
@@ -166,12 +166,14 @@ impl World {
             return true;
         }
         let query = Query::new(request, &self.symbols);
-        let namespace = self.namespace_symbol(request.namespace());
-        let local = namespace.map(|namespace| self.index.in_namespace(namespace)).unwrap_or_default();
-        let allows = |held: &Held| held.rules.is_some_and(|rules| self.is_allowed(rules, &query));
-        self.holders(who).any(|holder| {
-            self.index.held(holder, None).iter().any(allows) || of_holder(local, holder).iter().any(allows)
-        })
+        let local = self.index.local(request.namespace(), &self.symbols);
+        let may = |is_group: bool, name: &str| {
+            let hash = hash_of(is_group, name);
+            let held = self.index.cluster(hash).iter().chain(of_hash(local, hash));
+            held.filter(|held| held.is_of(is_group, name, &self.symbols))
+                .any(|held| held.rules.is_some_and(|rules| self.is_allowed(rules, &query)))
+        };
+        may(false, &who.user) || who.groups.iter().any(|group| may(true, group))
     }
 
     /// True when a list has a rule that allows a request.
@@ -256,8 +258,8 @@ impl World {
 
     /// The bindings of a holder: cluster-wide, and then in a namespace.
     fn held_in(&self, holder: Holder, namespace: Option<Symbol>) -> impl Iterator<Item = u32> {
-        let local = namespace.map(|namespace| self.index.held(holder, Some(namespace))).unwrap_or_default();
-        self.index.held(holder, None).iter().chain(local).map(|held| held.binding)
+        let local = namespace.map(|namespace| self.held(holder, Some(namespace))).unwrap_or_default();
+        self.held(holder, None).iter().chain(local).map(|held| held.binding)
     }
 
     pub(crate) fn namespace_symbol(&self, namespace: &str) -> Option<Symbol> {

@@ -1,17 +1,22 @@
-//! Who holds what, where: the two questions of every decision, answered with few looks into memory.
+//! Who holds what, where: the question of every decision, answered with few looks into memory.
 //!
-//! What is bound cluster-wide is found by the holder; what is bound in a namespace by the namespace first, whose few
-//! holders then lie side by side. Each entry says which rules it gives, so that most decisions never look at a binding.
+//! In a world of a hundred thousand tenants every look is a wait for memory, so that their number is what a decision
+//! costs. What is bound cluster-wide is found by the hash of the holder's name; what is bound in a namespace by the
+//! namespace, whose few holders lie side by side with their hashes. A name is compared as text only where its hash
+//! fits. Each entry says which rules it gives, so that most decisions never look at a binding.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashTable};
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::rules::RuleListId;
-use super::symbols::Symbol;
+use super::symbols::{Symbol, Symbols};
 use super::world::Holder;
 
 /// What a holder has by one binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Held {
+    /// Of the holder's name; see [`hash_of`].
+    hash: u64,
     pub(crate) holder: Holder,
     /// The rules of the role; none when the role is not there.
     pub(crate) rules: Option<RuleListId>,
@@ -21,55 +26,91 @@ pub(crate) struct Held {
 /// The index of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    /// What is bound cluster-wide, then what is bound in each namespace, each part sorted.
+    /// What is bound cluster-wide, then what is bound in each namespace, each part sorted by hash and holder.
     held: Vec<Held>,
-    cluster: HashMap<Holder, Range>,
-    namespaces: HashMap<Symbol, Range>,
+    cluster: HashMap<u64, Range>,
+    namespaces: HashTable<(Symbol, Range)>,
 }
 
 /// First and one past the last entry.
 type Range = (u32, u32);
 
+/// The hash of a user's or a group's name.
+pub(crate) fn hash_of(is_group: bool, name: &str) -> u64 {
+    xxh3_64_with_seed(name.as_bytes(), u64::from(is_group))
+}
+
+impl Held {
+    pub(crate) fn new(holder: Holder, rules: Option<RuleListId>, binding: u32, symbols: &Symbols) -> Self {
+        Self { hash: hash_of(holder.is_group, symbols.text(holder.name)), holder, rules, binding }
+    }
+
+    /// True when it is held by this user or group, whose hash is known to fit.
+    pub(crate) fn is_of(&self, is_group: bool, name: &str, symbols: &Symbols) -> bool {
+        self.holder.is_group == is_group && symbols.text(self.holder.name) == name
+    }
+}
+
 impl Index {
     /// The index of entries with the namespace each holds in; none for cluster-wide.
-    pub(crate) fn new(mut entries: Vec<(Option<Symbol>, Held)>) -> Self {
+    pub(crate) fn new(mut entries: Vec<(Option<Symbol>, Held)>, symbols: &Symbols) -> Self {
         entries.sort_unstable();
         entries.dedup();
         let mut index = Self { held: Vec::with_capacity(entries.len()), ..Self::default() };
+        let mut ranges: Vec<(Symbol, Range)> = Vec::new();
         for (position, (namespace, held)) in (0u32..).zip(entries) {
-            let range = match namespace {
-                None => index.cluster.entry(held.holder).or_insert((position, position)),
-                Some(namespace) => index.namespaces.entry(namespace).or_insert((position, position)),
-            };
-            range.1 = position + 1;
+            match namespace {
+                None => index.cluster.entry(held.hash).or_insert((position, position)).1 = position + 1,
+                Some(namespace) => match ranges.last_mut().filter(|(last, _)| *last == namespace) {
+                    Some((_, range)) => range.1 = position + 1,
+                    None => ranges.push((namespace, (position, position + 1))),
+                },
+            }
             index.held.push(held);
         }
+        let hash = |entry: &(Symbol, Range)| xxh3_64(symbols.text(entry.0).as_bytes());
+        index.namespaces = HashTable::with_capacity(ranges.len());
+        for entry in ranges {
+            index.namespaces.insert_unique(hash(&entry), entry, hash);
+        }
         index.cluster.shrink_to_fit();
-        index.namespaces.shrink_to_fit();
         index
     }
 
-    /// What a holder has cluster-wide, or in a namespace.
-    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>) -> &[Held] {
-        match namespace {
-            None => self.range(self.cluster.get(&holder)),
-            Some(namespace) => of_holder(self.in_namespace(namespace), holder),
-        }
+    /// What everybody of this hash has cluster-wide.
+    pub(crate) fn cluster(&self, hash: u64) -> &[Held] {
+        self.range(self.cluster.get(&hash))
     }
 
-    /// Everything that is held in a namespace, holder by holder.
-    pub(crate) fn in_namespace(&self, namespace: Symbol) -> &[Held] {
-        self.range(self.namespaces.get(&namespace))
+    /// Everything that is held in a namespace, by hash; see [`of_hash`].
+    pub(crate) fn local(&self, namespace: &str, symbols: &Symbols) -> &[Held] {
+        if namespace.is_empty() {
+            return &[];
+        }
+        let found = self.namespaces.find(xxh3_64(namespace.as_bytes()), |(name, _)| symbols.text(*name) == namespace);
+        self.range(found.map(|(_, range)| range))
+    }
+
+    /// What a holder has cluster-wide, or in a namespace.
+    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>, symbols: &Symbols) -> &[Held] {
+        let hash = hash_of(holder.is_group, symbols.text(holder.name));
+        let all = match namespace {
+            None => self.cluster(hash),
+            Some(namespace) => of_hash(self.local(symbols.text(namespace), symbols), hash),
+        };
+        let start = all.partition_point(|held| held.holder < holder);
+        let rest = all.get(start..).unwrap_or_default();
+        rest.get(..rest.partition_point(|held| held.holder == holder)).unwrap_or_default()
     }
 
     /// Each pair of a holder and a place where it holds something, in no order.
     pub(crate) fn places(&self) -> impl Iterator<Item = (Holder, Option<Symbol>)> {
-        let cluster = self.cluster.keys().map(|holder| (*holder, None));
-        let local = self.namespaces.keys().flat_map(|namespace| {
-            let by_holder = self.in_namespace(*namespace).chunk_by(|left, right| left.holder == right.holder);
-            by_holder.filter_map(|held| held.first()).map(|held| (held.holder, Some(*namespace)))
-        });
-        cluster.chain(local)
+        let cluster = self.cluster.values().map(|range| (None, range));
+        let local = self.namespaces.iter().map(|(namespace, range)| (Some(*namespace), range));
+        cluster.chain(local).flat_map(|(namespace, range)| {
+            let by_holder = self.range(Some(range)).chunk_by(|left, right| left.holder == right.holder);
+            by_holder.filter_map(|held| held.first()).map(move |held| (held.holder, namespace))
+        })
     }
 
     fn range(&self, range: Option<&Range>) -> &[Held] {
@@ -82,10 +123,10 @@ impl Index {
     }
 }
 
-/// The part of a namespace that is one holder's.
-pub(crate) fn of_holder(local: &[Held], holder: Holder) -> &[Held] {
-    let start = local.partition_point(|held| held.holder < holder);
+/// The part of a namespace that is held by everybody of this hash.
+pub(crate) fn of_hash(local: &[Held], hash: u64) -> &[Held] {
+    let start = local.partition_point(|held| held.hash < hash);
     let rest = local.get(start..).unwrap_or_default();
-    let length = rest.partition_point(|held| held.holder == holder);
+    let length = rest.iter().take_while(|held| held.hash == hash).count();
     rest.get(..length).unwrap_or_default()
 }

@@ -421,11 +421,11 @@ impl World {
             let rules = binding.role.and_then(|role| parts.roles.get(role as usize)).map(|role| role.rules);
             for subject in binding.subjects_in(&parts.subjects) {
                 if let Some(holder) = holder(*subject, binding.namespace, &mut parts.symbols) {
-                    entries.push((binding.namespace, Held { holder, rules, binding: id }));
+                    entries.push((binding.namespace, Held::new(holder, rules, id, &parts.symbols)));
                 }
             }
         }
-        let index = Index::new(entries);
+        let index = Index::new(entries, &parts.symbols);
         parts.symbols.shrink();
         let mut api = Api::new(parts.minor);
         api.extend(&parts.custom);
@@ -474,6 +474,11 @@ impl World {
     /// The subjects of a binding.
     pub(crate) fn subjects(&self, binding: &Binding) -> &[Subject] {
         binding.subjects_in(&self.subjects)
+    }
+
+    /// What a holder has cluster-wide, or in a namespace.
+    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>) -> &[Held] {
+        self.index.held(holder, namespace, &self.symbols)
     }
 
     pub(crate) fn binding(&self, id: u32) -> Option<&Binding> {
