@@ -262,8 +262,9 @@ impl<'w> Seat<'w> {
         let world = self.world;
         let mut all = Vec::new();
         for &holder in &self.holders {
-            let own = world.index.held(holder, self.namespace).iter().map(|held| (held.binding, Part::Own));
-            let wide = self.namespace.map(|_| world.index.held(holder, None)).unwrap_or_default();
+            let own =
+                world.index.held(holder, self.namespace, &world.symbols).iter().map(|held| (held.binding, Part::Own));
+            let wide = self.namespace.map(|_| world.index.held(holder, None, &world.symbols)).unwrap_or_default();
             let wide = wide.iter().map(|held| (held.binding, Part::Wide));
             all.extend(own.chain(wide).filter_map(|(id, part)| Some((holder, world.binding(id)?, part))));
         }
