@@ -5,16 +5,17 @@
 //! code that generates ours.
 //!
 //! ```text
-//! world        the objects, settled and indexed        decide       may this identity do this, and why
-//! aggregate    ClusterRoles that gather others          who_can      who may do this
-//! rules        rules, each distinct list once           resolve      which rules hold for an identity here
-//! request      identities and attributes                cover        do these rules cover those
-//! http         from an HTTP request to attributes       write        may it write this object (escalation check)
-//! served       could a server receive the request       impersonate  may it act as somebody else
-//! saved        a world as a file
-//! lookup       what people call a resource              crossplane   its own checks of what packages ask for
-//! proof        the chain behind an answer             reconcile    what the server does to its defaults
-//! risk         what a grant really opens, and how somebody becomes more than he is
+//! world        the objects, settled                     decide       may this identity do this
+//! aggregate    ClusterRoles that gather others          proof        the chain behind an answer
+//! rules        rules, each distinct list once           who_can      who may do this
+//! symbols      strings as numbers                       resolve      which rules hold for an identity here
+//! index        who holds what, where                    cover        do these rules cover those
+//! saved        a world as a file                        write        may it write this object (escalation check)
+//! request      identities and attributes                impersonate  may it act as somebody else
+//! http         from an HTTP request to attributes       compare      what a change really grants
+//! served       could a server receive the request       risk         what a grant really opens
+//! lookup       what people call a resource              reconcile    what the server does to its defaults
+//! ask          questions and answers as JSON            crossplane   its own checks of what packages ask for
 //! ```
 //!
 //! The rules are those of `specs/kubernetes.md` sections 7 to 9 and `specs/rbac.md` section 4.

@@ -4,7 +4,7 @@
 //! condition   conditions as short texts            judge       findings of a world, alike ones folded
 //! matching    is a condition met, and by what      holders     what users, groups and accounts hold
 //! table       every rule, one file a family        objects     roles as they are applied, and bindings
-//! paths       how somebody becomes more than he is
+//! paths       how somebody becomes more than they are
 //! ```
 //!
 //! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
