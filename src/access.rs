@@ -38,6 +38,7 @@ pub mod risk;
 mod rules;
 pub mod saved;
 pub mod served;
+mod shape;
 mod symbols;
 pub mod who_can;
 pub mod world;

@@ -43,6 +43,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// The one with the higher code: what cannot be asked outweighs a no.
+    pub fn worse(self, other: Self) -> Self {
+        if other.code() > self.code() { other } else { self }
+    }
+
     /// The exit code.
     pub fn code(self) -> u8 {
         match self {
@@ -58,7 +63,7 @@ impl Outcome {
 ///
 /// Run without flags inside a workspace, each command does the obvious thing.
 ///
-/// Exit codes: 0 fine; 1 the answer is no (drift); 2 wrong usage or invalid input; 3 the run failed.
+/// Exit codes: 0 fine; 1 the answer is no (drift, a finding, denied, a failed test); 2 wrong usage or invalid input; 3 the run failed.
 #[derive(Debug, Parser)]
 #[command(name = "bailiwick", version, max_term_width = 100)]
 pub struct Cli {

@@ -73,13 +73,24 @@ fn fixed_point(sources: &[(usize, Vec<usize>)], roles: &[Role], lists: &mut Rule
             let gathered = gather(selected.iter().filter_map(rules_of), lists);
             let own = roles.get(*target).map_or(RuleLists::EMPTY, |role| role.rules);
             let id = if gathered.is_empty() && mode == Stated::Kept { own } else { lists.add(gathered) };
-            changed |= settled.insert(*target, id) != Some(id);
+            // In a ring the order of the rules may go round for ever, while nothing is gained any more.
+            let before = settled.get(target).copied().unwrap_or(RuleLists::EMPTY);
+            if before != id && !same_rules(lists.get(before), lists.get(id)) {
+                settled.insert(*target, id);
+                changed = true;
+            }
         }
         if !changed {
             break;
         }
     }
     settled
+}
+
+/// True for lists that differ in order alone.
+fn same_rules(left: &[Rule], right: &[Rule]) -> bool {
+    let known: HashSet<&Rule> = left.iter().collect();
+    left.len() == right.len() && right.iter().all(|rule| known.contains(rule))
 }
 
 /// Each aggregated role with the roles it gathers from, in the order of its selectors and then of their names.
@@ -114,32 +125,61 @@ fn gather(selected: impl Iterator<Item = RuleListId>, lists: &RuleLists) -> Vec<
     rules.filter(|rule| seen.insert(rule)).cloned().collect()
 }
 
-/// The rings: sets of aggregated roles that gather from each other.
+/// The rings: aggregated roles that gather from each other, directly or through others. Each role is met once, and each
+/// edge once (Tarjan's strongly connected components, without recursion).
 fn rings(sources: &[(usize, Vec<usize>)], roles: &[Role], symbols: &Symbols) -> Vec<Vec<String>> {
-    let selected_by = |id: usize| sources.iter().find(|(target, _)| *target == id).map(|(_, selected)| selected);
-    let reachable = |start: usize| {
-        let mut seen = HashSet::new();
-        let mut open = vec![start];
-        while let Some(id) = open.pop() {
-            for &next in selected_by(id).into_iter().flatten().filter(|next| selected_by(**next).is_some()) {
-                if seen.insert(next) {
-                    open.push(next);
+    let selected: HashMap<usize, &Vec<usize>> = sources.iter().map(|(target, selected)| (*target, selected)).collect();
+    let mut met: HashMap<usize, (usize, usize)> = HashMap::new();
+    let mut open: Vec<usize> = Vec::new();
+    let mut is_open: HashSet<usize> = HashSet::new();
+    let mut rings: Vec<Vec<String>> = Vec::new();
+    for (start, _) in sources {
+        let mut path: Vec<(usize, usize)> = Vec::new();
+        if !met.contains_key(start) {
+            path.push((*start, 0));
+        }
+        while let Some((id, next)) = path.last().copied() {
+            if next == 0 {
+                met.insert(id, (met.len(), met.len()));
+                open.push(id);
+                is_open.insert(id);
+            }
+            let low = |met: &HashMap<usize, (usize, usize)>, id: usize| met.get(&id).map_or(0, |(_, low)| *low);
+            let source = selected.get(&id).and_then(|selected| selected.get(next)).copied();
+            if let Some(step) = path.last_mut() {
+                step.1 += 1;
+            }
+            match source {
+                Some(source) if !selected.contains_key(&source) => {}
+                Some(source) if !met.contains_key(&source) => path.push((source, 0)),
+                Some(source) if is_open.contains(&source) => {
+                    let order = met.get(&source).map_or(0, |(order, _)| *order);
+                    if let Some((_, own)) = met.get_mut(&id) {
+                        *own = order.min(*own);
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    path.pop();
+                    let own = low(&met, id);
+                    if let Some((_, above)) = path.last().and_then(|(above, _)| met.get_mut(above)) {
+                        *above = own.min(*above);
+                    }
+                    if met.get(&id).is_some_and(|(order, low)| order == low) {
+                        let at = open.iter().rposition(|member| *member == id).unwrap_or_default();
+                        let members = open.split_off(at);
+                        members.iter().for_each(|member| _ = is_open.remove(member));
+                        if members.len() > 1 {
+                            let roles = members.iter().filter_map(|member| roles.get(*member));
+                            let mut names: Vec<String> = roles.map(|role| symbols.text(role.name).to_owned()).collect();
+                            names.sort();
+                            rings.push(names);
+                        }
+                    }
                 }
             }
         }
-        seen
-    };
-    let reached: Vec<(usize, HashSet<usize>)> =
-        sources.iter().map(|(target, _)| (*target, reachable(*target))).collect();
-    let mut rings: Vec<Vec<String>> = Vec::new();
-    for (start, from_start) in reached.iter().filter(|(start, from_start)| from_start.contains(start)) {
-        let members = reached.iter().filter(|(id, from)| from_start.contains(id) && from.contains(start));
-        let mut names: Vec<String> =
-            members.filter_map(|(id, _)| roles.get(*id)).map(|role| symbols.text(role.name).to_owned()).collect();
-        names.sort();
-        if !rings.contains(&names) {
-            rings.push(names);
-        }
     }
+    rings.sort();
     rings
 }

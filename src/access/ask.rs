@@ -12,7 +12,7 @@ use super::impersonate::{self, Target};
 use super::reconcile::reconcile;
 use super::request::{Identity, Request, ResourceRequest, UrlRequest};
 use super::who_can::{Scope, Where};
-use super::world::{Builder, Layer, World};
+use super::world::{Added, Builder, Layer, World};
 use super::write::{Escalation, Write, WriteVerb};
 use super::{crossplane, decide::MissingRole, http};
 use crate::diag::{FileId, Origin, Span};
@@ -59,21 +59,23 @@ impl Asker {
         match kind.as_str() {
             "can-i" => self.can_i(body),
             "rules" => self.rules(body),
-            "covers" => Ok(covers(body)),
+            "covers" => covers(body),
             "who-can" => self.who_can(body),
             "aggregate" => Ok(json!({ "roles": self.world.aggregated() })),
             "write" => self.write(body),
             "escalation" => self.escalation(body),
             "impersonate" => self.impersonate(body),
             "gate" => {
-                let rules = policy_rules(&json!({ "rule": [body.get("rule")] }), "rule");
+                let rule = body.get("rule").filter(|rule| rule.is_object()).ok_or("`rule` is missing")?;
+                let rules = policy_rules(&json!({ "rule": [rule] }), "rule")?;
                 Ok(json!({ "allowed": rules.iter().all(|rule| crossplane::stack_manager_allows(rule, false)) }))
             }
             "permission-request" => {
-                let allowed = crossplane::request_allowed(&policy_rules(body, "owner"), &policy_rules(body, "servant"));
+                let allowed =
+                    crossplane::request_allowed(&policy_rules(body, "owner")?, &policy_rules(body, "servant")?);
                 Ok(json!({ "allowed": allowed }))
             }
-            "compare" => Ok(comparison(body)),
+            "compare" => comparison(body),
             "reconcile" => reconciliation(body),
             "default-policy" => default_objects(body),
             other => Err(format!("there is no question `{other}`")),
@@ -91,9 +93,9 @@ impl Asker {
             builder = builder.with_default_policy(known_minor(baseline)?);
         }
         let objects = body.get("objects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        objects.iter().for_each(|object| add(&mut builder, object));
+        let taken = objects.iter().map(|object| add(&mut builder, object)).sum::<usize>();
         self.world = builder.build();
-        Ok(json!({ "objects": objects.len() }))
+        Ok(json!({ "objects": taken }))
     }
 
     fn can_i(&self, body: &Value) -> Result<Value, String> {
@@ -212,9 +214,9 @@ impl World {
     }
 }
 
-fn covers(body: &Value) -> Value {
-    let missing = cover::uncovered(&policy_rules(body, "owner"), &policy_rules(body, "wanted"));
-    json!({ "covers": missing.is_empty(), "uncovered": missing })
+fn covers(body: &Value) -> Result<Value, String> {
+    let missing = cover::uncovered(&policy_rules(body, "owner")?, &policy_rules(body, "wanted")?);
+    Ok(json!({ "covers": missing.is_empty(), "uncovered": missing }))
 }
 
 fn reconciliation(body: &Value) -> Result<Value, String> {
@@ -232,11 +234,17 @@ fn reconciliation(body: &Value) -> Result<Value, String> {
     }))
 }
 
-/// Both sides stand alone, without default policy.
-fn comparison(body: &Value) -> Value {
+/// Both sides stand on the same default policy, where one is named.
+fn comparison(body: &Value) -> Result<Value, String> {
+    let baseline = body.get("baseline").filter(|baseline| !baseline.is_null()).map(known_minor).transpose()?;
     let world = |key: &str| {
-        let mut builder = Builder::new(LAST_MINOR);
-        body.get(key).and_then(Value::as_array).into_iter().flatten().for_each(|object| add(&mut builder, object));
+        let mut builder = Builder::new(baseline.unwrap_or(LAST_MINOR));
+        if let Some(minor) = baseline {
+            builder = builder.with_default_policy(minor);
+        }
+        for object in body.get(key).and_then(Value::as_array).into_iter().flatten() {
+            add(&mut builder, object);
+        }
         builder.build()
     };
     let mut changes = Vec::new();
@@ -256,7 +264,7 @@ fn comparison(body: &Value) -> Value {
             })
         })
         .collect();
-    json!({ "none": changes.is_empty(), "changes": changes })
+    Ok(json!({ "none": changes.is_empty(), "changes": changes }))
 }
 
 fn default_objects(body: &Value) -> Result<Value, String> {
@@ -284,7 +292,8 @@ fn known_minor(value: &Value) -> Result<u32, String> {
 fn identity(body: &Value) -> Result<Identity, String> {
     let user = text(body, "user")?;
     Ok(match body.get("groups").filter(|groups| !groups.is_null()) {
-        Some(groups) => Identity { user: user.to_owned(), groups: string_list(groups) },
+        Some(groups) if groups.is_array() => Identity { user: user.to_owned(), groups: string_list(groups) },
+        Some(_) => return Err("`groups` is not a list".to_owned()),
         None => Identity::of(user),
     })
 }
@@ -321,9 +330,10 @@ fn string_list(value: &Value) -> Vec<String> {
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn policy_rules(body: &Value, key: &str) -> Vec<PolicyRule> {
-    let tree = yaml::from_json(body.get(key).unwrap_or(&Value::Null));
-    tree.document(0).into_iter().flat_map(NodeRef::items).map(PolicyRule::from_node).collect()
+fn policy_rules(body: &Value, key: &str) -> Result<Vec<PolicyRule>, String> {
+    let list = body.get(key).filter(|list| list.is_array()).ok_or_else(|| format!("`{key}` is not a list of rules"))?;
+    let tree = yaml::from_json(list);
+    Ok(tree.document(0).into_iter().flat_map(NodeRef::items).map(PolicyRule::from_node).collect())
 }
 
 fn document(body: &Value, key: &str) -> Result<Tree, String> {
@@ -334,11 +344,18 @@ fn names(missing: &[MissingRole]) -> Value {
     missing.iter().map(ToString::to_string).collect::<Vec<_>>().into()
 }
 
-/// Adds an object of a question.
-fn add(builder: &mut Builder, object: &Value) {
-    if let Some(root) = tree_of(object).document(0) {
-        builder.add(root, Layer::Input(Origin { file: FileId::default(), span: Span::default() }));
+/// Adds an object of a question, or each object of a list; how many were taken.
+fn add(builder: &mut Builder, object: &Value) -> usize {
+    let tree = tree_of(object);
+    let Some(root) = tree.document(0) else { return 0 };
+    let place = Layer::Input(Origin { file: FileId::default(), span: Span::default() });
+    let is_list = root.get("kind").and_then(NodeRef::as_str).is_some_and(|kind| kind.ends_with("List"));
+    if !is_list {
+        return usize::from(matches!(builder.add(root, place), Added::Taken | Added::Replaced(_)));
     }
+    let mut taken = 0;
+    builder.add_document(root, |_, added| taken += usize::from(matches!(added, Added::Taken | Added::Replaced(_))));
+    taken
 }
 
 /// An object of a question; one of the RBAC kinds may leave out its API version.

@@ -65,11 +65,19 @@ pub fn maximal(rules: &[PolicyRule]) -> Vec<PolicyRule> {
     let mut atoms: Vec<PolicyRule> = rules.iter().flat_map(PolicyRule::atoms).collect();
     atoms.sort();
     atoms.dedup();
-    let covered_by_other = |position: usize, atom: &PolicyRule| {
-        atoms.iter().enumerate().any(|(other, rule)| {
-            other != position && rule_covers(rule, atom) && (!rule_covers(atom, rule) || other < position)
-        })
+    // Without a wildcard a part covers nothing but itself, and itself with a name.
+    let is_wide = |atom: &PolicyRule| {
+        let has_star = |list: &[String]| list.iter().any(|entry| entry.contains('*'));
+        has_star(&atom.verbs)
+            || has_star(&atom.api_groups)
+            || has_star(&atom.resources)
+            || has_star(&atom.non_resource_urls)
     };
-    let kept = atoms.iter().enumerate().filter(|(position, atom)| !covered_by_other(*position, atom));
-    kept.map(|(_, atom)| atom.clone()).collect()
+    let wide: Vec<&PolicyRule> = atoms.iter().filter(|atom| is_wide(atom)).collect();
+    let is_covered = |atom: &PolicyRule| {
+        let nameless = || PolicyRule { resource_names: Vec::new(), ..atom.clone() };
+        wide.iter().any(|rule| *rule != atom && rule_covers(rule, atom) && (!rule_covers(atom, rule) || *rule < atom))
+            || (!atom.resource_names.is_empty() && atoms.binary_search(&nameless()).is_ok())
+    };
+    atoms.iter().filter(|atom| !is_covered(atom)).cloned().collect()
 }

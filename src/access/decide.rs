@@ -76,9 +76,8 @@ impl Decision {
     pub fn answer(&self, is_complete: bool) -> Answer {
         match (&self.liveness, self.allowed) {
             (Liveness::Dead(_), _) => Answer::Dead,
-            (_, true) if self.also_needed.is_some() => Answer::No,
-            (_, true) => Answer::Yes,
-            (_, false) if self.doubtful.is_empty() && (self.missing.is_empty() || is_complete) => Answer::No,
+            (_, true) if self.also_needed.is_none() => Answer::Yes,
+            _ if self.doubtful.is_empty() && (self.missing.is_empty() || is_complete) => Answer::No,
             _ => Answer::Unknown,
         }
     }
@@ -228,6 +227,32 @@ impl World {
         decision.missing.dedup_by(|left, right| left.to_string() == right.to_string());
         decision.allowed = decision.by_masters || !decision.proofs.is_empty();
         decision
+    }
+
+    /// The same request for each name by which a rule limits what would otherwise allow it to an identity.
+    pub fn named_variants(&self, who: &Identity, request: &Request) -> Vec<Request> {
+        let Request::Resource(request) = request else { return Vec::new() };
+        let Query::Resource { verb, group, resource, any_of_subresource, .. } =
+            Query::of_resource(request, &self.symbols)
+        else {
+            return Vec::new();
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for id in self.bindings_of(who, self.namespace_symbol(&request.namespace)) {
+            let role = self.binding(id).and_then(|binding| self.role_of(binding));
+            for rule in role.into_iter().flat_map(|role| self.rules_of(role)) {
+                for &name in rule.names() {
+                    let named = Query::Resource { verb, group, resource, any_of_subresource, name };
+                    if named.is_allowed_by(rule, &self.symbols) {
+                        names.push(self.symbols.text(name));
+                    }
+                }
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        let with = |name: &str| Request::Resource(ResourceRequest { name: name.to_owned(), ..request.clone() });
+        names.into_iter().map(with).collect()
     }
 
     /// What is asked for beside a request: `create` for a web socket opened by GET (gate

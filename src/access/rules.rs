@@ -60,6 +60,13 @@ impl Rule {
         self.symbols.get(start as usize..end).unwrap_or_default()
     }
 
+    /// True when its parts lie one behind the other and hold nothing but symbols of the table.
+    pub(crate) fn is_consistent(&self, is_symbol: impl Fn(&Symbol) -> bool) -> bool {
+        self.ends.is_sorted()
+            && self.ends.last().is_none_or(|end| *end as usize <= self.symbols.len())
+            && self.symbols.iter().all(is_symbol)
+    }
+
     /// The rule as text.
     pub(crate) fn to_policy_rule(&self, symbols: &Symbols) -> PolicyRule {
         let texts = |list: &[Symbol]| list.iter().map(|&symbol| symbols.text(symbol).to_owned()).collect();

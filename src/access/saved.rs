@@ -17,7 +17,7 @@ use crate::k8s::catalogue::Resource;
 use crate::k8s::selector::LabelSelector;
 
 /// What a file of this format begins with; the last byte is the version of the format.
-pub const MARK: &[u8; 16] = b"bailiwick world\x01";
+pub const MARK: &[u8; 16] = b"bailiwick world\x02";
 
 /// Length of the checksum at the end.
 const CHECKSUM: usize = size_of::<u64>();
@@ -61,13 +61,42 @@ struct SavedBinding {
     layer: SavedLayer,
 }
 
+impl Saved {
+    /// True when every number names something: a checksum tells of accidents only.
+    fn is_consistent(&self) -> bool {
+        let (text, ends) = &self.symbols;
+        let is_symbol = |symbol: &Symbol| symbol.number() < ends.len();
+        let is_place = |symbol: &Option<Symbol>| symbol.as_ref().is_none_or(is_symbol);
+        let is_list = |id: &RuleListId| id.number() < self.lists.len();
+        ends.is_sorted()
+            && ends.last().is_none_or(|end| *end as usize == text.len())
+            && ends.iter().all(|end| text.is_char_boundary(*end as usize))
+            && self.lists.iter().flat_map(|list| list.iter()).all(|rule| rule.is_consistent(is_symbol))
+            && self.subjects.iter().all(|subject| is_symbol(&subject.name) && is_symbol(&subject.namespace))
+            && self.subjects.len() == self.bindings.iter().map(|binding| binding.subjects as usize).sum::<usize>()
+            && self.roles.iter().all(|role| {
+                is_place(&role.namespace)
+                    && is_symbol(&role.name)
+                    && is_list(&role.rules)
+                    && role.doubtful.as_ref().is_none_or(is_list)
+                    && role.labels.iter().all(|(key, value)| is_symbol(key) && is_symbol(value))
+            })
+            && self.bindings.iter().all(|binding| {
+                is_place(&binding.namespace) && is_symbol(&binding.name) && is_symbol(&binding.role_name)
+            })
+    }
+}
+
 /// True for a file of this format, of whatever version.
 pub fn is_saved(bytes: &[u8]) -> bool {
     MARK.split_last().is_some_and(|(_, name)| bytes.starts_with(name))
 }
 
 /// The world as a file; its places point into `files`.
-pub fn save(world: &World, files: &Files) -> Vec<u8> {
+///
+/// # Errors
+/// When there is no room for it.
+pub fn save(world: &World, files: &Files) -> Result<Vec<u8>, String> {
     let mut texts = Texts { files, numbers: HashMap::new(), list: Vec::new() };
     let roles = world.roles.iter().map(|role| SavedRole {
         namespace: role.namespace,
@@ -101,10 +130,10 @@ pub fn save(world: &World, files: &Files) -> Vec<u8> {
         custom: world.custom.clone(),
         doubts: world.doubts().clone(),
     };
-    let mut bytes = postcard::to_extend(&saved, MARK.to_vec()).unwrap_or_default();
+    let mut bytes = postcard::to_extend(&saved, MARK.to_vec()).map_err(|error| error.to_string())?;
     let checksum = xxh3_64(&bytes);
     bytes.extend(checksum.to_le_bytes());
-    bytes
+    Ok(bytes)
 }
 
 /// The world of a file. Its texts are registered in `files`.
@@ -122,6 +151,9 @@ pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
     }
     let content = content.get(MARK.len()..).unwrap_or_default();
     let saved: Saved = postcard::from_bytes(content).map_err(|error| format!("it cannot be read: {error}"))?;
+    if !saved.is_consistent() {
+        return Err("its parts do not fit together".to_owned());
+    }
     let ids: Vec<FileId> = saved.texts.into_iter().map(|(path, text)| files.add(path, text)).collect();
     let layer = |(text, is_dump, start, end): SavedLayer| {
         let Some(file) = text.checked_sub(1).and_then(|text| ids.get(text as usize)) else { return Layer::Baseline };
@@ -137,10 +169,10 @@ pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
         labels: role.labels,
         layer: layer(role.layer),
     });
-    let mut next_subject = 0;
+    let mut next_subject: u32 = 0;
     let bindings = saved.bindings.into_iter().map(|binding| {
         let first_subject = next_subject;
-        next_subject += binding.subjects;
+        next_subject = next_subject.saturating_add(binding.subjects);
         Binding {
             namespace: binding.namespace,
             name: binding.name,

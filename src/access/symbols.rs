@@ -15,6 +15,11 @@ impl Symbol {
     pub(crate) const EMPTY: Symbol = Symbol(1);
     /// Stands for a string that no object uses: it equals nothing in a rule.
     pub(crate) const FOREIGN: Symbol = Symbol(u32::MAX);
+
+    /// The bare number.
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// The table.

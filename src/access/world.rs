@@ -4,13 +4,14 @@
 //! [`Builder::build`] settles aggregation, resolves every `roleRef` and indexes the subjects; a [`World`] no longer
 //! changes, and answers in the time it takes to look up a subject.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::aggregate::{self, Doubts, Stated};
 use super::index::{Held, Index};
 use super::rules::{Rule, RuleListId, RuleLists};
+use super::shape;
 use super::symbols::{Symbol, Symbols};
 use crate::diag::Origin;
 use crate::k8s::catalogue::{Api, Resource, read_custom};
@@ -100,7 +101,7 @@ pub(crate) struct Holder {
 }
 
 /// What came of adding an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
     /// It counts from now on.
     Taken,
@@ -110,6 +111,8 @@ pub enum Added {
     Ignored,
     /// It has no kind or no name.
     Malformed,
+    /// It is not of the shape of its kind, and why.
+    Misshapen(String),
 }
 
 /// Collects objects.
@@ -124,7 +127,6 @@ pub struct Builder {
     binding_ids: HashMap<(Option<Symbol>, Symbol), u32>,
     subjects: Vec<Subject>,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
-    accounts: u32,
     custom: Vec<Resource>,
     baseline: Option<u32>,
     stated: Stated,
@@ -161,7 +163,6 @@ impl Builder {
             binding_ids: HashMap::new(),
             subjects: Vec::new(),
             namespaces: BTreeMap::new(),
-            accounts: 0,
             custom: Vec::new(),
             baseline: None,
             stated: Stated::default(),
@@ -196,22 +197,25 @@ impl Builder {
         }
     }
 
-    /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Tells what came of each.
-    pub fn add_document(&mut self, root: NodeRef<'_>, mut told: impl FnMut(NodeRef<'_>, Added)) {
-        let text = |node: NodeRef<'_>, key| node.get(key).and_then(NodeRef::as_str).map(str::to_owned);
-        let kind = text(root, "kind").unwrap_or_default();
+    /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Tells what came of each, and
+    /// takes none that is not of the shape of its kind.
+    pub fn add_document<'t>(&mut self, root: NodeRef<'t>, mut told: impl FnMut(NodeRef<'t>, Added)) {
+        let text = |node: NodeRef<'_>, key| node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+        let (api_version, kind) = (text(root, "apiVersion"), text(root, "kind"));
+        let mut take =
+            |api_version: &str, kind: &str, object: NodeRef<'t>| match shape::problem(api_version, kind, object) {
+                Some((place, why)) => told(place, Added::Misshapen(why)),
+                None => told(object, self.add_as(api_version, kind, object, Layer::Input(object.origin()))),
+            };
         let Some(item_kind) = kind.strip_suffix("List").filter(|_| root.get("items").is_some()) else {
-            let added = self.add(root, Layer::Input(root.origin()));
-            return told(root, added);
+            return take(&api_version, &kind, root);
         };
-        let api_version = text(root, "apiVersion").unwrap_or_default();
         for item in root.get("items").into_iter().flat_map(NodeRef::items) {
             // The items of a typed list leave out what the list says.
-            let added = match (text(item, "apiVersion"), text(item, "kind")) {
-                (Some(api_version), Some(kind)) => self.add_as(&api_version, &kind, item, Layer::Input(item.origin())),
-                _ => self.add_as(&api_version, item_kind, item, Layer::Input(item.origin())),
-            };
-            told(item, added);
+            match (text(item, "apiVersion"), text(item, "kind")) {
+                (own, kind) if !own.is_empty() && !kind.is_empty() => take(&own, &kind, item),
+                _ => take(&api_version, item_kind, item),
+            }
         }
     }
 
@@ -226,7 +230,9 @@ impl Builder {
 
     fn add_as(&mut self, api_version: &str, kind: &str, object: NodeRef<'_>, layer: Layer) -> Added {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
-        let Some(name) = text(&["metadata", "name"]) else { return Added::Malformed };
+        let Some(name) = text(&["metadata", "name"]).filter(|_| !api_version.is_empty() && !kind.is_empty()) else {
+            return Added::Malformed;
+        };
         let namespace = text(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty());
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         match (group, kind) {
@@ -239,12 +245,12 @@ impl Builder {
                 self.namespaces.insert(name.to_owned(), labels);
                 Added::Taken
             }
-            ("", "ServiceAccount") => {
-                self.accounts += 1;
-                Added::Taken
-            }
+            ("", "ServiceAccount") => Added::Taken,
             ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-                self.custom.extend(read_custom(object));
+                let Some(custom) = read_custom(object) else { return Added::Malformed };
+                // Like every other object, a later definition takes the place of an earlier one.
+                self.custom.retain(|known| (&known.group, &known.resource) != (&custom.group, &custom.resource));
+                self.custom.push(custom);
                 Added::Taken
             }
             _ => Added::Ignored,
@@ -469,6 +475,16 @@ impl World {
     /// The namespaces with their labels.
     pub fn namespaces(&self) -> &BTreeMap<String, BTreeMap<String, String>> {
         &self.namespaces
+    }
+
+    /// Every namespace that the objects name, and those that every cluster has; sorted.
+    pub fn known_namespaces(&self) -> BTreeSet<String> {
+        let of_bindings = self.bindings.iter().filter_map(|binding| binding.namespace);
+        let of_roles = self.roles.iter().filter_map(|role| role.namespace);
+        let named = of_bindings.chain(of_roles).collect::<HashSet<Symbol>>();
+        let everywhere = ["default", "kube-node-lease", "kube-public", "kube-system"].map(str::to_owned);
+        let named = named.into_iter().map(|symbol| self.symbols.text(symbol).to_owned());
+        named.chain(self.namespaces.keys().cloned()).chain(everywhere).collect()
     }
 
     /// The subjects of a binding.

@@ -20,19 +20,21 @@ pub(super) fn run(_: &Global, _: &Arguments) -> Result<Outcome, RunError> {
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin());
     let mut output = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut outcome = Outcome::Fine;
-    let mut line = String::new();
+    let mut bytes = Vec::new();
     loop {
         // Whoever waits for an answer before the next question gets it.
         if input.buffer().is_empty() {
             output.flush().map_err(cannot_write)?;
         }
-        line.clear();
+        bytes.clear();
         let length = input
-            .read_line(&mut line)
+            .read_until(b'\n', &mut bytes)
             .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
         if length == 0 {
             break;
         }
+        // What is not UTF-8 is no JSON either, and is answered as such.
+        let line = String::from_utf8_lossy(&bytes);
         if line.trim().is_empty() {
             continue;
         }

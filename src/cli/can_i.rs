@@ -55,9 +55,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             } else {
                 decide(global, scene, arguments, &who)
             };
-            if told != Outcome::Fine {
-                outcome = told;
-            }
+            outcome = outcome.worse(told);
         }
         Ok(outcome)
     })
@@ -98,17 +96,21 @@ fn list(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity) {
     let namespace =
         if arguments.request.all_namespaces { "" } else { arguments.request.namespace.as_deref().unwrap_or("default") };
     let chains = scene.world.grants_of(who, namespace);
+    let missing = scene.world.rules_for(who, namespace).missing;
     let terminal = global.terminal();
     match arguments.format {
         AnswerForm::Json => {
             let chains: Vec<_> = chains.iter().map(|chain| access::chain_json(chain, &scene.files)).collect();
             let json = serde_json::json!({
                 "target": scene.target, "identity": who, "namespace": namespace, "grants": chains,
+                "missing": missing.iter().map(ToString::to_string).collect::<Vec<_>>(),
             });
             terminal.result(&format!("{json}\n"));
         }
         AnswerForm::Text => {
-            terminal.result(&format!("{}{}", scene.heading(), access::grants(&chains, &scene.files)));
+            let grants = access::grants(&chains, &scene.files);
+            let missing = access::missing(&missing);
+            terminal.result(&format!("{}{grants}{missing}", scene.heading()));
         }
     }
 }

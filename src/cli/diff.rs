@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::scene::{SceneArguments, of_committed, of_target};
+use super::scene::{SceneArguments, of_committed, of_target_into};
 use super::session::{Comparison, Session, with_targets};
 use super::{Global, Outcome};
 use crate::access::compare::compare;
@@ -135,7 +135,8 @@ fn access_changes(
     if !touches_access {
         return Ok(String::new());
     }
-    let new = of_target(session, target, &SceneArguments::default())?;
+    // What is wrong with the policies was told by the comparison of the texts.
+    let new = of_target_into(session, target, &SceneArguments::default(), &mut Sink::new())?;
     let old = of_committed(session, target, committed)?;
     let (Some(new), Some(old)) = (new, old) else { return Ok(String::new()) };
     Ok(access::changes(&compare(&old, &new.world)))

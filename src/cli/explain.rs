@@ -22,6 +22,7 @@ pub(super) struct Arguments {
     /// A policy kind (`Tenancy`), a diagnostic (`duplicate-yaml-key`), an object (`ClusterRole/view`,
     /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), or a decision in the
     /// words of can-i (`get pods --as alice`). Without any: the list of kinds and diagnostics.
+    #[arg(num_args = 0..=3)]
     words: Vec<String>,
     #[command(flatten)]
     identity: IdentityArguments,

@@ -32,9 +32,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         };
         let path =
             global.directory.as_ref().map_or_else(|| arguments.output.clone(), |start| start.join(&arguments.output));
-        let bytes = saved::save(&scene.world, &scene.files);
+        let bytes = saved::save(&scene.world, &scene.files).map_err(RunError::new)?;
         // Whoever reads it at the same time finds the old file or the new one.
-        let beside = path.with_extension("tmp");
+        let mut beside = path.clone().into_os_string();
+        beside.push(format!(".{}.tmp", std::process::id()));
         std::fs::write(&beside, &bytes)
             .and_then(|()| std::fs::rename(&beside, &path))
             .map_err(|error| RunError::io("write", &path, &error))?;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::scene::{Scene, SceneArguments, each_object, of_manifests, of_target_into};
 use super::selection::{Selection, SelectionArguments};
@@ -24,18 +24,6 @@ pub(super) struct Arguments {
     scene: SceneArguments,
     #[command(flatten)]
     selection: SelectionArguments,
-    /// From which severity on a finding makes the answer no.
-    #[arg(long, value_name = "SEVERITY", default_value = "warning")]
-    gate: Gate,
-}
-
-/// From which severity on a finding counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Gate {
-    /// Every finding.
-    Warning,
-    /// Errors only.
-    Error,
 }
 
 /// How many missing rights a finding names.
@@ -61,14 +49,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     if let Some(scene) = &scene {
         find_risks(scene, &selection, false, &mut sink);
     }
-    let invalid = scene.is_none() || sink.has_errors();
     let findings = sink.into_sorted(&files);
-    let outcome = arguments.gate.outcome(&findings);
+    let outcome = outcome(&findings);
     if findings.is_empty() {
         global.terminal().note("no findings\n");
     }
     print(global, findings, &files);
-    Ok(if invalid { Outcome::Invalid } else { outcome })
+    Ok(if scene.is_none() { Outcome::Invalid } else { outcome })
 }
 
 fn lint(
@@ -85,14 +72,13 @@ fn lint(
             find_risks(&scene, selection, true, &mut sink);
         }
     }
-    let invalid = sink.has_errors();
     let findings = session.findings(sink);
-    let outcome = arguments.gate.outcome(&findings);
+    let outcome = outcome(&findings);
     if findings.is_empty() {
         session.global.terminal().note("no findings\n");
     }
     print(session.global, findings, &session.project.files);
-    Ok(if invalid { Outcome::Invalid } else { outcome })
+    Ok(outcome)
 }
 
 /// Reports what the grants of a world open. A policy accepts findings at its own place, so that those of different
@@ -105,10 +91,14 @@ fn find_risks(scene: &Scene, selection: &Selection, of_policies: bool, sink: &mu
     }
 }
 
-impl Gate {
-    fn outcome(self, findings: &[Diagnostic]) -> Outcome {
-        let counts = |finding: &Diagnostic| finding.severity == Severity::Error || self == Gate::Warning;
-        if findings.iter().any(counts) { Outcome::No } else { Outcome::Fine }
+/// Whatever is told makes the answer no; `--severity` says what is told. An error is of the input, not of a grant.
+fn outcome(findings: &[Diagnostic]) -> Outcome {
+    if findings.iter().any(|finding| finding.severity == Severity::Error) {
+        Outcome::Invalid
+    } else if findings.is_empty() {
+        Outcome::Fine
+    } else {
+        Outcome::No
     }
 }
 

@@ -3,6 +3,7 @@
 use clap::Args;
 
 use crate::access::lookup::Found;
+use crate::access::served;
 use crate::access::{Identity, Request, ResourceRequest, UrlRequest, World, http};
 use crate::diag::{Code, Diagnostic};
 use crate::k8s::catalogue::{Catalogue, Served};
@@ -26,10 +27,10 @@ pub(super) struct RequestArguments {
     #[arg(long)]
     pub(super) subresource: Option<String>,
     /// A URL path instead of a resource.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["resource", "name"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["resource", "name", "namespace", "all_namespaces", "subresource"])]
     pub(super) path: Option<String>,
     /// A whole HTTP request instead, such as `GET /api/v1/namespaces/a/pods?watch=1`.
-    #[arg(long, value_name = "REQUEST", conflicts_with_all = ["verb", "resource", "name", "path"])]
+    #[arg(long, value_name = "REQUEST", conflicts_with_all = ["verb", "resource", "name", "path", "namespace", "all_namespaces", "subresource"])]
     pub(super) http: Option<String>,
     /// Ask about a resource that nobody is known to serve.
     #[arg(long)]
@@ -127,14 +128,30 @@ impl RequestArguments {
         })
     }
 
+    /// True when the request names no namespace although its resource lives in them.
+    pub(super) fn is_open_to_namespaces(&self, world: &World, request: &Request) -> bool {
+        let Request::Resource(request) = request else { return false };
+        let has_namespaces = !world.is_cluster_scoped(&request.group, &request.resource)
+            || served::is_checked_in_namespaces(&request.resource, &request.verb);
+        self.http.is_none() && has_namespaces
+    }
+
     fn namespace_of(&self, found: &Found, name: &str) -> String {
         match (&self.namespace, found.namespaced) {
             (Some(namespace), _) => namespace.clone(),
             _ if self.all_namespaces => String::new(),
             // A request for one Namespace object carries that namespace.
-            (None, Some(false)) if found.resource == "namespaces" && found.group.is_empty() => name.to_owned(),
+            (None, Some(false)) if is_about_one_namespace(&found.group, &found.resource, self.verb.as_deref()) => {
+                name.to_owned()
+            }
             (None, Some(false)) => String::new(),
             (None, _) => "default".to_owned(),
         }
     }
+}
+
+/// True for a request about one Namespace object, which carries that namespace; list, create and watch carry none
+/// (`specs/rbac.md` 4.2).
+pub(super) fn is_about_one_namespace(group: &str, resource: &str, verb: Option<&str>) -> bool {
+    group.is_empty() && resource == "namespaces" && matches!(verb, Some("get" | "update" | "patch" | "delete"))
 }

@@ -156,7 +156,7 @@ pub(super) fn of_committed(
     let Some(mut builder) = ground(session, target, &SceneArguments::default(), &mut sink)? else {
         return Ok(None);
     };
-    for entry in committed.list()?.iter().filter(|entry| !entry.is_link) {
+    for entry in committed.list()?.iter().filter(|entry| !entry.is_link && !session.is_kept(target, &entry.path)) {
         let bytes = committed.read(&entry.path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let tree = yaml::read(&text, FileId::default(), &mut sink);
@@ -183,7 +183,13 @@ fn ground(
     let Some(baseline) = baseline else { return Ok(None) };
     let mut builder = start(minor, &baseline, session.global.jobs(), &session.project.files, sink)?;
     for policy in session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
-        policy.judged(&mut |document| builder.add_document(document, |_, _| {}));
+        policy.judged(&mut |document| {
+            builder.add_document(document, |place, added| {
+                if let Added::Misshapen(why) = added {
+                    sink.push(misshapen(place.origin(), why));
+                }
+            });
+        });
     }
     Ok(Some(builder))
 }
@@ -249,7 +255,10 @@ fn load_saved(
         return None;
     }
     match saved::load(bytes, files) {
-        Ok(world) => Some(Scene { target: None, world, files: Arc::clone(files) }),
+        Ok(world) => {
+            report_doubts(&world, sink);
+            Some(Scene { target: None, world, files: Arc::clone(files) })
+        }
         Err(reason) => {
             sink.push(
                 Diagnostic::error(Code::UnusableIndex, format!("`{}` cannot be used: {reason}", path.display()))
@@ -302,6 +311,7 @@ fn add_manifests(
                         .at(object.origin())
                         .help("an object has `apiVersion`, `kind` and `metadata.name`"),
                 ),
+                Added::Misshapen(why) => sink.push(misshapen(object.origin(), why)),
                 Added::Ignored => {}
             });
         }
@@ -353,6 +363,12 @@ fn add_manifests(
         );
     }
     Ok(())
+}
+
+fn misshapen(place: Origin, why: String) -> Diagnostic {
+    Diagnostic::error(Code::MalformedObject, why)
+        .at(place)
+        .help("the API server refuses this object; nobody can tell what it was meant to grant")
 }
 
 fn duplicate(second: Origin, first: Origin) -> Diagnostic {

@@ -204,7 +204,8 @@ impl<'g> Session<'g> {
         Ok(comparison)
     }
 
-    fn is_kept(&self, target: &Target, path: &str) -> bool {
+    /// True for a file of the output folder that is not ours and stays.
+    pub(super) fn is_kept(&self, target: &Target, path: &str) -> bool {
         self.project.workspace.keep.is_match(format!("{}/{path}", target.name))
     }
 

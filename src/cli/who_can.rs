@@ -39,7 +39,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
                 }
             };
             let place = match (&arguments.request.namespace, arguments.request.all_namespaces) {
-                (None, false) => Where::Everywhere,
+                // Only what lives in namespaces can be had in each of them; and an HTTP request says where it goes.
+                (None, false) if arguments.request.is_open_to_namespaces(&scene.world, &request) => Where::Everywhere,
                 _ => Where::AsRequested,
             };
             let found = scene.world.who_can(&request, place);

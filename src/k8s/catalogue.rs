@@ -70,7 +70,7 @@ pub struct Resource {
     #[serde(default)]
     pub short_names: Vec<String>,
     /// True for a resource that a CustomResourceDefinition brings.
-    #[serde(skip)]
+    #[serde(default)]
     pub is_custom: bool,
     versions: Vec<ResourceVersion>,
 }

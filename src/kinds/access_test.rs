@@ -65,10 +65,11 @@ pub struct Access {
     /// `deployments`, `pods/exec`, `widgets.example.com/status`.
     #[serde(default)]
     pub resources: Vec<String>,
-    /// Namespaces; `"*"` is every namespace that is known. Default: none, so that the request is for the whole cluster.
+    /// Namespaces; `"*"` is every namespace that the objects name, and those that every cluster has. Default: none, so that the request is for the whole cluster.
     #[serde(default)]
     pub namespaces: Vec<String>,
-    /// Names of objects. Default: requests without a name.
+    /// Names of objects. Default: requests without a name; what must not be allowed must then not be allowed for any
+    /// name either.
     #[serde(default)]
     pub names: Vec<String>,
     /// URL paths instead of resources.
@@ -118,6 +119,27 @@ impl Kind for AccessTestKind {
                         Diagnostic::error(Code::InvalidValue, "an access is either to resources or to URLs")
                             .at(access.origin)
                             .help("name `resources`, or `urls`, and not both"),
+                    );
+                    continue;
+                }
+                if !access.urls.is_empty() && !(access.namespaces.is_empty() && access.names.is_empty()) {
+                    sink.push(
+                        Diagnostic::error(Code::InvalidValue, "a URL has neither namespace nor name")
+                            .at(access.origin)
+                            .help("leave out `namespaces` and `names`, or name `resources` instead of `urls`"),
+                    );
+                    continue;
+                }
+                if let Some(star) = access.verbs.iter().chain(&access.resources).find(|text| text.contains('*')) {
+                    sink.push(
+                        Diagnostic::error(
+                            Code::InvalidValue,
+                            format!("`{star}` asks for nothing that a request can be"),
+                        )
+                        .at(access.origin)
+                        .help(
+                            "name the verbs and resources: a star is a word of rules, and only they are matched by it",
+                        ),
                     );
                     continue;
                 }

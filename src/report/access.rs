@@ -223,10 +223,15 @@ pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool
         let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
         let _ = writeln!(text, "in {shown}{more}: {}", subjects.join(", "));
     }
-    for missing in &found.missing {
-        let _ = writeln!(text, "unknown: {missing}, bound by {}, is not among the inputs", missing.bound_by);
-    }
+    text.push_str(&self::missing(&found.missing));
     text
+}
+
+/// Roles that are bound and not there, one a line.
+pub fn missing(list: &[MissingRole]) -> String {
+    let line =
+        |missing: &MissingRole| format!("unknown: {missing}, bound by {}, is not among the inputs\n", missing.bound_by);
+    list.iter().map(line).collect()
 }
 
 /// Who can, as JSON.

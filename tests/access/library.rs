@@ -71,7 +71,7 @@ subjects: [{kind: ServiceAccount, name: app}]
     let mut builder = Builder::new(36).with_default_policy(36);
     tree.documents().for_each(|document| builder.add_document(document, |_, _| {}));
     let world = builder.build();
-    let bytes = saved::save(&world, &files);
+    let bytes = saved::save(&world, &files).expect("room");
     let loaded_files = Files::new();
     let loaded = saved::load(&bytes, &loaded_files).expect("what was saved");
 
