@@ -9,9 +9,11 @@
 //!
 //! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
 //! single role gives may come together from three. A principal is a subject of a binding, by itself: whether a user is
-//! also in a group is not in the manifests. What the API server makes for itself is not judged, but whoever is bound to
-//! it by a given binding is: one step less bad where it is `admin`, `edit` or `view` in a namespace of users, since these
-//! names say what they open.
+//! also in a group is not in the manifests. That a service account is in `system:serviceaccounts`, in that group of its
+//! namespace and in `system:authenticated` is known, and left out all the same: findings do not tell what comes together
+//! from a binding of the account and one of such a group. What the API server makes for itself is not judged, while it is
+//! as the server makes it, but whoever is bound to it by a given binding is: one step less bad for what the server gives
+//! to `admin`, `edit` and `view`, in a namespace of users, since these names say what they open.
 //!
 //! The catalogue is `facts/rbac/lint-rules.yaml`, with the design of `specs/rbac.md` section 3. Left to later, as RBAC
 //! alone cannot tell: E017 and E018 (profiles and annotations of clouds), E019 (needs OpenShift's identity objects), B009

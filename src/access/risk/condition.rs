@@ -78,6 +78,8 @@ pub(super) enum Naming {
     Always,
     /// They do where a selector gives one.
     Sometimes,
+    /// They do where server-side apply, allowed to patch the object of that name, makes it (`specs/rbac.md` 4.4).
+    ByApply,
     /// They never do.
     Never,
 }
@@ -217,7 +219,8 @@ fn full_group(short: &str) -> String {
 
 fn naming(verb: &str, has_subresource: bool) -> Naming {
     match verb {
-        "create" | "deletecollection" if !has_subresource => Naming::Never,
+        "create" if !has_subresource => Naming::ByApply,
+        "deletecollection" if !has_subresource => Naming::Never,
         "list" | "watch" => Naming::Sometimes,
         _ => Naming::Always,
     }

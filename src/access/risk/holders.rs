@@ -14,9 +14,6 @@ use crate::access::symbols::Symbol;
 use crate::access::world::{Binding, Holder, Role, World, account_user};
 use crate::diag::Origin;
 
-/// The default roles that are made for people.
-const USER_FACING: [&str; 3] = ["admin", "edit", "view"];
-
 /// A holder in a scope.
 type Place = (Holder, Option<Symbol>);
 
@@ -28,6 +25,9 @@ struct Judged {
     /// How bad it is, as far as the rules alone can tell.
     severity: Severity,
     met: Met,
+    /// True when something given is needed for it; what the server gives is not told, but what it makes somebody able
+    /// to do counts where another may act as them.
+    is_told: bool,
 }
 
 /// Everything that is held, by class.
@@ -43,21 +43,26 @@ type Powers = HashMap<Holder, Severity>;
 impl Judge<'_> {
     /// Judges what everybody holds.
     pub(super) fn holders(&self, findings: &mut Findings) {
-        let classes = self.classes();
+        let classes = self.classes(false);
         let needs_powers = classes.judged.iter().flatten().any(|judged| {
-            judged.met.is_named() && matches!(judged.rule.named, Named::Users | Named::Groups | Named::Accounts)
+            judged.is_told
+                && judged.met.is_named()
+                && matches!(judged.rule.named, Named::Users | Named::Groups | Named::Accounts)
         });
-        let powers = if needs_powers { classes.powers() } else { Powers::new() };
+        let powers = if needs_powers { self.classes(true).powers() } else { Powers::new() };
         for (place, class) in &classes.places {
-            for judged in classes.judged.get(*class).into_iter().flatten() {
-                if self.is_selected(judged.rule) && !self.is_behind(judged, classes.judged.get(*class)) {
-                    self.tell(*place, judged, &powers, findings);
+            let all = classes.judged.get(*class).map(Vec::as_slice).unwrap_or_default();
+            for judged in all.iter().filter(|judged| judged.is_told && self.is_selected(judged.rule)) {
+                let severity = self.severity(*place, judged, &powers);
+                if !self.is_behind(*place, (judged, severity), all, &powers) {
+                    self.tell(*place, judged, severity, findings);
                 }
             }
         }
     }
 
-    fn classes(&self) -> Classes {
+    /// What is held by those to whom something was given, or by everybody.
+    fn classes(&self, by_everybody: bool) -> Classes {
         let symbols = &self.world.symbols;
         let mut places: Vec<Place> = self.world.index.places().collect();
         places.sort_unstable_by_key(|(holder, namespace)| {
@@ -73,7 +78,7 @@ impl Judge<'_> {
                 continue;
             }
             let held = self.held(holder, namespace);
-            if held.is_all_default() {
+            if held.is_all_default() && !by_everybody {
                 continue;
             }
             let in_control_plane = namespace.is_some_and(|namespace| control_plane.contains(&namespace));
@@ -94,7 +99,7 @@ impl Judge<'_> {
             for id in self.world.index.held(holder, namespace, &self.world.symbols).iter().map(|held| held.binding) {
                 let Some((binding, role)) = self.bound(id) else { continue };
                 if !self.world.rules_of(role).is_empty() {
-                    held.add(if self.is_default_binding(id, binding) { default } else { given }, role.rules);
+                    held.add(if self.gives_default(id, binding, role) { default } else { given }, role.rules);
                 }
             }
         };
@@ -118,14 +123,14 @@ impl Judge<'_> {
             .filter_map(|(rule, condition)| {
                 let level = rule.level(held.is_in_namespace(), in_control_plane)?;
                 let met = self.world.meets(condition, held)?;
-                let is_told = met.steps.iter().any(|step| !step.part.is_default())
-                    && met.steps.iter().any(|step| step.part.is_own());
+                let is_told = met.steps.iter().any(|step| !step.part.is_default());
+                let is_here = met.steps.iter().any(|step| step.part.is_own());
                 // What holds cluster-wide is told there, and not once more in each namespace.
                 let is_told_wide = || {
                     let wide = wide.as_ref().filter(|_| rule.cluster.is_some())?;
                     self.world.meets(condition, wide).filter(|wide| !wide.is_named() || wide.names == met.names)
                 };
-                if !is_told || (met.is_named() && rule.named == Named::Void) || is_told_wide().is_some() {
+                if !is_here || (met.is_named() && rule.named == Named::Void) || is_told_wide().is_some() {
                     return None;
                 }
                 let level = condition.cases.get(met.case).and_then(|case| case.level).unwrap_or(level);
@@ -136,23 +141,31 @@ impl Judge<'_> {
                     Named::Policies => self.of_policies(&met, level),
                     _ => level.step_down(),
                 };
-                Some(Judged { rule, level, severity, met })
+                Some(Judged { rule, level, severity, met, is_told })
             })
             .collect()
     }
 
-    /// True when another selected rule says more of the same.
-    fn is_behind(&self, judged: &Judged, others: Option<&Vec<Judged>>) -> bool {
-        others.into_iter().flatten().any(|other| {
+    /// True when another selected rule says more of the same, and finds it no less bad. Where that one is itself
+    /// behind a third, the third is what is told.
+    fn is_behind(
+        &self,
+        place: Place,
+        (judged, severity): (&Judged, Severity),
+        others: &[Judged],
+        powers: &Powers,
+    ) -> bool {
+        others.iter().filter(|other| other.is_told).any(|other| {
             let says_more = other.rule.id == "E001" || judged.rule.behind.contains(&other.rule.id);
             other.rule.id != judged.rule.id
                 && says_more
                 && self.is_selected(other.rule)
                 && (!other.met.is_named() || judged.met.is_named())
+                && self.severity(place, other, powers) >= severity
         })
     }
 
-    fn tell(&self, (holder, namespace): Place, judged: &Judged, powers: &Powers, findings: &mut Findings) {
+    fn tell(&self, (holder, namespace): Place, judged: &Judged, severity: Severity, findings: &mut Findings) {
         let Some(anchor) = judged.met.steps.iter().find(|step| !step.part.is_default()) else { return };
         let Some((binding, role)) = self.granting(holder, namespace, *anchor) else { return };
         // B005 says so of the binding.
@@ -160,9 +173,8 @@ impl Judge<'_> {
         if judged.rule.id == "E001" && is_cluster_admin && self.options.rules.iter().any(|rule| rule.id == "B005") {
             return;
         }
-        let severity = self.resolved(judged, namespace, powers);
-        let severity = if self.is_ordinary(holder, namespace, judged) { severity.step_down() } else { severity };
-        let place_of: Option<Origin> = place(binding.layer);
+        // The server's own binding has no place, and the role that somebody widened has.
+        let place_of: Option<Origin> = place(binding.layer).or_else(|| place(role.layer));
         let likeness = Likeness {
             rule: judged.rule.id,
             severity,
@@ -191,16 +203,20 @@ impl Judge<'_> {
         });
     }
 
+    /// How bad it is for a holder in a scope.
+    fn severity(&self, (holder, namespace): Place, judged: &Judged, powers: &Powers) -> Severity {
+        let severity = self.resolved(judged, namespace, powers);
+        if self.is_ordinary(holder, namespace, judged) { severity.step_down() } else { severity }
+    }
+
     /// True for what `admin`, `edit` or `view` give by themselves in a namespace of users: these names say what they
-    /// open, and who binds them there means it.
+    /// open, and who binds them there means it. What was added to them the names do not say.
     fn is_ordinary(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged) -> bool {
         let symbols = &self.world.symbols;
         let is_for_users = namespace.is_some_and(|namespace| !CONTROL_PLANE.contains(&symbols.text(namespace)));
         is_for_users
             && judged.met.steps.iter().all(|step| {
-                self.granting(holder, namespace, *step).is_some_and(|(_, role)| {
-                    self.is_default_role(role) && USER_FACING.contains(&symbols.text(role.name))
-                })
+                self.granting(holder, namespace, *step).is_some_and(|(_, role)| self.is_ordinary_rule(role, step.rule))
             })
     }
 
@@ -210,7 +226,7 @@ impl Judge<'_> {
         let ids = self.world.index.held(holder, scope, &self.world.symbols).iter().map(|held| held.binding);
         let mut bound = ids.filter_map(|id| Some((id, self.bound(id)?)));
         let is_it = |(id, (binding, role)): &(u32, (&Binding, &Role))| {
-            role.rules == step.list && self.is_default_binding(*id, binding) == step.part.is_default()
+            role.rules == step.list && self.gives_default(*id, binding, role) == step.part.is_default()
         };
         bound.find(is_it).map(|(_, found)| found)
     }

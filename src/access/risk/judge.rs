@@ -11,13 +11,14 @@ use super::matching::Held;
 use super::objects::{Applied, Bound, few};
 use super::table::{self, Named, Rule, When};
 use crate::access::compare::Affected;
+use crate::access::cover;
 use crate::access::proof::{Chain, Link, RuleLink, place};
 use crate::access::rules::{self, RuleListId};
 use crate::access::symbols::Symbol;
 use crate::access::who_can::Scope;
-use crate::access::world::{Binding, Layer, Role, World};
+use crate::access::world::{Binding, Builder, Layer, Role, SubjectKind, World};
 use crate::diag::Origin;
-use crate::k8s::default_policy;
+use crate::k8s::rbac::PolicyRule;
 
 /// What to look for, and how to put it together.
 #[derive(Debug, Clone)]
@@ -53,6 +54,12 @@ pub struct Finding {
     pub place: Option<Origin>,
 }
 
+/// The namespace of a role, where it has one, and its name.
+type RoleName = (Option<Symbol>, Symbol);
+
+/// The default roles that are made for people.
+const USER_FACING: [&str; 3] = ["admin", "edit", "view"];
+
 /// How many of those a finding concerns are named.
 const MAXIMUM_FIRST: usize = 8;
 
@@ -73,9 +80,13 @@ pub(super) struct Judge<'w> {
     pub(super) options: &'w Options,
     /// The conditions of every rule that has one, the selected ones and the others.
     pub(super) conditions: Vec<(&'static Rule, Condition)>,
-    /// Bindings and roles that the server makes for itself, wherever they were read.
+    /// Bindings and the names of roles that the server makes for itself, wherever they were read.
     default_bindings: HashSet<u32>,
-    default_roles: HashSet<(Option<Symbol>, Symbol)>,
+    default_roles: HashSet<RoleName>,
+    /// Given roles of those names that grant more than the server's own.
+    widened: HashSet<RoleName>,
+    /// For each of [`USER_FACING`] that is the server's by name, which of its rules the server gives it.
+    ordinary: HashMap<Symbol, Vec<bool>>,
     /// For each list of rules a number that lists have in common which differ in names alone.
     shapes: Vec<u64>,
 }
@@ -135,6 +146,8 @@ impl<'w> Judge<'w> {
             conditions: conditions.collect(),
             default_bindings: HashSet::new(),
             default_roles: HashSet::new(),
+            widened: HashSet::new(),
+            ordinary: HashMap::new(),
             shapes,
         };
         judge.learn_defaults();
@@ -142,33 +155,38 @@ impl<'w> Judge<'w> {
     }
 
     /// A dump of a cluster holds what the server made: the bindings that are as it makes them are not judged, and
-    /// neither is what stands in roles of those names.
+    /// neither is what stands in roles of those names, while they grant no more than the server's own.
     fn learn_defaults(&mut self) {
-        let Some(minor) = self.world.baseline() else { return };
-        let symbols = &self.world.symbols;
-        let ids: HashMap<(Option<Symbol>, Symbol), u32> =
-            (0..).zip(&self.world.bindings).map(|(id, binding)| ((binding.namespace, binding.name), id)).collect();
-        for object in default_policy::objects(minor) {
-            let text = |keys: &[&str]| object.path(keys).and_then(crate::yaml::NodeRef::as_str).unwrap_or_default();
-            let namespace = text(&["metadata", "namespace"]);
-            let key =
-                ((!namespace.is_empty()).then(|| symbols.find(namespace)), symbols.find(text(&["metadata", "name"])));
-            if !text(&["kind"]).ends_with("Binding") {
+        let world = self.world;
+        let minor = world.baseline().unwrap_or_else(|| world.minor());
+        let expected = Builder::new(minor).with_default_policy(minor).build();
+        let symbols = &world.symbols;
+        let translated = |symbol| symbols.find(expected.symbols.text(symbol));
+        if world.baseline().is_some() {
+            for known in &expected.roles {
+                let key = (known.namespace.map(translated), translated(known.name));
                 self.default_roles.insert(key);
-                continue;
+                let namespace = known.namespace.map(|namespace| expected.symbols.text(namespace));
+                let given =
+                    world.role(namespace, expected.symbols.text(known.name)).filter(|role| is_given(role.layer));
+                if given.is_some_and(|role| is_wider(world, role, &expected, known)) {
+                    self.widened.insert(key);
+                }
             }
-            let Some((id, binding)) = ids.get(&key).and_then(|id| Some((*id, self.world.binding(*id)?))) else {
-                continue;
-            };
-            let subjects = object.get("subjects").into_iter().flat_map(crate::yaml::NodeRef::items);
-            let wanted: Vec<&str> =
-                subjects.filter_map(|subject| subject.get("name").and_then(crate::yaml::NodeRef::as_str)).collect();
-            let found = self.world.subjects(binding).iter().map(|subject| symbols.text(subject.name));
-            if symbols.text(binding.role_name) == text(&["roleRef", "name"])
-                && found.clone().all(|name| wanted.contains(&name))
-            {
-                self.default_bindings.insert(id);
+            for (id, binding) in (0..).zip(&world.bindings) {
+                let namespace = binding.namespace.map(|namespace| symbols.text(namespace));
+                let known = expected.find_binding(namespace, symbols.text(binding.name));
+                if known.is_some_and(|known| is_made_so(world, binding, &expected, known)) {
+                    self.default_bindings.insert(id);
+                }
             }
+        }
+        for name in USER_FACING {
+            let Some(role) = world.role(None, name).filter(|role| self.has_default_name(role)) else { continue };
+            let known = expected.policy_rules(None, name).unwrap_or_default();
+            let rules = world.rules_of(role).iter().map(|rule| rule.to_policy_rule(symbols));
+            let is_known = rules.map(|rule| cover::uncovered(&known, &[rule]).is_empty()).collect();
+            self.ordinary.insert(role.name, is_known);
         }
     }
 
@@ -176,12 +194,35 @@ impl<'w> Judge<'w> {
         self.options.rules.iter().any(|selected| selected.id == rule.id)
     }
 
+    /// True for a binding as the server makes it.
     pub(super) fn is_default_binding(&self, id: u32, binding: &Binding) -> bool {
-        !matches!(binding.layer, Layer::Input(_)) || self.default_bindings.contains(&id)
+        !is_given(binding.layer) || self.default_bindings.contains(&id)
     }
 
-    pub(super) fn is_default_role(&self, role: &Role) -> bool {
-        !matches!(role.layer, Layer::Input(_)) || self.default_roles.contains(&(role.namespace, role.name))
+    /// True when what somebody holds by a binding is what the server gives: by such a binding, to a role that was not
+    /// widened.
+    pub(super) fn gives_default(&self, id: u32, binding: &Binding, role: &Role) -> bool {
+        self.is_default_binding(id, binding) && !self.is_widened(role)
+    }
+
+    /// True for a role that is the server's by name, whatever it grants.
+    pub(super) fn has_default_name(&self, role: &Role) -> bool {
+        !is_given(role.layer) || self.default_roles.contains(&(role.namespace, role.name))
+    }
+
+    /// True for a given role that is the server's by name and grants more than the server's own.
+    pub(super) fn is_widened(&self, role: &Role) -> bool {
+        self.widened.contains(&(role.namespace, role.name))
+    }
+
+    fn is_default_role(&self, role: &Role) -> bool {
+        self.has_default_name(role) && !self.is_widened(role)
+    }
+
+    /// True for a rule that the server gives to `admin`, `edit` or `view`.
+    pub(super) fn is_ordinary_rule(&self, role: &Role, position: usize) -> bool {
+        let rules = self.ordinary.get(&role.name).filter(|_| role.namespace.is_none());
+        rules.and_then(|rules| rules.get(position)).copied().unwrap_or_default()
     }
 
     /// What a list of rules has in common with those that differ in names alone.
@@ -393,6 +434,47 @@ impl Finding {
         let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
         few(&names)
     }
+}
+
+fn is_given(layer: Layer) -> bool {
+    matches!(layer, Layer::Input(_))
+}
+
+/// True when a given role grants what neither the server's own does, nor the given roles that the server would gather
+/// for it: of these E016 tells.
+fn is_wider(world: &World, role: &Role, expected: &World, known: &Role) -> bool {
+    let texts = |world: &World, role: &Role| -> Vec<PolicyRule> {
+        world.rules_of(role).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect()
+    };
+    let mut allowed = texts(expected, known);
+    let selectors = known.aggregation.as_deref().unwrap_or_default();
+    let is_gathered = |other: &Role| {
+        other.namespace.is_none()
+            && other.name != role.name
+            && selectors.iter().any(|selector| selector.matches(|key| world.label(other, key)))
+    };
+    if !selectors.is_empty() {
+        allowed.extend(world.roles.iter().filter(|other| is_gathered(other)).flat_map(|other| texts(world, other)));
+    }
+    !cover::uncovered(&allowed, &texts(world, role)).is_empty()
+}
+
+/// True when a binding gives the same role as the server's own, and to nobody else.
+fn is_made_so(world: &World, binding: &Binding, expected: &World, known: &Binding) -> bool {
+    fn subjects<'w>(
+        world: &'w World,
+        binding: &'w Binding,
+    ) -> impl Iterator<Item = (SubjectKind, &'w str, Option<&'w str>)> {
+        world.subjects(binding).iter().map(|subject| {
+            let own = Some(subject.namespace).filter(|namespace| *namespace != Symbol::EMPTY).or(binding.namespace);
+            // Of users and groups the namespace is ignored.
+            let namespace = own.filter(|_| subject.kind == SubjectKind::ServiceAccount);
+            (subject.kind, world.symbols.text(subject.name), namespace.map(|namespace| world.symbols.text(namespace)))
+        })
+    }
+    binding.role_kind == known.role_kind
+        && world.symbols.text(binding.role_name) == expected.symbols.text(known.role_name)
+        && subjects(world, binding).all(|found| subjects(expected, known).any(|wanted| wanted == found))
 }
 
 /// A number for a list of rules without the names in it.

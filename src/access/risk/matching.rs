@@ -173,10 +173,11 @@ impl World {
         counts: &dyn Fn(&Rule) -> bool,
         steps: &mut Vec<Step>,
     ) -> Option<Vec<Symbol>> {
+        let can_apply = |atom: &Atom, name| self.can_apply(atom, name, held, counts);
         let fit_of = |step: &Step| {
             let in_namespace = held.in_namespace && step.part.is_own();
             let rule = self.lists.get(step.list).get(step.rule).filter(|rule| counts(rule));
-            rule.map_or(Fit::No, |rule| self.fit_of_need(need, rule, held.in_namespace, in_namespace))
+            rule.map_or(Fit::No, |rule| self.fit_of_need(need, rule, (held.in_namespace, in_namespace), &can_apply))
         };
         if steps.iter().any(|step| fit_of(step) == Fit::Full) {
             return Some(Vec::new());
@@ -210,11 +211,41 @@ impl World {
         Some(names)
     }
 
+    /// True when some rule lets an object of this name be patched or updated, so that server-side apply may make it.
+    fn can_apply(&self, atom: &Atom, name: Symbol, held: &Held, counts: &dyn Fn(&Rule) -> bool) -> bool {
+        Part::ALL.into_iter().any(|part| {
+            let is_live = !held.in_namespace || !part.is_own() || atom.live_in_namespace;
+            let mut rules = held.lists(part).iter().flat_map(|&list| self.lists.get(list));
+            is_live && rules.any(|rule| counts(rule) && self.is_applying(atom, rule, name))
+        })
+    }
+
+    /// True when a rule lets what an atom would make be patched or updated under this name.
+    fn is_applying(&self, atom: &Atom, rule: &Rule, name: Symbol) -> bool {
+        let What::Exact { group, resource, any_of_subresource, naming: Naming::ByApply, .. } = &atom.what else {
+            return false;
+        };
+        ["patch", "update"].into_iter().any(|verb| {
+            let query = Query::Resource {
+                verb: self.symbols.find(verb),
+                group: *group,
+                resource: *resource,
+                any_of_subresource: *any_of_subresource,
+                name,
+            };
+            query.is_allowed_by(rule, &self.symbols)
+        })
+    }
+
     /// What of a rule a case is about: the rest proves nothing.
     pub(super) fn narrowed(&self, case: &Case, rule: &Rule) -> PolicyRule {
         let symbols = &self.symbols;
-        let atoms: Vec<&Atom> =
-            case.needs.iter().flat_map(|need| &need.atoms).filter(|atom| self.fit(atom, rule) != Fit::No).collect();
+        let atoms: Vec<&Atom> = case
+            .needs
+            .iter()
+            .flat_map(|need| &need.atoms)
+            .filter(|atom| self.fit(atom, rule, &|_, _| true) != Fit::No)
+            .collect();
         let kept = |list: &[Symbol], is_about: &dyn Fn(&What, Symbol) -> bool| -> Vec<String> {
             let about =
                 |entry: &&Symbol| **entry == Symbol::STAR || atoms.iter().any(|atom| is_about(&atom.what, **entry));
@@ -222,6 +253,9 @@ impl World {
         };
         PolicyRule {
             verbs: kept(rule.verbs(), &|what, entry| match what {
+                What::Exact { verb, naming: Naming::ByApply, .. } if !rule.names().is_empty() => {
+                    *verb == entry || matches!(symbols.text(entry), "patch" | "update")
+                }
                 What::Exact { verb, .. } | What::Url { verb, .. } => *verb == entry,
                 What::Loose { verb, .. } => verb.is_in(&[entry], symbols),
             }),
@@ -246,7 +280,13 @@ impl World {
         }
     }
 
-    fn fit_of_need(&self, need: &Need, rule: &Rule, in_scope: bool, in_namespace: bool) -> Fit {
+    fn fit_of_need(
+        &self,
+        need: &Need,
+        rule: &Rule,
+        (in_scope, in_namespace): (bool, bool),
+        can_apply: &dyn Fn(&Atom, Symbol) -> bool,
+    ) -> Fit {
         let mut best = Fit::No;
         for atom in &need.atoms {
             let is_live = if in_namespace {
@@ -258,7 +298,7 @@ impl World {
             if !is_live {
                 continue;
             }
-            match self.fit(atom, rule) {
+            match self.fit(atom, rule, can_apply) {
                 Fit::Full => return Fit::Full,
                 Fit::Named if atom.of_any_name => return Fit::Full,
                 Fit::Named => best = Fit::Named,
@@ -268,7 +308,7 @@ impl World {
         best
     }
 
-    fn fit(&self, atom: &Atom, rule: &Rule) -> Fit {
+    fn fit(&self, atom: &Atom, rule: &Rule, can_apply: &dyn Fn(&Atom, Symbol) -> bool) -> Fit {
         let symbols = &self.symbols;
         let or_named = |fits: bool| match (fits, rule.names().is_empty()) {
             (false, _) => Fit::No,
@@ -288,7 +328,9 @@ impl World {
                     query.is_allowed_by(rule, symbols)
                 };
                 let free = if *naming == Naming::Always { Symbol::FOREIGN } else { Symbol::EMPTY };
-                let is_named = || rule.names().iter().any(|&name| name != Symbol::EMPTY && allows(name));
+                let is_asked = |name| *naming != Naming::ByApply || can_apply(atom, name);
+                let is_named =
+                    || rule.names().iter().any(|&name| name != Symbol::EMPTY && allows(name) && is_asked(name));
                 if allows(free) {
                     Fit::Full
                 } else if *naming != Naming::Never && is_named() {

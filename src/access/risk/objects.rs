@@ -284,7 +284,7 @@ pub(super) fn adds_to_default_roles(applied: &Applied<'_>) -> Vec<RoleHit> {
     for target in world.roles.iter().filter(|target| target.name != applied.role.name) {
         let selectors = target.aggregation.as_deref().unwrap_or_default();
         let is_gathered = selectors.iter().any(|selector| selector.matches(|key| world.label(applied.role, key)));
-        if !is_gathered || !applied.judge.is_default_role(target) {
+        if !is_gathered || !applied.judge.has_default_name(target) {
             continue;
         }
         let others: Vec<PolicyRule> = world
@@ -313,6 +313,12 @@ impl Bound<'_> {
         self.binding.role_kind == kind && names.contains(&self.world().symbols.text(self.binding.role_name))
     }
 
+    /// As [`Bound::role_is`], for roles that are harmless while nobody has widened them.
+    fn harmless_role_is(&self, kind: RoleKind, names: &[&str]) -> bool {
+        let is_widened = || self.world().role_of(self.binding).is_some_and(|role| self.judge.is_widened(role));
+        self.role_is(kind, names) && !is_widened()
+    }
+
     /// The subjects that are so, by kind and name.
     fn subjects(&self, wanted: impl Fn(&Subject, &str) -> bool) -> Vec<String> {
         let world = self.world();
@@ -331,7 +337,7 @@ fn is_group(subject: &Subject) -> bool {
 
 /// B001. kubeadm publishes the cluster's address so, and every server its health.
 pub(super) fn anonymous(bound: &Bound<'_>) -> Vec<String> {
-    if bound.role_is(RoleKind::ClusterRole, &["system:public-info-viewer"])
+    if bound.harmless_role_is(RoleKind::ClusterRole, &["system:public-info-viewer"])
         || bound.role_is(RoleKind::Role, &["kubeadm:bootstrap-signer-clusterinfo"])
     {
         return Vec::new();
@@ -343,7 +349,7 @@ pub(super) fn anonymous(bound: &Bound<'_>) -> Vec<String> {
 
 /// B002.
 pub(super) fn everybody(bound: &Bound<'_>) -> Vec<String> {
-    if bound.role_is(RoleKind::ClusterRole, &PUBLIC) {
+    if bound.harmless_role_is(RoleKind::ClusterRole, &PUBLIC) {
         return Vec::new();
     }
     bound.subjects(|subject, name| is_group(subject) && name == AUTHENTICATED)

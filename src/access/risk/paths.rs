@@ -54,7 +54,12 @@ const ANY_OBJECT: &str = "every object, as it is written";
 /// The edges in their order.
 const EDGES: &[Edge] = &[
     edge("E001", "every verb on every resource{roles}", "everything", "everything in namespace {namespace}"),
-    edge("E005", "impersonate groups{roles}", "[system:masters]", ""),
+    edge(
+        "E005",
+        "impersonate groups{roles}",
+        "[system:masters]",
+        "[system:masters], as a service account of namespace {namespace}",
+    ),
     Edge { hidden_by: &["E005"], ..edge("E004", "impersonate users{roles}", "[any user]", "") },
     Edge { hidden_by: &["E005"], ..edge("E006", "impersonate serviceaccounts{roles}", ACCOUNTS, ACCOUNTS_HERE) },
     Edge {

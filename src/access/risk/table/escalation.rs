@@ -44,7 +44,8 @@ pub(super) const RULES: &[Rule] = &[
     holds(
         "E005",
         Code::ImpersonateGroups,
-        "C/-",
+        // Groups are asked for cluster-wide, and the account to act as may be of one namespace.
+        "C/C",
         "impersonate groups and impersonate users,serviceaccounts of any name",
         "can act as a member of [any group, `system:masters` included]",
         "name the groups under `resourceNames`, and never `system:masters`",
