@@ -1,5 +1,7 @@
 //! Kubernetes manifests from anywhere: a file, a folder, or what a pipe brings.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,20 +13,29 @@ use crate::diag::{FileId, Files, RunError, Sink};
 /// The endings of files that hold manifests.
 const ENDINGS: &[&str] = &["json", "yaml", "yml"];
 
-/// The manifest files at a path: the file itself, or every one below the folder, sorted. Hidden ones are left out.
+/// The manifest files at a path: the file itself, or every one below the folder, sorted. Links are followed, and hidden
+/// ones are left out.
 ///
 /// # Errors
-/// When there is nothing at the path, or a folder cannot be listed.
+/// When there is nothing at the path, a folder cannot be listed, or a link leads nowhere or in a circle: what is not
+/// read would be taken for what is not granted.
 pub fn find(path: &Path) -> Result<Vec<PathBuf>, RunError> {
     let metadata = std::fs::metadata(path).map_err(|error| RunError::io("read", path, &error))?;
     if !metadata.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let visible =
-        |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.');
+    let is_hidden = |depth: usize, path: &Path| {
+        depth > 0 && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+    };
     let mut found = Vec::new();
-    for entry in WalkDir::new(path).into_iter().filter_entry(visible) {
-        let entry = entry.map_err(|error| RunError::new(format!("cannot list `{}`: {error}", path.display())))?;
+    let walk = WalkDir::new(path).follow_links(true).into_iter();
+    for entry in walk.filter_entry(|entry| !is_hidden(entry.depth(), entry.path())) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            // The lock files of an editor are links that lead nowhere.
+            Err(error) if error.path().is_some_and(|at| is_hidden(error.depth(), at)) => continue,
+            Err(error) => return Err(unlisted(path, &error)),
+        };
         let ending = entry.path().extension().map(|ending| ending.to_string_lossy().to_lowercase());
         if !entry.file_type().is_dir() && ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str())) {
             found.push(entry.into_path());
@@ -34,14 +45,40 @@ pub fn find(path: &Path) -> Result<Vec<PathBuf>, RunError> {
     Ok(found)
 }
 
+/// Why a folder cannot be listed.
+fn unlisted(folder: &Path, error: &walkdir::Error) -> RunError {
+    let at = error.path().unwrap_or(folder);
+    if let Some(ancestor) = error.loop_ancestor() {
+        return RunError::new(format!(
+            "cannot list `{}`: the link `{}` leads in a circle, back to `{}`",
+            folder.display(),
+            at.display(),
+            ancestor.display()
+        ))
+        .help("remove the link, or name the files one by one");
+    }
+    let Some(cause) = error.io_error() else {
+        return RunError::new(format!("cannot list `{}`: {error}", folder.display()));
+    };
+    let is_broken = cause.kind() == std::io::ErrorKind::NotFound && at.is_symlink();
+    let doing = if is_broken { "follow the link" } else { "read" };
+    let told = RunError::io(doing, at, cause);
+    if is_broken { told.help("remove the link, or bring back what it leads to") } else { told }
+}
+
 /// Reads a file without keeping its text: only the id is registered, and whoever wants to show a place loads the text
-/// anew. None when it is no text; why is then in the sink.
+/// anew. A pipe gives its text only once, so that is kept. None when it is no text; why is then in the sink.
 ///
 /// # Errors
 /// When it cannot be read.
 pub fn read(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileId, String)>, RunError> {
-    let bytes = std::fs::read(path).map_err(|error| RunError::io("read", path, &error))?;
+    let failed = |error| RunError::io("read", path, &error);
+    let mut file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    file.read_to_end(&mut bytes).map_err(failed)?;
     match String::from_utf8(bytes) {
+        Ok(text) if !metadata.is_file() => Ok(Some((files.add(path.to_string_lossy(), text.as_str()), text))),
         Ok(text) => {
             let from = path.to_owned();
             let load = move || Arc::from(std::fs::read_to_string(&from).unwrap_or_default());
@@ -58,4 +95,52 @@ pub fn read(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileI
 /// Takes text from a pipe. None when it is no text; why is then in the sink.
 pub fn take(bytes: Vec<u8>, files: &Files, sink: &mut Sink) -> Option<FileId> {
     decode(bytes, "standard input", files, sink)
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// What is found in a folder with a file, a folder beside it, and a link.
+    fn found(link: &str, target: &str) -> Result<Vec<PathBuf>, String> {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let root = scratch.path();
+        std::fs::create_dir_all(root.join("dump/sub")).expect("a folder");
+        std::fs::create_dir_all(root.join("beside")).expect("a folder");
+        for file in ["dump/sub/a.yaml", "beside/b.yaml"] {
+            std::fs::write(root.join(file), "").expect("a file");
+        }
+        symlink(target, root.join("dump").join(link)).expect("a link");
+        let strip = |path: PathBuf| path.strip_prefix(root).map(Path::to_owned).unwrap_or_default();
+        find(&root.join("dump"))
+            .map(|paths| paths.into_iter().map(strip).collect())
+            .map_err(|error| error.message.replace(&format!("{}/", root.display()), ""))
+    }
+
+    #[test]
+    fn links_are_followed() {
+        let both = ["dump/linked/b.yaml", "dump/sub/a.yaml"].map(PathBuf::from).to_vec();
+        assert_eq!(found("linked", "../beside"), Ok(both));
+        let circle = "cannot list `dump`: the link `dump/sub/up` leads in a circle, back to `dump`";
+        assert_eq!(found("sub/up", ".."), Err(circle.to_owned()));
+        let broken = "cannot follow the link `dump/lost`: no such file or directory";
+        assert_eq!(found("lost", "gone"), Err(broken.to_owned()));
+        assert_eq!(found(".#a.yaml", "me@here.1"), Ok(vec![PathBuf::from("dump/sub/a.yaml")]));
+    }
+
+    #[test]
+    fn the_text_of_a_pipe_is_kept() {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        writer.write_all(b"a: b\n").expect("room in the pipe");
+        drop(writer);
+        let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+        let files = Files::new();
+        let (id, text) = read(&path, &files, &mut Sink::new()).expect("a pipe").expect("text");
+        assert_eq!((text.as_str(), files.get(id).text()), ("a: b\n", "a: b\n"));
+    }
 }

@@ -1,5 +1,6 @@
 //! The API of one cluster: the table at its minor, with the custom resources it is known to have.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Catalogue, Presence, Resource, Served, Suggestion, split};
@@ -38,13 +39,19 @@ impl Api {
         Self { minor, extended: None }
     }
 
-    /// Adds custom resources. One that is known already stays as it is.
+    /// Adds custom resources. Of two with one name in one group the last counts; one of Kubernetes itself stays.
     pub fn extend(&mut self, custom: &[Resource]) {
-        let known = |new: &&Resource| self.catalogue().find(&new.group, &new.resource).is_none();
-        let new: Vec<Resource> = custom.iter().filter(known).cloned().collect();
+        let key = |resource: &Resource| (resource.group.clone(), resource.resource.clone());
+        let mut new: BTreeMap<(String, String), &Resource> =
+            custom.iter().map(|resource| (key(resource), resource)).collect();
+        new.retain(|_, new| {
+            let known = self.catalogue().find(&new.group, &new.resource);
+            known.is_none_or(|known| known.is_custom && known != *new)
+        });
         if !new.is_empty() {
             let mut catalogue = self.catalogue().clone();
-            catalogue.resources.extend(new);
+            catalogue.resources.retain(|known| !known.is_custom || !new.contains_key(&key(known)));
+            catalogue.resources.extend(new.into_values().cloned());
             self.extended = Some(Arc::new(catalogue));
         }
     }
@@ -182,6 +189,7 @@ impl Api {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ResourceVersion;
     use super::*;
 
     #[test]
@@ -209,5 +217,42 @@ mod tests {
         assert_eq!(near("pods/logs").as_deref(), Some("pods/log"));
         assert_eq!(near("ingreses").as_deref(), Some("ingresses"));
         assert_eq!(near("widgets"), None);
+    }
+
+    #[test]
+    fn the_last_of_two_custom_resources_counts() {
+        let custom = |group: &str, resource: &str, kind: &str| Resource {
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            kind: kind.to_owned(),
+            namespaced: true,
+            singular: String::new(),
+            short_names: Vec::new(),
+            is_custom: true,
+            versions: vec![ResourceVersion {
+                version: "v1".to_owned(),
+                present: vec![(0, None)],
+                default: None,
+                verbs: vec!["get".to_owned()],
+                verbs_by: Vec::new(),
+                subresources: Vec::new(),
+            }],
+        };
+        let mut api = Api::new(36);
+        let kind = |api: &Api, group: &str, resource| api.find(group, resource).map(|found| found.kind.clone());
+        api.extend(&[
+            custom("example.com", "widgets", "First"),
+            custom("example.com", "gadgets", "Gadget"),
+            custom("example.com", "widgets", "Second"),
+            custom("apps", "deployments", "Mine"),
+        ]);
+        assert_eq!(api.look_up("widgets", &[]), Lookup::Found(vec!["example.com"]));
+        assert_eq!(kind(&api, "example.com", "widgets").as_deref(), Some("Second"));
+        api.extend(&[custom("example.com", "widgets", "Third"), custom("apps", "deployments", "Mine")]);
+        assert_eq!(api.look_up("widgets", &[]), Lookup::Found(vec!["example.com"]));
+        assert_eq!(kind(&api, "example.com", "widgets").as_deref(), Some("Third"));
+        assert_eq!(kind(&api, "example.com", "gadgets").as_deref(), Some("Gadget"));
+        assert_eq!(kind(&api, "apps", "deployments").as_deref(), Some("Deployment"));
+        assert_eq!(api.look_up("deployments", &[]), Lookup::Found(vec!["apps"]));
     }
 }

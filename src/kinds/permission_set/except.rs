@@ -1,8 +1,8 @@
 //! Takes verbs back from rules.
 //!
 //! RBAC cannot deny, so a verb is taken back by not granting it: the rule is split into one for the resources that
-//! keep all verbs and one for those that lose some. A wildcard cannot be split, and saying so beats granting more
-//! than was meant.
+//! keep all verbs and one for those that lose some. A wildcard in a rule that covers more than the exception cannot be
+//! split, and saying so beats granting more than was meant. A wildcard in the exception takes all that it covers.
 
 use super::Exception;
 use super::resolve::Report;
@@ -19,20 +19,24 @@ pub(super) fn take_back(
     report: Report<'_>,
 ) -> bool {
     let at_target = |texts: &[String]| texts.iter().map(|text| Pattern::at_target(text, target)).collect();
+    let every = || vec!["*".to_owned()];
     let exact = Exception {
-        api_groups: at_target(&exception.api_groups),
+        api_groups: if exception.api_groups.is_empty() { every() } else { at_target(&exception.api_groups) },
         resources: at_target(&exception.resources),
         verbs: at_target(&exception.verbs),
     };
     let mut used = false;
     for (rule, origin) in std::mem::take(rules) {
-        if let Some(wildcard) = wildcard_in_the_way(&rule, &exact) {
+        if let Some((field, wildcard)) = wildcard_in_the_way(&rule, &exact) {
             used = true;
             report(
-                Diagnostic::error(Code::InvalidValue, format!("nothing can be taken back from `*` in `{wildcard}`"))
-                    .at(exception.origin)
-                    .and(origin, "the rule with the wildcard")
-                    .help(format!("list the {wildcard} of the rule one by one: RBAC has no way to deny")),
+                Diagnostic::error(
+                    Code::InvalidValue,
+                    format!("nothing can be taken back from `{wildcard}` in `{field}`"),
+                )
+                .at(exception.origin)
+                .and(origin, "the rule with the wildcard")
+                .help(format!("list the {field} of the rule one by one: RBAC has no way to deny")),
             );
             rules.push((rule, origin));
             continue;
@@ -44,40 +48,48 @@ pub(super) fn take_back(
     used
 }
 
-/// The field whose wildcard covers something that the exception names.
-fn wildcard_in_the_way(rule: &PolicyRule, exception: &Exception) -> Option<&'static str> {
-    let star = |list: &[String]| list.iter().any(|entry| entry == "*");
-    let shares = |list: &[String], wanted: &[String]| list.iter().any(|entry| wanted.contains(entry));
-    let group =
-        exception.api_groups.is_empty() || star(&rule.api_groups) || shares(&rule.api_groups, &exception.api_groups);
-    let resource = star(&rule.resources) || shares(&rule.resources, &exception.resources);
-    let verb = star(&rule.verbs) || shares(&rule.verbs, &exception.verbs);
-    if !(group && resource && verb) {
+/// True when what one entry of a list stands for has the other in it.
+///
+/// Besides `*`, resources have `*/scale`: that subresource of every resource (Kubernetes, `ResourceMatches` in
+/// pkg/apis/rbac/v1/evaluation_helpers.go). No group and no verb has a slash in it.
+fn covers(wide: &str, narrow: &str) -> bool {
+    let subresource = |text| str::split_once(text, '/').map(|(_, subresource)| subresource);
+    wide == "*"
+        || wide == narrow
+        || wide.strip_prefix("*/").is_some_and(|wanted| subresource(narrow).is_some_and(|found| found == wanted))
+}
+
+/// True when an exception takes an entry of a rule as a whole.
+fn takes(wanted: &[String], entry: &str) -> bool {
+    wanted.iter().any(|wanted| covers(wanted, entry))
+}
+
+/// The field and the wildcard in it that covers something that the exception names, and more.
+fn wildcard_in_the_way<'r>(rule: &'r PolicyRule, exception: &Exception) -> Option<(&'static str, &'r str)> {
+    let fields = [
+        ("resources", &rule.resources, &exception.resources),
+        ("verbs", &rule.verbs, &exception.verbs),
+        ("apiGroups", &rule.api_groups, &exception.api_groups),
+    ];
+    let meets =
+        |entry: &str, wanted: &[String]| takes(wanted, entry) || wanted.iter().any(|wanted| covers(entry, wanted));
+    if !fields.iter().all(|(_, list, wanted)| list.iter().any(|entry| meets(entry, wanted))) {
         return None;
     }
-    if star(&rule.resources) {
-        Some("resources")
-    } else if star(&rule.verbs) && !star(&exception.verbs) {
-        Some("verbs")
-    } else if star(&rule.api_groups) && !exception.api_groups.is_empty() {
-        Some("apiGroups")
-    } else {
-        None
-    }
+    fields.into_iter().find_map(|(field, list, wanted)| {
+        let wildcard = list.iter().find(|entry| meets(entry, wanted) && !takes(wanted, entry))?;
+        Some((field, wildcard.as_str()))
+    })
 }
 
 /// The parts of a rule after an exception, and whether it took anything.
 fn split(rule: PolicyRule, exception: &Exception) -> (Vec<PolicyRule>, bool) {
     let names = |list: &[String], wanted: &[String]| -> (Vec<String>, Vec<String>) {
-        list.iter().cloned().partition(|entry| wanted.contains(entry))
+        list.iter().cloned().partition(|entry| takes(wanted, entry))
     };
     let (verbs_lost, verbs_kept) = names(&rule.verbs, &exception.verbs);
     let (resources_hit, resources_spared) = names(&rule.resources, &exception.resources);
-    let (groups_hit, groups_spared) = if exception.api_groups.is_empty() {
-        (rule.api_groups.clone(), Vec::new())
-    } else {
-        names(&rule.api_groups, &exception.api_groups)
-    };
+    let (groups_hit, groups_spared) = names(&rule.api_groups, &exception.api_groups);
     if verbs_lost.is_empty() || resources_hit.is_empty() || groups_hit.is_empty() {
         return (vec![rule], false);
     }
@@ -162,11 +174,45 @@ mod tests {
             (rule("-", "*", "get delete"), exception(None, "secrets", "delete"), true),
             (rule("-", "secrets", "*"), exception(None, "secrets", "delete"), true),
             (rule("*", "secrets", "get delete"), exception(Some("-"), "secrets", "delete"), true),
+            (rule("apps", "*/scale", "update"), exception(None, "deployments/scale", "update"), true),
+            (rule("apps", "*", "update"), exception(None, "*/scale", "update"), true),
+            (rule("apps", "deployments */scale", "update"), exception(None, "deployments/scale", "update"), true),
+            (rule("apps", "*/scale", "*"), exception(None, "*/scale", "update"), true),
+            (rule("apps", "*/scale", "update"), exception(None, "deployments", "update"), false),
+            (rule("apps", "*/scale", "update"), exception(None, "deployments/status", "update"), false),
+            (rule("apps", "*/scale", "update"), exception(Some("batch"), "deployments/scale", "update"), false),
+            (rule("apps", "*/scale", "get"), exception(None, "deployments/scale", "update"), false),
             (rule("-", "secrets", "get"), exception(None, "secrets", "delete"), false),
             (rule("-", "secrets", "delete"), exception(None, "secret", "delete"), false),
         ] {
             let (_, used, told) = left(rule, &exception);
             assert_eq!((used, told == 1), (is_wildcard, is_wildcard));
         }
+    }
+    #[test]
+    fn a_wildcard_in_an_exception_takes_all_that_it_covers() {
+        for (before, exception, after) in [
+            (rule("-", "pods secrets", "get *"), exception(None, "secrets", "*"), vec![rule("-", "pods", "get *")]),
+            (rule("-", "secrets", "get list"), exception(None, "secrets", "*"), vec![]),
+            (rule("-", "* pods", "get delete"), exception(None, "*", "delete"), vec![rule("-", "* pods", "get")]),
+            (
+                rule("apps", "deployments deployments/scale */scale", "get update"),
+                exception(None, "*/scale", "update"),
+                vec![rule("apps", "deployments", "get update"), rule("apps", "deployments/scale */scale", "get")],
+            ),
+            (
+                rule("* apps", "pods", "get delete"),
+                exception(Some("*"), "pods", "delete"),
+                vec![rule("* apps", "pods", "get")],
+            ),
+        ] {
+            assert_eq!(left(before, &exception), (after, true, 0));
+        }
+    }
+
+    #[test]
+    fn urls_are_left_alone() {
+        let urls = PolicyRule { non_resource_urls: words("/healthz"), verbs: words("get"), ..PolicyRule::default() };
+        assert_eq!(left(urls.clone(), &exception(None, "*", "*")), (vec![urls], false, 0));
     }
 }
