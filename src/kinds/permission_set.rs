@@ -163,7 +163,7 @@ pub struct Exception {
     /// Resources, spelt as in the rules.
     #[schemars(length(min = 1))]
     pub resources: Vec<String>,
-    /// The verbs to take back.
+    /// The verbs to take back; `*` for every one.
     #[schemars(length(min = 1))]
     pub verbs: Vec<String>,
 }
