@@ -76,7 +76,7 @@ fn print_page(global: &Global, subject: &str) -> Outcome {
     Outcome::Invalid
 }
 
-/// Prints the default policy of a version as manifests; without one, that of the target, or of the newest.
+/// Prints the default policy of a version as manifests; without one, that of the target's version, or of the newest.
 fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Result<Outcome, RunError> {
     let terminal = global.terminal();
     let write = |minor: u32| {

@@ -122,7 +122,8 @@ impl Kind for AccessTestKind {
                     );
                     continue;
                 }
-                if !access.urls.is_empty() && !(access.namespaces.is_empty() && access.names.is_empty()) {
+                let has_place = !access.namespaces.is_empty() || !access.names.is_empty();
+                if has_place && !access.urls.is_empty() {
                     sink.push(
                         Diagnostic::error(Code::InvalidValue, "a URL has neither namespace nor name")
                             .at(access.origin)
