@@ -78,11 +78,7 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
     }
     match arguments.format {
         AnswerForm::Json => {
-            let mut json = told.json();
-            if let (Some(target), Some(map)) = (&scene.target, json.as_object_mut()) {
-                map.insert("target".to_owned(), target.as_str().into());
-            }
-            terminal.result(&format!("{json}\n"));
+            terminal.result(&scene.json_line(told.json()));
         }
         AnswerForm::Text => {
             let reasons = if global.quiet { String::new() } else { told.reasons() };

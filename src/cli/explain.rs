@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::can_i::word;
+use super::can_i::{AnswerForm, word};
 use super::question::{IdentityArguments, RequestArguments};
 use super::scene::{Scene, SceneArguments, with_scenes};
 use super::session::print;
@@ -41,6 +41,9 @@ pub(super) struct Arguments {
     /// What lies under the manifests. Without words: print the default policy of a version, such as `--baseline=1.30`.
     #[arg(long, value_name = "VERSION-or-PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     baseline: Option<String>,
+    /// In which form objects, subjects and decisions are explained.
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: AnswerForm,
 }
 
 /// Runs the command.
@@ -164,6 +167,10 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
                 decision: &decision,
                 answer,
             };
+            if arguments.format == AnswerForm::Json {
+                global.terminal().result(&scene.json_line(told.json()));
+                continue;
+            }
             let groups = who.groups.join(", ");
             let asker = if who.user.is_empty() {
                 format!("a member of {groups}")
@@ -182,9 +189,13 @@ fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Resul
     with_scenes(global, &arguments.scene(), |scenes| {
         let mut found = false;
         for scene in scenes {
-            if let Some(text) = explained(scene, &parts) {
+            let text = match arguments.format {
+                AnswerForm::Text => explained(scene, &parts).map(|text| format!("{}{text}", scene.heading())),
+                AnswerForm::Json => explained_as_json(scene, &parts).map(|json| scene.json_line(json)),
+            };
+            if let Some(text) = text {
                 found = true;
-                global.terminal().result(&format!("{}{text}", scene.heading()));
+                global.terminal().result(&text);
             }
         }
         if found {
@@ -202,20 +213,53 @@ fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Resul
     })
 }
 
-fn explained(scene: &Scene, parts: &[&str]) -> Option<String> {
+/// What a name on the command line means.
+enum Meant<'p> {
+    Subject(Identity),
+    /// A role by namespace (none: a ClusterRole) and name.
+    Role(Option<&'p str>, String),
+    /// A binding likewise.
+    Binding(Option<&'p str>, String),
+}
+
+fn meant<'p>(parts: &[&'p str]) -> Option<Meant<'p>> {
     let (kind, rest) = parts.split_first()?;
     let kind = kind.to_lowercase();
-    match (kind.trim_end_matches('s'), rest) {
-        ("user", _) => Some(subject(scene, &Identity::of(&rest.join("/")))),
-        ("group", _) => Some(subject(scene, &Identity::member_of(&rest.join("/")))),
+    Some(match (kind.trim_end_matches('s'), rest) {
+        ("user", _) => Meant::Subject(Identity::of(&rest.join("/"))),
+        ("group", _) => Meant::Subject(Identity::member_of(&rest.join("/"))),
         ("serviceaccount" | "sa", [namespace, name]) => {
-            Some(subject(scene, &Identity::of(&crate::access::world::account_user(namespace, name))))
+            Meant::Subject(Identity::of(&crate::access::world::account_user(namespace, name)))
         }
-        ("clusterrole", _) => access::role(&scene.world, None, &rest.join("/"), &scene.files),
-        ("role", [namespace, name]) => access::role(&scene.world, Some(namespace), name, &scene.files),
-        ("clusterrolebinding", _) => access::binding(&scene.world, None, &rest.join("/"), &scene.files),
-        ("rolebinding", [namespace, name]) => access::binding(&scene.world, Some(namespace), name, &scene.files),
-        _ => None,
+        ("clusterrole", _) => Meant::Role(None, rest.join("/")),
+        ("role", [namespace, name]) => Meant::Role(Some(namespace), (*name).to_owned()),
+        ("clusterrolebinding", _) => Meant::Binding(None, rest.join("/")),
+        ("rolebinding", [namespace, name]) => Meant::Binding(Some(namespace), (*name).to_owned()),
+        _ => return None,
+    })
+}
+
+fn explained(scene: &Scene, parts: &[&str]) -> Option<String> {
+    match meant(parts)? {
+        Meant::Subject(who) => Some(subject(scene, &who)),
+        Meant::Role(namespace, name) => access::role(&scene.world, namespace, &name, &scene.files),
+        Meant::Binding(namespace, name) => access::binding(&scene.world, namespace, &name, &scene.files),
+    }
+}
+
+fn explained_as_json(scene: &Scene, parts: &[&str]) -> Option<serde_json::Value> {
+    let (world, files) = (&scene.world, &scene.files);
+    match meant(parts)? {
+        Meant::Subject(who) => {
+            let grants = world.all_grants_of(&who);
+            let grants: Vec<_> = grants.iter().map(|chain| access::chain_json(chain, files)).collect();
+            let paths = world.escalation_paths(&who);
+            let paths: Vec<_> =
+                paths.iter().map(|path| serde_json::json!({ "via": path.via, "to": path.to })).collect();
+            Some(serde_json::json!({ "identity": who, "grants": grants, "canBecome": paths }))
+        }
+        Meant::Role(namespace, name) => access::role_json(world, namespace, &name, files),
+        Meant::Binding(namespace, name) => access::binding_json(world, namespace, &name, files),
     }
 }
 

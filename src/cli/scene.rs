@@ -54,6 +54,14 @@ impl Scene {
         self.target.as_ref().map_or_else(String::new, |target| format!("{target}: "))
     }
 
+    /// An answer as a line of JSON, with the target in it.
+    pub(super) fn json_line(&self, mut answer: serde_json::Value) -> String {
+        if let (Some(target), Some(map)) = (&self.target, answer.as_object_mut()) {
+            map.insert("target".to_owned(), target.as_str().into());
+        }
+        format!("{answer}\n")
+    }
+
     /// What stands above a long answer.
     pub(super) fn heading(&self) -> String {
         self.target.as_ref().map_or_else(String::new, |target| format!("# {target}\n"))

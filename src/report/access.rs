@@ -8,7 +8,7 @@ use super::human::grouped;
 use crate::access::compare::{Affected, Change};
 use crate::access::cover;
 use crate::access::decide::MissingRole;
-use crate::access::proof::{Chain, Link, NearMiss};
+use crate::access::proof::{Chain, Link, NearMiss, RuleLink};
 use crate::access::who_can::{Scope, WhoCan};
 use crate::access::{Answer, Decision, Identity, Liveness, Request, World};
 use crate::diag::{Files, Origin};
@@ -174,11 +174,7 @@ pub fn chain_json(chain: &Chain, files: &Files) -> Value {
         "subject": chain.subject,
         "binding": link_json(&chain.binding, files),
         "role": link_json(&chain.role, files),
-        "rules": chain.rules.iter().map(|rule| json!({
-            "number": rule.number,
-            "rule": rule.rule,
-            "gatheredFrom": rule.gathered_from.iter().map(|source| link_json(source, files)).collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
+        "rules": chain.rules.iter().map(|rule| rule_json(rule, files)).collect::<Vec<_>>(),
     })
 }
 
@@ -336,6 +332,39 @@ fn affected(subjects: &[Affected]) -> String {
         [first, _, _, _, ..] => format!("{} holders, such as {}", grouped(subjects.len()), one(first)),
         few => few.iter().map(one).collect::<Vec<_>>().join(", "),
     }
+}
+
+/// A role as JSON; see [`role`].
+pub fn role_json(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<Value> {
+    let (own, rules, is_aggregated) = world.describe_role(namespace, name)?;
+    let bound = world.bound_by(namespace, name);
+    let bound =
+        bound.iter().map(|(binding, subjects)| json!({ "binding": link_json(binding, files), "subjects": subjects }));
+    Some(json!({
+        "role": link_json(&own, files),
+        "aggregated": is_aggregated,
+        "rules": rules.iter().map(|rule| rule_json(rule, files)).collect::<Vec<_>>(),
+        "boundBy": bound.collect::<Vec<_>>(),
+    }))
+}
+
+/// A binding as JSON; see [`binding`].
+pub fn binding_json(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<Value> {
+    let (own, bound, subjects) = world.describe_binding(namespace, name)?;
+    Some(json!({
+        "binding": link_json(&own, files),
+        "role": bound.as_ref().ok().map(|role| link_json(role, files)),
+        "missing": bound.err(),
+        "subjects": subjects,
+    }))
+}
+
+fn rule_json(rule: &RuleLink, files: &Files) -> Value {
+    json!({
+        "number": rule.number,
+        "rule": rule.rule,
+        "gatheredFrom": rule.gathered_from.iter().map(|source| link_json(source, files)).collect::<Vec<_>>(),
+    })
 }
 
 fn listed(subjects: &[String]) -> String {
