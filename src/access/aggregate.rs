@@ -35,8 +35,9 @@ pub enum Stated {
 /// Replaces the rules of each aggregated role.
 pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbols, mode: Stated) -> Doubts {
     let sources = sources(roles, symbols);
-    let overwritten = fixed_point(&sources, roles, lists, Stated::Overwritten);
-    let kept = fixed_point(&sources, roles, lists, Stated::Kept);
+    let rings = rings(&sources, roles, symbols);
+    let overwritten = fixed_point(&sources, roles, lists, Stated::Overwritten, !rings.is_empty());
+    let kept = fixed_point(&sources, roles, lists, Stated::Kept, !rings.is_empty());
     let name = |id: usize| roles.get(id).map(|role| symbols.text(role.name).to_owned()).unwrap_or_default();
     let rules_of = |settled: &Settled, id: usize| settled.get(&id).copied().unwrap_or(RuleLists::EMPTY);
     let mut stated = Vec::new();
@@ -47,7 +48,6 @@ pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbol
             stated.push(name(*target));
         }
     }
-    let rings = rings(&sources, roles, symbols);
     for (target, _) in &sources {
         let (certain, possible) = (rules_of(&overwritten, *target), rules_of(&kept, *target));
         if let Some(role) = roles.get_mut(*target) {
@@ -62,7 +62,13 @@ pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbol
 type Settled = HashMap<usize, RuleListId>;
 
 /// Gathers until nothing changes.
-fn fixed_point(sources: &[(usize, Vec<usize>)], roles: &[Role], lists: &mut RuleLists, mode: Stated) -> Settled {
+fn fixed_point(
+    sources: &[(usize, Vec<usize>)],
+    roles: &[Role],
+    lists: &mut RuleLists,
+    mode: Stated,
+    has_rings: bool,
+) -> Settled {
     let mut settled: Settled = sources.iter().map(|(target, _)| (*target, RuleLists::EMPTY)).collect();
     // A chain is as long as there are aggregated roles; what has not settled by then goes round in a ring, where only
     // the order of the rules can still change.
@@ -73,12 +79,9 @@ fn fixed_point(sources: &[(usize, Vec<usize>)], roles: &[Role], lists: &mut Rule
             let gathered = gather(selected.iter().filter_map(rules_of), lists);
             let own = roles.get(*target).map_or(RuleLists::EMPTY, |role| role.rules);
             let id = if gathered.is_empty() && mode == Stated::Kept { own } else { lists.add(gathered) };
+            let before = settled.insert(*target, id).unwrap_or(RuleLists::EMPTY);
             // In a ring the order of the rules may go round for ever, while nothing is gained any more.
-            let before = settled.get(target).copied().unwrap_or(RuleLists::EMPTY);
-            if before != id && !same_rules(lists.get(before), lists.get(id)) {
-                settled.insert(*target, id);
-                changed = true;
-            }
+            changed |= before != id && !(has_rings && same_rules(lists.get(before), lists.get(id)));
         }
         if !changed {
             break;
