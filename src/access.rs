@@ -14,6 +14,7 @@
 //! request      identities and attributes                impersonate  may it act as somebody else
 //! http         from an HTTP request to attributes       compare      what a change really grants
 //! served       could a server receive the request       risk         what a grant really opens
+//! scope        what belongs to no namespace
 //! lookup       what people call a resource              reconcile    what the server does to its defaults
 //! ask          questions and answers as JSON            crossplane   its own checks of what packages ask for
 //! ```
@@ -37,6 +38,7 @@ pub mod resolve;
 pub mod risk;
 mod rules;
 pub mod saved;
+pub mod scope;
 pub mod served;
 mod shape;
 mod symbols;

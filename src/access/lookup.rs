@@ -1,5 +1,6 @@
 //! What people call a resource: `po`, `Pod`, `deployments.apps`, and what rules call it.
 
+use super::scope::VIRTUAL;
 use super::world::World;
 use crate::diag::nearest;
 
@@ -22,15 +23,6 @@ pub struct NotFound {
     /// What may have been meant.
     pub near: Option<String>,
 }
-
-/// Names that rules know and no server lists, with their groups (`specs/rbac.md` 4.8).
-const VIRTUAL: &[(&str, &str)] = &[
-    ("users", ""),
-    ("groups", ""),
-    ("userextras", "authentication.k8s.io"),
-    ("uids", "authentication.k8s.io"),
-    ("signers", "certificates.k8s.io"),
-];
 
 impl World {
     /// Finds a resource by its plural, singular, short name or kind, with or without its group behind a dot.
@@ -64,7 +56,7 @@ impl World {
                 namespaced: Some(entry.namespaced),
             });
         }
-        if let Some((name, group)) = VIRTUAL.iter().find(|(known, own)| *known == name && fits_group(own)) {
+        if let Some((group, name)) = VIRTUAL.iter().find(|(own, known)| *known == name && fits_group(own)) {
             return Ok(Found { group: (*group).to_owned(), resource: (*name).to_owned(), namespaced: Some(false) });
         }
         match group {

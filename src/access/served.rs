@@ -4,6 +4,7 @@
 use crate::k8s::catalogue::Served;
 
 use super::request::{Request, ResourceRequest, UrlRequest};
+use super::scope::is_checked_in_namespaces;
 use super::world::World;
 
 /// Whether a server could receive a request.
@@ -36,7 +37,7 @@ impl World {
         if api.catalogue().is_virtual(api.minor(), &request.group, &full, &request.verb) {
             let carries_namespace = !request.namespace.is_empty();
             let has_none = self.is_cluster_scoped(&request.group, &request.resource)
-                && !is_checked_in_namespaces(&request.resource, &request.verb);
+                && !is_checked_in_namespaces(&request.group, &request.resource, &request.subresource, &request.verb);
             return if carries_namespace && has_none {
                 Liveness::Dead(format!("`{}` on `{full}` is asked for no namespace", request.verb))
             } else {
@@ -71,33 +72,6 @@ impl World {
     }
 }
 
-impl World {
-    /// True for a resource that belongs to no namespace, also one that only rules know.
-    pub fn is_cluster_scoped(&self, group: &str, resource: &str) -> bool {
-        match self.api().find(group, resource) {
-            Some(entry) => !entry.namespaced,
-            None => matches!(
-                (group, resource),
-                ("", "users" | "groups")
-                    | ("authentication.k8s.io", "users" | "groups" | "uids" | "userextras" | "nodes")
-                    | ("certificates.k8s.io", "signers")
-                    | ("policy" | "extensions", "podsecuritypolicies")
-                    | ("security.openshift.io", "securitycontextconstraints")
-            ),
-        }
-    }
-}
-
-/// True for the verbs on cluster-scoped kinds that are checked inside a namespace (`specs/rbac.md` 4.2): `use` on pod
-/// security policies and security context constraints, `bind` on ClusterRoles.
-pub fn is_checked_in_namespaces(resource: &str, verb: &str) -> bool {
-    verb == "*"
-        || matches!(
-            (resource, verb),
-            ("podsecuritypolicies" | "securitycontextconstraints", "use") | ("clusterroles", "bind")
-        )
-}
-
 fn shown(group: &str, resource: &str) -> String {
     if group.is_empty() { format!("`{resource}`") } else { format!("`{resource}` in `{group}`") }
 }
@@ -108,10 +82,9 @@ fn judged(request: &ResourceRequest, verbs: &[&str], namespaced: bool, shown: &s
     if !verbs.contains(&verb) {
         return Liveness::Dead(format!("{shown} takes {} only", verbs.join(", ")));
     }
-    let is_own_namespace = request.group.is_empty()
+    let is_own_namespace = request.name == request.namespace
         && request.resource == "namespaces"
-        && request.name == request.namespace
-        && matches!(verb, "get" | "update" | "patch" | "delete");
+        && is_checked_in_namespaces(&request.group, &request.resource, &request.subresource, verb);
     if namespaced {
         let over_all_namespaces = matches!(verb, "list" | "watch") && request.subresource.is_empty();
         if request.namespace.is_empty() && !over_all_namespaces {

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::access::lookup::Found;
-use crate::access::served;
+use crate::access::scope;
 use crate::access::{Identity, Request, ResourceRequest, UrlRequest, World, http};
 use crate::diag::{Code, Diagnostic};
 use crate::k8s::catalogue::{Catalogue, Served};
@@ -131,8 +131,11 @@ impl RequestArguments {
     /// True when the request names no namespace although its resource lives in them.
     pub(super) fn is_open_to_namespaces(&self, world: &World, request: &Request) -> bool {
         let Request::Resource(request) = request else { return false };
-        let has_namespaces = !world.is_cluster_scoped(&request.group, &request.resource)
-            || served::is_checked_in_namespaces(&request.resource, &request.verb);
+        let ResourceRequest { group, resource, subresource, verb, .. } = request;
+        // A request that names its Namespace is for that one alone.
+        let is_of_one = resource == "namespaces" && !request.namespace.is_empty();
+        let has_namespaces = !world.is_cluster_scoped(group, resource)
+            || !is_of_one && scope::is_checked_in_namespaces(group, resource, subresource, verb);
         self.http.is_none() && has_namespaces
     }
 

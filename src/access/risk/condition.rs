@@ -17,6 +17,7 @@
 
 use crate::access::request::{Request, ResourceRequest};
 use crate::access::risk::Severity;
+use crate::access::scope::is_checked_in_namespaces;
 use crate::access::served::Liveness;
 use crate::access::symbols::{Symbol, Symbols};
 use crate::access::world::World;
@@ -92,35 +93,6 @@ pub(super) enum Word {
     Begins(String),
     Ends(String),
 }
-
-/// Custom resources and names that only rules know which belong to no namespace, as their definitions may not be among
-/// the inputs.
-const CLUSTER_SCOPED: &[(&str, &str)] = &[
-    ("", "users"),
-    ("", "groups"),
-    ("authentication.k8s.io", "users"),
-    ("authentication.k8s.io", "groups"),
-    ("authentication.k8s.io", "nodes"),
-    ("authentication.k8s.io", "uids"),
-    ("authentication.k8s.io", "userextras"),
-    ("certificates.k8s.io", "signers"),
-    ("security.openshift.io", "securitycontextconstraints"),
-    ("stacks.crossplane.io", "clusterstackinstalls"),
-    ("pkg.crossplane.io", "configurations"),
-    ("pkg.crossplane.io", "functions"),
-    ("pkg.crossplane.io", "providers"),
-    ("olm.operatorframework.io", "clusterextensions"),
-    ("kyverno.io", "clusterpolicies"),
-    ("templates.gatekeeper.sh", "?"),
-    ("constraints.gatekeeper.sh", "?"),
-    ("cilium.io", "ciliumclusterwidenetworkpolicies"),
-    ("crd.projectcalico.org", "globalnetworkpolicies"),
-    ("projectcalico.org", "globalnetworkpolicies"),
-    ("policy.networking.k8s.io", "adminnetworkpolicies"),
-    ("policy.networking.k8s.io", "baselineadminnetworkpolicies"),
-    ("gateway.networking.k8s.io", "gatewayclasses"),
-    ("k3s.cattle.io", "etcdsnapshotfiles"),
-];
 
 impl Condition {
     /// Reads a condition for a world; none when the text is not one.
@@ -229,7 +201,7 @@ fn naming(verb: &str, has_subresource: bool) -> Naming {
 /// Whether a server of the world's minor could ever receive such a request, with a namespace or without.
 pub(super) fn can_be_asked(world: &World, verb: &str, group: &str, resource: &str, in_namespace: bool) -> bool {
     let (name, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-    let is_namespaced = is_namespaced(world, group, name);
+    let is_namespaced = !world.is_cluster_scoped(group, name);
     if in_namespace && !is_namespaced && !is_checked_in_namespaces(group, name, subresource, verb) {
         return false;
     }
@@ -245,30 +217,6 @@ pub(super) fn can_be_asked(world: &World, verb: &str, group: &str, resource: &st
         ..ResourceRequest::default()
     });
     !matches!(world.liveness(&request), Liveness::Dead(_))
-}
-
-/// Whether the objects of a resource live in namespaces; of those that nobody knows, yes.
-pub(super) fn is_namespaced(world: &World, group: &str, name: &str) -> bool {
-    match world.api().find(group, name) {
-        Some(entry) => entry.namespaced,
-        None => {
-            !CLUSTER_SCOPED.iter().any(|(known, resource)| *known == group && (*resource == name || *resource == "?"))
-        }
-    }
-}
-
-/// The requests for objects of no namespace that are checked in one all the same (`specs/rbac.md` 4.2).
-pub(super) fn is_checked_in_namespaces(group: &str, name: &str, subresource: &str, verb: &str) -> bool {
-    match (group, name) {
-        ("", "namespaces") => {
-            matches!(verb, "get" | "update" | "patch" | "delete") && matches!(subresource, "" | "status" | "finalize")
-        }
-        ("policy" | "extensions", "podsecuritypolicies") | ("security.openshift.io", "securitycontextconstraints") => {
-            verb == "use"
-        }
-        (crate::k8s::rbac::GROUP, "clusterroles") => verb == "bind",
-        _ => false,
-    }
 }
 
 impl Word {

@@ -4,12 +4,13 @@
 //! with a list of resources is how people write, and the useless half of it harms nobody.
 
 use super::Severity;
-use super::condition::{Condition, is_checked_in_namespaces, is_namespaced};
+use super::condition::Condition;
 use super::judge::Judge;
 use super::matching::Held;
 use crate::access::cover;
 use crate::access::request::{ACCOUNTS, ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED};
 use crate::access::rules::Rule;
+use crate::access::scope::is_checked_in_namespaces;
 use crate::access::symbols::Symbol;
 use crate::access::world::{Binding, Role, RoleKind, Subject, SubjectKind, World};
 use crate::k8s::rbac::{GROUP, PolicyRule};
@@ -146,16 +147,13 @@ pub(super) fn cluster_scoped_in_namespace(applied: &Applied<'_>) -> Vec<RoleHit>
         let (name, subresource) = resource.split_once('/').unwrap_or((resource, ""));
         let groups = applied.texts(rule.groups());
         let works = |group: &str| {
-            let checked = |verb: &str| is_checked_in_namespaces(group, name, subresource, verb);
-            applied.texts(rule.verbs()).iter().any(|verb| match *verb {
-                "*" => ["bind", "get", "use"].into_iter().any(checked),
-                verb => checked(verb),
-            })
+            let verbs = applied.texts(rule.verbs());
+            verbs.iter().any(|verb| is_checked_in_namespaces(group, name, subresource, verb))
         };
         let known_namespaced = |group: &str| world.api().find(group, name).is_some_and(|entry| entry.namespaced);
         !resource.contains('*')
             && !groups.contains(&"*")
-            && groups.iter().any(|group| !is_namespaced(world, group, name))
+            && groups.iter().any(|group| world.is_cluster_scoped(group, name))
             && !groups.iter().any(|group| known_namespaced(group) || works(group))
     };
     applied.each_rule(|rule| {
@@ -403,7 +401,7 @@ pub(super) fn needlessly_cluster_wide(bound: &Bound<'_>) -> Vec<String> {
             && resources.iter().all(|resource| {
                 let name = resource.split('/').next().unwrap_or_default();
                 name != "*"
-                    && groups.iter().all(|group| is_namespaced(world, group, name))
+                    && groups.iter().all(|group| !world.is_cluster_scoped(group, name))
                     && groups.iter().any(|group| world.api().find(group, name).is_some())
             })
     };
