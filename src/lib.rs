@@ -14,6 +14,7 @@ pub mod diag;
 pub mod yaml;
 
 pub mod access;
+pub mod admission;
 pub mod emit;
 pub mod expand;
 pub mod k8s;

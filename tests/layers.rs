@@ -19,12 +19,29 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("validate", &["diag", "yaml", "k8s", "model", "render"]),
     ("emit", &["diag", "yaml", "k8s"]),
     ("access", &["diag", "yaml", "k8s"]),
-    ("report", &["diag", "yaml", "k8s", "emit", "access"]),
+    ("admission", &["diag", "yaml", "k8s", "access"]),
+    ("report", &["diag", "yaml", "k8s", "emit", "access", "admission"]),
     (
         "compile",
         &["diag", "yaml", "k8s", "source", "model", "kinds", "expand", "render", "validate", "emit", "parallel"],
     ),
-    ("cli", &["parallel", "diag", "yaml", "k8s", "source", "model", "kinds", "compile", "emit", "access", "report"]),
+    (
+        "cli",
+        &[
+            "parallel",
+            "diag",
+            "yaml",
+            "k8s",
+            "source",
+            "model",
+            "kinds",
+            "compile",
+            "emit",
+            "access",
+            "admission",
+            "report",
+        ],
+    ),
 ];
 
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {

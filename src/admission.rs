@@ -1,0 +1,8 @@
+//! What admission makes of pods: Pod Security levels, PodSecurityPolicy, SecurityContextConstraints, and the labels
+//! that follow from them.
+//!
+//! Beside the pipeline, like [`crate::access`], and on top of it: which of these rules applies to a pod is decided by
+//! who may use them, and that is what the authorizer answers. Knows neither policies nor templates.
+
+pub mod level;
+pub mod pod;

@@ -1,0 +1,90 @@
+//! Pod Security levels and the versions of their checks (`specs/openshift.md` 5).
+
+use std::fmt;
+
+/// How much a pod may do, by the Pod Security standards; the order is from the strictest to the loosest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Current hardening practice.
+    Restricted,
+    /// Nothing by which a pod is known to become more than it is.
+    Baseline,
+    /// Anything.
+    Privileged,
+}
+
+impl Level {
+    /// All of them, the strictest first.
+    pub const ALL: [Level; 3] = [Level::Restricted, Level::Baseline, Level::Privileged];
+
+    /// Reads the name of a level, as labels write it.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == text)
+    }
+
+    /// Its name in labels.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Restricted => "restricted",
+            Level::Baseline => "baseline",
+            Level::Privileged => "privileged",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// Which version of the checks counts: `latest`, or that of a Kubernetes minor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyVersion {
+    /// The checks of a minor: 25 for `v1.25`.
+    Minor(u32),
+    /// The newest checks that the cluster knows.
+    Latest,
+}
+
+impl PolicyVersion {
+    /// Reads `latest` or `v1.<minor>`, without leading zeros, as `pod-security-admission/api/helpers.go` does.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == "latest" {
+            return Some(PolicyVersion::Latest);
+        }
+        let minor = text.strip_prefix("v1.")?;
+        let is_canonical = minor == "0" || (!minor.starts_with('0') && minor.bytes().all(|byte| byte.is_ascii_digit()));
+        if is_canonical { minor.parse().ok().map(PolicyVersion::Minor) } else { None }
+    }
+}
+
+impl fmt::Display for PolicyVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PolicyVersion::Minor(minor) => write!(formatter, "v1.{minor}"),
+            PolicyVersion::Latest => formatter.write_str("latest"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_have_one_spelling() {
+        assert_eq!(PolicyVersion::parse("v1.25"), Some(PolicyVersion::Minor(25)));
+        assert_eq!(PolicyVersion::parse("v1.0"), Some(PolicyVersion::Minor(0)));
+        assert_eq!(PolicyVersion::parse("latest"), Some(PolicyVersion::Latest));
+        for wrong in ["v1.025", "1.25", "v1.", "v2.1", "v1.25.1", "v1.+5", "Latest", ""] {
+            assert_eq!(PolicyVersion::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn levels_are_ordered_by_what_they_allow() {
+        assert!(Level::Restricted < Level::Baseline && Level::Baseline < Level::Privileged);
+        assert_eq!(Level::ALL.map(|level| Level::parse(level.name())), Level::ALL.map(Some));
+    }
+}
