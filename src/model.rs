@@ -24,9 +24,9 @@ pub use kind::{
     Contribution, Expiry, Kind, Labels, Linker, Namespaces, Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared,
     account_variables, check_patterns,
 };
-pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, RoleKind};
+pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, RoleKind};
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
-pub use target::{AppliedBy, Platform, Target, TargetVariables, Version};
+pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};
 pub use variables::{Account, Accounts, Scope, Variable, VariableType, Variables};
 pub use workspace::{OutputForm, RawTarget, RawWorkspace, Workspace, WorkspaceSpec};

@@ -1,25 +1,42 @@
 //! `PodSecurityProfile`: what pods may do, said once for every platform.
 
+mod admission;
+mod cel;
+mod checks;
+mod constraints;
+mod defaults;
+
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::shared::StringMap;
-use crate::diag::Sink;
+use super::shared::{RBAC, StringMap};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::model::{
-    Blueprint, Contribution, Home, Kind, Linker, Number, ObjectBlueprint, Patterns, PodSecurityProfile, Policy,
-    PolicyMeta, RawDocument, Shared, Target, Unit, account_variables,
+    Blueprint, Contribution, Data, Enforcement, Home, Kind, Linker, Number, ObjectBlueprint, Pattern, Patterns,
+    PodSecurityProfile, PodSecurityProfileParts, Policy, PolicyMeta, RawDocument, Shared, Target, Unit,
+    account_variables,
 };
+use crate::yaml::NodeRef;
 
 /// The kind.
 pub struct PodSecurityProfileKind;
 
 /// What pods may do: which users and groups they run as, what of the host they reach, which volumes they mount.
 ///
-/// On targets up to Kubernetes 1.24 a profile becomes a PodSecurityPolicy of its name. A profile whose texts use
-/// account variables, such as `"{uid}"`, becomes one for each tenant of the Tenancy that uses it. Everything that
-/// is not allowed is forbidden.
+/// What a profile becomes is a matter of the target:
+///
+/// - up to Kubernetes 1.24, a PodSecurityPolicy of its name;
+/// - on OpenShift, SecurityContextConstraints of its name, with the ClusterRole `system:openshift:scc:<name>` that
+///   allows their use;
+/// - since Kubernetes 1.30, a ValidatingAdmissionPolicy that refuses what the profile does not allow, and since 1.36
+///   a MutatingAdmissionPolicy that fills in what the profile fills in. They hold in the namespaces whose
+///   NamespaceSet or Tenancy uses the profile, which get the Pod Security level that goes with it.
+///
+/// A profile whose texts use account variables, such as `"{uid}"`, becomes a PodSecurityPolicy, or constraints, for
+/// each tenant of the Tenancy that uses it; an admission policy stays one, and reads the variables from annotations of
+/// the tenants' namespaces. Everything that is not allowed is forbidden.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -111,6 +128,41 @@ pub struct PodSecurityProfileSpec {
     /// RuntimeClasses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_classes: Option<RuntimeClasses>,
+    /// What only SecurityContextConstraints have.
+    #[serde(default, skip_serializing)]
+    pub openshift: OpenshiftPart,
+}
+
+/// What only SecurityContextConstraints have.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct OpenshiftPart {
+    /// Constraints of a higher priority are tried first. Default: 0, like those of the platform, but for `anyuid`.
+    #[serde(default)]
+    pub priority: Option<i32>,
+    /// Whether pods have to bring a user namespace of their own, since 4.20.
+    #[serde(default)]
+    pub user_namespace: Option<UserNamespace>,
+}
+
+/// Whether pods have to bring a user namespace of their own.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UserNamespace {
+    /// They may use the node's.
+    Optional,
+    /// They have to set `hostUsers: false`.
+    Required,
+}
+
+impl UserNamespace {
+    /// The value of `userNamespaceLevel`.
+    fn constraint(self) -> &'static str {
+        match self {
+            UserNamespace::Optional => "AllowHostLevel",
+            UserNamespace::Required => "RequirePodLevel",
+        }
+    }
 }
 
 /// Numbers from `min` to `max`, both included.
@@ -155,7 +207,8 @@ pub struct HostPath {
 pub struct UserStrategy {
     /// The rule.
     pub rule: UserRule,
-    /// The ids that may be used; the first one is the default.
+    /// The ids that may be used; the first one is the default. On OpenShift, none of them stands for the range of the
+    /// pod's namespace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<Range>,
 }
@@ -276,7 +329,11 @@ fn profile_annotations(spec: &PodSecurityProfileSpec) -> StringMap {
     for (prefix, profiles) in sources {
         let Some(profiles) = profiles else { continue };
         let allowed: Vec<String> = profiles.allowed.iter().map(|name| annotation_value(name)).collect();
-        annotations.insert(format!("{prefix}/allowedProfileNames"), allowed.join(","));
+        // AppArmor has no name for all profiles: without the annotation, all of them are allowed.
+        let is_any = prefix.starts_with("apparmor") && allowed.iter().any(|name| name == "*");
+        if !is_any {
+            annotations.insert(format!("{prefix}/allowedProfileNames"), allowed.join(","));
+        }
         if let Some(default) = &profiles.default {
             annotations.insert(format!("{prefix}/defaultProfileName"), annotation_value(default));
         }
@@ -294,36 +351,127 @@ fn annotation_value(name: &str) -> String {
     }
 }
 
+const PSP_TEMPLATE: &str = "pod-security-profile/podsecuritypolicy.yaml.j2";
+const SCC_TEMPLATE: &str = "pod-security-profile/securitycontextconstraints.yaml.j2";
+
 impl Kind for PodSecurityProfileKind {
     type Spec = PodSecurityProfileSpec;
 
     const NAME: &'static str = "PodSecurityProfile";
-    const TEMPLATES: &'static [&'static str] = &["pod-security-profile/podsecuritypolicy.yaml.j2"];
+    const TEMPLATES: &'static [&'static str] = &[
+        "pod-security-profile/clusterrole.yaml.j2",
+        "pod-security-profile/mutatingadmissionpolicy.yaml.j2",
+        "pod-security-profile/mutatingadmissionpolicybinding.yaml.j2",
+        PSP_TEMPLATE,
+        SCC_TEMPLATE,
+        "pod-security-profile/validatingadmissionpolicy.yaml.j2",
+        "pod-security-profile/validatingadmissionpolicybinding.yaml.j2",
+    ];
     const PATTERNS: Patterns = Patterns::Open;
 
     fn link(
         document: &RawDocument<'_>,
         spec: PodSecurityProfileSpec,
         linker: &mut Linker<'_>,
-        _: &mut Sink,
+        sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         let meta = document.meta.clone();
-        let annotations = Blueprint::of(&profile_annotations(&spec));
-        let profile = Arc::new(PodSecurityProfile::new(annotations, Blueprint::of(&spec)));
-        let policy = (!profile.needs_account()).then(|| {
-            let name = meta.name.replace('{', "{{").replace('}', "}}");
-            let template = "pod-security-profile/podsecuritypolicy.yaml.j2";
-            profile.pod_security_policy(template, &name, meta.origin, document.spec.origin())
-        });
+        let targets = linker.targets_of(&meta);
         let variables = account_variables(document.spec);
+        let is_on = |enforcement| targets.iter().any(|target| target.enforcement() == enforcement);
+        let constraints = if is_on(Enforcement::SecurityContextConstraints) {
+            Blueprint::of(&constraints::constraints(&spec, document, sink))
+        } else {
+            Blueprint::Constant(Data::Null)
+        };
+        if let Some(target) = targets.iter().find(|target| target.enforcement() == Enforcement::None) {
+            sink.push(unenforceable(&meta, target));
+        }
+        check_ranges(&spec, document, &targets, sink);
+        let profile = Arc::new(PodSecurityProfile::new(PodSecurityProfileParts {
+            name: meta.name.to_string(),
+            variables: variables.clone(),
+            annotations: Blueprint::of(&profile_annotations(&spec)),
+            profile: Blueprint::of(&spec),
+            constraints,
+        }));
+        let mut objects = Vec::new();
+        let name = meta.name.replace('{', "{{").replace('}', "}}");
+        let content = document.spec.origin();
+        if !profile.needs_account() {
+            let policy = profile.pod_security_policy(PSP_TEMPLATE, &name, meta.origin, content);
+            objects.push((Enforcement::PodSecurityPolicy, policy));
+            let constraints = profile.security_context_constraints(SCC_TEMPLATE, &name, meta.origin, content);
+            objects.push((Enforcement::SecurityContextConstraints, constraints));
+            objects.push((Enforcement::SecurityContextConstraints, user_role(&name, meta.origin, content)));
+        }
+        if is_on(Enforcement::AdmissionPolicy) {
+            let policies = admission::objects(&spec, &meta, &variables, &targets, content);
+            objects.extend(policies.into_iter().map(|object| (Enforcement::AdmissionPolicy, object)));
+        }
         linker.profiles.add(Shared { meta: meta.clone(), content: profile, variables });
-        Some(Box::new(Linked { meta, policy }))
+        Some(Box::new(Linked { meta, objects }))
+    }
+}
+
+/// The ClusterRole that allows the use of constraints, under the name that OpenShift gives to those of its own.
+fn user_role(name: &str, asked: Origin, content: Origin) -> ObjectBlueprint {
+    let template = "pod-security-profile/clusterrole.yaml.j2";
+    let role = Pattern::parse_checked(&format!("system:openshift:scc:{name}"));
+    ObjectBlueprint::new(RBAC, "ClusterRole", template, role, asked)
+        .with("constraints", Blueprint::of(&name))
+        .content_at(content)
+}
+
+/// Between the removal of PodSecurityPolicy and the first admission policies there is nothing to compile to.
+fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
+    let message = if target.version.minor() <= 24 {
+        format!("the target `{}` has neither PodSecurityPolicy nor admission policies", target.name)
+    } else {
+        format!("Kubernetes {} has no ValidatingAdmissionPolicy, and PodSecurityPolicy no longer", target.version)
+    };
+    Diagnostic::error(Code::ProfileNotEnforceable, message)
+        .at(meta.origin)
+        .help("leave the target out with `targets`, and give its namespaces a Pod Security level by a NamespaceSet")
+        .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version))
+}
+
+/// Only OpenShift has a range to take where a profile gives none.
+fn check_ranges(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, targets: &[Target], sink: &mut Sink) {
+    let is_empty = |rule_needs_one: bool, ranges: &[Range]| rule_needs_one && ranges.is_empty();
+    let group = |strategy: &GroupStrategy| is_empty(!matches!(strategy.rule, GroupRule::RunAsAny), &strategy.ranges);
+    let missing = [
+        ("runAsUser", is_empty(matches!(spec.run_as_user.rule, UserRule::MustRunAs), &spec.run_as_user.ranges)),
+        ("runAsGroup", spec.run_as_group.as_ref().is_some_and(group)),
+        ("fsGroup", group(&spec.fs_group)),
+        ("supplementalGroups", group(&spec.supplemental_groups)),
+    ];
+    let Some(target) = targets.iter().find(|target| target.enforcement() == Enforcement::AdmissionPolicy) else {
+        return;
+    };
+    for (field, _) in missing.into_iter().filter(|(_, is_missing)| *is_missing) {
+        let place = document.spec.get(field).map_or(document.meta.origin, NodeRef::origin);
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, format!("`{field}` has no ranges, so that no pod would fit"))
+                .at(place)
+                .help("add `ranges`; only OpenShift takes the namespace's own where there are none")
+                .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version)),
+        );
     }
 }
 
 struct Linked {
     meta: PolicyMeta,
-    policy: Option<ObjectBlueprint>,
+    /// The objects, with what they are made for.
+    objects: Vec<(Enforcement, ObjectBlueprint)>,
+}
+
+impl Linked {
+    fn objects<'l>(&'l self, target: &'l Target) -> impl Iterator<Item = &'l ObjectBlueprint> {
+        let fits = |object: &ObjectBlueprint| admission::is_served(object, target);
+        let chosen = self.objects.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
+        chosen.map(|(_, object)| object).filter(move |object| fits(object))
+    }
 }
 
 impl Policy for Linked {
@@ -331,13 +479,13 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
-        if self.policy.is_some() {
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+        if self.objects(target).next().is_some() {
             visit(Home::Cluster, 0);
         }
     }
 
     fn expand(&self, target: &Target, _: &Home, _: Contribution, units: &mut Vec<Unit>) {
-        units.extend(self.policy.iter().map(|policy| policy.fill(target, None, None)));
+        units.extend(self.objects(target).map(|object| object.fill(target, None, None)));
     }
 }

@@ -106,19 +106,51 @@ impl PermissionSet {
 /// A linked profile.
 #[derive(Debug, Clone)]
 pub struct PodSecurityProfile {
-    annotations: Blueprint,
-    profile: Blueprint,
+    parts: PodSecurityProfileParts,
+}
+
+/// What a profile is made of.
+#[derive(Debug, Clone)]
+pub struct PodSecurityProfileParts {
+    /// Its name.
+    pub name: String,
+    /// The account variables it uses.
+    pub variables: Vec<String>,
+    /// Annotations of a PodSecurityPolicy.
+    pub annotations: Blueprint,
+    /// The spec of a PodSecurityPolicy, as its template takes it.
+    pub profile: Blueprint,
+    /// The fields of SecurityContextConstraints; nothing where no target has them.
+    pub constraints: Blueprint,
 }
 
 impl PodSecurityProfile {
-    /// A profile from the fields of its template.
-    pub fn new(annotations: Blueprint, profile: Blueprint) -> Self {
-        Self { annotations, profile }
+    /// The label of namespaces that a profile's admission policies hold in; its value is the profile's name.
+    pub const LABEL: &'static str = "bailiwick.dev/pod-security-profile";
+
+    /// A profile from its parts.
+    pub fn new(parts: PodSecurityProfileParts) -> Self {
+        Self { parts }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.parts.name
+    }
+
+    /// The account variables it uses.
+    pub fn variables(&self) -> &[String] {
+        &self.parts.variables
+    }
+
+    /// The annotation of a namespace that holds what an account's variable says.
+    pub fn annotation(variable: &str) -> String {
+        format!("bailiwick.dev/{variable}")
     }
 
     /// True when it can exist for a tenant only.
     pub fn needs_account(&self) -> bool {
-        self.annotations.needs_account() || self.profile.needs_account()
+        self.parts.annotations.needs_account() || self.parts.profile.needs_account()
     }
 
     /// The PodSecurityPolicy under a name.
@@ -130,8 +162,22 @@ impl PodSecurityProfile {
         content: Origin,
     ) -> ObjectBlueprint {
         ObjectBlueprint::new("policy/v1beta1", "PodSecurityPolicy", template, Pattern::parse_checked(name), asked)
-            .with("annotations", self.annotations.clone())
-            .with("profile", self.profile.clone())
+            .with("annotations", self.parts.annotations.clone())
+            .with("profile", self.parts.profile.clone())
+            .content_at(content)
+    }
+
+    /// The SecurityContextConstraints under a name.
+    pub fn security_context_constraints(
+        &self,
+        template: &'static str,
+        name: &str,
+        asked: Origin,
+        content: Origin,
+    ) -> ObjectBlueprint {
+        let kind = "SecurityContextConstraints";
+        ObjectBlueprint::new("security.openshift.io/v1", kind, template, Pattern::parse_checked(name), asked)
+            .with("constraints", self.parts.constraints.clone())
             .content_at(content)
     }
 }

@@ -17,6 +17,9 @@ pub enum Platform {
     Openshift,
 }
 
+/// How many minors OpenShift 4 counts behind its Kubernetes.
+const OPENSHIFT_IS_BEHIND: u32 = 13;
+
 /// A minor version of Kubernetes: 21 stands for 1.21.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
@@ -49,7 +52,7 @@ impl Version {
         }
         match (platform, major) {
             (Platform::Kubernetes, 1) => Some(Self { minor }),
-            (Platform::Openshift, 4) => Some(Self { minor: minor + 13 }),
+            (Platform::Openshift, 4) => Some(Self { minor: minor + OPENSHIFT_IS_BEHIND }),
             _ => None,
         }
     }
@@ -59,6 +62,53 @@ impl std::fmt::Display for Version {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "1.{}", self.minor)
     }
+}
+
+/// The minor since which every cluster serves ValidatingAdmissionPolicy.
+const FIRST_WITH_ADMISSION_POLICIES: u32 = 30;
+
+/// What holds pods to a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enforcement {
+    /// A PodSecurityPolicy of the profile, used by those who are granted it: Kubernetes until 1.24.
+    PodSecurityPolicy,
+    /// SecurityContextConstraints of the profile, used by those who are granted them: OpenShift.
+    SecurityContextConstraints,
+    /// A Pod Security level and an admission policy for what levels cannot say, for the namespaces that ask for it:
+    /// Kubernetes since 1.30.
+    AdmissionPolicy,
+    /// Nothing: Kubernetes 1.25 to 1.29, or a cluster whose PodSecurityPolicy is switched off.
+    None,
+}
+
+/// What a cluster has beyond or short of its version.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Features {
+    /// False where PodSecurityPolicy is switched off although the version has it.
+    #[serde(default)]
+    pub pod_security_policy: Option<bool>,
+    /// False where MutatingAdmissionPolicy is switched off although the version has it; true where its beta version,
+    /// which is off by default, is switched on.
+    #[serde(default)]
+    pub mutating_admission_policy: Option<bool>,
+    /// On OpenShift: which labels the cluster writes that synchronises Pod Security labels with what its
+    /// SecurityContextConstraints allow. The namespaces compiled here get the same labels. Default: `enforcing`, or
+    /// `advising` in 4.21, where the feature gate is off.
+    #[serde(default)]
+    pub pod_security_label_sync: Option<LabelSync>,
+}
+
+/// Which Pod Security labels follow what a namespace's service accounts may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LabelSync {
+    /// Enforce, audit and warn.
+    Enforcing,
+    /// Audit and warn.
+    Advising,
+    /// None of them.
+    Off,
 }
 
 /// Variables of a target, for patterns such as `{target.zone}`.
@@ -75,8 +125,8 @@ pub struct Target {
     pub version: Version,
     /// True where zero values are to be written out, as seed 000 does; otherwise the API server's stored form.
     pub explicit: bool,
-    /// False where PodSecurityPolicy is switched off although the version has it.
-    pub pod_security_policy: Option<bool>,
+    /// What it has beyond or short of its version.
+    pub features: Features,
     /// Variables for patterns.
     pub variables: TargetVariables,
     /// Who applies the output, where that is said.
@@ -105,7 +155,7 @@ impl Target {
             platform: Platform::Kubernetes,
             version: Version::new(minor),
             explicit: false,
-            pod_security_policy: None,
+            features: Features::default(),
             variables: TargetVariables::new(),
             applied_by: None,
             baseline: None,
@@ -124,7 +174,46 @@ impl Target {
     /// True when the target serves PodSecurityPolicy: upstream until 1.24 (`specs/kubernetes.md` 9.4), never
     /// on OpenShift, which has SecurityContextConstraints.
     pub fn serves_pod_security_policy(&self) -> bool {
-        self.platform == Platform::Kubernetes && self.version.minor() <= 24 && self.pod_security_policy.unwrap_or(true)
+        self.platform == Platform::Kubernetes
+            && self.version.minor() <= 24
+            && self.features.pod_security_policy.unwrap_or(true)
+    }
+
+    /// The minor of the OpenShift release: 20 for 4.20.
+    pub fn openshift_minor(&self) -> Option<u32> {
+        (self.platform == Platform::Openshift).then(|| self.version.minor() - OPENSHIFT_IS_BEHIND)
+    }
+
+    /// Which Pod Security labels the cluster keeps in step by itself; [`LabelSync::Off`] but on OpenShift. The default
+    /// by release is that of its feature gate (`specs/openshift.md` 2.2).
+    pub fn label_sync(&self) -> LabelSync {
+        let default = match self.openshift_minor() {
+            None | Some(..=10) => LabelSync::Off,
+            Some(11 | 14..=20 | 22..) => LabelSync::Enforcing,
+            Some(_) => LabelSync::Advising,
+        };
+        self.features.pod_security_label_sync.unwrap_or(default)
+    }
+
+    /// What holds pods to a profile there.
+    pub fn enforcement(&self) -> Enforcement {
+        match self.platform {
+            Platform::Openshift => Enforcement::SecurityContextConstraints,
+            Platform::Kubernetes if self.serves_pod_security_policy() => Enforcement::PodSecurityPolicy,
+            Platform::Kubernetes if self.version.minor() >= FIRST_WITH_ADMISSION_POLICIES => Enforcement::AdmissionPolicy,
+            Platform::Kubernetes => Enforcement::None,
+        }
+    }
+
+    /// The version of MutatingAdmissionPolicy that it serves: `v1` since 1.36, `v1beta1` since 1.34 where that is
+    /// switched on (`facts/kubernetes/api-resources.yaml`).
+    pub fn mutating_admission_policy(&self) -> Option<&'static str> {
+        match (self.version.minor(), self.features.mutating_admission_policy) {
+            (_, Some(false)) => None,
+            (36.., _) => Some("admissionregistration.k8s.io/v1"),
+            (34.., Some(true)) => Some("admissionregistration.k8s.io/v1beta1"),
+            _ => None,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{AppliedBy, Data, Platform, Target, Version};
+use super::{AppliedBy, Data, Features, Platform, Target, Version};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::yaml::{NodeRef, Spanned};
 
@@ -95,15 +95,6 @@ pub struct RawTarget {
     /// prints them. Default: what the API server of that version makes for itself.
     #[serde(default)]
     pub baseline: Option<Spanned<String>>,
-}
-
-/// What a cluster has beyond or short of its version.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Features {
-    /// False where PodSecurityPolicy is switched off although the version has it.
-    #[serde(default)]
-    pub pod_security_policy: Option<bool>,
 }
 
 /// In which form objects are written.
@@ -299,12 +290,20 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
         );
         return None;
     }
+    if platform == Platform::Kubernetes && raw.features.pod_security_label_sync.is_some() {
+        let message = "only OpenShift synchronises Pod Security labels";
+        sink.push(
+            Diagnostic::error(Code::InvalidWorkspace, message)
+                .at(raw.name.origin)
+                .help("remove `podSecurityLabelSync`, or say `platform: openshift`"),
+        );
+    }
     Some(Target {
         name: raw.name.value.clone(),
         platform,
         version,
         explicit: raw.form == OutputForm::Explicit,
-        pod_security_policy: raw.features.pod_security_policy,
+        features: raw.features.clone(),
         variables: raw.variables.iter().map(|(name, value)| (name.clone(), Data::text(value.as_str()))).collect(),
         applied_by: raw.applied_by.clone(),
         baseline: raw.baseline.as_ref().map(|path| folder(Some(path), "baseline", sink)),

@@ -1,0 +1,106 @@
+//! A profile as admission policies: what pods have to meet, and what is filled in before.
+//!
+//! One policy serves every namespace that carries the profile's label. What differs from tenant to tenant is read from
+//! annotations of the namespace (`specs/systems.md` R000-20): thousands of policies, one for each tenant, is what once
+//! took a whole cluster down.
+
+use super::cel::variable_name;
+use super::checks::{CONTAINERS, checks};
+use super::{PodSecurityProfileSpec, defaults};
+use crate::diag::Origin;
+use crate::model::{
+    Blueprint, Data, Enforcement, ObjectBlueprint, Pattern, PodSecurityProfile, PolicyMeta, Target,
+};
+
+const V1: &str = "admissionregistration.k8s.io/v1";
+
+/// The objects of a profile, for the targets whose enforcement is an admission policy. Those of another apiVersion of
+/// the same kind are for other targets; [`is_served`] tells.
+pub(super) fn objects(
+    spec: &PodSecurityProfileSpec,
+    meta: &PolicyMeta,
+    variables: &[String],
+    targets: &[Target],
+    content: Origin,
+) -> Vec<ObjectBlueprint> {
+    let targets: Vec<&Target> =
+        targets.iter().filter(|target| target.enforcement() == Enforcement::AdmissionPolicy).collect();
+    let object = |api_version: &str, kind: &str, template: &'static str| {
+        let name = meta.name.replace('{', "{{").replace('}', "}}");
+        ObjectBlueprint::new(api_version, kind, template, Pattern::parse_checked(&object_name(&name)), meta.origin)
+            .with("apiVersion", Blueprint::of(&api_version))
+            .with("profile", Blueprint::of(&name))
+            .with("labels", Blueprint::of(&spec.labels))
+            .with("annotations", Blueprint::of(&spec.annotations))
+            .content_at(content)
+    };
+    let by_target = |make: &dyn Fn(&Target) -> Data| {
+        let each = targets.iter().map(|target| (target.name.clone(), Blueprint::Constant(make(target))));
+        Blueprint::by_target(each.collect())
+    };
+    let checked = by_target(&|target| {
+        let checks = checks(spec, variables, target).into_iter().map(|check| {
+            let message = format!("pod security profile {}: {}", meta.name, check.message);
+            Data::map([("expression", Data::text(check.expression)), ("message", Data::text(message))])
+        });
+        Data::List(checks.collect())
+    });
+    let mut objects = vec![
+        object(V1, "ValidatingAdmissionPolicy", "pod-security-profile/validatingadmissionpolicy.yaml.j2")
+            .with("variables", Blueprint::Constant(validating_variables(variables)))
+            .with("checks", checked),
+        object(V1, "ValidatingAdmissionPolicyBinding", "pod-security-profile/validatingadmissionpolicybinding.yaml.j2"),
+    ];
+    let patches = by_target(&|target| Data::List(defaults::patches(spec, target).into_iter().map(Data::text).collect()));
+    let fills_in = targets.iter().any(|target| !defaults::patches(spec, target).is_empty());
+    let mut versions: Vec<&str> = targets.iter().filter_map(|target| target.mutating_admission_policy()).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    for version in versions.into_iter().filter(|_| fills_in) {
+        objects.push(
+            object(version, MUTATING, "pod-security-profile/mutatingadmissionpolicy.yaml.j2")
+                .with("variables", Blueprint::Constant(account_variables(variables)))
+                .with("patches", patches.clone()),
+        );
+        let template = "pod-security-profile/mutatingadmissionpolicybinding.yaml.j2";
+        objects.push(object(version, MUTATING_BINDING, template));
+    }
+    objects
+}
+
+const MUTATING: &str = "MutatingAdmissionPolicy";
+const MUTATING_BINDING: &str = "MutatingAdmissionPolicyBinding";
+
+/// Whether an object is in the version that a target serves.
+pub(super) fn is_served(object: &ObjectBlueprint, target: &Target) -> bool {
+    !matches!(&*object.object_type.kind, MUTATING | MUTATING_BINDING)
+        || target.mutating_admission_policy() == Some(&*object.object_type.api_version)
+}
+
+/// The name of a profile's admission policies and bindings: policies of other purposes are there too.
+fn object_name(profile: &str) -> String {
+    format!("pod-security-profile-{profile}")
+}
+
+/// The variables of the expressions, in the order in which they are declared.
+fn validating_variables(variables: &[String]) -> Data {
+    let own = [variable("containers", CONTAINERS.to_owned())];
+    Data::List(own.into_iter().chain(accounts(variables)).collect())
+}
+
+fn account_variables(variables: &[String]) -> Data {
+    Data::List(accounts(variables).collect())
+}
+
+/// What an account's variables say, from the annotations of the namespace; empty where there is none.
+fn accounts(variables: &[String]) -> impl Iterator<Item = Data> {
+    variables.iter().map(|name| {
+        let annotation = PodSecurityProfile::annotation(name);
+        let expression = format!("namespaceObject.metadata.?annotations[?'{annotation}'].orValue('')");
+        variable(&variable_name(name), expression)
+    })
+}
+
+fn variable(name: &str, expression: String) -> Data {
+    Data::map([("name", Data::text(name)), ("expression", Data::text(expression))])
+}

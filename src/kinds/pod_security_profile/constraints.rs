@@ -1,0 +1,203 @@
+//! A profile as SecurityContextConstraints of OpenShift.
+//!
+//! They know fewer fields than a profile. What they cannot limit is refused rather than left open.
+
+use serde::Serialize;
+
+use super::{
+    GroupRule, GroupStrategy, PodSecurityProfileSpec, Range, SeLinuxOptions, SeLinuxRule, UserRule, annotation_value,
+};
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::model::{Number, RawDocument};
+
+/// The fields of the object beside its metadata (`facts/openshift/scc-fields.yaml`), but for those that are
+/// granted: who may use them is for RBAC to say.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Constraints {
+    allow_host_dir_volume_plugin: bool,
+    #[serde(rename = "allowHostIPC")]
+    allow_host_ipc: bool,
+    allow_host_network: bool,
+    #[serde(rename = "allowHostPID")]
+    allow_host_pid: bool,
+    allow_host_ports: bool,
+    allow_privilege_escalation: bool,
+    allow_privileged_container: bool,
+    allowed_capabilities: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    allowed_flex_volumes: Vec<FlexVolume>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    allowed_unsafe_sysctls: Vec<String>,
+    default_add_capabilities: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default_allow_privilege_escalation: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    forbidden_sysctls: Vec<String>,
+    fs_group: Groups,
+    priority: Option<i32>,
+    read_only_root_filesystem: bool,
+    required_drop_capabilities: Option<Vec<String>>,
+    run_as_user: Users,
+    se_linux_context: SeLinux,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    seccomp_profiles: Vec<String>,
+    supplemental_groups: Groups,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_namespace_level: Option<&'static str>,
+    volumes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct FlexVolume {
+    driver: String,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Groups {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ranges: Vec<Range>,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Users {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid_range_min: Option<Number>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid_range_max: Option<Number>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SeLinux {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    se_linux_options: Option<SeLinuxOptions>,
+}
+
+/// The constraints of a profile; reports what they cannot say.
+pub(super) fn constraints(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) -> Constraints {
+    refuse_what_is_unlimited(spec, document, sink);
+    let volumes: Vec<String> = spec.volumes.iter().map(|kind| volume(kind).to_owned()).collect();
+    let listed = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
+    let drivers = spec.flex_volume_drivers.iter().map(|driver| FlexVolume { driver: driver.clone() });
+    Constraints {
+        allow_host_dir_volume_plugin: volumes.iter().any(|kind| matches!(kind.as_str(), "hostPath" | "*")),
+        allow_host_ipc: spec.host_ipc,
+        allow_host_network: spec.host_network,
+        allow_host_pid: spec.host_pid,
+        allow_host_ports: !spec.host_ports.is_empty(),
+        allow_privilege_escalation: spec.allow_privilege_escalation.unwrap_or(true),
+        allow_privileged_container: spec.privileged,
+        allowed_capabilities: spec.capabilities.allowed.as_deref().and_then(listed),
+        allowed_flex_volumes: drivers.collect(),
+        allowed_unsafe_sysctls: spec.sysctls.allowed_unsafe.clone(),
+        default_add_capabilities: listed(&spec.capabilities.default_add),
+        default_allow_privilege_escalation: spec.default_allow_privilege_escalation,
+        forbidden_sysctls: spec.sysctls.forbidden.clone(),
+        fs_group: groups(&spec.fs_group),
+        priority: spec.openshift.priority,
+        read_only_root_filesystem: spec.read_only_root_filesystem,
+        required_drop_capabilities: listed(&spec.capabilities.required_drop),
+        run_as_user: users(spec, document, sink),
+        se_linux_context: SeLinux {
+            r#type: match spec.se_linux.rule {
+                SeLinuxRule::MustRunAs => "MustRunAs",
+                SeLinuxRule::RunAsAny => "RunAsAny",
+            },
+            se_linux_options: spec.se_linux.se_linux_options.clone(),
+        },
+        seccomp_profiles: seccomp(spec),
+        supplemental_groups: groups(&spec.supplemental_groups),
+        user_namespace_level: spec.openshift.user_namespace.map(|level| level.constraint()),
+        volumes,
+    }
+}
+
+/// Limits of a profile that would be lost.
+fn refuse_what_is_unlimited(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+    let every_port = |range: &Range| range.min == Number::Literal(0) && range.max == Number::Literal(65535);
+    let any_group =
+        spec.run_as_group.as_ref().is_none_or(|strategy| matches!(strategy.rule, GroupRule::RunAsAny));
+    let may = |strategy: &GroupStrategy| matches!(strategy.rule, GroupRule::MayRunAs);
+    let lost = [
+        ("hostPorts", !spec.host_ports.is_empty() && !spec.host_ports.iter().any(every_port), "ports of the node"),
+        ("hostPaths", !spec.host_paths.is_empty(), "host paths"),
+        ("runAsGroup", !any_group, "primary groups"),
+        ("fsGroup", may(&spec.fs_group), "groups without filling one in"),
+        ("supplementalGroups", may(&spec.supplemental_groups), "groups without filling one in"),
+        ("csiDrivers", !spec.csi_drivers.is_empty(), "CSI drivers"),
+        ("runtimeClasses", spec.runtime_classes.is_some(), "RuntimeClasses"),
+        ("appArmor", spec.app_armor.is_some(), "AppArmor profiles"),
+    ];
+    for (field, _, what) in lost.into_iter().filter(|(_, is_lost, _)| *is_lost) {
+        let place = document.spec.get(field).map_or(document.meta.origin, |node| node.origin());
+        sink.push(
+            Diagnostic::error(Code::InexpressibleLimit, format!("SecurityContextConstraints cannot limit {what}"))
+                .at(place)
+                .help("leave the OpenShift targets out with `targets`, and give them a profile of their own"),
+        );
+    }
+}
+
+fn users(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) -> Users {
+    let strategy = &spec.run_as_user;
+    match (strategy.rule, strategy.ranges.as_slice()) {
+        (UserRule::RunAsAny, _) => Users { r#type: "RunAsAny", ..Users::default() },
+        (UserRule::MustRunAsNonRoot, _) => Users { r#type: "MustRunAsNonRoot", ..Users::default() },
+        // The range is that of the pod's namespace, which the cluster gives to it.
+        (UserRule::MustRunAs, []) => Users { r#type: "MustRunAsRange", ..Users::default() },
+        (UserRule::MustRunAs, [one]) if one.min == one.max => {
+            Users { r#type: "MustRunAs", uid: Some(one.min.clone()), ..Users::default() }
+        }
+        (UserRule::MustRunAs, [one, more @ ..]) => {
+            if !more.is_empty() {
+                let place = document.spec.get("runAsUser").map_or(document.meta.origin, |node| node.origin());
+                let message = "SecurityContextConstraints have one range of user ids";
+                sink.push(
+                    Diagnostic::error(Code::InexpressibleLimit, message)
+                        .at(place)
+                        .help("write a profile for each range, or leave the OpenShift targets out with `targets`"),
+                );
+            }
+            let (min, max) = (Some(one.min.clone()), Some(one.max.clone()));
+            Users { r#type: "MustRunAsRange", uid_range_min: min, uid_range_max: max, ..Users::default() }
+        }
+    }
+}
+
+fn groups(strategy: &GroupStrategy) -> Groups {
+    match strategy.rule {
+        GroupRule::RunAsAny => Groups { r#type: "RunAsAny", ranges: Vec::new() },
+        GroupRule::MustRunAs | GroupRule::MayRunAs => {
+            Groups { r#type: "MustRunAs", ranges: strategy.ranges.clone() }
+        }
+    }
+}
+
+/// The profiles in order: OpenShift fills in the first one, so that the default has to come first.
+fn seccomp(spec: &PodSecurityProfileSpec) -> Vec<String> {
+    let Some(profiles) = &spec.seccomp else { return Vec::new() };
+    let mut names: Vec<String> = Vec::new();
+    for name in profiles.default.iter().chain(&profiles.allowed) {
+        let name = annotation_value(name);
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// A kind of volume in the spelling of SecurityContextConstraints (`facts/psp/psp-fields.yaml`).
+fn volume(kind: &str) -> &str {
+    match kind {
+        "vsphereVolume" => "vsphere",
+        "storageos" => "storageOS",
+        same => same,
+    }
+}

@@ -1,0 +1,173 @@
+//! What a profile fills in where a pod says nothing, as the patches of a MutatingAdmissionPolicy.
+//!
+//! The same fields that PodSecurityPolicy filled in when a pod was created (`pkg/security/podsecuritypolicy/provider.go`
+//! of 1.24). Each patch is a list of JSON patches, and sees what the ones before it have done.
+
+use super::cel::Cel;
+use super::checks::effective;
+use super::{GroupRule, PodSecurityProfileSpec, SeLinuxRule, UserRule, annotation_value};
+use crate::model::Target;
+
+/// The lists of containers that a new pod can have.
+const LISTS: [&str; 2] = ["containers", "initContainers"];
+
+/// The patches of a profile, in order; none where it fills in nothing.
+pub(super) fn patches(spec: &PodSecurityProfileSpec, target: &Target) -> Vec<String> {
+    let mut patches = Patches { cel: Cel::new(target), pod: Vec::new(), containers: Vec::new() };
+    patches.pod(spec);
+    patches.identity(spec);
+    patches.privileges(spec);
+    patches.finish()
+}
+
+struct Patches<'t> {
+    cel: Cel<'t>,
+    /// Patches of the pod.
+    pod: Vec<String>,
+    /// Fields of each container's security context: the condition under which one is set, its name and its value.
+    containers: Vec<(String, &'static str, String)>,
+}
+
+impl Patches<'_> {
+    fn finish(self) -> Vec<String> {
+        let mut all = self.pod;
+        if self.containers.is_empty() {
+            return all;
+        }
+        for list in LISTS {
+            all.push(each(list, "!has(c.securityContext)", "", "{}"));
+        }
+        for (condition, field, value) in &self.containers {
+            all.extend(LISTS.map(|list| each(list, condition, &format!("/{field}"), value)));
+        }
+        all
+    }
+
+    /// A field of the pod, where it is not there.
+    fn pod_field(&mut self, path: &str, value: &str) {
+        let selected = path.split('/').fold("object.spec".to_owned(), |path, field| format!("{path}.?{field}"));
+        let patch = format!("JSONPatch{{op: 'add', path: '/spec/{path}', value: {value}}}");
+        self.pod.push(format!("{selected}.hasValue() ? [] : [{patch}]"));
+    }
+
+    fn container_field(&mut self, field: &'static str, value: String) {
+        self.containers.push((format!("!{}.hasValue()", effective(field)), field, value));
+    }
+
+    fn pod(&mut self, spec: &PodSecurityProfileSpec) {
+        let fs_group = filled_group(spec.fs_group.rule, spec.fs_group.ranges.first());
+        let further = filled_group(spec.supplemental_groups.rule, spec.supplemental_groups.ranges.first());
+        let se_linux =
+            spec.se_linux.se_linux_options.as_ref().filter(|_| matches!(spec.se_linux.rule, SeLinuxRule::MustRunAs));
+        let seccomp = spec.seccomp.as_ref().and_then(|profiles| profiles.default.as_deref());
+        if fs_group.is_some() || further.is_some() || se_linux.is_some() || seccomp.is_some() {
+            self.pod_field("securityContext", "{}");
+        }
+        if let Some(range) = fs_group {
+            self.pod_field("securityContext/fsGroup", &self.cel.number(&range.min));
+        }
+        if let Some(range) = further {
+            self.pod_field("securityContext/supplementalGroups", &format!("[{}]", self.cel.number(&range.min)));
+        }
+        if let Some(options) = se_linux {
+            let fields =
+                [("user", &options.user), ("role", &options.role), ("type", &options.r#type), ("level", &options.level)];
+            let given = fields.iter().filter_map(|(field, text)| text.as_ref().map(|text| (field, text)));
+            let entries: Vec<String> = given.map(|(field, text)| format!("'{field}': {}", self.cel.text(text))).collect();
+            self.pod_field("securityContext/seLinuxOptions", &format!("{{{}}}", entries.join(", ")));
+        }
+        if let Some(profile) = seccomp {
+            self.pod_field("securityContext/seccompProfile", &self.profile(profile));
+        }
+        if let Some(class) = spec.runtime_classes.as_ref().and_then(|classes| classes.default.as_deref()) {
+            self.pod_field("runtimeClassName", &self.cel.text(class));
+        }
+    }
+
+    fn identity(&mut self, spec: &PodSecurityProfileSpec) {
+        match (spec.run_as_user.rule, spec.run_as_user.ranges.first()) {
+            (UserRule::MustRunAs, Some(range)) => self.container_field("runAsUser", self.cel.number(&range.min)),
+            (UserRule::MustRunAsNonRoot, _) => {
+                let unset = format!("!{}.hasValue() && !{}.hasValue()", effective("runAsNonRoot"), effective("runAsUser"));
+                self.containers.push((unset, "runAsNonRoot", "true".to_owned()));
+            }
+            _ => {}
+        }
+        let group = spec.run_as_group.as_ref().and_then(|strategy| filled_group(strategy.rule, strategy.ranges.first()));
+        if let Some(range) = group {
+            self.container_field("runAsGroup", self.cel.number(&range.min));
+        }
+    }
+
+    fn privileges(&mut self, spec: &PodSecurityProfileSpec) {
+        if let Some(profile) = spec.app_armor.as_ref().and_then(|profiles| profiles.default.as_deref()) {
+            // The server takes the older annotation into the field only after this.
+            let annotated = "('container.apparmor.security.beta.kubernetes.io/' + c.name) in \
+                 object.metadata.?annotations.orValue({})";
+            let unset = format!("!{}.hasValue() && !({annotated})", effective("appArmorProfile"));
+            self.containers.push((unset, "appArmorProfile", self.profile(profile)));
+        }
+        self.capabilities(spec);
+        if spec.read_only_root_filesystem {
+            self.unset("readOnlyRootFilesystem", "true");
+        }
+        let escalation = spec.default_allow_privilege_escalation;
+        if let Some(default) = escalation.or(spec.allow_privilege_escalation.filter(|allowed| !allowed)) {
+            self.unset("allowPrivilegeEscalation", if default { "true" } else { "false" });
+        }
+    }
+
+    /// A field that containers alone have.
+    fn unset(&mut self, field: &'static str, value: &str) {
+        self.containers.push((format!("!c.?securityContext.?{field}.hasValue()"), field, value.to_owned()));
+    }
+
+    /// What a container adds and drops, with what the profile adds unless the container drops it, and what it drops.
+    fn capabilities(&mut self, spec: &PodSecurityProfileSpec) {
+        let own = &spec.capabilities;
+        let (given_add, given_drop) =
+            ("c.?securityContext.?capabilities.?add.orValue([])", "c.?securityContext.?capabilities.?drop.orValue([])");
+        let names = |names: &[String]| self.cel.texts(names.iter().map(String::as_str));
+        let add = format!("{}.filter(name, !(name in {given_drop}) && !(name in {given_add}))", names(&own.default_add));
+        let drop = format!("{}.filter(name, !(name in {given_drop}))", names(&own.required_drop));
+        let (condition, value) = match (own.default_add.is_empty(), own.required_drop.is_empty()) {
+            (true, true) => return,
+            (true, false) => (
+                format!("size({drop}) > 0"),
+                format!("{{'add': dyn({given_add}), 'drop': dyn({given_drop} + {drop})}}"),
+            ),
+            (false, true) => (
+                format!("size({add}) > 0"),
+                format!("{{'add': dyn({given_add} + {add}), 'drop': dyn({given_drop})}}"),
+            ),
+            (false, false) => (
+                format!("size({add}) + size({drop}) > 0"),
+                format!("{{'add': dyn({given_add} + {add}), 'drop': dyn({given_drop} + {drop})}}"),
+            ),
+        };
+        self.containers.push((condition, "capabilities", value));
+    }
+
+    /// A seccomp or AppArmor profile as pods write it today.
+    fn profile(&self, name: &str) -> String {
+        match annotation_value(name).as_str() {
+            "unconfined" => "{'type': 'Unconfined'}".to_owned(),
+            other => match other.strip_prefix("localhost/") {
+                Some(file) => format!("{{'type': 'Localhost', 'localhostProfile': {}}}", self.cel.text(file)),
+                None => "{'type': 'RuntimeDefault'}".to_owned(),
+            },
+        }
+    }
+}
+
+/// The range whose first group is filled in.
+fn filled_group(rule: GroupRule, first: Option<&super::Range>) -> Option<&super::Range> {
+    first.filter(|_| matches!(rule, GroupRule::MustRunAs))
+}
+
+/// One patch for each container of a list that meets a condition.
+fn each(list: &str, condition: &str, field: &str, value: &str) -> String {
+    let path = format!("'/spec/{list}/' + string(i) + '/securityContext{field}'");
+    let patch = format!("JSONPatch{{op: 'add', path: {path}, value: {value}}}");
+    format!("object.spec.?{list}.orValue([]).transformList(i, c, {condition}, {patch})")
+}
