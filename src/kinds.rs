@@ -12,6 +12,7 @@ pub mod permission_set;
 pub mod pod_security_profile;
 mod selector;
 mod shared;
+mod stance;
 pub mod tenancy;
 
 use crate::diag::Sink;

@@ -5,18 +5,22 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::{LimitRangeSpec, QuotaSpec, StringMap};
+use super::shared::{LimitRangeSpec, QuotaSpec, StringMap, check_targets};
+use super::stance::{NamespacePodSecurity, Stance, grants_of};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
-    Blueprint, Contribution, Data, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
-    RawDocument, Target, Unit,
+    Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, PodSecurityProfile,
+    Policy, PolicyMeta, RawDocument, Target, Unit,
 };
 use crate::yaml::Spanned;
 
 /// The kind.
 pub struct NamespaceSetKind;
 
-/// Namespaces that share labels, annotations, a ResourceQuota and a LimitRange.
+/// Namespaces that share labels, annotations, a ResourceQuota, a LimitRange, and what their pods may do.
+///
+/// On OpenShift a namespace also gets the Pod Security labels that follow from what its service accounts may use, as
+/// the cluster would write them.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -25,6 +29,7 @@ pub struct NamespaceSetKind;
 ///   name: teams
 /// spec:
 ///   labels: {tenancy: team}
+///   podSecurity: {level: restricted}
 ///   namespaces:
 ///   - name: team-a
 ///   - name: team-b
@@ -51,6 +56,9 @@ pub struct NamespaceSetSpec {
     /// A LimitRange in each of them.
     #[serde(default)]
     pub limit_range: Option<Spanned<LimitRangeSpec>>,
+    /// What pods in each of them may do.
+    #[serde(default)]
+    pub pod_security: Option<NamespacePodSecurity>,
 }
 
 /// One namespace.
@@ -65,20 +73,28 @@ pub struct NamespaceItem {
     /// Further annotations; they win over those of the set.
     #[serde(default)]
     pub annotations: StringMap,
+    /// What its pods may do, instead of what the set says.
+    #[serde(default)]
+    pub pod_security: Option<NamespacePodSecurity>,
 }
 
 impl Kind for NamespaceSetKind {
     type Spec = NamespaceSetSpec;
 
     const NAME: &'static str = "NamespaceSet";
-    const TEMPLATES: &'static [&'static str] =
-        &["namespace-set/limitrange.yaml.j2", "namespace-set/namespace.yaml.j2", "namespace-set/resourcequota.yaml.j2"];
+    const TEMPLATES: &'static [&'static str] = &[
+        "namespace-set/limitrange.yaml.j2",
+        "namespace-set/namespace.yaml.j2",
+        "namespace-set/resourcequota.yaml.j2",
+        "namespace-set/role.yaml.j2",
+        "namespace-set/rolebinding.yaml.j2",
+    ];
     const PATTERNS: Patterns = Patterns::Targets;
 
     fn link(
         document: &RawDocument<'_>,
         spec: NamespaceSetSpec,
-        _: &mut Linker<'_>,
+        linker: &mut Linker<'_>,
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         if let Some(overrides) = spec.resource_quota.as_ref().and_then(|quota| quota.overrides.as_ref()) {
@@ -91,21 +107,22 @@ impl Kind for NamespaceSetKind {
                 .help("overrides are for a Tenancy; leave the field out"),
             );
         }
-        let merged = |common: &StringMap, own: &StringMap| {
-            let mut all = common.clone();
-            all.extend(own.clone());
-            Blueprint::of(&all)
-        };
-        let namespaces = spec
-            .namespaces
-            .iter()
-            .map(|item| {
-                let name = Pattern::parse_checked(&item.name);
-                ObjectBlueprint::new("v1", "Namespace", "namespace-set/namespace.yaml.j2", name, item.name.origin)
-                    .with("labels", merged(&spec.labels, &item.labels))
-                    .with("annotations", merged(&spec.annotations, &item.annotations))
-            })
-            .collect();
+        let targets = linker.targets_of(&document.meta);
+        let mut namespaces = Vec::with_capacity(spec.namespaces.len());
+        for item in &spec.namespaces {
+            let written = item.pod_security.as_ref().or(spec.pod_security.as_ref());
+            let (stance, grants) = link_stance(written, document, linker, sink);
+            let merged = |common: &StringMap, own: &StringMap| {
+                let mut all = common.clone();
+                all.extend(own.clone());
+                all
+            };
+            let name = Pattern::parse_checked(&item.name);
+            let object = ObjectBlueprint::new("v1", "Namespace", NAMESPACE, name, item.name.origin)
+                .with("labels", stance.labels(&merged(&spec.labels, &item.labels), &targets))
+                .with("annotations", stance.annotations(&merged(&spec.annotations, &item.annotations), &targets));
+            namespaces.push(Namespace { object, grants });
+        }
         let mut inside = Vec::new();
         if let Some(quota) = &spec.resource_quota {
             inside.push(quota.blueprint("namespace-set/resourcequota.yaml.j2", quota.origin));
@@ -117,10 +134,52 @@ impl Kind for NamespaceSetKind {
     }
 }
 
+const NAMESPACE: &str = "namespace-set/namespace.yaml.j2";
+
+/// What is said of the pods of a namespace, with its profile looked up, and what lets the namespace use it.
+fn link_stance<'p>(
+    written: Option<&'p NamespacePodSecurity>,
+    document: &RawDocument<'_>,
+    linker: &'p mut Linker<'_>,
+    sink: &mut Sink,
+) -> (Stance<'p>, Vec<(Enforcement, ObjectBlueprint)>) {
+    let Some(written) = written else { return (Stance::default(), Vec::new()) };
+    written.check(sink);
+    let asked = written.profile.as_ref();
+    let found = asked.and_then(|name| linker.profiles.find(name, sink).map(|profile| (name, profile)));
+    let mut profile: Option<&PodSecurityProfile> = None;
+    let mut grants = Vec::new();
+    if let Some((name, found)) = found {
+        check_targets(&found.meta, &document.meta.targets, name.origin, sink);
+        if let Some(variable) = found.variables.first() {
+            sink.push(
+                Diagnostic::error(
+                    Code::InvalidValue,
+                    format!("the profile `{}` uses the variable `{variable}`, and there are no accounts", name.value),
+                )
+                .at(name.origin)
+                .and(found.meta.origin, "the profile")
+                .help("use it in a Tenancy, whose accounts have variables"),
+            );
+        } else {
+            grants = grants_of(name, name.origin, found.meta.origin);
+            profile = Some(&found.content);
+        }
+    }
+    let version = written.version.as_ref().map(|version| version.value.as_str());
+    (Stance { profile, level: written.level, version, label_sync: written.label_sync }, grants)
+}
+
 struct Linked {
     meta: PolicyMeta,
-    namespaces: Vec<ObjectBlueprint>,
+    namespaces: Vec<Namespace>,
     inside: Vec<ObjectBlueprint>,
+}
+
+/// A namespace, with what lets its service accounts use its profile, by what grants profiles.
+struct Namespace {
+    object: ObjectBlueprint,
+    grants: Vec<(Enforcement, ObjectBlueprint)>,
 }
 
 impl Policy for Linked {
@@ -131,14 +190,14 @@ impl Policy for Linked {
     fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
         for namespace in &self.namespaces {
             let from = Fill::of(target);
-            visit(&namespace.name.fill(from), &namespace.fill_field("labels", from));
+            visit(&namespace.object.name.fill(from), &namespace.object.fill_field("labels", from));
         }
     }
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
         for (index, namespace) in self.namespaces.iter().enumerate() {
             visit(
-                Home::Namespace(namespace.name.fill(Fill::of(target))),
+                Home::Namespace(namespace.object.name.fill(Fill::of(target))),
                 Contribution::try_from(index).unwrap_or_default(),
             );
         }
@@ -148,7 +207,9 @@ impl Policy for Linked {
         let (Home::Namespace(name), Some(namespace)) = (home, self.namespaces.get(part as usize)) else {
             return;
         };
-        units.push(namespace.fill(target, None, None));
+        units.push(namespace.object.fill(target, None, None));
+        let grants = namespace.grants.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
+        units.extend(grants.map(|(_, object)| object.fill(target, None, Some(name))));
         units.extend(self.inside.iter().map(|object| object.fill(target, None, Some(name))));
     }
 }

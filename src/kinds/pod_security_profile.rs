@@ -394,6 +394,7 @@ impl Kind for PodSecurityProfileKind {
             annotations: Blueprint::of(&profile_annotations(&spec)),
             profile: Blueprint::of(&spec),
             constraints,
+            level: None,
         }));
         let mut objects = Vec::new();
         let name = meta.name.replace('{', "{{").replace('}', "}}");

@@ -9,10 +9,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding, check_targets};
+use super::stance::Stance;
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Accounts, Blueprint, Contribution, Data, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy,
-    PolicyMeta, RawDocument, RoleKind, Scope, Target, Unit, VariableType, Variables, check_patterns,
+    Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns,
+    PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind, Scope, Target, Unit, VariableType, Variables,
+    check_patterns,
 };
 use crate::yaml::Spanned;
 
@@ -136,7 +138,7 @@ pub struct Named {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProfileUse {
-    /// The name of the emitted object.
+    /// The name of the emitted object; where the target has admission policies, there is none.
     pub name: Spanned<String>,
     /// The PodSecurityProfile.
     pub profile: Spanned<String>,
@@ -182,6 +184,7 @@ impl Kind for TenancyKind {
         "tenancy/resourcequota.yaml.j2",
         "tenancy/role.yaml.j2",
         "tenancy/rolebinding.yaml.j2",
+        "tenancy/securitycontextconstraints.yaml.j2",
         "tenancy/serviceaccount.yaml.j2",
     ];
     const PATTERNS: Patterns = Patterns::Own;
@@ -288,7 +291,8 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> BTr
 struct LinkedClass {
     namespace: ObjectBlueprint,
     inside: Vec<ObjectBlueprint>,
-    cluster: Vec<ObjectBlueprint>,
+    /// Objects of the cluster, with what they are made for.
+    cluster: Vec<(Enforcement, ObjectBlueprint)>,
 }
 
 fn link_class(
@@ -308,9 +312,6 @@ fn link_class(
         );
     }
     let origin = class.namespace.name.origin;
-    let namespace = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", namespace_name, origin)
-        .with("labels", Blueprint::of(&class.namespace.labels))
-        .with("annotations", Blueprint::of(&class.namespace.annotations));
     let mut inside = Vec::new();
     for account in &class.service_accounts {
         let template = "tenancy/serviceaccount.yaml.j2";
@@ -323,15 +324,38 @@ fn link_class(
     for limits in &class.limit_ranges {
         inside.push(limits.blueprint("tenancy/limitrange.yaml.j2", limits.origin));
     }
+    let on: Vec<Target> = linker.targets.iter().filter(|target| targets.contains(&target.name)).cloned().collect();
     let mut cluster = Vec::new();
+    let mut held: Option<Arc<PodSecurityProfile>> = None;
     for used in &class.pod_security {
-        if let Some(profile) = linker.profiles.find(&used.profile, sink) {
-            check_shared(&profile.meta, &profile.variables, spec, used.profile.origin, sink);
-            let template = "tenancy/podsecuritypolicy.yaml.j2";
-            let content = profile.meta.origin;
-            cluster.push(profile.content.pod_security_policy(template, &used.name, used.name.origin, content));
+        let Some(profile) = linker.profiles.find(&used.profile, sink) else { continue };
+        check_shared(&profile.meta, &profile.variables, spec, used.profile.origin, sink);
+        check_targets(&profile.meta, targets, used.profile.origin, sink);
+        let (name, asked, content) = (&used.name, used.name.origin, profile.meta.origin);
+        let policy = profile.content.pod_security_policy("tenancy/podsecuritypolicy.yaml.j2", name, asked, content);
+        cluster.push((Enforcement::PodSecurityPolicy, policy));
+        let template = "tenancy/securitycontextconstraints.yaml.j2";
+        let constraints = profile.content.security_context_constraints(template, name, asked, content);
+        cluster.push((Enforcement::SecurityContextConstraints, constraints));
+        let profile = Arc::clone(&profile.content);
+        if let Some(first) = held.replace(profile)
+            && let Some(target) = on.iter().find(|target| target.enforcement() == Enforcement::AdmissionPolicy)
+        {
+            sink.push(
+                Diagnostic::error(
+                    Code::InvalidValue,
+                    format!("the pods of a namespace are held to one profile, and `{}` is there already", first.name()),
+                )
+                .at(used.profile.origin)
+                .help("without PodSecurityPolicy nobody chooses between profiles: keep one, or write a preset for these targets")
+                .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version)),
+            );
         }
     }
+    let stance = Stance { profile: held.as_deref(), ..Stance::default() };
+    let namespace = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", namespace_name, origin)
+        .with("labels", stance.labels(&class.namespace.labels, &on))
+        .with("annotations", stance.annotations(&class.namespace.annotations, &on));
     for role in &class.roles {
         let origin = role.permission_set.origin;
         if let Some(set) = linker.permission_sets.find(&role.permission_set, sink) {
@@ -473,7 +497,8 @@ impl Linked {
 impl LinkedClass {
     fn detached(&self) -> Self {
         let detach = |objects: &[ObjectBlueprint]| objects.iter().map(ObjectBlueprint::detached).collect();
-        Self { namespace: self.namespace.detached(), inside: detach(&self.inside), cluster: detach(&self.cluster) }
+        let cluster = self.cluster.iter().map(|(enforcement, object)| (*enforcement, object.detached())).collect();
+        Self { namespace: self.namespace.detached(), inside: detach(&self.inside), cluster }
     }
 }
 
@@ -511,6 +536,7 @@ impl Policy for Linked {
         };
         units.push(class.namespace.fill(target, Some(account), None));
         units.extend(class.inside.iter().map(|object| object.fill(target, Some(account), Some(namespace))));
-        units.extend(class.cluster.iter().map(|object| object.fill(target, Some(account), None)));
+        let cluster = class.cluster.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
+        units.extend(cluster.map(|(_, object)| object.fill(target, Some(account), None)));
     }
 }

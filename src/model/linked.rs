@@ -122,6 +122,8 @@ pub struct PodSecurityProfileParts {
     pub profile: Blueprint,
     /// The fields of SecurityContextConstraints; nothing where no target has them.
     pub constraints: Blueprint,
+    /// The Pod Security level that goes with it, beside an admission policy.
+    pub level: Option<&'static str>,
 }
 
 impl PodSecurityProfile {
@@ -141,6 +143,12 @@ impl PodSecurityProfile {
     /// The account variables it uses.
     pub fn variables(&self) -> &[String] {
         &self.parts.variables
+    }
+
+    /// The Pod Security level that goes with it, beside an admission policy: the strictest one that refuses nothing of
+    /// what the profile allows.
+    pub fn level(&self) -> Option<&'static str> {
+        self.parts.level
     }
 
     /// The annotation of a namespace that holds what an account's variable says.

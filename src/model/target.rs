@@ -200,7 +200,9 @@ impl Target {
         match self.platform {
             Platform::Openshift => Enforcement::SecurityContextConstraints,
             Platform::Kubernetes if self.serves_pod_security_policy() => Enforcement::PodSecurityPolicy,
-            Platform::Kubernetes if self.version.minor() >= FIRST_WITH_ADMISSION_POLICIES => Enforcement::AdmissionPolicy,
+            Platform::Kubernetes if self.version.minor() >= FIRST_WITH_ADMISSION_POLICIES => {
+                Enforcement::AdmissionPolicy
+            }
             Platform::Kubernetes => Enforcement::None,
         }
     }

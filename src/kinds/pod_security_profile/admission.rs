@@ -8,9 +8,7 @@ use super::cel::variable_name;
 use super::checks::{CONTAINERS, checks};
 use super::{PodSecurityProfileSpec, defaults};
 use crate::diag::Origin;
-use crate::model::{
-    Blueprint, Data, Enforcement, ObjectBlueprint, Pattern, PodSecurityProfile, PolicyMeta, Target,
-};
+use crate::model::{Blueprint, Data, Enforcement, ObjectBlueprint, Pattern, PodSecurityProfile, PolicyMeta, Target};
 
 const V1: &str = "admissionregistration.k8s.io/v1";
 
@@ -51,7 +49,8 @@ pub(super) fn objects(
             .with("checks", checked),
         object(V1, "ValidatingAdmissionPolicyBinding", "pod-security-profile/validatingadmissionpolicybinding.yaml.j2"),
     ];
-    let patches = by_target(&|target| Data::List(defaults::patches(spec, target).into_iter().map(Data::text).collect()));
+    let patches =
+        by_target(&|target| Data::List(defaults::patches(spec, target).into_iter().map(Data::text).collect()));
     let fills_in = targets.iter().any(|target| !defaults::patches(spec, target).is_empty());
     let mut versions: Vec<&str> = targets.iter().filter_map(|target| target.mutating_admission_policy()).collect();
     versions.sort_unstable();

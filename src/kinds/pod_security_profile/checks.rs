@@ -92,7 +92,10 @@ impl Checks<'_> {
             } else {
                 (format!("variables.{variable} != ''"), "value")
             };
-            self.add(condition, format!("the annotation {} of the namespace holds no {what}", PodSecurityProfile::annotation(name)));
+            self.add(
+                condition,
+                format!("the annotation {} of the namespace holds no {what}", PodSecurityProfile::annotation(name)),
+            );
         }
     }
 
@@ -119,8 +122,7 @@ impl Checks<'_> {
         match strategy.rule {
             UserRule::RunAsAny => {}
             UserRule::MustRunAs => {
-                let condition =
-                    format!("[{user}.orValue(-1)].all(id, {})", self.cel.in_ranges("id", &strategy.ranges));
+                let condition = format!("[{user}.orValue(-1)].all(id, {})", self.cel.in_ranges("id", &strategy.ranges));
                 self.each_container(&condition, "runAsUser is not in the ranges");
             }
             UserRule::MustRunAsNonRoot => {
@@ -247,14 +249,18 @@ impl Checks<'_> {
         if !capabilities.required_drop.is_empty() {
             let required = self.cel.texts(capabilities.required_drop.iter().map(String::as_str));
             let condition = format!("{required}.all(name, name in {of}.?drop.orValue([]))");
-            self.each_container(&condition, format!("capabilities have to be dropped: {}", capabilities.required_drop.join(", ")).as_str());
+            self.each_container(
+                &condition,
+                format!("capabilities have to be dropped: {}", capabilities.required_drop.join(", ")).as_str(),
+            );
         }
     }
 
     fn volumes(&mut self, spec: &PodSecurityProfileSpec) {
         let volumes = "object.spec.?volumes.orValue([])";
         if !spec.volumes.iter().any(|kind| kind == "*") {
-            let mut kinds: Vec<String> = spec.volumes.iter().map(|kind| format!("has(v.{})", volume_field(kind))).collect();
+            let mut kinds: Vec<String> =
+                spec.volumes.iter().map(|kind| format!("has(v.{})", volume_field(kind))).collect();
             let has = |kind: &str| spec.volumes.iter().any(|known| known == kind);
             if has("secret") && !has("projected") {
                 kinds.push(format!("({SERVICE_ACCOUNT_TOKEN})"));

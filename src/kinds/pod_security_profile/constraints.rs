@@ -122,8 +122,7 @@ pub(super) fn constraints(spec: &PodSecurityProfileSpec, document: &RawDocument<
 /// Limits of a profile that would be lost.
 fn refuse_what_is_unlimited(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     let every_port = |range: &Range| range.min == Number::Literal(0) && range.max == Number::Literal(65535);
-    let any_group =
-        spec.run_as_group.as_ref().is_none_or(|strategy| matches!(strategy.rule, GroupRule::RunAsAny));
+    let any_group = spec.run_as_group.as_ref().is_none_or(|strategy| matches!(strategy.rule, GroupRule::RunAsAny));
     let may = |strategy: &GroupStrategy| matches!(strategy.rule, GroupRule::MayRunAs);
     let lost = [
         ("hostPorts", !spec.host_ports.is_empty() && !spec.host_ports.iter().any(every_port), "ports of the node"),
@@ -174,9 +173,7 @@ fn users(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut S
 fn groups(strategy: &GroupStrategy) -> Groups {
     match strategy.rule {
         GroupRule::RunAsAny => Groups { r#type: "RunAsAny", ranges: Vec::new() },
-        GroupRule::MustRunAs | GroupRule::MayRunAs => {
-            Groups { r#type: "MustRunAs", ranges: strategy.ranges.clone() }
-        }
+        GroupRule::MustRunAs | GroupRule::MayRunAs => Groups { r#type: "MustRunAs", ranges: strategy.ranges.clone() },
     }
 }
 

@@ -70,10 +70,15 @@ impl Patches<'_> {
             self.pod_field("securityContext/supplementalGroups", &format!("[{}]", self.cel.number(&range.min)));
         }
         if let Some(options) = se_linux {
-            let fields =
-                [("user", &options.user), ("role", &options.role), ("type", &options.r#type), ("level", &options.level)];
+            let fields = [
+                ("user", &options.user),
+                ("role", &options.role),
+                ("type", &options.r#type),
+                ("level", &options.level),
+            ];
             let given = fields.iter().filter_map(|(field, text)| text.as_ref().map(|text| (field, text)));
-            let entries: Vec<String> = given.map(|(field, text)| format!("'{field}': {}", self.cel.text(text))).collect();
+            let entries: Vec<String> =
+                given.map(|(field, text)| format!("'{field}': {}", self.cel.text(text))).collect();
             self.pod_field("securityContext/seLinuxOptions", &format!("{{{}}}", entries.join(", ")));
         }
         if let Some(profile) = seccomp {
@@ -88,12 +93,14 @@ impl Patches<'_> {
         match (spec.run_as_user.rule, spec.run_as_user.ranges.first()) {
             (UserRule::MustRunAs, Some(range)) => self.container_field("runAsUser", self.cel.number(&range.min)),
             (UserRule::MustRunAsNonRoot, _) => {
-                let unset = format!("!{}.hasValue() && !{}.hasValue()", effective("runAsNonRoot"), effective("runAsUser"));
+                let unset =
+                    format!("!{}.hasValue() && !{}.hasValue()", effective("runAsNonRoot"), effective("runAsUser"));
                 self.containers.push((unset, "runAsNonRoot", "true".to_owned()));
             }
             _ => {}
         }
-        let group = spec.run_as_group.as_ref().and_then(|strategy| filled_group(strategy.rule, strategy.ranges.first()));
+        let group =
+            spec.run_as_group.as_ref().and_then(|strategy| filled_group(strategy.rule, strategy.ranges.first()));
         if let Some(range) = group {
             self.container_field("runAsGroup", self.cel.number(&range.min));
         }
@@ -128,7 +135,8 @@ impl Patches<'_> {
         let (given_add, given_drop) =
             ("c.?securityContext.?capabilities.?add.orValue([])", "c.?securityContext.?capabilities.?drop.orValue([])");
         let names = |names: &[String]| self.cel.texts(names.iter().map(String::as_str));
-        let add = format!("{}.filter(name, !(name in {given_drop}) && !(name in {given_add}))", names(&own.default_add));
+        let add =
+            format!("{}.filter(name, !(name in {given_drop}) && !(name in {given_add}))", names(&own.default_add));
         let drop = format!("{}.filter(name, !(name in {given_drop}))", names(&own.required_drop));
         let (condition, value) = match (own.default_add.is_empty(), own.required_drop.is_empty()) {
             (true, true) => return,
@@ -136,10 +144,9 @@ impl Patches<'_> {
                 format!("size({drop}) > 0"),
                 format!("{{'add': dyn({given_add}), 'drop': dyn({given_drop} + {drop})}}"),
             ),
-            (false, true) => (
-                format!("size({add}) > 0"),
-                format!("{{'add': dyn({given_add} + {add}), 'drop': dyn({given_drop})}}"),
-            ),
+            (false, true) => {
+                (format!("size({add}) > 0"), format!("{{'add': dyn({given_add} + {add}), 'drop': dyn({given_drop})}}"))
+            }
             (false, false) => (
                 format!("size({add}) + size({drop}) > 0"),
                 format!("{{'add': dyn({given_add} + {add}), 'drop': dyn({given_drop} + {drop})}}"),

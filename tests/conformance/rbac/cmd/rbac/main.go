@@ -7,13 +7,15 @@
 //	rbac stored --kubeconfig FILE --folder FOLDER
 //	rbac bench --objects FILE --questions FILE [--baseline VERSION] [--seconds N]
 //	rbac namespaces --folder FOLDER [--bare]
+//	rbac policies --binary PATH --kubeconfig FILE --folder FOLDER --profiles FOLDER [--seed N] [--count N]
 //
 // compare makes random worlds and questions, asks both sides and shows the smallest world in which they differ. serve
 // speaks the protocol of `bailiwick ask` with the real code, and with --lie it is wrong in a way that compare has to
 // notice; self-test proves that it does. reviews compares with the SubjectAccessReviews of a server that was given the
 // manifests of a folder, stored tells what of these the server does not hold as it is written, and namespaces prints
-// the Namespaces that have to be there before them. bench measures how long the real code takes to decide. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3
-// when the harness itself cannot run.
+// the Namespaces that have to be there before them. policies compares the pods that a server with the admission policies
+// of profiles lets pass with those that PodSecurityPolicy lets pass. bench measures how long the real code takes to
+// decide. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the harness itself cannot run.
 package main
 
 import (
@@ -31,6 +33,7 @@ import (
 	"bailiwick.dev/conformance/rbac/internal/cluster"
 	"bailiwick.dev/conformance/rbac/internal/compare"
 	"bailiwick.dev/conformance/rbac/internal/lies"
+	"bailiwick.dev/conformance/rbac/internal/policies"
 )
 
 // Exit codes.
@@ -42,7 +45,7 @@ const (
 )
 
 // errUsage ends the program with its own code.
-var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces [OPTIONS]")
+var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces|policies [OPTIONS]")
 
 func main() {
 	// Kubernetes logs what it thinks of odd requests, and there are many.
@@ -77,6 +80,8 @@ func run(arguments []string) (int, error) {
 		return runBench(arguments[1:])
 	case "namespaces":
 		return runNamespaces(arguments[1:])
+	case "policies":
+		return runPolicies(arguments[1:])
 	}
 	return usage, errUsage
 }
@@ -160,6 +165,25 @@ func runStored(arguments []string) (int, error) {
 		return usage, fmt.Errorf("%w: stored needs --kubeconfig and --folder", errUsage)
 	}
 	return verdict(cluster.Stored(context.Background(), os.Stdout, *kubeconfig, *folder))
+}
+
+func runPolicies(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("policies", flag.ContinueOnError)
+	binary := flags.String("binary", "", "program with the verb `ask`")
+	options := policies.Options{}
+	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
+	flags.StringVar(&options.Folder, "folder", "", "manifests that the server was given")
+	flags.StringVar(&options.Profiles, "profiles", "", "the same profiles as PodSecurityPolicies")
+	flags.Uint64Var(&options.Seed, "seed", 1, "what the pods depend on")
+	flags.IntVar(&options.Count, "count", 1000, "how many pods to compare")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *binary == "" || options.Kubeconfig == "" || options.Folder == "" || options.Profiles == "" {
+		return usage, fmt.Errorf("%w: policies needs --binary, --kubeconfig, --folder and --profiles", errUsage)
+	}
+	options.Command = []string{*binary, "ask"}
+	return verdict(policies.Compare(context.Background(), os.Stdout, options))
 }
 
 func verdict(differs bool, err error) (int, error) {

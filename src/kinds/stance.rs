@@ -1,0 +1,178 @@
+//! What a namespace carries so that its pods are held to a level or a profile: labels, annotations, and the right to
+//! use the profile.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::shared::{RoleRef, StringMap, binding};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::k8s::rbac::PolicyRule;
+use crate::model::{
+    Blueprint, Enforcement, OWN_NAMESPACE, ObjectBlueprint, Pattern, Platform, PodSecurityProfile, Target,
+};
+use crate::yaml::Spanned;
+
+/// The label by which a namespace of OpenShift opts in to the synchronisation of its Pod Security labels, or out of it.
+const LABEL_SYNC: &str = "security.openshift.io/scc.podSecurityLabelSync";
+
+/// The first minor whose clusters look at Pod Security labels.
+const FIRST_WITH_LEVELS: u32 = 23;
+
+/// What the pods of a namespace may do.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NamespacePodSecurity {
+    /// The PodSecurityProfile that the pods of the namespace are held to. Where a platform grants profiles, all service
+    /// accounts of the namespace may use it.
+    #[serde(default)]
+    pub profile: Option<Spanned<String>>,
+    /// The Pod Security level. Default: that of the profile; on OpenShift, the one that follows from what the
+    /// namespace's service accounts may use.
+    #[serde(default)]
+    pub level: Option<Level>,
+    /// The version of the level's checks: `latest`, or `v1.36`. Default: that of the target.
+    #[serde(default)]
+    pub version: Option<Spanned<String>>,
+    /// On OpenShift: true to have the cluster overwrite the labels with those that follow from what the service accounts
+    /// may use, false to have it leave them alone. Default: it fills in what is not there.
+    #[serde(default)]
+    pub label_sync: Option<bool>,
+}
+
+/// A Pod Security level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Current hardening practice.
+    Restricted,
+    /// Nothing by which a pod is known to become more than it is.
+    Baseline,
+    /// Anything.
+    Privileged,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::Restricted => "restricted",
+            Level::Baseline => "baseline",
+            Level::Privileged => "privileged",
+        }
+    }
+}
+
+/// A stance whose profile was found.
+#[derive(Default)]
+pub(crate) struct Stance<'p> {
+    pub(crate) profile: Option<&'p PodSecurityProfile>,
+    pub(crate) level: Option<Level>,
+    pub(crate) version: Option<&'p str>,
+    pub(crate) label_sync: Option<bool>,
+}
+
+impl NamespacePodSecurity {
+    /// Reports a version that is none.
+    pub(crate) fn check(&self, sink: &mut Sink) {
+        let Some(version) = &self.version else { return };
+        let minor = version.strip_prefix("v1.").filter(|minor| *minor == "0" || !minor.starts_with('0'));
+        if version.value != "latest" && minor.is_none_or(|minor| minor.parse::<u32>().is_err()) {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("`{}` is no version of the checks", version.value))
+                    .at(version.origin)
+                    .help("write `latest`, or a minor such as `v1.36`"),
+            );
+        }
+    }
+}
+
+impl Stance<'_> {
+    /// The labels of a namespace on each target: its own, which win, and those of the stance.
+    pub(crate) fn labels(&self, own: &StringMap, targets: &[Target]) -> Blueprint {
+        by_target(own, targets, &|target| self.labels_on(target))
+    }
+
+    /// The annotations of a namespace on each target: its own, which win, and the values of the profile's variables.
+    pub(crate) fn annotations(&self, own: &StringMap, targets: &[Target]) -> Blueprint {
+        by_target(own, targets, &|target| {
+            let profile = self.profile.filter(|_| target.enforcement() == Enforcement::AdmissionPolicy);
+            let variables = profile.map(PodSecurityProfile::variables).unwrap_or_default();
+            variables.iter().map(|name| (PodSecurityProfile::annotation(name), format!("{{{name}}}"))).collect()
+        })
+    }
+
+    fn labels_on(&self, target: &Target) -> StringMap {
+        let mut labels = StringMap::new();
+        let is_openshift = target.platform == Platform::Openshift;
+        if let Some(sync) = self.label_sync.filter(|_| is_openshift) {
+            labels.insert(LABEL_SYNC.to_owned(), sync.to_string());
+        }
+        let held = self.profile.filter(|_| target.enforcement() == Enforcement::AdmissionPolicy);
+        if let Some(profile) = held {
+            labels.insert(PodSecurityProfile::LABEL.to_owned(), profile.name().replace('{', "{{").replace('}', "}}"));
+        }
+        let level = self.level.or(held.and_then(|profile| profile.level()).map(|name| match name {
+            "restricted" => Level::Restricted,
+            "baseline" => Level::Baseline,
+            _ => Level::Privileged,
+        }));
+        if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_WITH_LEVELS) {
+            let default = if is_openshift { "latest".to_owned() } else { format!("v{}", target.version) };
+            let version = self.version.map_or(default, str::to_owned);
+            // Beside `privileged`, the other two modes say nothing.
+            let modes: &[&str] =
+                if level == Level::Privileged && !is_openshift { &["enforce"] } else { &["audit", "enforce", "warn"] };
+            for mode in modes {
+                labels.insert(format!("pod-security.kubernetes.io/{mode}"), level.name().to_owned());
+                labels.insert(format!("pod-security.kubernetes.io/{mode}-version"), version.clone());
+            }
+        }
+        labels
+    }
+}
+
+/// The own entries over those of each target.
+fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> StringMap) -> Blueprint {
+    let each = targets.iter().map(|target| {
+        let mut all = more(target);
+        all.extend(own.clone());
+        (target.name.clone(), Blueprint::of(&all))
+    });
+    let each: Vec<(String, Blueprint)> = each.collect();
+    if each.is_empty() { Blueprint::of(own) } else { Blueprint::by_target(each) }
+}
+
+/// What lets the service accounts of a namespace use a profile, by what grants it: a Role and its binding for a
+/// PodSecurityPolicy, a binding to the ClusterRole of the constraints.
+pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(Enforcement, ObjectBlueprint)> {
+    let name = profile.replace('{', "{{").replace('}', "}}");
+    let role_name = format!("use-psp-{name}");
+    let rule = PolicyRule {
+        verbs: vec!["use".to_owned()],
+        api_groups: vec!["policy".to_owned()],
+        resources: vec!["podsecuritypolicies".to_owned()],
+        resource_names: vec![name.clone()],
+        non_resource_urls: Vec::new(),
+    };
+    let pattern = Pattern::parse_checked(&role_name);
+    let role = ObjectBlueprint::new(super::shared::RBAC, "Role", "namespace-set/role.yaml.j2", pattern, asked)
+        .with("rules", Blueprint::of(&vec![rule]))
+        .content_at(content);
+    let bound = |name: &str, kind: &'static str, role: &str| {
+        let group: BTreeMap<&str, String> = BTreeMap::from([
+            ("apiGroup", "rbac.authorization.k8s.io".to_owned()),
+            ("kind", "Group".to_owned()),
+            ("name", format!("system:serviceaccounts:{{{OWN_NAMESPACE}}}")),
+        ]);
+        let template = "namespace-set/rolebinding.yaml.j2";
+        binding("RoleBinding", template, name, &RoleRef::new(kind, role), Blueprint::of(&vec![group]), asked)
+            .content_at(content)
+    };
+    let constraints = format!("system:openshift:scc:{name}");
+    vec![
+        (Enforcement::PodSecurityPolicy, role),
+        (Enforcement::PodSecurityPolicy, bound(&role_name, "Role", &role_name)),
+        (Enforcement::SecurityContextConstraints, bound(&constraints, "ClusterRole", &constraints)),
+    ]
+}
