@@ -214,7 +214,10 @@ impl<'p> Validator<'p> {
         let catalogue = self.api.catalogue();
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         // A group that no version of Kubernetes has is somebody's custom resource, known where its definition is.
-        let served = if catalogue.is_builtin_group(group) || catalogue.find_kind(group, kind).is_some() {
+        let served = if kind.starts_with("MutatingAdmissionPolicy") && group == "admissionregistration.k8s.io" {
+            let there = self.target.mutating_admission_policy() == Some(api_version);
+            if there { Served::Yes } else { Served::No }
+        } else if catalogue.is_builtin_group(group) || catalogue.find_kind(group, kind).is_some() {
             catalogue.kind(self.target.version.minor(), api_version, kind)
         } else {
             Served::Yes

@@ -106,7 +106,7 @@ impl Checks<'_> {
             (spec.host_ipc, "hostIPC", "the node's inter-process communication"),
         ];
         for (_, field, what) in shared.iter().filter(|(allowed, ..)| !allowed) {
-            self.add(format!("!object.spec.?{field}.orValue(false)"), format!("{what} is not allowed"));
+            self.add(format!("!object.spec.?{field}.orValue(false)"), format!("{what} may not be used"));
         }
         let ports = "c.?ports.orValue([])";
         let in_ranges = match spec.host_ports.as_slice() {
