@@ -255,6 +255,64 @@ impl World {
         names.into_iter().map(with).collect()
     }
 
+    /// The names for which a list of rules allows a verb on a resource; none where it allows every name.
+    pub(crate) fn names_allowed(
+        &self,
+        rules: RuleListId,
+        (verb, group, resource): (&str, &str, &str),
+    ) -> Option<Vec<&str>> {
+        let symbols = &self.symbols;
+        let (verb, group, resource) = (symbols.find(verb), symbols.find(group), symbols.find(resource));
+        let query = |name| Query::Resource { verb, group, resource, any_of_subresource: None, name };
+        let mut names = Vec::new();
+        for rule in self.lists.get(rules) {
+            if rule.names().is_empty() {
+                if query(Symbol::FOREIGN).is_allowed_by(rule, symbols) {
+                    return None;
+                }
+            } else {
+                let allowed = rule.names().iter().filter(|&&name| query(name).is_allowed_by(rule, symbols));
+                names.extend(allowed.map(|&name| symbols.text(name)));
+            }
+        }
+        Some(names)
+    }
+
+    /// The positions of the rules of a list that allow a verb on an object of a resource.
+    pub(crate) fn rules_allowing(
+        &self,
+        rules: RuleListId,
+        (verb, group, resource): (&str, &str, &str),
+        name: &str,
+    ) -> Vec<usize> {
+        let symbols = &self.symbols;
+        let query = Query::Resource {
+            verb: symbols.find(verb),
+            group: symbols.find(group),
+            resource: symbols.find(resource),
+            any_of_subresource: None,
+            name: symbols.find(name),
+        };
+        let rules = self.lists.get(rules).iter().enumerate();
+        rules.filter(|(_, rule)| query.is_allowed_by(rule, symbols)).map(|(position, _)| position).collect()
+    }
+
+    /// The lists of rules that a user or a group holds: cluster-wide, or in a namespace.
+    pub(crate) fn rule_lists(
+        &self,
+        is_group: bool,
+        name: &str,
+        namespace: Option<&str>,
+    ) -> impl Iterator<Item = RuleListId> {
+        let hash = hash_of(is_group, name);
+        let held = match namespace {
+            None => self.index.cluster(hash),
+            Some(namespace) => of_hash(self.index.local(namespace, &self.symbols), hash),
+        };
+        let own = held.iter().filter(move |held| held.is_of(is_group, name, &self.symbols));
+        own.filter_map(|held| held.rules).collect::<Vec<_>>().into_iter()
+    }
+
     /// What is asked for beside a request: `create` for a web socket opened by GET (gate
     /// AuthorizePodWebsocketUpgradeCreatePermission, on since 1.35).
     fn also_asked(&self, request: &Request) -> Option<Request> {

@@ -16,6 +16,7 @@ use super::shape::{ANY, Field, Shape};
 use crate::yaml::{NodeId, NodeRef, Tree, Value};
 
 pub use defaults::server_owned;
+pub(crate) use scc::effective_volumes;
 
 /// What happens to zeros that somebody wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

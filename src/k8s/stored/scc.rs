@@ -97,7 +97,7 @@ fn volumes(tree: &mut Tree, root: NodeId) {
 }
 
 /// The volumes that are stored, sorted: the flag for host paths wins over the list.
-pub(in crate::k8s) fn effective_volumes(written: Option<NodeRef<'_>>, host_paths: bool) -> Vec<&str> {
+pub(crate) fn effective_volumes(written: Option<NodeRef<'_>>, host_paths: bool) -> Vec<&str> {
     let mut names: Vec<&str> = match written {
         None => vec!["*"],
         Some(list) if list.is_empty() => vec![if host_paths { "hostPath" } else { "none" }],
