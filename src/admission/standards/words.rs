@@ -1,0 +1,58 @@
+//! How the messages of Pod Security admission put words together; they are the server's, and not in our grammar.
+
+use std::fmt::Write;
+
+/// A text as Go's `%q` prints it.
+pub(super) fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\u{7}' => quoted.push_str("\\a"),
+            '\u{8}' => quoted.push_str("\\b"),
+            '\u{c}' => quoted.push_str("\\f"),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            '\u{b}' => quoted.push_str("\\v"),
+            letter if is_printable(letter) => quoted.push(letter),
+            letter => {
+                let code = u32::from(letter);
+                // Writing to a string does not fail.
+                let _ = match code {
+                    0..0x80 => write!(quoted, "\\x{code:02x}"),
+                    0x80..0x1_0000 => write!(quoted, "\\u{code:04x}"),
+                    _ => write!(quoted, "\\U{code:08x}"),
+                };
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Whether Go prints a character as it is. Rust's own escaping knows the same Unicode categories; behind a letter it
+/// lets combining marks stand, as Go does.
+fn is_printable(letter: char) -> bool {
+    letter == '\'' || ["a", letter.encode_utf8(&mut [0; 4])].concat().escape_debug().count() == 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_quoted_as_in_go() {
+        for (text, expected) in [
+            ("localhost/a", r#""localhost/a""#),
+            ("a\"b\\c'd", r#""a\"b\\c'd""#),
+            ("\u{0}\u{7}\t\u{7f}", r#""\x00\a\t\x7f""#),
+            ("é\u{301}…\u{a0}\u{200b}\u{feff}", "\"é\u{301}…\\u00a0\\u200b\\ufeff\""),
+            ("\u{1f600}\u{e0001}\u{10ffff}", "\"\u{1f600}\\U000e0001\\U0010ffff\""),
+        ] {
+            assert_eq!(quoted(text), expected);
+        }
+    }
+}
