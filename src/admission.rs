@@ -8,3 +8,4 @@ pub mod ask;
 pub mod level;
 pub mod pod;
 pub mod standards;
+pub mod workload;

@@ -14,6 +14,8 @@ use crate::yaml;
 /// Inside: why it cannot be answered.
 pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
     Some(match kind {
+        "pod-security" => standards::pod_security(body),
+        "pod-admission" => standards::pod_admission(body),
         "namespace-policy" => standards::namespace_policy(body),
         _ => return None,
     })

@@ -59,6 +59,14 @@ impl PolicyVersion {
         let number = minor.parse::<u64>().ok().filter(|number| is_canonical && i64::try_from(*number).is_ok());
         number.map(PolicyVersion::Minor)
     }
+
+    /// The minor whose checks count, where those of `newest` are the last that are known.
+    pub fn minor_up_to(self, newest: u64) -> u64 {
+        match self {
+            PolicyVersion::Minor(minor) => minor.min(newest),
+            PolicyVersion::Latest => newest,
+        }
+    }
 }
 
 impl fmt::Display for PolicyVersion {

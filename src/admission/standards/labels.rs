@@ -143,6 +143,12 @@ impl Policy {
 impl LevelVersion {
     /// Anything goes.
     pub const PRIVILEGED: LevelVersion = LevelVersion { level: Level::Privileged, version: PolicyVersion::Latest };
+
+    /// Reads `<level>:<version>`, as messages write it.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (level, version) = text.split_once(':')?;
+        Some(Self { level: Level::parse(level)?, version: PolicyVersion::parse(version)? })
+    }
 }
 
 impl LabelError {

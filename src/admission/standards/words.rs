@@ -2,6 +2,36 @@
 
 use std::fmt::Write;
 
+/// Texts in quotes with commas between, not escaped.
+pub(super) fn listed<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
+    let mut list = String::new();
+    for text in texts {
+        let comma = if list.is_empty() { "" } else { ", " };
+        list.extend([comma, "\"", text, "\""]);
+    }
+    list
+}
+
+/// The form of a word for a number of things.
+pub(super) fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
+}
+
+/// `container "a"` or `containers "a", "b"`.
+pub(super) fn containers(names: &[&str]) -> String {
+    format!("{} {}", plural(names.len(), "container", "containers"), listed(names.iter().copied()))
+}
+
+/// Who sets something, the pod itself or some of its containers; none if nobody does.
+pub(super) fn setters(pod: bool, names: &[&str]) -> Option<String> {
+    match (pod, names) {
+        (false, []) => None,
+        (true, []) => Some("pod".to_owned()),
+        (false, names) => Some(containers(names)),
+        (true, names) => Some(format!("pod and {}", containers(names))),
+    }
+}
+
 /// A text as Go's `%q` prints it.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
