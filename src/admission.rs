@@ -9,3 +9,5 @@ pub mod labels;
 pub mod level;
 pub mod pod;
 pub mod scc;
+pub mod standards;
+pub mod workload;

@@ -1,4 +1,5 @@
-//! Tables of questions about admission, with the answers expected of them.
+//! What admission makes of pods, against the fixtures and tables of others.
 
 mod labels;
 mod scc;
+mod standards;

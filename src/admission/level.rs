@@ -42,7 +42,7 @@ impl fmt::Display for Level {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyVersion {
     /// The checks of a minor: 25 for `v1.25`.
-    Minor(u32),
+    Minor(u64),
     /// The newest checks that the cluster knows.
     Latest,
 }
@@ -55,7 +55,17 @@ impl PolicyVersion {
         }
         let minor = text.strip_prefix("v1.")?;
         let is_canonical = minor == "0" || (!minor.starts_with('0') && minor.bytes().all(|byte| byte.is_ascii_digit()));
-        if is_canonical { minor.parse().ok().map(PolicyVersion::Minor) } else { None }
+        // Go's integers end earlier than ours, and beyond them is no version.
+        let number = minor.parse::<u64>().ok().filter(|number| is_canonical && i64::try_from(*number).is_ok());
+        number.map(PolicyVersion::Minor)
+    }
+
+    /// The minor whose checks count, where those of `newest` are the last that are known.
+    pub fn minor_up_to(self, newest: u64) -> u64 {
+        match self {
+            PolicyVersion::Minor(minor) => minor.min(newest),
+            PolicyVersion::Latest => newest,
+        }
     }
 }
 
@@ -77,7 +87,8 @@ mod tests {
         assert_eq!(PolicyVersion::parse("v1.25"), Some(PolicyVersion::Minor(25)));
         assert_eq!(PolicyVersion::parse("v1.0"), Some(PolicyVersion::Minor(0)));
         assert_eq!(PolicyVersion::parse("latest"), Some(PolicyVersion::Latest));
-        for wrong in ["v1.025", "1.25", "v1.", "v2.1", "v1.25.1", "v1.+5", "Latest", ""] {
+        assert_eq!(PolicyVersion::parse("v1.9223372036854775807"), Some(PolicyVersion::Minor(i64::MAX as u64)));
+        for wrong in ["v1.9223372036854775808", "v1.025", "1.25", "v1.", "v2.1", "v1.25.1", "v1.+5", "Latest", ""] {
             assert_eq!(PolicyVersion::parse(wrong), None, "{wrong}");
         }
     }

@@ -11,6 +11,41 @@ use serde::{Deserialize, Serialize};
 use crate::yaml::NodeRef;
 use crate::yaml::de::{DeError, from_node};
 
+/// The sources that a volume may have, in the order in which Pod Security looks for those that it restricts
+/// (`pod-security-admission/policy/check_restrictedVolumes.go`).
+pub const VOLUME_SOURCES: [&str; 30] = [
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "image",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "gitRepo",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "rbd",
+    "flexVolume",
+    "cinder",
+    "cephfs",
+    "flocker",
+    "fc",
+    "azureFile",
+    "vsphereVolume",
+    "quobyte",
+    "azureDisk",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "scaleIO",
+    "storageos",
+];
+
 /// A pod, or the pod template of a workload.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
@@ -61,6 +96,9 @@ pub struct PodSpec {
     /// The service account it runs as; empty means `default`.
     #[serde(deserialize_with = "or_default")]
     pub service_account_name: String,
+    /// Its older name for the same, which counts where the newer is empty.
+    #[serde(deserialize_with = "or_default")]
+    pub service_account: String,
     /// The RuntimeClass.
     pub runtime_class_name: Option<String>,
     /// What holds for all of its containers.
@@ -312,22 +350,36 @@ pub struct Projection {
 }
 
 impl Pod {
-    /// Reads a pod, or a pod template: anything with `metadata` and `spec` of a pod. Defaults that verdicts depend on
-    /// are filled in: a volume without a source is an emptyDir, and a pod on the node's network has its container
-    /// ports there (`specs/openshift.md` 5.1; `pkg/apis/core/v1/defaults.go`).
+    /// Reads a pod, or a pod template as the pod that comes of it: anything with `metadata` and `spec` of a pod.
+    /// Defaults that verdicts depend on are filled in: a volume without a source is an emptyDir, and a pod on the
+    /// node's network has its container ports there (`specs/openshift.md` 5.1; `pkg/apis/core/v1/defaults.go`).
     ///
     /// # Errors
     /// The first field whose value has another type than the API's.
     pub fn read(node: NodeRef<'_>) -> Result<Self, DeError> {
-        from_node::<Self>(node).map(Self::defaulted)
+        Self::read_template(node).map(Self::defaulted)
     }
 
-    /// The same with the defaults filled in.
-    #[must_use]
-    pub fn defaulted(mut self) -> Self {
-        for volume in self.spec.volumes.iter_mut().filter(|volume| volume.sources.is_empty()) {
+    /// Reads a pod template as the API server holds it within a workload: since 1.28 the ports of the node are only
+    /// filled in when the pod is made.
+    ///
+    /// # Errors
+    /// The first field whose value has another type than the API's.
+    pub fn read_template(node: NodeRef<'_>) -> Result<Self, DeError> {
+        let mut pod: Self = from_node(node)?;
+        let spec = &mut pod.spec;
+        for volume in spec.volumes.iter_mut().filter(|volume| volume.sources.is_empty()) {
             volume.sources.insert("emptyDir".to_owned(), VolumeSource::default());
         }
+        if spec.service_account_name.is_empty() {
+            spec.service_account_name = std::mem::take(&mut spec.service_account);
+        }
+        Ok(pod)
+    }
+
+    /// The pod that comes of a template.
+    #[must_use]
+    pub fn defaulted(mut self) -> Self {
         if self.spec.host_network {
             let containers = self.spec.init_containers.iter_mut().chain(&mut self.spec.containers);
             for port in containers.flat_map(|container| &mut container.ports).filter(|port| port.host_port == 0) {
@@ -335,6 +387,22 @@ impl Pod {
             }
         }
         self
+    }
+
+    /// The names of its containers that are of some kind, in that order.
+    pub(super) fn container_names<'p>(&'p self, mut is_meant: impl FnMut(&'p Container) -> bool) -> Vec<&'p str> {
+        let meant = self.containers().filter(|container| is_meant(container));
+        meant.map(|container| container.name.as_str()).collect()
+    }
+
+    /// Whether it says that it is for Windows.
+    pub fn is_for_windows(&self) -> bool {
+        self.spec.os.as_ref().is_some_and(|os| os.name == "windows")
+    }
+
+    /// Whether it has a user namespace of its own, in which root is nobody outside.
+    pub fn has_user_namespace(&self) -> bool {
+        self.spec.host_users == Some(false)
     }
 
     /// Its containers of all three lists: init containers, containers, ephemeral containers.
@@ -359,6 +427,8 @@ impl<'de> Deserialize<'de> for Volume {
                 while let Some(key) = map.next_key::<String>()? {
                     if key == "name" {
                         volume.name = map.next_value::<Option<String>>()?.unwrap_or_default();
+                    } else if !VOLUME_SOURCES.contains(&key.as_str()) {
+                        map.next_value::<IgnoredAny>()?;
                     } else if let Some(source) = map.next_value::<Option<VolumeSource>>()? {
                         volume.sources.insert(key, source);
                     }
@@ -409,12 +479,13 @@ mod tests {
     #[test]
     fn the_defaults_that_matter_are_filled_in() {
         let pod = read(
-            "spec: {hostNetwork: true, containers: [{name: c, ports: [{containerPort: 80}]}], volumes: [{name: v}, {name: w, secret: {}}]}",
+            "spec: {hostNetwork: true, containers: [{name: c, ports: [{containerPort: 80}]}], volumes: [{name: v, disk: 1}, {name: w, secret: {}}], serviceAccount: old}",
         )
         .expect("a pod");
         assert_eq!(pod.spec.containers[0].ports[0].host_port, 80);
         let kinds: Vec<_> = pod.spec.volumes.iter().flat_map(|volume| volume.sources.keys()).collect();
         assert_eq!(kinds, ["emptyDir", "secret"]);
+        assert_eq!(pod.spec.service_account_name, "old");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, BufWriter, Write};
 
 use clap::Args;
+use serde_json::Value;
 
 use super::{Global, Outcome};
 use crate::access::Builder;
@@ -40,9 +41,7 @@ pub(super) fn run(_: &Global, _: &Arguments) -> Result<Outcome, RunError> {
             continue;
         }
         let question = serde_json::from_str(&line).map_err(|error| format!("not JSON: {error}"));
-        let answer =
-            question.and_then(|question| admission::ask::answer(&question).unwrap_or_else(|| asker.answer(&question)));
-        let answer = answer.unwrap_or_else(|problem| {
+        let answer = question.and_then(|question| answer(&mut asker, &question)).unwrap_or_else(|problem| {
             outcome = Outcome::Invalid;
             serde_json::json!({ "error": problem })
         });
@@ -50,6 +49,13 @@ pub(super) fn run(_: &Global, _: &Arguments) -> Result<Outcome, RunError> {
     }
     output.flush().map_err(cannot_write)?;
     Ok(outcome)
+}
+
+/// Answers a question about admission, which needs no world, or asks the asker.
+fn answer(asker: &mut Asker, question: &Value) -> Result<Value, String> {
+    let entry = question.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
+    let of_admission = entry.and_then(|(kind, body)| admission::ask::answer(kind, body));
+    of_admission.unwrap_or_else(|| asker.answer(question))
 }
 
 fn cannot_write(error: std::io::Error) -> RunError {
