@@ -9,6 +9,7 @@ use super::Scc;
 use super::convert::{BASELINE_CAPABILITIES, needs_range, volume_level};
 use super::range::UidRange;
 use crate::admission::level::{Level, PolicyVersion};
+use crate::admission::standards::NEWEST;
 
 /// The kernel parameters that admission allows everywhere, whatever the constraints say.
 pub(super) const SAFE_SYSCTLS: [&str; 9] = [
@@ -24,7 +25,7 @@ pub(super) const SAFE_SYSCTLS: [&str; 9] = [
 ];
 
 /// Those that the checks allow, with the first minor whose checks do.
-const CHECKED_SYSCTLS: [(&str, u32); 14] = [
+const CHECKED_SYSCTLS: [(&str, u64); 14] = [
     ("kernel.shm_rmid_forced", 0),
     ("net.ipv4.ip_local_port_range", 0),
     ("net.ipv4.ip_local_reserved_ports", 27),
@@ -77,10 +78,7 @@ pub struct Caveat {
 /// Holds constraints against the checks of a version. A range that is missing counts as one that the cluster is yet to
 /// allocate, above 0; without one no pod is admitted at all.
 pub fn guarantee(scc: &Scc, range: UidRange, version: PolicyVersion) -> Guarantee {
-    let minor = match version {
-        PolicyVersion::Minor(minor) => minor,
-        PolicyVersion::Latest => u32::MAX,
-    };
+    let minor = version.minor_up_to(NEWEST);
     let mut gaps = Vec::new();
     let mut gap = |check, level, field: Option<&'static str>| {
         gaps.extend(field.map(|field| Gap { check, level, field }));
@@ -152,7 +150,7 @@ fn volume_gap(scc: &Scc, level: Level) -> Option<&'static str> {
     loose.then_some("volumes")
 }
 
-fn se_linux_gap(scc: &Scc, minor: u32) -> Option<&'static str> {
+fn se_linux_gap(scc: &Scc, minor: u64) -> Option<&'static str> {
     let context = &scc.se_linux_context;
     if context.r#type != "MustRunAs" {
         return Some("seLinuxContext.type");
@@ -178,7 +176,7 @@ fn seccomp_gap(scc: &Scc) -> Option<&'static str> {
     (!scc.seccomp_profiles.iter().all(is_valid)).then_some("seccompProfiles")
 }
 
-fn sysctl_gap(scc: &Scc, minor: u32) -> Option<&'static str> {
+fn sysctl_gap(scc: &Scc, minor: u64) -> Option<&'static str> {
     let is_checked = |name: &str| CHECKED_SYSCTLS.iter().any(|(known, since)| *known == name && *since <= minor);
     let is_forbidden = |name: &str| {
         scc.forbidden_sysctls.iter().any(|pattern| match pattern.strip_suffix('*') {
@@ -205,7 +203,7 @@ fn user_gap(scc: &Scc, range: UidRange) -> Option<&'static str> {
     }
 }
 
-fn caveats(scc: &Scc, minor: u32, by_user_namespace: bool) -> Vec<Caveat> {
+fn caveats(scc: &Scc, minor: u64, by_user_namespace: bool) -> Vec<Caveat> {
     let mut caveats = vec![Caveat {
         check: "appArmorProfile",
         level: Level::Baseline,
