@@ -2,7 +2,8 @@
 //!
 //! [`load`] reads and links the policies; [`compile`] makes the files of one target, one home after the other, on
 //! a few threads. Nothing is written here: each finished file is handed to the caller's `work`, whose results come
-//! back in the order of the paths, whatever the number of threads.
+//! back in the order of the paths, whatever the number of threads. Where labels of namespaces follow from everything
+//! else, the target is compiled once before to collect that.
 
 mod load;
 mod order;
@@ -12,10 +13,12 @@ use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::emit::file;
+use crate::admission::scc::defaults;
 use crate::expand::HomeIndex;
 use crate::k8s::catalogue::Api;
 use crate::k8s::names;
-use crate::model::{AccessCheck, Date, Expiry, Home, Identity, Policy, PolicyMeta, Target, Unit, Workspace};
+use crate::label::{self, Collector, Labels};
+use crate::model::{AccessCheck, Date, Expiry, Home, Identity, ObjectType, Policy, PolicyMeta, Target, Unit, Workspace};
 use crate::parallel;
 use crate::render::{Renderer, TemplateSet};
 use crate::validate::set::{TargetFacts, duplicate};
@@ -117,14 +120,46 @@ pub fn compile<R: Send>(
     each: &mut dyn FnMut(R, usize, usize),
     sink: &mut Sink,
 ) -> Result<(), RunError> {
+    let labels = labels(project, target, options.jobs)?;
+    pass(project, target, options, labels.as_ref(), work, each, sink)
+}
+
+/// What the labels of a target's namespaces follow from; none where no cluster computes them. What is wrong with the
+/// target is for the pass that writes to tell.
+///
+/// # Errors
+/// When the run itself fails.
+pub fn labels(project: &Project, target: &Target, jobs: usize) -> Result<Option<Labels>, RunError> {
+    let Some(settings) = label::settings(target) else { return Ok(None) };
+    let mut collector = Collector::new(settings);
+    for policy in project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
+        policy.judged(&mut |object| collector.add(object));
+    }
+    let read = |file: OutputFile| Ok(yaml::read(&file.text, FileId::default(), &mut Sink::new()));
+    let options = Options { jobs, json: false };
+    let mut collect = |tree: yaml::Tree, _, _| tree.documents().for_each(|object| collector.add(object));
+    pass(project, target, options, None, &read, &mut collect, &mut Sink::new())?;
+    Ok(Some(collector.finish()))
+}
+
+fn pass<R: Send>(
+    project: &Project,
+    target: &Target,
+    options: Options,
+    labels: Option<&Labels>,
+    work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+    each: &mut dyn FnMut(R, usize, usize),
+    sink: &mut Sink,
+) -> Result<(), RunError> {
     let index = HomeIndex::new(&project.policies, target);
-    let mut facts = TargetFacts::new(target, &project.existing);
+    let existing = existing(project, target);
+    let mut facts = TargetFacts::new(target, &existing);
     let total = index.len();
     let mut failed = None;
     parallel::in_order(
         total,
         options.jobs,
-        || Worker::new(project, target, options),
+        || Worker::new(project, target, options, labels),
         |worker, position| worker.home(&index, position, work),
         |position, made: HomeResult<R>| {
             sink.absorb(made.sink);
@@ -140,6 +175,18 @@ pub fn compile<R: Send>(
     );
     facts.finish(sink);
     failed.map_or(Ok(()), Err)
+}
+
+/// The objects that are there without being compiled: those that policies tell of, and the platform's own roles.
+fn existing<'p>(project: &'p Project, target: &Target) -> std::borrow::Cow<'p, BTreeSet<Identity>> {
+    let Some(settings) = label::settings(target) else { return std::borrow::Cow::Borrowed(&project.existing) };
+    let object_type = ObjectType::new("rbac.authorization.k8s.io/v1", "ClusterRole");
+    let roles = defaults::names(settings.release).map(|name| Identity {
+        object_type: object_type.clone(),
+        namespace: None,
+        name: defaults::role_name(name).into(),
+    });
+    std::borrow::Cow::Owned(project.existing.iter().cloned().chain(roles).collect())
 }
 
 /// Room for the file of a typical tenant, in bytes.
@@ -159,6 +206,7 @@ struct Worker<'p> {
     detached: Vec<Option<Box<dyn Policy>>>,
     target: &'p Target,
     options: Options,
+    labels: Option<&'p Labels>,
     renderer: Renderer,
     validator: Validator<'p>,
     rendered: Vec<u8>,
@@ -182,7 +230,7 @@ impl Draft {
 }
 
 impl<'p> Worker<'p> {
-    fn new(project: &'p Project, target: &'p Target, options: Options) -> Self {
+    fn new(project: &'p Project, target: &'p Target, options: Options, labels: Option<&'p Labels>) -> Self {
         Self {
             project,
             detached: project
@@ -192,6 +240,7 @@ impl<'p> Worker<'p> {
                 .collect(),
             target,
             options,
+            labels,
             renderer: Renderer::new(Arc::clone(&project.templates)),
             validator: Validator::new(target, project.api(target), &project.files, &project.trees),
             rendered: Vec::new(),
@@ -250,6 +299,9 @@ impl<'p> Worker<'p> {
         if !self.validator.check(unit, text, facts, sink) {
             return false;
         }
+        if let Some(labels) = self.labels {
+            self.label(labels, unit, sink);
+        }
         match home {
             Home::Namespace(name) if names::dns_label(name).is_err() => {
                 sink.push(
@@ -260,6 +312,16 @@ impl<'p> Worker<'p> {
                 false
             }
             _ => true,
+        }
+    }
+
+    /// Fills in what follows from the rest of the target.
+    fn label(&mut self, labels: &Labels, unit: &Unit, sink: &mut Sink) {
+        if Labels::concerns(unit) {
+            self.validator.amend(|tree, root| labels.fill(&unit.identity.name, tree, root));
+        }
+        if let Some(root) = self.validator.object() {
+            labels.check(unit, root, &self.project.trees, sink);
         }
     }
 

@@ -19,6 +19,7 @@ pub mod emit;
 pub mod expand;
 pub mod k8s;
 pub mod kinds;
+pub mod label;
 pub mod model;
 pub mod render;
 pub mod source;

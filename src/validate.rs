@@ -84,7 +84,8 @@ impl<'p> Validator<'p> {
             facts.add(unit, root);
             lints::check(unit, root, &self.api, self.trees, sink);
             let id = root.id();
-            to_stored(&mut self.tree, id, if self.target.explicit { Form::Explicit } else { Form::Stored });
+            let form = self.form();
+            to_stored(&mut self.tree, id, form);
         }
         true
     }
@@ -92,6 +93,18 @@ impl<'p> Validator<'p> {
     /// The object that was checked last.
     pub fn object(&self) -> Option<NodeRef<'_>> {
         self.tree.document(0)
+    }
+
+    /// Changes the object that was checked last, and puts it into the form to be written again.
+    pub fn amend(&mut self, change: impl FnOnce(&mut Tree, crate::yaml::NodeId)) {
+        let Some(root) = self.object().map(NodeRef::id) else { return };
+        change(&mut self.tree, root);
+        let form = self.form();
+        to_stored(&mut self.tree, root, form);
+    }
+
+    fn form(&self) -> Form {
+        if self.target.explicit { Form::Explicit } else { Form::Stored }
     }
 
     /// The text is not YAML, or not one map: show the rendered text itself.

@@ -17,13 +17,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("expand", &["diag", "model"]),
     ("render", &["diag", "yaml", "source", "model"]),
     ("validate", &["diag", "yaml", "k8s", "model", "render"]),
+    ("label", &["diag", "yaml", "k8s", "model", "validate", "admission"]),
     ("emit", &["diag", "yaml", "k8s"]),
     ("access", &["diag", "yaml", "k8s"]),
     ("admission", &["diag", "yaml", "k8s", "access"]),
     ("report", &["diag", "yaml", "k8s", "emit", "access", "admission"]),
     (
         "compile",
-        &["diag", "yaml", "k8s", "source", "model", "kinds", "expand", "render", "validate", "emit", "parallel"],
+        &["diag", "yaml", "k8s", "source", "model", "kinds", "expand", "render", "validate", "label", "emit", "parallel", "admission"],
     ),
     (
         "cli",

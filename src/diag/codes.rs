@@ -133,6 +133,50 @@ codes! {
         "PodSecurityPolicy went in Kubernetes 1.25, and admission policies came in 1.30. In between, and where PodSecurityPolicy is switched off, the only means are the three Pod Security levels, which know no ranges of user ids, no host paths and no list of volumes.\n\nLeave such a target out of the profile's `targets`, and give its namespaces a level.";
     InexpressibleLimit, "inexpressible-limit", "a limit that the platform has no field for",
         "SecurityContextConstraints know no host paths, no ranges of ports, no primary groups, no CSI drivers, no RuntimeClasses and no AppArmor. Leaving such a limit out would allow everything that it forbids.";
+    PlatformConstraints, "platform-scc", "constraints under a name of the platform's own",
+        "OpenShift ships constraints of its own and writes them anew when it is upgraded, so that changes of theirs get lost, or break the cluster.";
+    DeadlyConstraints, "deadly-scc", "constraints that keep every pod of the cluster from being created",
+        "Admission prepares all constraints of the cluster before it looks at who may use which. One that cannot be prepared, such as `MustRunAs` without a user or a range with one end, refuses every pod, also of those who have nothing to do with it.";
+    UnknownVolumeType, "unknown-volume-type", "a kind of volume that the platform does not know",
+        "The API takes any text here. The controller that labels namespaces does not: it fails for every namespace that may use the constraints, and before 4.20 it crashed.";
+    SeccompSpelling, "seccomp-spelling", "a seccomp profile that constraints spell differently",
+        "Constraints write `runtime/default`, `localhost/FILE` or `*`. Anything else matches no pod, and lifts the Pod Security level to `privileged`.";
+    CapabilitySpelling, "capability-spelling", "a capability that pods spell differently",
+        "Capabilities are compared letter by letter: `NET_BIND_SERVICE`, without `CAP_` and in capitals. Another spelling allows nothing, and counts as one beyond the baseline level.";
+    DefaultAddNotCounted, "default-add-not-counted", "a capability that every pod gets and no level counts",
+        "The level that the cluster computes from constraints leaves `defaultAddCapabilities` out, but pods get them all the same. They can then be refused by the very level that was computed for them.";
+    SccPriorityHijack, "scc-priority-hijack", "constraints that go before those of the platform",
+        "Pods get the first constraints that accept them, in the order of the priority. Any priority above zero changes what running applications get the next time their pods start.";
+    SccUsersOrGroups, "scc-users-or-groups", "constraints that list who may use them",
+        "The lists `users` and `groups` are part of the object, so that whoever grants a use overwrites what others granted, and no review of roles shows it. A binding to a ClusterRole that allows `use` says the same.";
+    DanglingScc, "dangling-scc", "a rule for constraints that are not there",
+        "The rule grants nothing today, and grants whatever constraints of that name will allow one day.";
+    GrantsEveryScc, "grants-every-scc", "a rule that lets its holders use all constraints",
+        "Without `resourceNames` the right to `use` constraints includes `privileged`: root on the node. A namespace in which one service account has it is labelled `privileged` as a whole.";
+    UserSubjectInvisible, "user-subject-invisible", "a service account that is bound as a user",
+        "The API server lets a User subject named `system:serviceaccount:...` match the service account, and so does the admission by constraints. The controller that labels namespaces does not look at users: the namespace gets a level that refuses the account's pods.";
+    LabelsNotComputable, "labels-not-computable", "a namespace that the cluster cannot label",
+        "The controller fails for this namespace and tries again for ever; its labels stay as they are.";
+    DeclaredEnforceStricter, "declared-enforce-stricter-than-scc", "a declared level that is stricter than what service accounts may use",
+        "The constraints let a pod in, and the level of its namespace refuses it.";
+    SyncTrueConflict, "sync-true-conflict", "labels that the cluster overwrites",
+        "A namespace that opts in to the synchronisation has its labels forced by the cluster. If a repository declares another value, both overwrite each other for ever.";
+    OptedOutWithoutEnforce, "opted-out-without-enforce", "a namespace that opts out and says no level",
+        "Without a label the default of the whole cluster holds, which differs between releases.";
+    RedundantDeclaredLabel, "redundant-declared-label", "labels that the cluster writes anyway",
+        "The namespace opts in, so that the cluster writes its labels. Declared as well, they become a conflict the day a grant changes.";
+    SccAnnotationsIncomplete, "scc-annotations-incomplete", "a range of user ids without an SELinux level",
+        "The cluster gives a namespace its ranges only where the annotation with the user ids is missing. Who declares it alone never gets an SELinux level, and without one every pod is refused.";
+    DuplicateUidRange, "duplicate-uid-range", "two namespaces with one range of user ids",
+        "Ranges keep namespaces apart on the node. The cluster does not notice that two are the same.";
+    UidRangeAtZero, "uid-range-starts-at-zero", "a range of user ids that begins at root",
+        "A range that begins at 0 makes root the default user of the namespace, and lifts its level to `baseline`.";
+    ExemptNamespaceLabelled, "exempt-namespace-labelled", "a label on a namespace that is exempt",
+        "Namespaces of the platform's payload are never synchronised, whatever their label says.";
+    OpenshiftPrefixNotSynced, "openshift-prefix-not-synced", "a namespace that is left alone for its name",
+        "Names that begin with `openshift-` count as the platform's. Their labels are synchronised only where the namespace opts in.";
+    RunLevelBypass, "run-level-bypass", "a label that switches the admission by constraints off",
+        "`openshift.io/run-level` with 0 or 1 marks namespaces that have to start before the API server of OpenShift. In them no constraints hold.";
     KindNotServed, "kind-not-served", "an object of a kind that the target does not serve",
         "The target's Kubernetes version has no such kind at this apiVersion, so applying the output would fail as a whole.";
     AllowedHostPathsWithoutVolume, "allowed-host-paths-without-hostPath-volume", "host paths that no pod can mount",

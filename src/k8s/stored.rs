@@ -44,6 +44,14 @@ pub fn to_stored(tree: &mut Tree, root: NodeId, form: Form) {
     }
 }
 
+/// Sets a label or an annotation; `section` is `labels` or `annotations`.
+pub fn put_metadata(tree: &mut Tree, root: NodeId, section: &str, key: &str, value: &str) {
+    let metadata = defaults::ensure_map(tree, root, "metadata");
+    if let Some(map) = metadata.and_then(|metadata| defaults::ensure_map(tree, metadata, section)) {
+        defaults::put_string(tree, map, key, value);
+    }
+}
+
 /// A walk over one document. The stack holds the entries of every map that is being rewritten.
 struct Walk<'t> {
     tree: &'t mut Tree,

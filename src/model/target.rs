@@ -93,8 +93,8 @@ pub struct Features {
     #[serde(default)]
     pub mutating_admission_policy: Option<bool>,
     /// On OpenShift: which labels the cluster writes that synchronises Pod Security labels with what its
-    /// SecurityContextConstraints allow. The namespaces compiled here get the same labels. Default: `enforcing`, or
-    /// `advising` in 4.21, where the feature gate is off.
+    /// SecurityContextConstraints allow. The namespaces compiled here get the same labels. Default: that of the
+    /// release, which is `enforcing` since 4.14 but for 4.21.
     #[serde(default)]
     pub pod_security_label_sync: Option<LabelSync>,
 }
@@ -182,17 +182,6 @@ impl Target {
     /// The minor of the OpenShift release: 20 for 4.20.
     pub fn openshift_minor(&self) -> Option<u32> {
         (self.platform == Platform::Openshift).then(|| self.version.minor() - OPENSHIFT_IS_BEHIND)
-    }
-
-    /// Which Pod Security labels the cluster keeps in step by itself; [`LabelSync::Off`] but on OpenShift. The default
-    /// by release is that of its feature gate (`specs/openshift.md` 2.2).
-    pub fn label_sync(&self) -> LabelSync {
-        let default = match self.openshift_minor() {
-            None | Some(..=10) => LabelSync::Off,
-            Some(11 | 14..=20 | 22..) => LabelSync::Enforcing,
-            Some(_) => LabelSync::Advising,
-        };
-        self.features.pod_security_label_sync.unwrap_or(default)
     }
 
     /// What holds pods to a profile there.

@@ -12,7 +12,8 @@ const SYNCER: &str = "pod-security-admission-label-synchronization-controller";
 
 fn ask(kind: &str, body: &Value) -> Value {
     let question = Map::from_iter([(kind.to_owned(), body.clone())]);
-    answer(&question.into()).expect("a question").expect("an answer")
+    let (kind, body) = question.iter().next().expect("a question");
+    answer(kind, body).expect("a question").expect("an answer")
 }
 
 /// A label by its short name.

@@ -43,7 +43,8 @@ pub(super) fn shaped(levels: &Value, shape: &Value, name: &str) -> Value {
 
 fn ask(kind: &str, body: &Value) -> Value {
     let question = Map::from_iter([(kind.to_owned(), body.clone())]);
-    answer(&question.into()).expect("a question").expect("an answer")
+    let (kind, body) = question.iter().next().expect("a question");
+    answer(kind, body).expect("a question").expect("an answer")
 }
 
 fn level_of(case: &Value, object: &Value, is_stored: bool) -> Value {

@@ -1,0 +1,268 @@
+//! What is worth a word where constraints decide over pods (`specs/openshift.md` 4.4 and 8).
+
+use std::collections::BTreeMap;
+
+use crate::admission::labels::declared::Lint;
+use crate::admission::labels::namespace::SYNC_LABEL;
+use crate::admission::labels::world::SyncWorld;
+use crate::admission::level::Level;
+use crate::admission::scc::admit::breaks_admission;
+use crate::admission::scc::convert::volume_level;
+use crate::admission::scc::range::UID_RANGE;
+use crate::admission::scc::release::Release;
+use crate::admission::scc::{GROUP, RESOURCE, Scc, defaults};
+use crate::diag::{Code, Diagnostic, Origin, Severity, Sink};
+use crate::k8s::rbac::PolicyRule;
+use crate::model::Unit;
+use crate::validate::Trees;
+use crate::yaml::NodeRef;
+
+/// The label with a level that the API server enforces.
+const ENFORCE: &str = "pod-security.kubernetes.io/enforce";
+
+/// Where the words about an object go.
+struct Report<'r> {
+    unit: &'r Unit,
+    trees: &'r Trees,
+    sink: &'r mut Sink,
+}
+
+impl Report<'_> {
+    fn place(&self, path: &str) -> Origin {
+        self.trees.place_in(self.unit, path).unwrap_or(self.unit.content)
+    }
+
+    fn say(&mut self, severity: Severity, code: Code, path: &str, message: String, help: &str) {
+        let diagnostic = match severity {
+            Severity::Error => Diagnostic::error(code, message),
+            _ => Diagnostic::warning(code, message),
+        };
+        let place = self.place(path);
+        self.sink.push(diagnostic.at(place).help(help).note(format!("in {}", self.unit.identity)).foldable());
+    }
+
+    fn warn(&mut self, code: Code, path: &str, message: String, help: &str) {
+        self.say(Severity::Warning, code, path, message, help);
+    }
+}
+
+/// Words about a namespace.
+pub(super) fn namespace(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mut Sink) {
+    let name = &*unit.identity.name;
+    let (Some(settled), Some(facts)) = (world.settled(name), world.declared_facts(name)) else { return };
+    let mut report = Report { unit, trees, sink };
+    let level = world.outcome(name).and_then(|outcome| outcome.levels.sync.or(outcome.levels.rbac));
+    let level = level.map_or("another level", Level::name);
+    let fights: Vec<&str> = settled.fights.iter().map(|label| label.short()).collect();
+    for lint in settled.lints {
+        let (code, path, message, help) = match lint {
+            Lint::DeclaredEnforceStricterThanScc => (
+                Code::DeclaredEnforceStricter,
+                ENFORCE,
+                format!("`{name}` enforces a stricter level than `{level}`, which its service accounts may use"),
+                "pods that the constraints allow will be refused; take the use of the constraints back, or loosen the level",
+            ),
+            Lint::SyncTrueConflictsWithDeclaredLabel => (
+                Code::SyncTrueConflict,
+                SYNC_LABEL,
+                format!("the cluster will write `{level}` over the declared labels of `{name}`: {}", fights.join(", ")),
+                "remove the declared labels, or the label that opts in; otherwise both sides overwrite each other for ever",
+            ),
+            Lint::OptedOutWithoutEnforceLabel => (
+                Code::OptedOutWithoutEnforce,
+                SYNC_LABEL,
+                format!("`{name}` opts out and says no level, so that the cluster's default `{}` holds", settled.enforced),
+                "give it a `level`",
+            ),
+            Lint::RedundantDeclaredLabel => (
+                Code::RedundantDeclaredLabel,
+                SYNC_LABEL,
+                format!("`{name}` opts in, and declares labels that the cluster writes anyway"),
+                "remove one of the two: the labels, or the label that opts in",
+            ),
+            Lint::SccAnnotationsIncomplete => (
+                Code::SccAnnotationsIncomplete,
+                UID_RANGE,
+                format!("`{name}` declares its range of user ids and no SELinux level"),
+                "the cluster then never gives it one, and refuses every pod; declare `openshift.io/sa.scc.mcs` too, or neither",
+            ),
+            Lint::UidRangeStartsAtZero => (
+                Code::UidRangeAtZero,
+                UID_RANGE,
+                format!("the range of user ids of `{name}` begins at 0, which is root"),
+                "begin at 1 or above",
+            ),
+            Lint::ExemptNamespaceLabelled => (
+                Code::ExemptNamespaceLabelled,
+                SYNC_LABEL,
+                format!("`{name}` belongs to the platform, whose labels no label changes"),
+                "remove the label",
+            ),
+            Lint::OpenshiftPrefixNotSynced => (
+                Code::OpenshiftPrefixNotSynced,
+                SYNC_LABEL,
+                format!("`{name}` begins with `openshift-`, so that the cluster leaves its labels alone"),
+                "opt in with `labelSync: true`, or give it another name",
+            ),
+            Lint::RunLevelBypass => (
+                Code::RunLevelBypass,
+                "openshift.io/run-level",
+                format!("the label `openshift.io/run-level` takes `{name}` out of the admission by constraints"),
+                "remove the label: with it any pod passes",
+            ),
+        };
+        let section = if path.starts_with("openshift.io/sa.") { "annotations" } else { "labels" };
+        report.warn(code, &format!("metadata.{section}.{path}"), message, help);
+    }
+    if let Some(range) = &facts.uid_range {
+        let same = |other: &&str| {
+            *other < name && world.declared_facts(other).is_some_and(|facts| facts.uid_range.as_ref() == Some(range))
+        };
+        if let Some(other) = world.namespaces().find(same) {
+            let message = format!("`{name}` declares the same range of user ids as `{other}`");
+            let help = "give each namespace a range of its own: what they share they can take from each other";
+            report.warn(Code::DuplicateUidRange, &format!("metadata.annotations.{UID_RANGE}"), message, help);
+        }
+    }
+}
+
+/// Words about constraints.
+pub(super) fn constraints(unit: &Unit, root: NodeRef<'_>, release: Release, trees: &Trees, sink: &mut Sink) {
+    let Ok(scc) = Scc::read(root) else { return };
+    let mut report = Report { unit, trees, sink };
+    let name = scc.name().to_owned();
+    if defaults::names(release).any(|known| known == name) {
+        report.say(
+            Severity::Error,
+            Code::PlatformConstraints,
+            "metadata.name",
+            format!("the constraints `{name}` belong to the platform"),
+            "give yours another name; the platform rewrites its own",
+        );
+    }
+    if let Some(why) = breaks_admission(&scc) {
+        report.say(
+            Severity::Error,
+            Code::DeadlyConstraints,
+            "runAsUser",
+            format!("with these constraints no pod of the whole cluster can be created: {why}"),
+            "admission prepares all constraints before it looks at who may use them; complete the strategy",
+        );
+    }
+    for volume in scc.volumes().iter().filter(|volume| !matches!(volume.as_str(), "*" | "none")) {
+        let known = Release::knows_volume_since(volume);
+        if known.is_none_or(|since| since > release) {
+            let what = if volume_level(volume).is_some() { "is not known before a later release" } else { "does not exist" };
+            report.say(
+                Severity::Error,
+                Code::UnknownVolumeType,
+                "volumes",
+                format!("the kind of volume `{volume}` {what}"),
+                "namespaces that may use these constraints would get no Pod Security labels; correct the name",
+            );
+        }
+    }
+    for profile in scc.seccomp_profiles.iter().filter(|profile| is_misspelt(profile)) {
+        let message = format!("`{profile}` is not how constraints spell a seccomp profile");
+        report.warn(
+            Code::SeccompSpelling,
+            "seccompProfiles",
+            message,
+            "write `runtime/default`, `localhost/FILE` or `*`: any other text lifts the level to `privileged`",
+        );
+    }
+    let lists = [
+        ("allowedCapabilities", &scc.allowed_capabilities),
+        ("defaultAddCapabilities", &scc.default_add_capabilities),
+        ("requiredDropCapabilities", &scc.required_drop_capabilities),
+    ];
+    for (field, names) in lists {
+        for name in names.iter().filter(|name| name.starts_with("CAP_") || name.chars().any(|letter| letter.is_ascii_lowercase())) {
+            let message = format!("`{name}` is not how pods spell a capability");
+            report.warn(Code::CapabilitySpelling, field, message, "write it in capitals and without `CAP_`");
+        }
+    }
+    let uncounted = |name: &&String| !scc.allowed_capabilities.contains(name);
+    if let Some(added) = scc.default_add_capabilities.iter().find(uncounted) {
+        let message = format!("every pod gets `{added}`, and the level that the cluster computes does not count it");
+        let help = "the label promises more than holds, and pods fail for it; take it out, or allow it as well";
+        report.warn(Code::DefaultAddNotCounted, "defaultAddCapabilities", message, help);
+    }
+    if scc.priority.is_some_and(|priority| priority > 0) {
+        report.warn(
+            Code::SccPriorityHijack,
+            "priority",
+            format!("whoever may use `{name}` gets it before any of the platform's"),
+            "pods of its users change without their doing; leave the priority out and let pods ask with `openshift.io/required-scc`",
+        );
+    }
+    for (field, names) in [("users", &scc.users), ("groups", &scc.groups)] {
+        if !names.is_empty() {
+            let help = "grant the use with a binding to a ClusterRole; a list is lost when somebody else edits the object";
+            report.warn(Code::SccUsersOrGroups, field, format!("`{name}` lists who may use it"), help);
+        }
+    }
+}
+
+/// A profile in the spelling of pods, or with a prefix only.
+fn is_misspelt(profile: &str) -> bool {
+    let is_known = matches!(profile, "runtime/default" | "docker/default" | "unconfined" | "*");
+    !is_known && !profile.strip_prefix("localhost/").is_some_and(|file| !file.is_empty())
+}
+
+/// Words about what a role lets its holders use.
+pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, sink: &mut Sink) {
+    let mut report = Report { unit, trees, sink };
+    for (index, node) in root.get("rules").into_iter().flat_map(NodeRef::items).enumerate() {
+        let rule = PolicyRule::from_node(node);
+        let names = |list: &[String], wanted: &str| list.iter().any(|name| name == "*" || name == wanted);
+        if !names(&rule.verbs, "use") || !names(&rule.api_groups, GROUP) || !names(&rule.resources, RESOURCE) {
+            continue;
+        }
+        if rule.resource_names.is_empty() {
+            report.warn(
+                Code::GrantsEveryScc,
+                &format!("rules[{index}]"),
+                "this rule lets its holders use all constraints, `privileged` among them".to_owned(),
+                "name them under `resourceNames`; a namespace with such an account is labelled `privileged`",
+            );
+        }
+        let dangling = rule.resource_names.iter().filter(|name| !sccs.iter().any(|scc| scc.name() == name.as_str()));
+        for name in dangling {
+            let near = crate::diag::nearest(name, sccs.iter().map(Scc::name));
+            let help = near.map_or_else(|| "write a profile of this name".to_owned(), |near| format!("did you mean `{near}`?"));
+            let message = format!("there are no constraints `{name}`");
+            report.warn(Code::DanglingScc, &format!("rules[{index}].resourceNames"), message, &help);
+        }
+    }
+}
+
+/// Words about a binding: service accounts that are written as users, which the label syncer does not see.
+pub(super) fn binding(unit: &Unit, root: NodeRef<'_>, world: &SyncWorld, trees: &Trees, sink: &mut Sink) {
+    let text = |node: NodeRef<'_>, key: &str| node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+    let subjects = root.get("subjects").into_iter().flat_map(NodeRef::items).enumerate();
+    let accounts: BTreeMap<usize, String> = subjects
+        .filter(|(_, subject)| text(*subject, "kind") == "User")
+        .map(|(index, subject)| (index, text(subject, "name")))
+        .filter(|(_, name)| name.starts_with("system:serviceaccount:"))
+        .collect();
+    if accounts.is_empty() {
+        return;
+    }
+    let Some(role_ref) = root.get("roleRef") else { return };
+    let namespace = unit.identity.namespace.as_deref().filter(|_| text(role_ref, "kind") == "Role");
+    let rules = world.access().policy_rules(namespace, &text(role_ref, "name")).unwrap_or_default();
+    let names = |list: &[String], wanted: &str| list.iter().any(|name| name == "*" || name == wanted);
+    let uses = rules.iter().any(|rule| {
+        names(&rule.verbs, "use") && names(&rule.api_groups, GROUP) && names(&rule.resources, RESOURCE)
+    });
+    let mut report = Report { unit, trees, sink };
+    for (index, name) in accounts.into_iter().filter(|_| uses) {
+        report.warn(
+            Code::UserSubjectInvisible,
+            &format!("subjects[{index}]"),
+            format!("the label syncer does not see the service account in the user `{name}`"),
+            "name it as a service account; its pods are let in, and then refused by the level of its namespace",
+        );
+    }
+}
