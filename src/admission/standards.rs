@@ -6,6 +6,7 @@
 
 pub mod admit;
 mod checks;
+pub mod configuration;
 mod host;
 pub mod labels;
 mod process;

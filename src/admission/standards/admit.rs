@@ -6,30 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use super::configuration::{Configuration, Exemptions};
 use super::labels::{LabelError, LevelVersion, Policy};
 use super::{Violation, details, message, violations, words};
 use crate::admission::level::Level;
 use crate::admission::pod::Pod;
-
-/// The configuration of the admission plugin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Configuration {
-    /// What counts where labels say nothing.
-    pub defaults: Policy,
-    /// Whom it does not concern.
-    pub exemptions: Exemptions,
-}
-
-/// Whom Pod Security does not concern.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Exemptions {
-    /// Names of users; those of service accounts count for what their controllers create.
-    pub usernames: Vec<String>,
-    /// Names of namespaces.
-    pub namespaces: Vec<String>,
-    /// Names of RuntimeClasses.
-    pub runtime_classes: Vec<String>,
-}
 
 /// Who writes what where.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +41,7 @@ pub struct Review {
 /// Answers a request.
 pub fn review(configuration: &Configuration, request: Request<'_>) -> Review {
     let mut review = Review::default();
-    let exemption = configuration.exemptions.reason(request);
+    let exemption = exemption(&configuration.exemptions, request);
     // The plugin asks for the namespace and the user first, and looks at the pod only where a level asks for anything.
     if let Some(reason) = exemption.filter(|reason| *reason != "runtimeClass") {
         review.audit.insert("exempt", reason.to_owned());
@@ -112,20 +93,18 @@ pub fn refused_labels(
     if errors == before { Vec::new() } else { errors }
 }
 
-impl Exemptions {
-    /// Why a request does not concern Pod Security, in the word of the audit log.
-    fn reason(&self, request: Request<'_>) -> Option<&'static str> {
-        let holds = |list: &[String], name: &str| !name.is_empty() && list.iter().any(|exempt| exempt == name);
-        let runtime_class = request.pod.spec.runtime_class_name.as_deref().unwrap_or_default();
-        if holds(&self.namespaces, request.namespace) {
-            Some("namespace")
-        } else if holds(&self.usernames, request.user) {
-            Some("user")
-        } else if holds(&self.runtime_classes, runtime_class) {
-            Some("runtimeClass")
-        } else {
-            None
-        }
+/// Why a request does not concern Pod Security, in the word of the audit log.
+fn exemption(exemptions: &Exemptions, request: Request<'_>) -> Option<&'static str> {
+    let holds = |list: &[String], name: &str| !name.is_empty() && list.iter().any(|exempt| exempt == name);
+    let runtime_class = request.pod.spec.runtime_class_name.as_deref().unwrap_or_default();
+    if holds(&exemptions.namespaces, request.namespace) {
+        Some("namespace")
+    } else if holds(&exemptions.usernames, request.user) {
+        Some("user")
+    } else if holds(&exemptions.runtime_classes, runtime_class) {
+        Some("runtimeClass")
+    } else {
+        None
     }
 }
 

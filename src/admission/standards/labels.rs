@@ -140,6 +140,12 @@ impl Policy {
     }
 }
 
+impl Default for Policy {
+    fn default() -> Self {
+        Self::UPSTREAM
+    }
+}
+
 impl LevelVersion {
     /// Anything goes.
     pub const PRIVILEGED: LevelVersion = LevelVersion { level: Level::Privileged, version: PolicyVersion::Latest };

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::admit::{Configuration, Exemptions, Request, refused_labels, review};
-use super::labels::{LevelVersion, Mode, Policy};
+use super::admit::{Request, refused_labels, review};
+use super::configuration::Configuration;
+use super::labels::LevelVersion;
 use super::{details, message, reasons, strictest, violations};
 use crate::admission::ask::{pod, text};
 use crate::admission::level::{Level, PolicyVersion};
@@ -53,7 +54,7 @@ pub(in crate::admission) fn pod_admission(body: &Value) -> Result<Value, String>
     let root = object.as_ref().and_then(|tree| tree.document(0)).ok_or("`object` is no object")?;
     let workload = Workload::read(root).map_err(|problem| format!("`object`: {problem}"))?;
     let workload = workload.ok_or("`object` brings no pods")?;
-    let configuration = Configuration { defaults: defaults(body)?, exemptions: exemptions(body)? };
+    let configuration = configuration(body)?;
     let review = review(
         &configuration,
         Request {
@@ -74,7 +75,8 @@ pub(in crate::admission) fn pod_admission(body: &Value) -> Result<Value, String>
 
 /// `namespace-policy`: which levels the labels of a namespace mean.
 pub(in crate::admission) fn namespace_policy(body: &Value) -> Result<Value, String> {
-    let (defaults, labels, old) = (defaults(body)?, labels(body, "labels")?.unwrap_or_default(), labels(body, "old")?);
+    let defaults = configuration(body)?.defaults;
+    let (labels, old) = (labels(body, "labels")?.unwrap_or_default(), labels(body, "old")?);
     let (policy, errors) = defaults.of(&labels);
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     Ok(json!({
@@ -92,33 +94,9 @@ fn labels(body: &Value, key: &str) -> Result<Option<BTreeMap<String, String>>, S
     serde_json::from_value(labels).map_err(|problem| format!("`{key}`: {problem}"))
 }
 
-/// Whom Pod Security does not concern in a question, with the keys of an admission configuration.
-fn exemptions(body: &Value) -> Result<Exemptions, String> {
-    let list = |key: &str| {
-        let list = body.get("exemptions").and_then(|given| given.get(key)).cloned().unwrap_or_default();
-        serde_json::from_value::<Option<Vec<String>>>(list)
-            .map(Option::unwrap_or_default)
-            .map_err(|problem| format!("`{key}`: {problem}"))
-    };
-    Ok(Exemptions {
-        usernames: list("usernames")?,
-        namespaces: list("namespaces")?,
-        runtime_classes: list("runtimeClasses")?,
-    })
-}
-
-/// The cluster's own policy in a question, with the keys of an admission configuration.
-fn defaults(body: &Value) -> Result<Policy, String> {
-    let mut policy = Policy::UPSTREAM;
-    let Some(given) = body.get("defaults") else { return Ok(policy) };
-    for mode in Mode::ALL {
-        let chosen = policy.get_mut(mode);
-        if let Some(name) = text(given, mode.name())?.filter(|name| !name.is_empty()) {
-            chosen.level = Level::parse(name).ok_or_else(|| format!("`{name}` is no level"))?;
-        }
-        if let Some(name) = text(given, &format!("{}-version", mode.name()))?.filter(|name| !name.is_empty()) {
-            chosen.version = PolicyVersion::parse(name).ok_or_else(|| format!("`{name}` is no version"))?;
-        }
-    }
-    Ok(policy)
+/// The configuration of the cluster in a question.
+fn configuration(body: &Value) -> Result<Configuration, String> {
+    let tree = yaml::from_json(body);
+    let root = tree.document(0).ok_or("the question is empty")?;
+    Configuration::read(root).map_err(|problem| problem.to_string())
 }
