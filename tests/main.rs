@@ -13,6 +13,7 @@
 mod support;
 
 mod access;
+mod admission;
 mod cases;
 mod layers;
 mod oracle;

@@ -7,6 +7,7 @@ use clap::Args;
 use super::{Global, Outcome};
 use crate::access::Builder;
 use crate::access::ask::Asker;
+use crate::admission;
 use crate::diag::RunError;
 use crate::k8s::catalogue::LAST_MINOR;
 
@@ -39,7 +40,9 @@ pub(super) fn run(_: &Global, _: &Arguments) -> Result<Outcome, RunError> {
             continue;
         }
         let question = serde_json::from_str(&line).map_err(|error| format!("not JSON: {error}"));
-        let answer = question.and_then(|question| asker.answer(&question)).unwrap_or_else(|problem| {
+        let answer =
+            question.and_then(|question| admission::ask::answer(&question).unwrap_or_else(|| asker.answer(&question)));
+        let answer = answer.unwrap_or_else(|problem| {
             outcome = Outcome::Invalid;
             serde_json::json!({ "error": problem })
         });
