@@ -8,6 +8,7 @@ pub mod ask;
 pub mod labels;
 pub mod level;
 pub mod pod;
+pub mod psp;
 pub mod scc;
 pub mod standards;
 pub mod workload;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::pod::Pod;
 use super::standards::questions as standards;
-use super::{labels, scc};
+use super::{labels, psp, scc};
 use crate::yaml;
 
 /// Answers a question if it is of a kind that is known here.
@@ -22,6 +22,10 @@ pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
         "scc-order" => scc::ask::scc_order(body),
         "scc-admit" => scc::ask::scc_admit(body),
         "namespace-labels" => labels::ask::namespace_labels(body),
+        "psp-level" => psp::ask::level(body),
+        "psp-admit" => psp::ask::admit(body),
+        "psp-choose" => psp::ask::choose(body),
+        "psp-compare" => psp::ask::compare(body),
         "namespace-neighbours" => labels::ask::namespace_neighbours(body),
         _ => return None,
     })

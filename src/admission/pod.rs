@@ -59,7 +59,7 @@ pub struct Pod {
 }
 
 /// What names and annotates a pod.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
     /// Its name; empty for a template.
@@ -127,7 +127,7 @@ pub struct Os {
 }
 
 /// The security context of a pod.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSecurityContext {
     /// The user id of containers that name none.
@@ -138,9 +138,8 @@ pub struct PodSecurityContext {
     pub run_as_non_root: Option<bool>,
     /// The group that owns its volumes.
     pub fs_group: Option<i64>,
-    /// Further groups.
-    #[serde(deserialize_with = "or_default")]
-    pub supplemental_groups: Vec<i64>,
+    /// Further groups; an empty list is not the same as none, because only the latter is filled in.
+    pub supplemental_groups: Option<Vec<i64>>,
     /// The SELinux context of containers that name none.
     pub se_linux_options: Option<SeLinuxOptions>,
     /// The seccomp profile of containers that name none.
@@ -173,7 +172,7 @@ pub struct SeLinuxOptions {
 }
 
 /// A seccomp or AppArmor profile.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SyscallProfile {
     /// `RuntimeDefault`, `Localhost` or `Unconfined`.
@@ -184,7 +183,7 @@ pub struct SyscallProfile {
 }
 
 /// A kernel parameter.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sysctl {
     /// Its name.
@@ -193,7 +192,7 @@ pub struct Sysctl {
 }
 
 /// What holds on Windows.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WindowsOptions {
     /// Whether a container runs on the node itself.
@@ -250,7 +249,7 @@ pub struct VolumeMount {
 }
 
 /// The security context of a container; what it does not say is as in the pod's.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SecurityContext {
     /// Capabilities.
@@ -280,7 +279,7 @@ pub struct SecurityContext {
 }
 
 /// Capabilities of a container.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Capabilities {
     /// Those beyond the runtime's own.
@@ -342,11 +341,55 @@ pub struct VolumeSource {
     pub sources: Vec<Projection>,
 }
 
-/// A part of a projected volume: its kinds by the name of the field, without their content.
+/// A part of a projected volume.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Projection {
-    /// Names such as `serviceAccountToken`.
-    pub kinds: Vec<String>,
+    /// Its kinds by the name of the field, such as `serviceAccountToken`; a valid part has one.
+    pub kinds: BTreeMap<String, ProjectionSource>,
+}
+
+/// Where a part of a projected volume comes from: the parts of all sources that matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct ProjectionSource {
+    /// The file of a token.
+    #[serde(deserialize_with = "or_default")]
+    pub path: String,
+    /// Whom a token is for; empty for the API server.
+    #[serde(deserialize_with = "or_default")]
+    pub audience: String,
+    /// The name of a ConfigMap or Secret.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+    /// The files of a downward API part, or the keys of the other kinds.
+    #[serde(deserialize_with = "or_default")]
+    pub items: Vec<ProjectionItem>,
+}
+
+/// A file of a projected volume.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ProjectionItem {
+    /// The key of a ConfigMap or Secret.
+    #[serde(deserialize_with = "or_default")]
+    pub key: String,
+    /// The file.
+    #[serde(deserialize_with = "or_default")]
+    pub path: String,
+    /// The field of the pod that it holds.
+    pub field_ref: Option<FieldRef>,
+}
+
+/// A field of the pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct FieldRef {
+    /// The version of the API in which it is named; empty means `v1`.
+    #[serde(deserialize_with = "or_default")]
+    pub api_version: String,
+    /// Its path.
+    #[serde(deserialize_with = "or_default")]
+    pub field_path: String,
 }
 
 impl Pod {
@@ -443,8 +486,8 @@ impl<'de> Deserialize<'de> for Volume {
 
 impl<'de> Deserialize<'de> for Projection {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let kinds = BTreeMap::<String, Option<IgnoredAny>>::deserialize(deserializer)?;
-        Ok(Self { kinds: kinds.into_iter().filter_map(|(name, content)| content.map(|_| name)).collect() })
+        let kinds = BTreeMap::<String, Option<ProjectionSource>>::deserialize(deserializer)?;
+        Ok(Self { kinds: kinds.into_iter().filter_map(|(name, source)| source.map(|source| (name, source))).collect() })
     }
 }
 

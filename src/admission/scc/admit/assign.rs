@@ -19,9 +19,8 @@ pub(super) fn pod(pod: &mut Pod, scc: &Scc) {
     if scc.fs_group.r#type == "MustRunAs" && context.fs_group.is_none() {
         context.fs_group = scc.fs_group.ranges.first().map(|range| range.min);
     }
-    if scc.supplemental_groups.r#type == "MustRunAs" && context.supplemental_groups.is_empty() {
-        context.supplemental_groups =
-            scc.supplemental_groups.ranges.first().map(|range| range.min).into_iter().collect();
+    if scc.supplemental_groups.r#type == "MustRunAs" && context.supplemental_groups.is_none() {
+        context.supplemental_groups = scc.supplemental_groups.ranges.first().map(|range| vec![range.min]);
     }
     let annotated = pod.metadata.annotations.get(POD_SECCOMP).filter(|profile| !profile.is_empty()).cloned();
     let profile = match &context.seccomp_profile {

@@ -1,7 +1,9 @@
 //! Does a pod keep to constraints once they have filled it in?
 
 use super::assign::{self, CONTAINER_SECCOMP, POD_SECCOMP, annotation};
-use crate::admission::pod::{Container, Pod, PodSecurityContext, SeLinuxOptions, Volume};
+use crate::admission::pod::{
+    Container, Pod, PodSecurityContext, Projection, ProjectionItem, ProjectionSource, SeLinuxOptions, Volume,
+};
 use crate::admission::scc::semantic::SAFE_SYSCTLS;
 use crate::admission::scc::{IdRange, Scc};
 
@@ -45,7 +47,7 @@ fn check_pod(pod: &Pod, context: &PodSecurityContext, scc: &Scc, problems: &mut 
     refuse(scc.requires_user_namespace() && pod.spec.host_users != Some(false), "hostUsers has to be false");
     let fs_groups: Vec<i64> = context.fs_group.into_iter().collect();
     refuse(!groups_fit(&scc.fs_group.r#type, &scc.fs_group.ranges, &fs_groups), "fsGroup is outside the ranges");
-    let groups = &context.supplemental_groups;
+    let groups = context.supplemental_groups.as_deref().unwrap_or_default();
     let strategy = &scc.supplemental_groups;
     refuse(!groups_fit(&strategy.r#type, &strategy.ranges, groups), "supplementalGroups are outside the ranges");
     refuse(!se_linux_fits(context.se_linux_options.as_ref(), scc), "seLinuxOptions are not those that are required");
@@ -174,7 +176,7 @@ fn check_volume(volume: &Volume, scc: &Scc, problems: &mut Vec<String>) {
     let allows = |name: &str| scc.volumes().iter().any(|known| known == name || known == "*");
     for (field, source) in &volume.sources {
         let kind = kind_of_volume(field);
-        let is_token = kind == "projected" && source.sources.iter().all(|part| is_token_part(&part.kinds));
+        let is_token = kind == "projected" && source.sources.iter().all(is_token_part);
         if !allows(kind) && !(is_token && allows("secret")) {
             problems.push(format!("volume {} is of the kind {kind}, which is not allowed", volume.name));
         }
@@ -186,11 +188,31 @@ fn check_volume(volume: &Volume, scc: &Scc, problems: &mut Vec<String>) {
     }
 }
 
-/// A part of the volume with the token of a service account that every pod gets. Its files and the ConfigMap's name count
-/// as well, and are not part of our pods: a volume that only looks like it is taken for it.
-fn is_token_part(kinds: &[String]) -> bool {
-    !kinds.is_empty()
-        && kinds.iter().all(|kind| matches!(kind.as_str(), "serviceAccountToken" | "configMap" | "downwardAPI"))
+/// A part of the volume with the token of a service account that every pod gets
+/// (`securitycontextconstraints/util` of OpenShift's library for API servers).
+fn is_token_part(part: &Projection) -> bool {
+    let kind = |name: &str| part.kinds.get(name);
+    let (token, config_map, downward) = (kind("serviceAccountToken"), kind("configMap"), kind("downwardAPI"));
+    if token.is_none() && config_map.is_none() && downward.is_none() {
+        return false;
+    }
+    let is_certificate = |map: &ProjectionSource| {
+        let file = match map.name.as_str() {
+            "kube-root-ca.crt" => "ca.crt",
+            "openshift-service-ca.crt" => "service-ca.crt",
+            _ => return false,
+        };
+        matches!(map.items.as_slice(), [item] if item.key == file && item.path == file)
+    };
+    let is_namespace = |item: &ProjectionItem| {
+        item.path == "namespace"
+            && item.field_ref.as_ref().is_some_and(|field| {
+                matches!(field.api_version.as_str(), "" | "v1") && field.field_path == "metadata.namespace"
+            })
+    };
+    token.is_none_or(|token| token.path == "token" && token.audience.is_empty())
+        && config_map.is_none_or(is_certificate)
+        && downward.is_none_or(|downward| downward.items.iter().all(is_namespace))
 }
 
 /// What constraints call a volume whose field in pods has another name.

@@ -1,0 +1,154 @@
+//! Questions about PodSecurityPolicies as JSON, for `bailiwick ask`.
+
+use serde_json::{Map, Value, json};
+
+use super::admit::Provider;
+use super::mapping::{self, Mapping, Reading};
+use super::select::{Operation, choose_among};
+use super::{PodSecurityPolicy, Violation, compare, synchronise, validity};
+use crate::admission::pod::{Container, Pod};
+use crate::yaml;
+
+/// `{"psp": {...}}`: the level in each reading, and what each field is worth.
+///
+/// # Errors
+/// Why it is not a question.
+pub fn level(body: &Value) -> Result<Value, String> {
+    let policy = policy(body, "psp")?;
+    let answers = Reading::ALL.map(|reading| (reading.name().to_owned(), mapped(&mapping::map(&policy, reading))));
+    Ok(Value::Object(answers.into_iter().collect()))
+}
+
+fn mapped(mapping: &Mapping) -> Value {
+    let fields = mapping
+        .fields
+        .iter()
+        .map(|field| json!({ "field": field.field, "level": field.level.name(), "reason": field.reason }));
+    json!({
+        "level": mapping.level.name(),
+        "deciding": mapping.deciding().map(|field| field.field).collect::<Vec<_>>(),
+        "fields": fields.collect::<Vec<_>>(),
+    })
+}
+
+/// `{"psp": {...}, "pod": {...}}`: what one policy makes of a pod. `errors` are the policy's, `invalid` is what makes
+/// the pod invalid by itself or by what the policy filled in, and `broken` why the policy cannot be used.
+///
+/// # Errors
+/// Why it is not a question.
+pub fn admit(body: &Value) -> Result<Value, String> {
+    let (policy, pod) = (policy(body, "psp")?, pod(body)?);
+    let provider = match Provider::new(&policy) {
+        Ok(provider) => provider,
+        Err(reasons) => return Ok(json!({ "allowed": false, "broken": reasons })),
+    };
+    let admission = provider.admit(&pod);
+    let mut stored = admission.pod.clone();
+    synchronise(&mut stored);
+    let invalid = validity::problems(&stored);
+    Ok(json!({
+        "allowed": admission.violations.is_empty() && invalid.is_empty(),
+        "mutated": admission.is_mutated,
+        "pod": parts(&admission.pod),
+        "errors": violations(&admission.violations),
+        "invalid": violations(&invalid),
+    }))
+}
+
+/// `{"psps": [...], "usable": [names], "pod": {...}, "update": false}`: which policy a pod gets. Without `usable` all
+/// of them can be used.
+///
+/// # Errors
+/// Why it is not a question.
+pub fn choose(body: &Value) -> Result<Value, String> {
+    let list = body.get("psps").and_then(Value::as_array).ok_or("`psps` is not a list")?;
+    let policies = list.iter().map(read_policy).collect::<Result<Vec<_>, _>>()?;
+    let usable = body.get("usable").and_then(Value::as_array);
+    let may_use = |name: &str| usable.is_none_or(|names| names.iter().any(|usable| usable.as_str() == Some(name)));
+    let is_update = body.get("update").and_then(Value::as_bool).unwrap_or_default();
+    let operation = if is_update { Operation::Update } else { Operation::Create };
+    let choice = choose_among(&policies, may_use, &pod(body)?, operation);
+    let refusals = choice.refusals.iter();
+    let refusals = refusals.map(|refusal| (refusal.policy.clone(), violations(&refusal.violations)));
+    let broken = choice.broken.iter().map(|(name, reasons)| (name.clone(), json!(reasons)));
+    Ok(json!({
+        "allowed": choice.is_allowed(),
+        "psp": choice.policy,
+        "mutated": choice.is_mutated,
+        "pod": choice.pod.as_ref().map(parts),
+        "invalid": violations(&choice.invalid),
+        "refusals": Value::Object(refusals.collect()),
+        "broken": Value::Object(broken.collect()),
+    }))
+}
+
+/// `{"old": {...}, "new": {...}}`: what a change of a policy means.
+///
+/// # Errors
+/// Why it is not a question.
+pub fn compare(body: &Value) -> Result<Value, String> {
+    Ok(json!(compare::compare(&policy(body, "old")?, &policy(body, "new")?)))
+}
+
+fn policy(body: &Value, key: &str) -> Result<PodSecurityPolicy, String> {
+    read_policy(body.get(key).ok_or_else(|| format!("`{key}` is missing"))?)
+}
+
+fn read_policy(value: &Value) -> Result<PodSecurityPolicy, String> {
+    let tree = yaml::from_json(value);
+    let root = tree.document(0).ok_or("a policy is an object")?;
+    PodSecurityPolicy::read(root).map_err(|problem| format!("not a policy: {problem}"))
+}
+
+fn pod(body: &Value) -> Result<Pod, String> {
+    let tree = yaml::from_json(body.get("pod").ok_or("`pod` is missing")?);
+    let root = tree.document(0).ok_or("`pod` is missing")?;
+    Pod::read(root).map_err(|problem| format!("not a pod: {problem}"))
+}
+
+fn violations(violations: &[Violation]) -> Value {
+    json!(violations)
+}
+
+/// The parts of a pod that a policy fills in, and those beside them.
+fn parts(pod: &Pod) -> Value {
+    let spec = &pod.spec;
+    let mut parts = Map::new();
+    for (list, containers) in [
+        ("initContainers", &spec.init_containers),
+        ("containers", &spec.containers),
+        ("ephemeralContainers", &spec.ephemeral_containers),
+    ] {
+        if !containers.is_empty() {
+            parts.insert(list.to_owned(), containers.iter().map(container).collect());
+        }
+    }
+    parts.insert("runtimeClassName".to_owned(), json!(spec.runtime_class_name));
+    parts.insert("securityContext".to_owned(), json!(spec.security_context));
+    pruned(json!({ "metadata": { "annotations": pod.metadata.annotations }, "spec": parts }))
+}
+
+fn container(container: &Container) -> Value {
+    json!({ "name": container.name, "securityContext": container.security_context })
+}
+
+/// The same without what says nothing: null, and empty lists and texts. An empty object says that it is there, and an
+/// annotation may be empty.
+fn pruned(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let is_empty = |value: &Value| {
+                value.is_null()
+                    || value.as_array().is_some_and(Vec::is_empty)
+                    || value.as_str().is_some_and(str::is_empty)
+            };
+            let annotations = "annotations";
+            let entries = map.into_iter().filter(|(_, value)| !is_empty(value));
+            let entries =
+                entries.map(|(key, value)| if key == annotations { (key, value) } else { (key, pruned(value)) });
+            Value::Object(entries.collect())
+        }
+        Value::Array(items) => items.into_iter().map(pruned).collect(),
+        other => other,
+    }
+}
