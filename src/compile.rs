@@ -133,11 +133,16 @@ pub fn labels(project: &Project, target: &Target, jobs: usize) -> Result<Option<
     let Some(settings) = label::settings(target) else { return Ok(None) };
     let mut collector = Collector::new(settings);
     for policy in project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
-        policy.judged(&mut |object| collector.add(object));
+        policy.judged(&mut |object| collector.add(object, object.origin()));
     }
-    let read = |file: OutputFile| Ok(yaml::read(&file.text, FileId::default(), &mut Sink::new()));
+    let read = |file: OutputFile| {
+        let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
+        Ok((tree, file.origins))
+    };
     let options = Options { jobs, json: false };
-    let mut collect = |tree: yaml::Tree, _, _| tree.documents().for_each(|object| collector.add(object));
+    let mut collect = |(tree, origins): (yaml::Tree, Vec<Origin>), _, _| {
+        tree.documents().zip(origins).for_each(|(object, place)| collector.add(object, place));
+    };
     pass(project, target, options, None, &read, &mut collect, &mut Sink::new())?;
     Ok(Some(collector.finish()))
 }

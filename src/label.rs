@@ -13,7 +13,7 @@ use crate::admission::labels::world::{SyncBuilder, SyncWorld};
 use crate::admission::labels::Settings;
 use crate::admission::level::PolicyVersion;
 use crate::admission::scc::release::{Mode, Release};
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::stored;
 use crate::model::{LabelSync, Target, Unit};
 use crate::validate::Trees;
@@ -48,8 +48,8 @@ impl Collector {
         Self { builder: SyncBuilder::new(settings).with_defaults(false) }
     }
 
-    /// Adds an object that is compiled, or that a policy tells of.
-    pub fn add(&mut self, object: NodeRef<'_>) {
+    /// Adds an object that is compiled, or that a policy tells of, with the place that says what is in it.
+    pub fn add(&mut self, object: NodeRef<'_>, place: Origin) {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         if text(&["kind"]) == Some("Namespace")
             && let Some(name) = text(&["metadata", "name"])
@@ -59,7 +59,7 @@ impl Collector {
             }
         }
         // Constraints of another shape were refused by their schema.
-        _ = self.builder.add(object, Source::Declared);
+        _ = self.builder.add_at(object, Source::Declared, place);
     }
 
     /// Settles everything.

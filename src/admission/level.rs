@@ -2,8 +2,12 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 /// How much a pod may do, by the Pod Security standards; the order is from the strictest to the loosest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Current hardening practice.
     Restricted,

@@ -1,5 +1,7 @@
 //! `bailiwick explain`.
 
+mod namespace;
+
 use clap::Args;
 
 use super::can_i::{AnswerForm, word};
@@ -20,8 +22,8 @@ use crate::yaml;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// A policy kind (`Tenancy`), a diagnostic (`duplicate-yaml-key`), an object (`ClusterRole/view`,
-    /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), or a decision in the
-    /// words of can-i (`get pods --as alice`). Without any: the list of kinds and diagnostics.
+    /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), what pods of a namespace
+    /// are held to (`namespace NAME`), or a decision in the words of can-i (`get pods --as alice`). Without any: the list of kinds and diagnostics.
     #[arg(num_args = 0..=3)]
     words: Vec<String>,
     #[command(flatten)]
@@ -55,6 +57,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             Ok(Outcome::Fine)
         }
         ([subject], _) if !subject.contains('/') => Ok(print_page(global, subject)),
+        ([kind, name], _) if kind == "namespace" => namespace::explain(global, arguments, name),
         ([object], _) => explain_object(global, arguments, object),
         _ => explain_decision(global, arguments),
     }

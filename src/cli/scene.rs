@@ -11,9 +11,11 @@ use super::{Global, Outcome};
 use crate::access::saved;
 use crate::access::world::Added;
 use crate::access::{Builder, Layer, World};
+use crate::admission::scc::defaults::{self, Start};
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Severity, Sink};
 use crate::emit::committed::Committed;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
+use crate::label;
 use crate::model::Target;
 use crate::parallel;
 use crate::source::manifests;
@@ -190,6 +192,14 @@ fn ground(
     };
     let Some(baseline) = baseline else { return Ok(None) };
     let mut builder = start(minor, &baseline, session.global.jobs(), &session.project.files, sink)?;
+    if matches!(baseline, Baseline::DefaultPolicy(_))
+        && let Some(settings) = label::settings(target)
+    {
+        // What OpenShift makes beside the policy of its Kubernetes.
+        for tree in defaults::trees(Start { release: settings.release, upgraded_from_4_10: false }) {
+            tree.documents().for_each(|object| _ = builder.add(object, Layer::Baseline));
+        }
+    }
     for policy in session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
         policy.judged(&mut |document| {
             builder.add_document(document, |place, added| {

@@ -5,6 +5,7 @@ mod cel;
 mod checks;
 mod constraints;
 mod defaults;
+mod level;
 
 use std::sync::Arc;
 
@@ -394,7 +395,7 @@ impl Kind for PodSecurityProfileKind {
             annotations: Blueprint::of(&profile_annotations(&spec)),
             profile: Blueprint::of(&spec),
             constraints,
-            level: None,
+            level: is_on(Enforcement::AdmissionPolicy).then(|| level::level(&spec)),
         }));
         let mut objects = Vec::new();
         let name = meta.name.replace('{', "{{").replace('}', "}}");

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::shared::{RoleRef, StringMap, binding};
+use crate::admission::level::Level;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{
@@ -39,28 +40,6 @@ pub struct NamespacePodSecurity {
     /// may use, false to have it leave them alone. Default: it fills in what is not there.
     #[serde(default)]
     pub label_sync: Option<bool>,
-}
-
-/// A Pod Security level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Current hardening practice.
-    Restricted,
-    /// Nothing by which a pod is known to become more than it is.
-    Baseline,
-    /// Anything.
-    Privileged,
-}
-
-impl Level {
-    fn name(self) -> &'static str {
-        match self {
-            Level::Restricted => "restricted",
-            Level::Baseline => "baseline",
-            Level::Privileged => "privileged",
-        }
-    }
 }
 
 /// A stance whose profile was found.
@@ -112,11 +91,7 @@ impl Stance<'_> {
         if let Some(profile) = held {
             labels.insert(PodSecurityProfile::LABEL.to_owned(), profile.name().replace('{', "{{").replace('}', "}}"));
         }
-        let level = self.level.or(held.and_then(|profile| profile.level()).map(|name| match name {
-            "restricted" => Level::Restricted,
-            "baseline" => Level::Baseline,
-            _ => Level::Privileged,
-        }));
+        let level = self.level.or(held.and_then(PodSecurityProfile::level));
         if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_WITH_LEVELS) {
             let default = if is_openshift { "latest".to_owned() } else { format!("v{}", target.version) };
             let version = self.version.map_or(default, str::to_owned);

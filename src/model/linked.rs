@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Blueprint, ObjectBlueprint, Pattern};
+use crate::admission::level::Level;
 use crate::diag::Origin;
 use crate::k8s::rules::RuleSet;
 
@@ -123,7 +124,7 @@ pub struct PodSecurityProfileParts {
     /// The fields of SecurityContextConstraints; nothing where no target has them.
     pub constraints: Blueprint,
     /// The Pod Security level that goes with it, beside an admission policy.
-    pub level: Option<&'static str>,
+    pub level: Option<Level>,
 }
 
 impl PodSecurityProfile {
@@ -147,7 +148,7 @@ impl PodSecurityProfile {
 
     /// The Pod Security level that goes with it, beside an admission policy: the strictest one that refuses nothing of
     /// what the profile allows.
-    pub fn level(&self) -> Option<&'static str> {
+    pub fn level(&self) -> Option<Level> {
         self.parts.level
     }
 

@@ -137,7 +137,7 @@ fn grant(grant: &Grant) -> Value {
     match &grant.by {
         GrantedBy::Users => json!({ "account": grant.account, "users": true }),
         GrantedBy::Groups(group) => json!({ "account": grant.account, "group": group }),
-        GrantedBy::Binding { binding, role, rules } => {
+        GrantedBy::Binding { binding, role, rules, .. } => {
             json!({ "account": grant.account, "binding": binding, "role": role, "rules": rules })
         }
     }

@@ -3,11 +3,13 @@
 
 use super::grants::{SccSet, SyncerSubject, accounts_of, syncer_role, syncer_subjects};
 use super::world::SyncWorld;
+use crate::access::proof::place as place_of;
 use crate::access::request::{ACCOUNTS, AUTHENTICATED};
 use crate::access::world::account_user;
 use crate::admission::level::Level;
 use crate::admission::scc::convert::{Finding, findings};
 use crate::admission::scc::{GROUP, RESOURCE, Scc};
+use crate::diag::Origin;
 
 /// Constraints that lift the level of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub enum GrantedBy {
         role: String,
         /// The positions of the rules, from 0.
         rules: Vec<usize>,
+        /// Where the binding stands; none for one of the platform.
+        place: Option<Origin>,
     },
 }
 
@@ -124,6 +128,7 @@ impl SyncWorld {
                         binding: self.access.binding_name(binding),
                         role: role_name,
                         rules: self.access.rules_allowing(role.rules, ("use", GROUP, RESOURCE), scc.name()),
+                        place: place_of(binding.layer),
                     };
                     grants.push(Grant { account, by });
                 }

@@ -20,6 +20,7 @@ use crate::admission::scc::range::UidRange;
 use crate::admission::scc::semantic::guarantee;
 use crate::admission::scc::{Scc, is_scc};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
+use crate::diag::Origin;
 use crate::k8s::rbac;
 use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
@@ -146,7 +147,15 @@ impl SyncBuilder {
     /// # Errors
     /// What of constraints is of another type than the API's.
     pub fn add(&mut self, object: NodeRef<'_>, source: Source) -> Result<bool, DeError> {
-        self.add_to_layer(object, source, Layer::Input(object.origin()))
+        self.add_at(object, source, object.origin())
+    }
+
+    /// The same for an object that was read from a copy of what stands at a place.
+    ///
+    /// # Errors
+    /// As for [`SyncBuilder::add`].
+    pub fn add_at(&mut self, object: NodeRef<'_>, source: Source, place: Origin) -> Result<bool, DeError> {
+        self.add_to_layer(object, source, Layer::Input(place))
     }
 
     fn add_to_layer(&mut self, object: NodeRef<'_>, source: Source, layer: Layer) -> Result<bool, DeError> {

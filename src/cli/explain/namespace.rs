@@ -1,0 +1,116 @@
+//! `bailiwick explain namespace`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::super::can_i::AnswerForm;
+use super::super::scene::each_object;
+use super::super::session::{Session, with_targets};
+use super::super::{Global, Outcome};
+use super::Arguments;
+use crate::admission::standards::labels::{Mode, Policy};
+use crate::compile;
+use crate::diag::{Origin, RunError, Sink, nearest};
+use crate::model::{PodSecurityProfile, Target};
+use crate::report::access::place_text;
+use crate::report::pod_security;
+use crate::yaml::NodeRef;
+
+/// Tells what pods of a namespace are held to on each target, and why.
+pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Result<Outcome, RunError> {
+    if !arguments.from.is_empty() {
+        global.terminal().problem(
+            "error: namespaces are explained from the workspace\nhelp: leave out --from; `bailiwick ask` answers `namespace-labels` about any objects\n",
+        );
+        return Ok(Outcome::Invalid);
+    }
+    with_targets(global, &arguments.targets, |session, targets| {
+        let mut found = false;
+        let mut known: Vec<String> = Vec::new();
+        for target in targets {
+            let told = match compile::labels(&session.project, target, global.jobs())? {
+                Some(labels) => {
+                    let world = labels.world();
+                    known.extend(world.namespaces().map(str::to_owned));
+                    match arguments.format {
+                        AnswerForm::Text => pod_security::synced(world, name, &session.project.files),
+                        AnswerForm::Json => pod_security::synced_json(world, name, &session.project.files)
+                            .map(|json| with_target(json, target)),
+                    }
+                }
+                None => plain(session, target, name, arguments.format, &mut known)?,
+            };
+            if let Some(told) = told {
+                found = true;
+                let heading = if arguments.format == AnswerForm::Text { format!("# {}\n", target.name) } else { String::new() };
+                global.terminal().result(&format!("{heading}{told}"));
+            }
+        }
+        if found {
+            return Ok(Outcome::Fine);
+        }
+        let help = nearest(name, known.iter().map(String::as_str)).map_or_else(
+            || "only namespaces that are compiled are explained".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        global.terminal().problem(&format!("error: there is no namespace `{name}`\nhelp: {help}\n"));
+        Ok(Outcome::Invalid)
+    })
+}
+
+fn with_target(mut json: serde_json::Value, target: &Target) -> String {
+    if let Some(map) = json.as_object_mut() {
+        map.insert("target".to_owned(), target.name.as_str().into());
+    }
+    format!("{json}\n")
+}
+
+/// A namespace of plain Kubernetes: its labels, and its profile.
+fn plain(
+    session: &Session<'_>,
+    target: &Target,
+    name: &str,
+    format: AnswerForm,
+    known: &mut Vec<String>,
+) -> Result<Option<String>, RunError> {
+    let mut found: Option<(BTreeMap<String, String>, Origin)> = None;
+    let mut sink = Sink::new();
+    each_object(session, target, &mut sink, &mut |object, place| {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        if text(&["kind"]) != "Namespace" {
+            return;
+        }
+        known.push(text(&["metadata", "name"]).to_owned());
+        if text(&["metadata", "name"]) == name {
+            let labels = object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries);
+            let labels = labels.filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.as_str()?.to_owned())));
+            found = Some((labels.collect(), place));
+        }
+    })?;
+    if !session.report(sink) {
+        return Ok(None);
+    }
+    let Some((labels, place)) = found else { return Ok(None) };
+    let place = place_text(place, &session.project.files);
+    let (policy, _) = Policy::UPSTREAM.of(&labels);
+    let profile = labels.get(PodSecurityProfile::LABEL);
+    if format == AnswerForm::Json {
+        let modes: serde_json::Map<String, serde_json::Value> =
+            Mode::ALL.iter().map(|mode| (mode.name().to_owned(), policy.get(*mode).to_string().into())).collect();
+        let json = json!({ "namespace": name, "place": place, "profile": profile, "levels": modes });
+        return Ok(Some(with_target(json, target)));
+    }
+    let mut text = format!("namespace `{name}` on Kubernetes {} ({place})\n", target.version);
+    for mode in Mode::ALL {
+        let _ = writeln!(text, "  {}: `{}`", mode.name(), policy.get(mode));
+    }
+    match profile {
+        Some(profile) => {
+            let _ = writeln!(text, "  every pod is held to the PodSecurityProfile `{profile}` by its admission policy");
+        }
+        None => text.push_str("  no PodSecurityProfile\n"),
+    }
+    Ok(Some(text))
+}

@@ -1,0 +1,72 @@
+//! The Pod Security level that goes with a profile where an admission policy says the rest.
+
+use serde_json::{Value, json};
+
+use super::{GroupStrategy, PodSecurityProfileSpec, Range, UserStrategy, profile_annotations};
+use crate::admission::level::Level;
+use crate::admission::psp::PodSecurityPolicy;
+use crate::admission::psp::mapping::{Reading, map};
+use crate::model::Number;
+use crate::yaml;
+
+/// The strictest level that refuses nothing of what the profile allows, by the official mapping of its
+/// PodSecurityPolicy (`specs/openshift.md` 6.1). A profile that is silent about AppArmor has no opinion of it: its
+/// pods may not switch it off where the level forbids that.
+pub(super) fn level(spec: &PodSecurityProfileSpec) -> Level {
+    let tree = yaml::from_json(&policy(spec));
+    let policy = tree.document(0).and_then(|root| PodSecurityPolicy::read(root).ok());
+    policy.map_or(Level::Privileged, |policy| map(&policy, Reading::Practical).level)
+}
+
+/// The profile as a PodSecurityPolicy. A variable stands for some id above 0: no level depends on which.
+fn policy(spec: &PodSecurityProfileSpec) -> Value {
+    let drivers = |names: &[String], key: &str| names.iter().map(|name| json!({ key: name })).collect::<Vec<_>>();
+    let allowed = &spec.capabilities.allowed;
+    json!({
+        "apiVersion": "policy/v1beta1",
+        "kind": "PodSecurityPolicy",
+        "metadata": { "name": "profile", "annotations": profile_annotations(spec) },
+        "spec": {
+            "privileged": spec.privileged,
+            "hostNetwork": spec.host_network,
+            "hostPID": spec.host_pid,
+            "hostIPC": spec.host_ipc,
+            "hostPorts": ranges(&spec.host_ports),
+            "allowPrivilegeEscalation": spec.allow_privilege_escalation,
+            "allowedCapabilities": allowed,
+            "defaultAddCapabilities": spec.capabilities.default_add,
+            "requiredDropCapabilities": spec.capabilities.required_drop,
+            "volumes": spec.volumes,
+            "allowedFlexVolumes": drivers(&spec.flex_volume_drivers, "driver"),
+            "allowedCSIDrivers": drivers(&spec.csi_drivers, "name"),
+            "runAsUser": users(&spec.run_as_user),
+            "runAsGroup": spec.run_as_group.as_ref().map(groups),
+            "fsGroup": groups(&spec.fs_group),
+            "supplementalGroups": groups(&spec.supplemental_groups),
+            "seLinux": json!({ "rule": word(&spec.se_linux.rule), "seLinuxOptions": spec.se_linux.se_linux_options }),
+            "allowedUnsafeSysctls": spec.sysctls.allowed_unsafe,
+            "forbiddenSysctls": spec.sysctls.forbidden,
+            "allowedProcMountTypes": spec.proc_mount_types,
+        },
+    })
+}
+
+fn word<T: serde::Serialize>(rule: &T) -> Value {
+    serde_json::to_value(rule).unwrap_or_default()
+}
+
+fn users(strategy: &UserStrategy) -> Value {
+    json!({ "rule": word(&strategy.rule), "ranges": ranges(&strategy.ranges) })
+}
+
+fn groups(strategy: &GroupStrategy) -> Value {
+    json!({ "rule": word(&strategy.rule), "ranges": ranges(&strategy.ranges) })
+}
+
+fn ranges(ranges: &[Range]) -> Value {
+    let number = |number: &Number| match number {
+        Number::Literal(number) => *number,
+        Number::Variable(_) => 1,
+    };
+    ranges.iter().map(|range| json!({ "min": number(&range.min), "max": number(&range.max) })).collect()
+}

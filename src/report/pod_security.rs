@@ -1,0 +1,172 @@
+//! Why pods of a namespace are held to what they are held to.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::access::place_text;
+use crate::admission::labels::chain::{Grant, GrantedBy, Lift};
+use crate::admission::labels::control::Reason;
+use crate::admission::labels::sync::{Action, Failure, Skip};
+use crate::admission::labels::world::{Outcome, SyncWorld};
+use crate::admission::level::Level;
+use crate::diag::Files;
+
+/// How many ways to the same constraints are told one by one.
+const MAXIMUM_GRANTS: usize = 20;
+
+/// A namespace as the label syncer of OpenShift sees it; none for one that is not there.
+pub fn synced(world: &SyncWorld, namespace: &str, files: &Files) -> Option<String> {
+    let outcome = world.outcome(namespace)?;
+    let settled = world.settled(namespace)?;
+    let mut text = String::new();
+    let settings = world.settings();
+    let _ = writeln!(text, "namespace `{namespace}` on OpenShift {}", settings.release);
+    let _ = writeln!(text, "  {}", control(&outcome));
+    if let Some(level) = outcome.levels.sync {
+        let _ = writeln!(text, "  the cluster labels it `{level}`{}", differing(&outcome, level));
+    } else if let Some(why) = untold(outcome.action) {
+        let _ = writeln!(text, "  {why}");
+    }
+    for lift in world.lifts(namespace).unwrap_or_default() {
+        text.push_str(&lifted(&lift, files));
+    }
+    if outcome.levels.sync == Some(Level::Restricted) {
+        text.push_str("  nothing lifts it: every service account may use no more than restricted constraints\n");
+    }
+    let labels: Vec<String> =
+        settled.labels.iter().map(|(label, value)| format!("{}={value}", label.short())).collect();
+    if labels.is_empty() {
+        let _ = writeln!(text, "  it has no Pod Security labels; the cluster enforces `{}`", settled.enforced);
+    } else {
+        let _ = writeln!(text, "  labels in the end: {}", labels.join(" "));
+    }
+    if !settled.fights.is_empty() {
+        let fights: Vec<&str> = settled.fights.iter().map(|label| label.short()).collect();
+        let _ = writeln!(text, "  both the repository and the cluster keep writing: {}", fights.join(", "));
+    }
+    Some(text)
+}
+
+/// The same as JSON.
+pub fn synced_json(world: &SyncWorld, namespace: &str, files: &Files) -> Option<Value> {
+    let outcome = world.outcome(namespace)?;
+    let settled = world.settled(namespace)?;
+    let lifts = world.lifts(namespace).unwrap_or_default();
+    let lifts: Vec<Value> = lifts
+        .iter()
+        .map(|lift| {
+            json!({
+                "constraints": lift.scc,
+                "level": lift.level.name(),
+                "without": lift.without.map(Level::name),
+                "fields": lift.findings.iter().map(|finding| finding.field).collect::<Vec<_>>(),
+                "grants": lift.grants.iter().map(|grant| grant_json(grant, files)).collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    let labels: serde_json::Map<String, Value> =
+        settled.labels.iter().map(|(label, value)| (label.key(), value.into())).collect();
+    Some(json!({
+        "namespace": namespace,
+        "release": world.settings().release.to_string(),
+        "controlled": outcome.control.controlled,
+        "reason": outcome.control.reason.code(),
+        "levels": {
+            "sync": outcome.levels.sync.map(Level::name),
+            "rbac": outcome.levels.rbac.map(Level::name),
+            "semantic": outcome.levels.semantic.map(Level::name),
+        },
+        "labels": labels,
+        "enforced": settled.enforced.name(),
+        "fights": settled.fights.iter().map(|label| label.key()).collect::<Vec<_>>(),
+        "findings": settled.lints.iter().map(|lint| lint.code()).collect::<Vec<_>>(),
+        "lifts": lifts,
+    }))
+}
+
+fn control(outcome: &Outcome) -> &'static str {
+    match outcome.control.reason {
+        Reason::Exempt => "the cluster leaves its labels alone: it belongs to the platform",
+        Reason::OptedIn => "the cluster keeps its labels in step, by force: it opts in",
+        Reason::OpenshiftPrefix => "the cluster leaves its labels alone: its name begins with `openshift-`",
+        Reason::UnreadableManagers => "the cluster leaves its labels alone: the managers of its fields cannot be read",
+        Reason::AllLabelsForeign => "the cluster leaves its labels alone: all of them are declared",
+        Reason::OptedOut => "the cluster leaves its labels alone: it opts out",
+        Reason::NoOpinion => "the cluster fills in what labels are missing: it neither opts in nor out",
+    }
+}
+
+/// Where the other two readings say something else.
+fn differing(outcome: &Outcome, level: Level) -> String {
+    let mut told = Vec::new();
+    if let Some(rbac) = outcome.levels.rbac.filter(|rbac| *rbac != level) {
+        told.push(format!("`{rbac}` with everything that RBAC really grants"));
+    }
+    if let Some(semantic) = outcome.levels.semantic.filter(|semantic| *semantic != level) {
+        told.push(format!("`{semantic}` is what its constraints really guarantee"));
+    }
+    if told.is_empty() { String::new() } else { format!("; {}", told.join(", and ")) }
+}
+
+fn untold(action: Action) -> Option<&'static str> {
+    match action {
+        Action::Skip(Skip::Terminating) => Some("it is being deleted"),
+        Action::Skip(Skip::NoUidRange) => Some("it has no range of user ids yet"),
+        Action::Skip(Skip::NoServiceAccounts) => Some("it has no service account"),
+        Action::Fail(Failure::NoUsableScc) => Some("no service account of it may use any constraints"),
+        Action::Fail(Failure::ConversionFailed) => {
+            Some("constraints that its service accounts may use have no level, so that the cluster fails to label it")
+        }
+        _ => None,
+    }
+}
+
+fn lifted(lift: &Lift, files: &Files) -> String {
+    let mut text = String::new();
+    let fields: Vec<&str> = lift.findings.iter().map(|finding| finding.field).collect();
+    let without = lift.without.map_or("none".to_owned(), |level| format!("`{level}`"));
+    let _ = writeln!(
+        text,
+        "  constraints `{}` lift it to `{}` by {}; without them: {without}",
+        lift.scc,
+        lift.level,
+        fields.join(", ")
+    );
+    for grant in lift.grants.iter().take(MAXIMUM_GRANTS) {
+        let account = grant.account.as_ref().map_or("every service account".to_owned(), |name| format!("`{name}`"));
+        let _ = writeln!(text, "    {account} <- {}", way(&grant.by, files));
+    }
+    if lift.grants.len() > MAXIMUM_GRANTS {
+        let _ = writeln!(text, "    and {} more ways", lift.grants.len() - MAXIMUM_GRANTS);
+    }
+    text
+}
+
+fn way(by: &GrantedBy, files: &Files) -> String {
+    match by {
+        GrantedBy::Users => "their list `users`".to_owned(),
+        GrantedBy::Groups(group) => format!("their list `groups` with `{group}`"),
+        GrantedBy::Binding { binding, role, rules, place } => {
+            let place = place.map(|origin| format!(" ({})", place_text(origin, files))).unwrap_or_default();
+            let rules: Vec<String> = rules.iter().map(|rule| (rule + 1).to_string()).collect();
+            let plural = if rules.len() > 1 { "s" } else { "" };
+            format!("{binding}{place} <- {role}, rule{plural} {}", rules.join(", "))
+        }
+    }
+}
+
+fn grant_json(grant: &Grant, files: &Files) -> Value {
+    match &grant.by {
+        GrantedBy::Users => json!({ "account": grant.account, "by": "users" }),
+        GrantedBy::Groups(group) => json!({ "account": grant.account, "by": "groups", "group": group }),
+        GrantedBy::Binding { binding, role, rules, place } => json!({
+            "account": grant.account,
+            "by": "binding",
+            "binding": binding,
+            "role": role,
+            "rules": rules,
+            "place": place.map(|origin| place_text(origin, files)),
+        }),
+    }
+}
