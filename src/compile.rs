@@ -11,14 +11,16 @@ mod order;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::admission::scc::defaults;
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::emit::file;
-use crate::admission::scc::defaults;
 use crate::expand::HomeIndex;
 use crate::k8s::catalogue::Api;
 use crate::k8s::names;
 use crate::label::{self, Collector, Labels};
-use crate::model::{AccessCheck, Date, Expiry, Home, Identity, ObjectType, Policy, PolicyMeta, Target, Unit, Workspace};
+use crate::model::{
+    AccessCheck, Date, Expiry, Home, Identity, ObjectType, Policy, PolicyMeta, Target, Unit, Workspace,
+};
 use crate::parallel;
 use crate::render::{Renderer, TemplateSet};
 use crate::validate::set::{TargetFacts, duplicate};

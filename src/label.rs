@@ -7,10 +7,10 @@
 
 mod findings;
 
+use crate::admission::labels::Settings;
 use crate::admission::labels::namespace::{LEVEL_ANNOTATION, Source};
 use crate::admission::labels::sync::{Action, Failure};
 use crate::admission::labels::world::{SyncBuilder, SyncWorld};
-use crate::admission::labels::Settings;
 use crate::admission::level::PolicyVersion;
 use crate::admission::scc::release::{Mode, Release};
 use crate::diag::{Code, Diagnostic, Origin, Sink};
@@ -99,7 +99,9 @@ impl Labels {
     pub fn check(&self, unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
         match &*unit.identity.object_type.kind {
             "Namespace" => self.check_namespace(unit, trees, sink),
-            "SecurityContextConstraints" => findings::constraints(unit, root, self.world.settings().release, trees, sink),
+            "SecurityContextConstraints" => {
+                findings::constraints(unit, root, self.world.settings().release, trees, sink)
+            }
             "Role" | "ClusterRole" => findings::role(unit, root, self.world.sccs(), trees, sink),
             "RoleBinding" | "ClusterRoleBinding" => findings::binding(unit, root, &self.world, trees, sink),
             _ => {}

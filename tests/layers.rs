@@ -24,7 +24,21 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["diag", "yaml", "k8s", "emit", "access", "admission"]),
     (
         "compile",
-        &["diag", "yaml", "k8s", "source", "model", "kinds", "expand", "render", "validate", "label", "emit", "parallel", "admission"],
+        &[
+            "diag",
+            "yaml",
+            "k8s",
+            "source",
+            "model",
+            "kinds",
+            "expand",
+            "render",
+            "validate",
+            "label",
+            "emit",
+            "parallel",
+            "admission",
+        ],
     ),
     (
         "cli",

@@ -1,5 +1,7 @@
 //! `bailiwick lint`.
 
+mod workloads;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -69,6 +71,7 @@ fn lint(
         let Some(scene) = of_target_into(session, target, &arguments.scene, &mut sink)? else { continue };
         if !sink.has_errors() {
             check_applier(session, target, &scene, &mut sink)?;
+            workloads::check(session, target, &scene, &mut sink)?;
             find_risks(&scene, selection, true, &mut sink);
         }
     }

@@ -177,6 +177,14 @@ codes! {
         "Names that begin with `openshift-` count as the platform's. Their labels are synchronised only where the namespace opts in.";
     RunLevelBypass, "run-level-bypass", "a label that switches the admission by constraints off",
         "`openshift.io/run-level` with 0 or 1 marks namespaces that have to start before the API server of OpenShift. In them no constraints hold.";
+    RefusedByLevel, "refused-by-level", "a workload whose pods the Pod Security level refuses",
+        "The API server takes the workload and only warns; its pods are refused when the controller creates them, and the workload stays at zero.";
+    RefusedByPolicies, "refused-by-psp", "a workload whose pods no PodSecurityPolicy admits",
+        "Admission tries the policies that the pod's service account may use. What else its creator may use does not help the pods of a controller.";
+    RefusedByConstraints, "refused-by-scc", "a workload whose pods no constraints admit",
+        "Admission tries the constraints that the pod's service account may use, the most restrictive first, and fills in what they fill in.";
+    RefusedByProfile, "refused-by-profile", "a workload whose pods the profile of their namespace refuses",
+        "The admission policy of the profile decides as PodSecurityPolicy did, after the defaults of the profile were filled in.";
     KindNotServed, "kind-not-served", "an object of a kind that the target does not serve",
         "The target's Kubernetes version has no such kind at this apiVersion, so applying the output would fail as a whole.";
     AllowedHostPathsWithoutVolume, "allowed-host-paths-without-hostPath-volume", "host paths that no pod can mount",

@@ -395,6 +395,7 @@ impl Kind for PodSecurityProfileKind {
             annotations: Blueprint::of(&profile_annotations(&spec)),
             profile: Blueprint::of(&spec),
             constraints,
+            policy: level::policy(&spec),
             level: is_on(Enforcement::AdmissionPolicy).then(|| level::level(&spec)),
         }));
         let mut objects = Vec::new();
@@ -411,8 +412,8 @@ impl Kind for PodSecurityProfileKind {
             let policies = admission::objects(&spec, &meta, &variables, &targets, content);
             objects.extend(policies.into_iter().map(|object| (Enforcement::AdmissionPolicy, object)));
         }
-        linker.profiles.add(Shared { meta: meta.clone(), content: profile, variables });
-        Some(Box::new(Linked { meta, objects }))
+        linker.profiles.add(Shared { meta: meta.clone(), content: Arc::clone(&profile), variables });
+        Some(Box::new(Linked { meta, profile, objects }))
     }
 }
 
@@ -464,6 +465,7 @@ fn check_ranges(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, targe
 
 struct Linked {
     meta: PolicyMeta,
+    profile: Arc<PodSecurityProfile>,
     /// The objects, with what they are made for.
     objects: Vec<(Enforcement, ObjectBlueprint)>,
 }
@@ -479,6 +481,10 @@ impl Linked {
 impl Policy for Linked {
     fn meta(&self) -> &PolicyMeta {
         &self.meta
+    }
+
+    fn profile(&self) -> Option<&PodSecurityProfile> {
+        Some(&self.profile)
     }
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {

@@ -71,7 +71,10 @@ pub(super) fn namespace(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mu
             Lint::OptedOutWithoutEnforceLabel => (
                 Code::OptedOutWithoutEnforce,
                 SYNC_LABEL,
-                format!("`{name}` opts out and says no level, so that the cluster's default `{}` holds", settled.enforced),
+                format!(
+                    "`{name}` opts out and says no level, so that the cluster's default `{}` holds",
+                    settled.enforced
+                ),
                 "give it a `level`",
             ),
             Lint::RedundantDeclaredLabel => (
@@ -152,7 +155,8 @@ pub(super) fn constraints(unit: &Unit, root: NodeRef<'_>, release: Release, tree
     for volume in scc.volumes().iter().filter(|volume| !matches!(volume.as_str(), "*" | "none")) {
         let known = Release::knows_volume_since(volume);
         if known.is_none_or(|since| since > release) {
-            let what = if volume_level(volume).is_some() { "is not known before a later release" } else { "does not exist" };
+            let what =
+                if volume_level(volume).is_some() { "is not known before a later release" } else { "does not exist" };
             report.say(
                 Severity::Error,
                 Code::UnknownVolumeType,
@@ -177,7 +181,10 @@ pub(super) fn constraints(unit: &Unit, root: NodeRef<'_>, release: Release, tree
         ("requiredDropCapabilities", &scc.required_drop_capabilities),
     ];
     for (field, names) in lists {
-        for name in names.iter().filter(|name| name.starts_with("CAP_") || name.chars().any(|letter| letter.is_ascii_lowercase())) {
+        for name in names
+            .iter()
+            .filter(|name| name.starts_with("CAP_") || name.chars().any(|letter| letter.is_ascii_lowercase()))
+        {
             let message = format!("`{name}` is not how pods spell a capability");
             report.warn(Code::CapabilitySpelling, field, message, "write it in capitals and without `CAP_`");
         }
@@ -198,7 +205,8 @@ pub(super) fn constraints(unit: &Unit, root: NodeRef<'_>, release: Release, tree
     }
     for (field, names) in [("users", &scc.users), ("groups", &scc.groups)] {
         if !names.is_empty() {
-            let help = "grant the use with a binding to a ClusterRole; a list is lost when somebody else edits the object";
+            let help =
+                "grant the use with a binding to a ClusterRole; a list is lost when somebody else edits the object";
             report.warn(Code::SccUsersOrGroups, field, format!("`{name}` lists who may use it"), help);
         }
     }
@@ -230,7 +238,8 @@ pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, 
         let dangling = rule.resource_names.iter().filter(|name| !sccs.iter().any(|scc| scc.name() == name.as_str()));
         for name in dangling {
             let near = crate::diag::nearest(name, sccs.iter().map(Scc::name));
-            let help = near.map_or_else(|| "write a profile of this name".to_owned(), |near| format!("did you mean `{near}`?"));
+            let help = near
+                .map_or_else(|| "write a profile of this name".to_owned(), |near| format!("did you mean `{near}`?"));
             let message = format!("there are no constraints `{name}`");
             report.warn(Code::DanglingScc, &format!("rules[{index}].resourceNames"), message, &help);
         }
@@ -253,9 +262,9 @@ pub(super) fn binding(unit: &Unit, root: NodeRef<'_>, world: &SyncWorld, trees: 
     let namespace = unit.identity.namespace.as_deref().filter(|_| text(role_ref, "kind") == "Role");
     let rules = world.access().policy_rules(namespace, &text(role_ref, "name")).unwrap_or_default();
     let names = |list: &[String], wanted: &str| list.iter().any(|name| name == "*" || name == wanted);
-    let uses = rules.iter().any(|rule| {
-        names(&rule.verbs, "use") && names(&rule.api_groups, GROUP) && names(&rule.resources, RESOURCE)
-    });
+    let uses = rules
+        .iter()
+        .any(|rule| names(&rule.verbs, "use") && names(&rule.api_groups, GROUP) && names(&rule.resources, RESOURCE));
     let mut report = Report { unit, trees, sink };
     for (index, name) in accounts.into_iter().filter(|_| uses) {
         report.warn(

@@ -108,6 +108,11 @@ pub trait Policy: Send + Sync {
     /// Tells each object that is in the cluster without being compiled, for whoever judges the whole.
     fn judged(&self, _visit: &mut dyn FnMut(NodeRef<'_>)) {}
 
+    /// The profile, for a policy that is one.
+    fn profile(&self) -> Option<&PodSecurityProfile> {
+        None
+    }
+
     /// Tells the places of what it brings from other files: what it accepts for itself, it accepts there.
     fn brought(&self, _visit: &mut dyn FnMut(Origin)) {}
 

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use super::{Blueprint, ObjectBlueprint, Pattern};
+use super::{Blueprint, ObjectBlueprint, Pattern, Piece};
 use crate::admission::level::Level;
 use crate::diag::Origin;
 use crate::k8s::rules::RuleSet;
@@ -123,6 +124,8 @@ pub struct PodSecurityProfileParts {
     pub profile: Blueprint,
     /// The fields of SecurityContextConstraints; nothing where no target has them.
     pub constraints: Blueprint,
+    /// The PodSecurityPolicy that it stands for, in which account variables are texts such as `{uid}`.
+    pub policy: Value,
     /// The Pod Security level that goes with it, beside an admission policy.
     pub level: Option<Level>,
 }
@@ -150,6 +153,39 @@ impl PodSecurityProfile {
     /// what the profile allows.
     pub fn level(&self) -> Option<Level> {
         self.parts.level
+    }
+
+    /// The PodSecurityPolicy that it stands for in a namespace with these annotations; none while one of its variables
+    /// has no annotation.
+    pub fn policy_for(&self, annotations: &BTreeMap<String, String>) -> Option<Value> {
+        let value = |name: &str| annotations.get(&Self::annotation(name)).cloned();
+        let is_complete = self.parts.variables.iter().all(|name| value(name).is_some());
+        is_complete.then(|| Self::filled(self.parts.policy.clone(), &value))
+    }
+
+    /// A value with its variables filled in; what then reads as a number is one, since only numbers and texts of
+    /// paths and names have variables.
+    pub fn filled(value: Value, variable: &dyn Fn(&str) -> Option<String>) -> Value {
+        match value {
+            Value::String(text) => {
+                let pattern = Pattern::parse_checked(&text);
+                let pieces = pattern.pieces().iter().map(|piece| match piece {
+                    Piece::Text(text) => text.to_string(),
+                    Piece::Variable(name) => variable(name).unwrap_or_default(),
+                });
+                let filled: String = pieces.collect();
+                let is_variable = matches!(pattern.pieces(), [Piece::Variable(_)]);
+                match filled.parse::<i64>() {
+                    Ok(number) if is_variable => number.into(),
+                    _ => filled.into(),
+                }
+            }
+            Value::Array(items) => items.into_iter().map(|item| Self::filled(item, variable)).collect(),
+            Value::Object(map) => {
+                map.into_iter().map(|(key, value)| (key, Self::filled(value, variable))).collect::<Map<_, _>>().into()
+            }
+            plain => plain,
+        }
     }
 
     /// The annotation of a namespace that holds what an account's variable says.

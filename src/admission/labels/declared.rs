@@ -115,8 +115,7 @@ fn lints(name: &str, facts: &NamespaceFacts, outcome: &Outcome, fights: &[Label]
     if facts.range() == UidRange::FromZero {
         lints.push(Lint::UidRangeStartsAtZero);
     }
-    let by_name = NamespaceFacts { run_level: None, ..facts.clone() };
-    if skips_constraints(name, facts) && !skips_constraints(name, &by_name) {
+    if skips_constraints(name, facts.run_level.as_deref()) && !skips_constraints(name, None) {
         lints.push(Lint::RunLevelBypass);
     }
     lints.sort_unstable();

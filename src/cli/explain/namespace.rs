@@ -44,7 +44,8 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
             };
             if let Some(told) = told {
                 found = true;
-                let heading = if arguments.format == AnswerForm::Text { format!("# {}\n", target.name) } else { String::new() };
+                let heading =
+                    if arguments.format == AnswerForm::Text { format!("# {}\n", target.name) } else { String::new() };
                 global.terminal().result(&format!("{heading}{told}"));
             }
         }

@@ -1,4 +1,5 @@
-//! The Pod Security level that goes with a profile where an admission policy says the rest.
+//! A profile as the PodSecurityPolicy it stands for, and the Pod Security level that goes with it where an admission
+//! policy says the rest.
 
 use serde_json::{Value, json};
 
@@ -6,22 +7,30 @@ use super::{GroupStrategy, PodSecurityProfileSpec, Range, UserStrategy, profile_
 use crate::admission::level::Level;
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::mapping::{Reading, map};
-use crate::model::Number;
+use crate::model::{Number, PodSecurityProfile};
 use crate::yaml;
 
 /// The strictest level that refuses nothing of what the profile allows, by the official mapping of its
 /// PodSecurityPolicy (`specs/openshift.md` 6.1). A profile that is silent about AppArmor has no opinion of it: its
 /// pods may not switch it off where the level forbids that.
 pub(super) fn level(spec: &PodSecurityProfileSpec) -> Level {
-    let tree = yaml::from_json(&policy(spec));
+    let tree = yaml::from_json(&PodSecurityProfile::filled(policy(spec), &|_| Some("1".to_owned())));
     let policy = tree.document(0).and_then(|root| PodSecurityPolicy::read(root).ok());
     policy.map_or(Level::Privileged, |policy| map(&policy, Reading::Practical).level)
 }
 
-/// The profile as a PodSecurityPolicy. A variable stands for some id above 0: no level depends on which.
-fn policy(spec: &PodSecurityProfileSpec) -> Value {
+/// The profile as a PodSecurityPolicy, in which variables stay texts such as `{uid}`.
+pub(super) fn policy(spec: &PodSecurityProfileSpec) -> Value {
     let drivers = |names: &[String], key: &str| names.iter().map(|name| json!({ key: name })).collect::<Vec<_>>();
     let allowed = &spec.capabilities.allowed;
+    let paths: Vec<Value> = spec
+        .host_paths
+        .iter()
+        .map(|path| json!({ "pathPrefix": path.path_prefix, "readOnly": path.read_only }))
+        .collect();
+    let classes = spec.runtime_classes.as_ref().map(
+        |classes| json!({ "allowedRuntimeClassNames": classes.allowed, "defaultRuntimeClassName": classes.default }),
+    );
     json!({
         "apiVersion": "policy/v1beta1",
         "kind": "PodSecurityPolicy",
@@ -37,6 +46,9 @@ fn policy(spec: &PodSecurityProfileSpec) -> Value {
             "defaultAddCapabilities": spec.capabilities.default_add,
             "requiredDropCapabilities": spec.capabilities.required_drop,
             "volumes": spec.volumes,
+            "allowedHostPaths": paths,
+            "readOnlyRootFilesystem": spec.read_only_root_filesystem,
+            "defaultAllowPrivilegeEscalation": spec.default_allow_privilege_escalation,
             "allowedFlexVolumes": drivers(&spec.flex_volume_drivers, "driver"),
             "allowedCSIDrivers": drivers(&spec.csi_drivers, "name"),
             "runAsUser": users(&spec.run_as_user),
@@ -47,6 +59,7 @@ fn policy(spec: &PodSecurityProfileSpec) -> Value {
             "allowedUnsafeSysctls": spec.sysctls.allowed_unsafe,
             "forbiddenSysctls": spec.sysctls.forbidden,
             "allowedProcMountTypes": spec.proc_mount_types,
+            "runtimeClass": classes,
         },
     })
 }
@@ -65,8 +78,8 @@ fn groups(strategy: &GroupStrategy) -> Value {
 
 fn ranges(ranges: &[Range]) -> Value {
     let number = |number: &Number| match number {
-        Number::Literal(number) => *number,
-        Number::Variable(_) => 1,
+        Number::Literal(number) => json!(number),
+        Number::Variable(text) => json!(text),
     };
     ranges.iter().map(|range| json!({ "min": number(&range.min), "max": number(&range.max) })).collect()
 }

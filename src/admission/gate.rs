@@ -1,0 +1,240 @@
+//! Everything that admission asks about the pods of a workload, in one cluster: PodSecurityPolicies or constraints,
+//! then the Pod Security level of the namespace, then the profile that the namespace is held to.
+
+use std::collections::BTreeMap;
+
+use super::labels::namespace::RUN_LEVEL_LABEL;
+use super::labels::neighbours::skips_constraints;
+use super::level::Level;
+use super::pod::Pod;
+use super::psp::select::{Operation, choose};
+use super::psp::{PodSecurityPolicy, Violation, admit::Provider};
+use super::scc::admit::{Allocated, Verdict, admit};
+use super::scc::{GROUP, RESOURCE, Scc, range};
+use super::standards::labels::Policy;
+use super::standards::{message, violations};
+use super::workload::Workload;
+use crate::access::World;
+use crate::access::request::{Identity, Request, ResourceRequest};
+use crate::access::world::account_user;
+use crate::yaml::NodeRef;
+use crate::yaml::de::DeError;
+
+/// A namespace, as far as admission looks at it.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// The profile that an admission policy holds its pods to, as a PodSecurityPolicy of the namespace's own.
+    pub profile: Option<PodSecurityPolicy>,
+}
+
+/// A cluster, as far as admission looks at it.
+#[derive(Debug)]
+pub struct Gate<'w> {
+    world: &'w World,
+    minor: u32,
+    is_openshift: bool,
+    places: BTreeMap<String, Place>,
+    policies: Vec<PodSecurityPolicy>,
+    constraints: Vec<Scc>,
+}
+
+/// Who refuses the pods of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The Pod Security level of the namespace.
+    Level,
+    /// PodSecurityPolicies.
+    Policies,
+    /// SecurityContextConstraints.
+    Constraints,
+    /// The profile of the namespace.
+    Profile,
+}
+
+/// Why the pods of a workload would be refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// By whom.
+    pub by: By,
+    /// In a few words, one for each thing that is wrong.
+    pub reasons: Vec<String>,
+}
+
+/// The first minor that looks at Pod Security levels without being asked to.
+const FIRST_WITH_LEVELS: u32 = 23;
+
+/// The last minor with PodSecurityPolicies.
+const LAST_WITH_POLICIES: u32 = 24;
+
+/// What a namespace gets whose range is not known here.
+const SOME_RANGE: &str = "1000000000/10000";
+
+/// The SELinux level that goes with it.
+const SOME_SELINUX_LEVEL: &str = "s0:c1,c0";
+
+impl<'w> Gate<'w> {
+    /// A cluster of a Kubernetes minor without namespaces, with the access that a world grants.
+    pub fn new(world: &'w World, minor: u32, is_openshift: bool) -> Self {
+        let (places, policies, constraints) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { world, minor, is_openshift, places, policies, constraints }
+    }
+
+    /// Adds a Namespace, a PodSecurityPolicy or constraints; others are passed over.
+    ///
+    /// # Errors
+    /// The first field whose value has another type than the API's.
+    pub fn add(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        match (text(&["apiVersion"]), text(&["kind"])) {
+            ("v1", "Namespace") => {
+                let texts = |key: &str| -> BTreeMap<String, String> {
+                    let entries = object.path(&["metadata", key]).into_iter().flat_map(NodeRef::entries);
+                    entries.filter_map(|(key, value)| Some((key.as_str()?.into(), value.as_str()?.into()))).collect()
+                };
+                let place = Place { labels: texts("labels"), annotations: texts("annotations"), profile: None };
+                self.places.insert(text(&["metadata", "name"]).to_owned(), place);
+            }
+            ("policy/v1beta1", "PodSecurityPolicy") if self.minor <= LAST_WITH_POLICIES => {
+                self.policies.push(PodSecurityPolicy::read(object)?);
+            }
+            ("security.openshift.io/v1", "SecurityContextConstraints") if self.is_openshift => {
+                self.constraints.push(Scc::read(object)?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The namespaces, to tell what they are held to.
+    pub fn places(&mut self) -> impl Iterator<Item = &mut Place> {
+        self.places.values_mut()
+    }
+
+    /// Why the cluster would refuse the pods of a workload; nothing where it lets them in.
+    pub fn judge(&self, workload: &Workload) -> Vec<Refused> {
+        let namespace = if workload.namespace.is_empty() { "default" } else { &workload.namespace };
+        let nowhere = Place::default();
+        let place = self.places.get(namespace).unwrap_or(&nowhere);
+        let account = Identity::of(&account_user(namespace, workload.service_account()));
+        let mut refused = Vec::new();
+        let mut pod = workload.pod();
+        let filled = if self.is_openshift {
+            self.by_constraints(&pod, namespace, place, &account)
+        } else {
+            self.by_policies(&pod, namespace, &account)
+        };
+        match filled {
+            Ok(filled) => pod = filled,
+            Err(reasons) => {
+                let by = if self.is_openshift { By::Constraints } else { By::Policies };
+                refused.push(Refused { by, reasons });
+            }
+        }
+        if let Some(profile) = &place.profile {
+            match Provider::new(profile) {
+                Ok(provider) => {
+                    let admission = provider.admit(&pod);
+                    let reasons: Vec<String> = admission.violations.iter().map(told).collect();
+                    if !reasons.is_empty() {
+                        refused.push(Refused { by: By::Profile, reasons });
+                    }
+                    pod = admission.pod;
+                }
+                Err(reasons) => refused.push(Refused { by: By::Profile, reasons }),
+            }
+        }
+        if let Some(reason) = self.by_level(&pod, place) {
+            refused.push(Refused { by: By::Level, reasons: vec![reason] });
+        }
+        refused
+    }
+
+    /// The pod with everything filled in that the policies fill in. Without any policy there is no such admission.
+    fn by_policies(&self, pod: &Pod, namespace: &str, account: &Identity) -> Result<Pod, Vec<String>> {
+        if self.policies.is_empty() {
+            return Ok(pod.clone());
+        }
+        let choice = choose(self.world, account, namespace, &self.policies, pod, Operation::Create);
+        if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
+            return Ok(pod);
+        }
+        let mut reasons: Vec<String> = choice.invalid.iter().map(told).collect();
+        for refusal in &choice.refusals {
+            let problems: Vec<String> = refusal.violations.iter().map(told).collect();
+            reasons.push(format!("`{}`: {}", refusal.policy, problems.join(", ")));
+        }
+        if reasons.is_empty() {
+            reasons.push("its service account may use no policy".to_owned());
+        }
+        Err(reasons)
+    }
+
+    fn by_constraints(
+        &self,
+        pod: &Pod,
+        namespace: &str,
+        place: &Place,
+        account: &Identity,
+    ) -> Result<Pod, Vec<String>> {
+        let run_level = place.labels.get(RUN_LEVEL_LABEL).map(String::as_str);
+        if skips_constraints(namespace, run_level) || self.constraints.is_empty() {
+            return Ok(pod.clone());
+        }
+        let annotation = |key: &str| place.annotations.get(key).map(String::as_str);
+        // What a namespace does not declare, the cluster gives to it.
+        let allocated = Allocated {
+            uid_range: annotation(range::UID_RANGE).or(Some(SOME_RANGE)),
+            supplemental_groups: annotation(range::SUPPLEMENTAL_GROUPS),
+            mcs: annotation(range::MCS).or(Some(SOME_SELINUX_LEVEL)),
+        };
+        let constraints: Vec<&Scc> = self.constraints.iter().collect();
+        let may_use = |scc: &Scc| {
+            scc.names(&account.user, &account.groups)
+                || self.world.allows(
+                    account,
+                    &Request::Resource(ResourceRequest {
+                        verb: "use".to_owned(),
+                        group: GROUP.to_owned(),
+                        resource: RESOURCE.to_owned(),
+                        namespace: namespace.to_owned(),
+                        name: scc.name().to_owned(),
+                        ..ResourceRequest::default()
+                    }),
+                )
+        };
+        match admit(pod, &constraints, may_use, allocated) {
+            Verdict::Skipped => Ok(pod.clone()),
+            Verdict::Admitted { pod, .. } => Ok(*pod),
+            Verdict::Refused { refusals } if refusals.is_empty() => {
+                Err(vec!["its service account may use no constraints".to_owned()])
+            }
+            Verdict::Refused { refusals } => Err(refusals
+                .iter()
+                .map(|refusal| format!("`{}`: {}", refusal.scc, refusal.problems.join(", ")))
+                .collect()),
+            Verdict::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
+            Verdict::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
+        }
+    }
+
+    /// The level is enforced on the pods, whatever brought them.
+    fn by_level(&self, pod: &Pod, place: &Place) -> Option<String> {
+        if self.minor < FIRST_WITH_LEVELS {
+            return None;
+        }
+        let (policy, _) = Policy::UPSTREAM.of(&place.labels);
+        if policy.enforce.level == Level::Privileged {
+            return None;
+        }
+        let violations = violations(pod, policy.enforce.level, policy.enforce.version);
+        (!violations.is_empty()).then(|| message(policy.enforce, &violations))
+    }
+}
+
+fn told(violation: &Violation) -> String {
+    format!("{}: {}", violation.field, violation.message)
+}
