@@ -159,6 +159,29 @@ fn nothing_of_the_node() {
 }
 
 #[test]
+fn kernel_parameters_became_safe_one_by_one() {
+    for (minor, names) in [
+        (
+            0,
+            "kernel.shm_rmid_forced net.ipv4.ip_local_port_range net.ipv4.tcp_syncookies net.ipv4.ping_group_range net.ipv4.ip_unprivileged_port_start",
+        ),
+        (27, "net.ipv4.ip_local_reserved_ports"),
+        (
+            29,
+            "net.ipv4.tcp_keepalive_time net.ipv4.tcp_fin_timeout net.ipv4.tcp_keepalive_intvl net.ipv4.tcp_keepalive_probes",
+        ),
+        (32, "net.ipv4.tcp_rmem net.ipv4.tcp_wmem"),
+        (37, "net.ipv4.tcp_slow_start_after_idle net.ipv4.tcp_notsent_lowat"),
+    ] {
+        for name in names.split(' ') {
+            let pod = format!("spec: {{securityContext: {{sysctls: [{{name: {name}}}]}}}}");
+            let since = (0..=NEWEST).find(|minor| found("sysctls", *minor, &pod).is_empty());
+            assert_eq!(since, Some(minor), "{name}");
+        }
+    }
+}
+
+#[test]
 fn no_more_than_a_process_needs() {
     hold(&[
         (
@@ -232,6 +255,13 @@ fn confined_as_the_runtime_confines() {
             0,
             "spec: {containers: [{name: a, securityContext: {appArmorProfile: {}}}]}",
             "forbidden AppArmor profile (container \"a\" must not set AppArmor profile type to \"\")",
+        ),
+        // Annotations are in the order of the whole text, not of their keys.
+        (
+            "appArmorProfile",
+            0,
+            "metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/a: x, container.apparmor.security.beta.kubernetes.io/a!: y1}}",
+            "forbidden AppArmor profiles (annotations must not set AppArmor profile type to \"container.apparmor.security.beta.kubernetes.io/a!=\"y1\"\", \"container.apparmor.security.beta.kubernetes.io/a=\"x\"\")",
         ),
         (
             "seccompProfile_baseline",

@@ -61,12 +61,18 @@ func shrink(server *kube.Server, session *ask.Session, smallest *Difference) (*D
 		if err != nil {
 			return nil, err
 		}
-		if found == nil || found.Question.Kind() != smallest.Question.Kind() {
+		// Another question, or another reason to differ, is another difference.
+		if found == nil || found.Question.Kind() != smallest.Question.Kind() || shape(found) != shape(smallest) {
 			place++
 			continue
 		}
 		smallest, tree, place = found, smaller[place], 0
 	}
+}
+
+// shape tells what kinds of answers the sides gave.
+func shape(difference *Difference) string {
+	return fmt.Sprint(slices.Sorted(maps.Keys(difference.Real)), slices.Sorted(maps.Keys(difference.Other)))
 }
 
 // try asks both sides; nil when they agree, or when there is no sense in the question.

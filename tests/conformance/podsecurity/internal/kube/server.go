@@ -70,7 +70,7 @@ func (s *Server) podSecurity(question *ask.PodSecurity) (ask.Answer, error) {
 		return nil, err
 	}
 	SetDefaults(pod)
-	if question.Policies != nil {
+	if len(question.Policies) > 0 {
 		var answers []ask.Answer
 		for _, text := range question.Policies {
 			level, version, _ := strings.Cut(text, ":")
