@@ -92,7 +92,7 @@ impl SyncWorld {
         let mut grants = Vec::new();
         let users = self.accounts(namespace).filter(|account| {
             let user = account_user(namespace, account);
-            scc.users.iter().any(|known| *known == user)
+            scc.users.contains(&user)
         });
         grants.extend(users.map(|account| Grant { account: Some(account.to_owned()), by: GrantedBy::Users }));
         let groups = scc.groups.iter().filter(|group| {

@@ -69,9 +69,23 @@ pub fn is_exempt(name: &str, release: Release) -> bool {
     }
 }
 
+/// True for a manager that is the syncer, under its name of today or its former one, or nobody.
+pub(super) fn is_own(manager: &str) -> bool {
+    matches!(manager, SYNCER | FORMER_SYNCER | "")
+}
+
 /// True for a label that somebody else owns.
 pub(super) fn is_foreign(facts: &NamespaceFacts, label: Label) -> bool {
-    facts.managers(label).iter().any(|manager| !matches!(*manager, SYNCER | FORMER_SYNCER))
+    facts.managers(label).iter().any(|manager| !is_own(manager))
+}
+
+/// True for a namespace with a label that the syncer owns together with others. Asked for the owner, the real one gets any
+/// of them.
+pub(super) fn is_shared(facts: &NamespaceFacts) -> bool {
+    Label::ALL.into_iter().any(|label| {
+        let managers = facts.managers(label);
+        is_foreign(facts, label) && managers.iter().any(|manager| is_own(manager))
+    })
 }
 
 fn decide(name: &str, facts: &NamespaceFacts, release: Release) -> (bool, Reason) {

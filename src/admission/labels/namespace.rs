@@ -197,12 +197,12 @@ impl NamespaceFacts {
         self.sync.as_deref() == Some("true")
     }
 
-    /// The managers of a label, each once.
+    /// The managers of a label, each once; one without a name owns nothing.
     pub fn managers(&self, label: Label) -> Vec<&str> {
         match &self.ownership {
             Ownership::Managed(managers) => {
                 let own = managers.iter().filter(|(known, _)| *known == label);
-                own.map(|(_, manager)| &**manager).filter(|manager| !manager.is_empty()).collect()
+                own.map(|(_, manager)| &**manager).collect()
             }
             Ownership::Declared if self.labels.get(label).is_some() => vec!["the repository"],
             Ownership::Declared | Ownership::Unreadable => Vec::new(),

@@ -1,7 +1,8 @@
 //! What the syncer writes to a namespace once its level is known (`specs/openshift.md` 2.2 and 2.3).
 
 use super::Settings;
-use super::namespace::{FORMER_SYNCER, Label, LabelSet, NamespaceFacts, Ownership, SYNCER};
+use super::control::is_foreign;
+use super::namespace::{Label, LabelSet, NamespaceFacts};
 use crate::admission::level::Level;
 use crate::admission::scc::release::Mode;
 
@@ -38,6 +39,8 @@ pub enum Failure {
     NoUsableScc,
     /// Constraints that one may use have no level.
     ConversionFailed,
+    /// The managers of its fields cannot be read.
+    UnreadableManagers,
 }
 
 /// What the syncer writes.
@@ -51,8 +54,6 @@ pub struct Written {
     pub changes: bool,
     /// The annotation it keeps.
     pub annotation: Option<Level>,
-    /// True when the outcome depends on the order in which the real syncer meets the managers of a label.
-    pub depends_on_order: bool,
 }
 
 impl Action {
@@ -75,6 +76,7 @@ impl Action {
             Action::Skip(Skip::NoServiceAccounts) => Some("no-service-accounts"),
             Action::Fail(Failure::NoUsableScc) => Some("no-usable-scc"),
             Action::Fail(Failure::ConversionFailed) => Some("scc-conversion-failed"),
+            Action::Fail(Failure::UnreadableManagers) => Some("unreadable-managers"),
         }
     }
 }
@@ -95,13 +97,8 @@ pub fn write(facts: &NamespaceFacts, level: Level, settings: Settings) -> Writte
     let respects_owners = settings.release.respects_owners();
     let mut written = Written { forced: facts.is_opted_in() && respects_owners, ..Written::default() };
     for label in labels_of(settings.mode) {
-        let takes = !respects_owners || written.forced || {
-            let managers = facts.managers(label);
-            let foreign = managers.iter().filter(|manager| !is_own(facts, manager)).count();
-            written.depends_on_order |= foreign > 0 && foreign < managers.len();
-            foreign == 0
-        };
-        if takes {
+        // What the syncer wrote under its former name it takes over before anything else.
+        if !respects_owners || written.forced || !is_foreign(facts, label) {
             let value = value_of(label, level, settings);
             written.changes |= facts.labels.get(label) != Some(&value);
             written.applied.set(label, &value);
@@ -112,9 +109,4 @@ pub fn write(facts: &NamespaceFacts, level: Level, settings: Settings) -> Writte
         written.changes |= facts.computed_level.as_deref() != Some(level.name());
     }
     written
-}
-
-/// What the syncer wrote under its former name it takes over before anything else. Without readable managers it cannot.
-fn is_own(facts: &NamespaceFacts, manager: &str) -> bool {
-    manager == SYNCER || manager == FORMER_SYNCER && facts.ownership != Ownership::Unreadable
 }

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Settings;
-use super::control::{Control, control};
+use super::control::{Control, control, is_shared};
 use super::grants::{Grants, Hidden, HiddenBindings, SccSet};
-use super::namespace::{LabelSet, NamespaceFacts, Source};
+use super::namespace::{LabelSet, NamespaceFacts, Ownership, Source};
 use super::neighbours::opts_in_operators;
 use super::sync::{self, Action, Failure, Skip};
 use crate::access::world::{Added, Builder, Layer, World};
@@ -323,7 +323,7 @@ impl SyncWorld {
             forced: false,
             annotation: facts.computed_level.as_deref().and_then(Level::parse),
             labels: facts.labels.clone(),
-            depends_on_order: false,
+            depends_on_order: self.settings.release.respects_owners() && is_shared(&facts),
         };
         let skip = if !control.controlled {
             Some(Skip::NotControlled)
@@ -345,9 +345,13 @@ impl SyncWorld {
             outcome.action = Action::Fail(failure);
             return Some(outcome);
         };
+        outcome.depends_on_order |= reached.fails;
+        if self.settings.release.respects_owners() && facts.ownership == Ownership::Unreadable {
+            outcome.action = Action::Fail(Failure::UnreadableManagers);
+            return Some(outcome);
+        }
         let written = sync::write(&facts, level, self.settings);
         outcome.levels.sync = Some(level);
-        outcome.depends_on_order = reached.fails || written.depends_on_order;
         outcome.action = if written.changes { Action::Write } else { Action::Nothing };
         outcome.forced = written.forced && written.changes;
         for (label, value) in written.applied.iter() {
