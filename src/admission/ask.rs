@@ -12,6 +12,7 @@ pub fn answer(question: &Value) -> Option<Result<Value, String>> {
         "psp-admit" => Some(psp::ask::admit(body)),
         "psp-choose" => Some(psp::ask::choose(body)),
         "psp-compare" => Some(psp::ask::compare(body)),
+        "psp-migrate" => Some(psp::ask::migrate(body)),
         _ => None,
     }
 }
