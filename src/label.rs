@@ -112,13 +112,14 @@ impl Labels {
         let name = &*unit.identity.name;
         findings::namespace(unit, &self.world, trees, sink);
         let Some(outcome) = self.world.outcome(name) else { return };
-        let Action::Fail(failure) = outcome.action else { return };
+        // The managers of fields are a cluster's business; a repository has none.
+        let Action::Fail(failure @ (Failure::NoUsableScc | Failure::ConversionFailed)) = outcome.action else { return };
         let (why, help) = match failure {
             Failure::NoUsableScc => (
                 "no service account of it may use any constraints",
                 "grant one of the platform's, such as `restricted-v2`, or those of a profile",
             ),
-            Failure::ConversionFailed => (
+            _ => (
                 "constraints that its service accounts may use have no level",
                 "`bailiwick explain namespace` shows which; mend them, or take back their use",
             ),

@@ -22,11 +22,11 @@ pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
         "scc-order" => scc::ask::scc_order(body),
         "scc-admit" => scc::ask::scc_admit(body),
         "namespace-labels" => labels::ask::namespace_labels(body),
+        "namespace-neighbours" => labels::ask::namespace_neighbours(body),
         "psp-level" => psp::ask::level(body),
         "psp-admit" => psp::ask::admit(body),
         "psp-choose" => psp::ask::choose(body),
         "psp-compare" => psp::ask::compare(body),
-        "namespace-neighbours" => labels::ask::namespace_neighbours(body),
         _ => return None,
     })
 }
@@ -44,5 +44,15 @@ pub(super) fn text<'v>(body: &'v Value, key: &str) -> Result<Option<&'v str>, St
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(format!("`{key}` is not a string")),
+/// Answers a question about admission; none where it is about something else.
+pub fn answer(question: &Value) -> Option<Result<Value, String>> {
+    let (kind, body) = question.as_object().filter(|map| map.len() == 1)?.iter().next()?;
+    match kind.as_str() {
+        "psp-level" => Some(psp::ask::level(body)),
+        "psp-admit" => Some(psp::ask::admit(body)),
+        "psp-choose" => Some(psp::ask::choose(body)),
+        "psp-compare" => Some(psp::ask::compare(body)),
+        "psp-migrate" => Some(psp::ask::migrate(body)),
+        _ => None,
     }
 }

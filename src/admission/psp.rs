@@ -12,6 +12,7 @@ pub mod admit;
 pub mod ask;
 pub mod compare;
 pub mod mapping;
+pub mod migrate;
 mod profiles;
 pub mod select;
 mod strategies;

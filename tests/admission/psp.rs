@@ -1,8 +1,14 @@
 //! PodSecurityPolicy against the recorded cases: levels by the documentation's mapping, verdicts of the real provider,
 //! and what a change of a real policy means.
 
+use bailiwick::access::request::Identity;
+use bailiwick::access::world::{Added, Builder};
+use bailiwick::admission::pod::Pod;
 use bailiwick::admission::psp::mapping::{Reading, map};
+use bailiwick::admission::psp::select::{Operation, choose, usable};
 use bailiwick::admission::psp::{PodSecurityPolicy, ask};
+use bailiwick::diag::{FileId, Sink};
+use bailiwick::yaml;
 use serde_json::{Map, Value, json};
 
 /// The cases of a file. They were recorded, and are not ours to change.
@@ -18,7 +24,7 @@ fn toolforge(kind: &str) -> Value {
 }
 
 fn policy(value: &Value) -> PodSecurityPolicy {
-    let tree = bailiwick::yaml::from_json(value);
+    let tree = yaml::from_json(value);
     PodSecurityPolicy::read(tree.document(0).expect("a document")).expect("a policy")
 }
 
@@ -115,6 +121,22 @@ fn a_change_of_the_tool_policy_is_told_by_what_it_means() {
 }
 
 #[test]
+fn the_tool_policy_needs_an_admission_policy_for_its_ids_and_paths() {
+    let psp = &toolforge("psp")["input"]["psp"];
+    let pod = json!({ "spec": { "containers": [{ "name": "c" }] } });
+    let answer = ask::migrate(&json!({ "psp": psp, "pod": pod })).expect("an answer");
+    assert_eq!(answer["level"], "privileged");
+    let fates = answer["fields"].as_array().expect("a list");
+    let needed = fates.iter().filter(|field| field["fate"] == "policy").map(|field| field["field"].clone());
+    let needed: Vec<Value> = needed.collect();
+    for field in ["runAsUser", "runAsGroup", "fsGroup", "supplementalGroups", "allowedHostPaths"] {
+        assert!(needed.contains(&json!(field)), "{field}: {needed:?}");
+    }
+    assert_eq!(answer["reliedOn"].as_array().map(Vec::len), Some(7), "{answer:#}");
+    assert!(ask::migrate(&json!({ "psp": psp, "reading": "other" })).is_err());
+}
+
+#[test]
 fn every_question_has_an_answer_or_says_why_not() {
     let psp = toolforge("psp")["input"]["psp"].clone();
     let pod = json!({ "spec": { "containers": [{ "name": "c" }] } });
@@ -129,4 +151,85 @@ fn every_question_has_an_answer_or_says_why_not() {
     assert_eq!(answer["broken"].as_array().map(Vec::len), Some(4), "{answer}");
     assert!(ask::admit(&json!({ "pod": pod })).is_err());
     assert!(ask::admit(&json!({ "psp": { "spec": { "privileged": "yes" } }, "pod": pod })).is_err());
+}
+
+/// The world of some objects, at the last minor that had policies.
+fn world(objects: &str) -> bailiwick::access::World {
+    let mut sink = Sink::new();
+    let tree = yaml::read(objects, FileId::default(), &mut sink);
+    let mut builder = Builder::new(24);
+    for index in 0.. {
+        let Some(root) = tree.document(index) else { break };
+        builder.add_document(root, |_, added| assert_eq!(added, Added::Taken));
+    }
+    builder.build()
+}
+
+const GRANTS: &str = r"
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: tool-psp, namespace: tool-a}
+rules:
+  - {apiGroups: [policy], resources: [podsecuritypolicies], resourceNames: [tool], verbs: [use]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: tool, namespace: tool-a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: tool-psp}
+subjects:
+  - {kind: User, name: a}
+  - {kind: ServiceAccount, name: default, namespace: tool-a}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: old-grant}
+rules:
+  - {apiGroups: [extensions], resources: [podsecuritypolicies], resourceNames: [wide], verbs: [use]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: wide}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: old-grant}
+subjects:
+  - {kind: Group, name: ops}
+";
+
+#[test]
+fn accounts_and_users_bring_the_policies_they_may_use() {
+    let world = world(GRANTS);
+    let any = json!({ "rule": "RunAsAny" });
+    let loose = |name: &str| {
+        let spec = json!({
+            "privileged": true, "runAsUser": any, "fsGroup": any, "supplementalGroups": any, "seLinux": any, "volumes": ["*"],
+        });
+        policy(&json!({ "metadata": { "name": name }, "spec": spec }))
+    };
+    let mut tool = loose("tool");
+    tool.spec.privileged = false;
+    let policies = [loose("wide"), loose("other"), tool];
+    let ops = Identity { user: "o".to_owned(), groups: vec!["ops".to_owned()] };
+    let who = [
+        (Identity::of("a"), "tool-a", vec!["tool"]),
+        (Identity::of("a"), "tool-b", vec![]),
+        (Identity::of("system:serviceaccount:tool-a:default"), "tool-a", vec!["tool"]),
+        (Identity::of("system:serviceaccount:tool-a:web"), "tool-a", vec![]),
+        // The plugin asks for the old group, too, whether it is served or not.
+        (ops.clone(), "tool-b", vec!["wide"]),
+    ];
+    for (who, namespace, expected) in who {
+        let found = usable(&world, &who, namespace, &policies);
+        assert_eq!(found.iter().map(|policy| policy.name()).collect::<Vec<_>>(), expected, "{who:?} in {namespace}");
+    }
+    let pod = |spec: &Value| {
+        let tree = yaml::from_json(&json!({ "spec": spec }));
+        Pod::read(tree.document(0).expect("a document")).expect("a pod")
+    };
+    let privileged = json!([{ "name": "c", "securityContext": { "privileged": true } }]);
+    let by =
+        |who: &Identity, spec: Value| choose(&world, who, "tool-a", &policies, &pod(&spec), Operation::Create).policy;
+    let nobody = Identity::of("nobody");
+    assert_eq!(by(&nobody, json!({ "containers": [{ "name": "c" }] })).as_deref(), Some("tool"), "by the account");
+    assert_eq!(by(&nobody, json!({ "containers": [{ "name": "c" }], "serviceAccountName": "web" })), None);
+    assert_eq!(by(&nobody, json!({ "containers": privileged })), None);
+    assert_eq!(by(&ops, json!({ "containers": privileged })).as_deref(), Some("wide"), "by the user");
 }

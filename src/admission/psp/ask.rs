@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::admit::Provider;
 use super::mapping::{self, Mapping, Reading};
+use super::migrate::{self, Fate};
 use super::select::{Operation, choose_among};
 use super::{PodSecurityPolicy, Violation, compare, synchronise, validity};
 use crate::admission::pod::{Container, Pod};
@@ -88,6 +89,37 @@ pub fn choose(body: &Value) -> Result<Value, String> {
 /// Why it is not a question.
 pub fn compare(body: &Value) -> Result<Value, String> {
     Ok(json!(compare::compare(&policy(body, "old")?, &policy(body, "new")?)))
+}
+
+/// `{"psp": {...}, "reading": "practical", "pod": {...}}`: what becomes of a policy where there are none, and what a pod
+/// relied on, if one is given.
+///
+/// # Errors
+/// Why it is not a question.
+pub fn migrate(body: &Value) -> Result<Value, String> {
+    let policy = policy(body, "psp")?;
+    let name = body.get("reading").and_then(Value::as_str).unwrap_or(Reading::Practical.name());
+    let reading = Reading::ALL.into_iter().find(|reading| reading.name() == name);
+    let migration = migrate::migrate(&policy, reading.ok_or_else(|| format!("there is no reading `{name}`"))?);
+    let fates = migration.fields.iter().map(|field| {
+        let (fate, text) = match &field.fate {
+            Fate::Unlimited => ("unlimited", None),
+            Fate::KeptByLevel => ("level", None),
+            Fate::NeedsPolicy(limit) => ("policy", Some(limit)),
+            Fate::Dropped(reason) => ("dropped", Some(reason)),
+        };
+        json!({ "field": field.field, "fate": fate, "text": text })
+    });
+    let relied = match body.get("pod") {
+        Some(_) => Some(migrate::relied_on(&policy, &pod(body)?).map_err(|reasons| reasons.join("; "))?),
+        None => None,
+    };
+    Ok(json!({
+        "level": migration.level.name(),
+        "fields": fates.collect::<Vec<_>>(),
+        "mutating": migration.mutating,
+        "reliedOn": relied,
+    }))
 }
 
 fn policy(body: &Value, key: &str) -> Result<PodSecurityPolicy, String> {

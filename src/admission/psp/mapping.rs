@@ -57,7 +57,7 @@ impl Mapping {
 }
 
 /// The capabilities of level baseline.
-const BASELINE_CAPABILITIES: [&str; 13] = [
+pub(super) const BASELINE_CAPABILITIES: [&str; 13] = [
     "AUDIT_WRITE",
     "CHOWN",
     "DAC_OVERRIDE",
@@ -74,7 +74,7 @@ const BASELINE_CAPABILITIES: [&str; 13] = [
 ];
 
 /// The kinds of volumes of level restricted.
-const RESTRICTED_VOLUMES: [&str; 8] =
+pub(super) const RESTRICTED_VOLUMES: [&str; 8] =
     ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"];
 
 /// The SELinux types of level baseline; the empty one is none.

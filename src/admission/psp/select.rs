@@ -36,7 +36,7 @@ pub struct Choice {
     pub is_mutated: bool,
     /// What makes the pod invalid, whatever the policies say.
     pub invalid: Vec<Violation>,
-    /// Where no policy admits it: why not, for each that could be used, by name.
+    /// Where no policy admits it: why not, for each that may be used, by name.
     pub refusals: Vec<Refusal>,
     /// Policies that admission passes over because they cannot be used by anybody, with the reasons, by name.
     pub broken: Vec<(String, Vec<String>)>,
@@ -124,7 +124,7 @@ pub fn choose_among(
     };
     let mut sorted: Vec<&PodSecurityPolicy> = policies.iter().collect();
     sorted.sort_by_key(|policy| policy.name());
-    let mut providers = Vec::new();
+    let mut providers: Vec<Provider<'_>> = Vec::new();
     for policy in sorted {
         match Provider::new(policy) {
             Ok(provider) if may_use(policy.name()) => providers.push(provider),
@@ -139,28 +139,49 @@ pub fn choose_among(
         providers.sort_by_key(|provider| provider.name() != recorded);
     }
     let found = first_fit(&providers, pod, operation, &mut choice.refusals);
-    let mut stored = found.as_ref().map_or_else(|| pod.clone(), |(_, admission)| admission.pod.clone());
+    let Some((name, admission)) = found else {
+        choice.invalid = validity::problems(pod);
+        choice.refusals.sort_by(|left, right| left.policy.cmp(&right.policy));
+        return choice;
+    };
+    choice.refusals.clear();
+    choice.is_mutated = admission.is_mutated;
+    choice.policy = Some(name.to_owned());
+    let mut stored = admission.pod;
     if operation == Operation::Create {
-        synchronise(&mut stored);
-    }
-    choice.invalid = validity::problems(&stored);
-    if let Some((name, admission)) = found {
-        choice.refusals.clear();
-        choice.is_mutated = admission.is_mutated;
-        if operation == Operation::Create {
-            stored.metadata.annotations.insert(RECORDED.to_owned(), name.to_owned());
+        stored.metadata.annotations.insert(RECORDED.to_owned(), name.to_owned());
+        prepare(&mut stored);
+        choice.invalid = validity::of_new(&stored);
+        // The API server asks again for what became of the pod, starting with the policy that was found. Only where
+        // it changed how /proc is mounted can the answer be another one, as to fill in twice changes nothing.
+        providers.sort_by_key(|provider| provider.name() != name);
+        let mut refusals = Vec::new();
+        let asks_again = choice.invalid.is_empty();
+        if asks_again && first_fit(&providers, &stored, Operation::Update, &mut refusals).is_none() {
+            choice.policy = None;
+            choice.refusals = refusals;
         }
-        choice.policy = Some(name.to_owned());
-        choice.pod = Some(stored).filter(|_| choice.invalid.is_empty());
+    } else {
+        choice.invalid = validity::problems(&stored);
     }
-    choice.refusals.sort_by(|left, right| left.policy.cmp(&right.policy));
+    choice.pod = Some(stored).filter(|_| choice.is_allowed());
     choice
 }
 
+/// What the API server does to a new pod between the mutating and the validating plugins, of what policies look at.
+fn prepare(pod: &mut Pod) {
+    synchronise(pod);
+    let spec = &mut pod.spec;
+    let containers = spec.init_containers.iter_mut().chain(&mut spec.containers).chain(&mut spec.ephemeral_containers);
+    for context in containers.filter_map(|container| container.security_context.as_mut()) {
+        // The gate ProcMountType is off in 1.24: whatever is asked for becomes the default.
+        if let Some(kind) = &mut context.proc_mount {
+            "Default".clone_into(kind);
+        }
+    }
+}
+
 /// The first policy that admits the pod as it is; on create, else the first that admits what it makes of it.
-///
-/// After the first the API server asks again, for what became of the pod (and what [`synchronise`] added to it). That
-/// finds the same policy, because to fill in twice changes nothing.
 fn first_fit<'p>(
     providers: &[Provider<'p>],
     pod: &Pod,

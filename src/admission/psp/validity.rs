@@ -27,6 +27,19 @@ pub fn problems(pod: &Pod) -> Vec<Violation> {
     report.violations
 }
 
+/// The same for a new pod, which may have no ephemeral containers yet.
+///
+/// They come later, by a subresource that the plugin passes over: a policy sees them only with the next change of the
+/// pod itself.
+pub fn of_new(pod: &Pod) -> Vec<Violation> {
+    let mut found = problems(pod);
+    if !pod.spec.ephemeral_containers.is_empty() {
+        let message = "a new pod has no ephemeral containers".to_owned();
+        found.push(Violation { field: "spec.ephemeralContainers".to_owned(), message });
+    }
+    found
+}
+
 fn check_annotations(pod: &Pod, report: &mut Report) {
     for (key, value) in &pod.metadata.annotations {
         let is_valid = if key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER) {

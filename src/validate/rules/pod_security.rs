@@ -318,8 +318,8 @@ fn profile_annotations(metadata: NodeRef<'_>, report: &mut Report<'_>) {
 
 fn is_seccomp(profile: &str) -> bool {
     let is_local = |path: &str| !path.starts_with('/') && path.split('/').all(|step| step != "..");
-    // An empty entry stands for pods that name no profile.
-    matches!(profile, "" | "docker/default" | "runtime/default" | "unconfined")
+    // An empty entry is none, whatever the documentation says of trailing commas: the whole list may be empty.
+    matches!(profile, "docker/default" | "runtime/default" | "unconfined")
         || profile.strip_prefix("localhost/").is_some_and(is_local)
 }
 
@@ -329,4 +329,15 @@ fn is_seccomp_or_any(profile: &str) -> bool {
 
 fn is_app_armor(profile: &str) -> bool {
     matches!(profile, "" | "runtime/default" | "unconfined") || profile.starts_with("localhost/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_entry_is_a_profile_of_app_armor_alone() {
+        assert!(!is_seccomp_or_any("") && is_app_armor(""));
+        assert!(is_seccomp_or_any("*") && is_seccomp("localhost/") && !is_seccomp("localhost/../a"));
+    }
 }

@@ -1,0 +1,142 @@
+// Package lies serves the protocol with the real code, truthfully or not. A comparison that does not notice each of
+// these lies would prove nothing.
+package lies
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"bailiwick.dev/conformance/psp/internal/cases"
+	"bailiwick.dev/conformance/psp/internal/compare"
+	"bailiwick.dev/conformance/psp/internal/kube"
+)
+
+// Serve answers each line until there are no more; the truth if there is no lie.
+func Serve(input io.Reader, output io.Writer, lie *Lie) error {
+	reader, writer := bufio.NewReaderSize(input, 1<<20), bufio.NewWriterSize(output, 1<<20)
+	encoder := json.NewEncoder(writer)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if err == io.EOF && len(line) == 0 {
+			return writer.Flush()
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		answer, err := answer(line, lie)
+		if err != nil {
+			answer = cases.Object{"error": err.Error()}
+		}
+		if err := encoder.Encode(answer); err != nil {
+			return err
+		}
+		// Whoever waits gets everything that can be said before the next question comes.
+		if reader.Buffered() == 0 {
+			if err := writer.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func answer(line []byte, lie *Lie) (cases.Object, error) {
+	var asked map[string]cases.Object
+	if err := json.Unmarshal(line, &asked); err != nil {
+		return nil, err
+	}
+	for kind, body := range asked {
+		pod, _ := body["pod"].(cases.Object)
+		policies, _ := body["psps"].([]any)
+		if policy, ok := body["psp"].(cases.Object); ok {
+			policies = []any{policy}
+		}
+		if lie != nil && lie.question != nil {
+			for _, policy := range policies {
+				lie.question(policy.(cases.Object), pod)
+			}
+		}
+		texts, err := kube.Texts(append([]any{pod}, policies...))
+		if err != nil {
+			return nil, err
+		}
+		if kind == "psp-admit" {
+			return admit(texts[1], texts[0], lie)
+		}
+		return choose(body, texts[1:], texts[0])
+	}
+	return nil, fmt.Errorf("no question")
+}
+
+func admit(policy, pod []byte, lie *Lie) (cases.Object, error) {
+	real, err := kube.Admit(policy, pod)
+	if err != nil {
+		return nil, err
+	}
+	if real.Broken {
+		return cases.Object{"allowed": false, "broken": []string{"it is"}}, nil
+	}
+	if lie != nil && lie.answer != nil {
+		lie.answer(real)
+	}
+	fields := []cases.Object{}
+	for _, name := range real.Fields {
+		fields = append(fields, cases.Object{"field": name})
+	}
+	invalid := []cases.Object{}
+	if real.Invalid {
+		invalid = append(invalid, cases.Object{"field": "somewhere"})
+	}
+	return cases.Object{
+		"allowed": len(fields) == 0 && !real.Invalid, "mutated": real.Mutated, "errors": fields, "invalid": invalid, "pod": json.RawMessage(real.Whole),
+	}, nil
+}
+
+func choose(body cases.Object, policies [][]byte, pod []byte) (cases.Object, error) {
+	usable := []string{}
+	names, _ := body["usable"].([]any)
+	for _, name := range names {
+		usable = append(usable, name.(string))
+	}
+	real, err := kube.Choose(policies, usable, pod)
+	if err != nil {
+		return nil, err
+	}
+	answer := cases.Object{"allowed": real.Allowed}
+	if real.PSP != "" {
+		answer["psp"] = real.PSP
+	}
+	if real.Allowed {
+		answer["pod"] = json.RawMessage(real.Whole)
+	}
+	return answer, nil
+}
+
+// SelfTest compares the real code with itself, and then with every lie, which has to be noticed.
+func SelfTest(out io.Writer, program string, pods int) error {
+	// The truth needs no search.
+	options := compare.Options{Command: []string{program, "serve"}, Seed: 1, Pods: min(pods, 2000), Rough: true}
+	report, err := compare.Run(options)
+	if err != nil {
+		return err
+	}
+	if report.Differs() {
+		report.Print(out)
+		return fmt.Errorf("self-test: the real code differs from itself")
+	}
+	options.Pods = pods
+	for _, lie := range All {
+		options.Command = []string{program, "serve", "--lie", lie.Name}
+		report, err := compare.Run(options)
+		if err != nil {
+			return fmt.Errorf("self-test: %s: %w", lie.Name, err)
+		}
+		if !report.Differs() {
+			return fmt.Errorf("self-test: nobody notices `%s`", lie.Name)
+		}
+		fmt.Fprintf(out, "%-28s noticed within %d pods\n", lie.Name, report.Asked)
+	}
+	fmt.Fprintf(out, "self-test: %d lies, all noticed\n", len(All))
+	return nil
+}
