@@ -27,6 +27,7 @@ pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
         "psp-admit" => psp::ask::admit(body),
         "psp-choose" => psp::ask::choose(body),
         "psp-compare" => psp::ask::compare(body),
+        "psp-migrate" => psp::ask::migrate(body),
         _ => return None,
     })
 }
@@ -44,15 +45,5 @@ pub(super) fn text<'v>(body: &'v Value, key: &str) -> Result<Option<&'v str>, St
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(format!("`{key}` is not a string")),
-/// Answers a question about admission; none where it is about something else.
-pub fn answer(question: &Value) -> Option<Result<Value, String>> {
-    let (kind, body) = question.as_object().filter(|map| map.len() == 1)?.iter().next()?;
-    match kind.as_str() {
-        "psp-level" => Some(psp::ask::level(body)),
-        "psp-admit" => Some(psp::ask::admit(body)),
-        "psp-choose" => Some(psp::ask::choose(body)),
-        "psp-compare" => Some(psp::ask::compare(body)),
-        "psp-migrate" => Some(psp::ask::migrate(body)),
-        _ => None,
     }
 }
