@@ -266,3 +266,67 @@ fn a_user_subject_is_invisible_to_the_syncer_alone() {
     assert_eq!(found["authorized"]["default"], json!(["open", "tight"]));
     assert_eq!(found["levels"], json!({"sync": "restricted", "rbac": "privileged", "semantic": "privileged"}));
 }
+
+/// However many namespaces there are, an SCC is converted once, and once more where the range of a namespace has a say.
+#[test]
+fn constraints_are_converted_twice_at_most() {
+    let namespaces = (0..50).flat_map(|number| {
+        let name = format!("n{number}");
+        let annotations = json!({UID_RANGE: if number % 2 == 0 { "0/10" } else { "1000/10" }});
+        [
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "annotations": annotations}}),
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"namespace": name, "name": "default"}}),
+        ]
+    });
+    let body = json!({"release": "4.20", "defaults": true, "objects": namespaces.collect::<Vec<_>>()});
+    let found = ask("namespace-labels", &body);
+    // Thirteen, of which five take the range of the namespace.
+    assert_eq!(found["conversions"], 13 + 5);
+    assert_eq!(found["namespaces"]["n0"]["level"], "baseline");
+    assert_eq!(found["namespaces"]["n1"]["level"], "restricted");
+}
+
+/// What reaches a namespace is found without looking at the bindings of all others, wherever the binding stands.
+#[test]
+fn a_chain_names_every_way_to_the_constraints() {
+    let shapes = table(include_str!("namespace-labels.yaml"))["scc_shapes"].clone();
+    let role = json!({"kind": "ClusterRole", "name": "r", "rules": [{"apiGroups": ["security.openshift.io"],
+        "resources": ["securitycontextconstraints"], "verbs": ["use"]}]});
+    let bound = |kind: &str, namespace: Value, name: &str, subject: Value| {
+        json!({"kind": kind, "namespace": namespace, "name": name, "roleRef": {"kind": "ClusterRole", "name": "r"},
+            "subjects": [subject]})
+    };
+    let own = json!({"kind": "ServiceAccount", "name": "default", "namespace": "team-a"});
+    let other = json!({"kind": "ServiceAccount", "name": "default", "namespace": "team-b"});
+    let case = json!({
+        "sccs": {"open": {"users": ["system:serviceaccount:team-a:default"], "groups": ["system:serviceaccounts:team-a"]}},
+        "rbac": [
+            role,
+            bound("RoleBinding", json!("team-a"), "own", own.clone()),
+            bound("RoleBinding", json!("team-b"), "elsewhere", own.clone()),
+            bound("ClusterRoleBinding", Value::Null, "everywhere", own),
+            bound("ClusterRoleBinding", Value::Null, "other", other),
+            bound("ClusterRoleBinding", Value::Null, "all", json!({"kind": "Group", "name": "system:authenticated"})),
+        ],
+    });
+    let found = ask("namespace-labels", &json!({"objects": objects(&case, &shapes), "namespace": "team-a"}));
+    let grants = found["lifts"][0]["grants"].as_array().expect("grants");
+    let ways: Vec<String> = grants
+        .iter()
+        .map(|grant| {
+            let way = ["binding", "group"].into_iter().find_map(|key| grant.get(key)).and_then(Value::as_str);
+            format!("{} {}", grant["account"].as_str().unwrap_or("all"), way.unwrap_or("users"))
+        })
+        .collect();
+    assert_eq!(
+        ways,
+        [
+            "all system:serviceaccounts:team-a",
+            "all ClusterRoleBinding/all",
+            "default users",
+            "default ClusterRoleBinding/everywhere",
+            "default RoleBinding/team-a/own",
+        ]
+    );
+    assert_eq!(found["lifts"][0]["without"], Value::Null);
+}

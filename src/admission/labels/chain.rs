@@ -101,7 +101,8 @@ impl SyncWorld {
         grants.extend(groups.map(|group| Grant { account: None, by: GrantedBy::Groups(group.clone()) }));
         let mut wanted = SccSet::default();
         wanted.insert(position);
-        for binding in &self.access.bindings {
+        let bindings = self.grants.bindings(namespace);
+        for binding in bindings.into_iter().filter_map(|id| self.access.binding(id)) {
             let Some(role) = syncer_role(&self.access, binding) else { continue };
             if !self.grants.list(role.rules).meets(&wanted) {
                 continue;

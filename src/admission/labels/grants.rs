@@ -43,6 +43,10 @@ pub(super) struct Grants {
     accounts: HashMap<String, SccSet>,
     /// What constraints themselves say.
     named: Named,
+    /// The bindings that give something to everybody.
+    everywhere: Vec<u32>,
+    /// The bindings that give something to service accounts of a namespace.
+    reaching: HashMap<String, Vec<u32>>,
 }
 
 /// What constraints say about their users.
@@ -131,14 +135,25 @@ impl Grants {
             groups: named.groups.clone(),
             accounts: named.users.clone(),
             named,
+            everywhere: Vec::new(),
+            reaching: HashMap::new(),
         };
-        for binding in &world.bindings {
-            grants.add(world, binding, hidden);
+        for (id, binding) in (0..).zip(&world.bindings) {
+            grants.add(world, id, binding, hidden);
         }
         grants
     }
 
-    fn add(&mut self, world: &World, binding: &Binding, hidden: &HiddenBindings) {
+    /// The bindings that give something to service accounts of a namespace, each once.
+    pub(super) fn bindings(&self, namespace: &str) -> Vec<u32> {
+        let local = self.reaching.get(namespace).into_iter().flatten();
+        let mut bindings: Vec<u32> = self.everywhere.iter().chain(local).copied().collect();
+        bindings.sort_unstable();
+        bindings.dedup();
+        bindings
+    }
+
+    fn add(&mut self, world: &World, id: u32, binding: &Binding, hidden: &HiddenBindings) {
         let Some(role) = syncer_role(world, binding) else { return };
         let set = self.list(role.rules);
         if set.is_empty() {
@@ -151,14 +166,22 @@ impl Grants {
             let of_namespace = |namespace: &str| place.is_none_or(|place| place == namespace);
             match holder {
                 SyncerSubject::Everybody => match place {
-                    None => self.everybody.union(&set),
-                    Some(place) => self.groups.entry(place.to_owned()).or_default().union(&set),
+                    None => {
+                        self.everybody.union(&set);
+                        self.everywhere.push(id);
+                    }
+                    Some(place) => {
+                        self.groups.entry(place.to_owned()).or_default().union(&set);
+                        self.reaching.entry(place.to_owned()).or_default().push(id);
+                    }
                 },
                 SyncerSubject::AccountsOf(group) if of_namespace(&group) => {
+                    self.reaching.entry(group.clone()).or_default().push(id);
                     self.groups.entry(group).or_default().union(&set);
                 }
                 SyncerSubject::Account(owner, name) if of_namespace(&owner) => {
                     self.accounts.entry(account_user(&owner, &name)).or_default().union(&set);
+                    self.reaching.entry(owner).or_default().push(id);
                 }
                 SyncerSubject::AccountsOf(_) | SyncerSubject::Account(..) => {}
             }
