@@ -8,6 +8,7 @@
 mod findings;
 
 use crate::admission::labels::Settings;
+use crate::admission::labels::control::Reason;
 use crate::admission::labels::namespace::{LEVEL_ANNOTATION, Source};
 use crate::admission::labels::sync::{Action, Failure};
 use crate::admission::labels::world::{SyncBuilder, SyncWorld};
@@ -84,9 +85,13 @@ impl Labels {
         &*unit.identity.object_type.kind == "Namespace" && !unit.is_brought_in()
     }
 
-    /// Writes the labels of a Namespace that it does not declare itself, as the cluster would, and the annotation.
+    /// Writes the labels of a Namespace that it does not declare itself, as the cluster would, and the annotation. One
+    /// that opts in is left to the cluster, which would force its own over ours whenever a grant changes.
     pub fn fill(&self, name: &str, tree: &mut Tree, root: NodeId) {
         let (Some(settled), Some(outcome)) = (self.world.settled(name), self.world.outcome(name)) else { return };
+        if outcome.control.reason == Reason::OptedIn {
+            return;
+        }
         for (label, value) in settled.labels.iter().filter(|_| outcome.control.controlled) {
             stored::put_metadata(tree, root, "labels", &label.key(), value);
         }

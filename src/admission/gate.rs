@@ -130,8 +130,9 @@ impl<'w> Gate<'w> {
         match filled {
             Ok(filled) => pod = filled,
             Err(reasons) => {
+                // What a level would make of a pod that nothing was filled in for says little.
                 let by = if self.is_openshift { By::Constraints } else { By::Policies };
-                refused.push(Refused { by, reasons });
+                return vec![Refused { by, reasons }];
             }
         }
         if let Some(profile) = &place.profile {

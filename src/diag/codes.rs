@@ -167,6 +167,8 @@ codes! {
         "The namespace opts in, so that the cluster writes its labels. Declared as well, they become a conflict the day a grant changes.";
     SccAnnotationsIncomplete, "scc-annotations-incomplete", "a range of user ids without an SELinux level",
         "The cluster gives a namespace its ranges only where the annotation with the user ids is missing. Who declares it alone never gets an SELinux level, and without one every pod is refused.";
+    PinnedEnforceVersion, "pinned-enforce-version", "a pinned version of the checks that is older than the platform",
+        "Constraints take nine kernel parameters for safe. The checks know all of them only since v1.29: an older version refuses pods that the constraints let in.";
     DuplicateUidRange, "duplicate-uid-range", "two namespaces with one range of user ids",
         "Ranges keep namespaces apart on the node. The cluster does not notice that two are the same.";
     UidRangeAtZero, "uid-range-starts-at-zero", "a range of user ids that begins at root",

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::admission::labels::declared::Lint;
-use crate::admission::labels::namespace::SYNC_LABEL;
+use crate::admission::labels::namespace::{Label, SYNC_LABEL};
 use crate::admission::labels::world::SyncWorld;
-use crate::admission::level::Level;
+use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc::admit::breaks_admission;
 use crate::admission::scc::convert::volume_level;
 use crate::admission::scc::range::UID_RANGE;
@@ -19,6 +19,9 @@ use crate::yaml::NodeRef;
 
 /// The label with a level that the API server enforces.
 const ENFORCE: &str = "pod-security.kubernetes.io/enforce";
+
+/// The checks that allow every kernel parameter that constraints take for safe (`facts/psa/psa-checks.yaml`).
+const SAFE_SYSCTLS_SINCE: u64 = 29;
 
 /// Where the words about an object go.
 struct Report<'r> {
@@ -116,6 +119,14 @@ pub(super) fn namespace(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mu
         };
         let section = if path.starts_with("openshift.io/sa.") { "annotations" } else { "labels" };
         report.warn(code, &format!("metadata.{section}.{path}"), message, help);
+    }
+    let pinned = facts.labels.get(Label::EnforceVersion).and_then(PolicyVersion::parse);
+    let holds = settled.enforced != Level::Privileged;
+    if let Some(version @ PolicyVersion::Minor(..SAFE_SYSCTLS_SINCE)) = pinned.filter(|_| holds) {
+        let message =
+            format!("`{name}` pins the checks of {version}, which refuse kernel parameters that constraints allow");
+        let help = "pin v1.29 or later, or `latest` as the cluster does";
+        report.warn(Code::PinnedEnforceVersion, &format!("metadata.labels.{ENFORCE}-version"), message, help);
     }
     if let Some(range) = &facts.uid_range {
         let same = |other: &&str| {
@@ -215,7 +226,7 @@ pub(super) fn constraints(unit: &Unit, root: NodeRef<'_>, release: Release, tree
 /// A profile in the spelling of pods, or with a prefix only.
 fn is_misspelt(profile: &str) -> bool {
     let is_known = matches!(profile, "runtime/default" | "docker/default" | "unconfined" | "*");
-    !is_known && !profile.strip_prefix("localhost/").is_some_and(|file| !file.is_empty())
+    !is_known && profile.strip_prefix("localhost/").is_none_or(str::is_empty)
 }
 
 /// Words about what a role lets its holders use.

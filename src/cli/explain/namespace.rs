@@ -1,19 +1,24 @@
 //! `bailiwick explain namespace`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::json;
 
 use super::super::can_i::AnswerForm;
-use super::super::scene::each_object;
+use super::super::scene::{SceneArguments, each_object, of_target_into};
 use super::super::session::{Session, with_targets};
 use super::super::{Global, Outcome};
 use super::Arguments;
+use crate::access::Identity;
+use crate::access::world::account_user;
+use crate::admission::psp::PodSecurityPolicy;
+use crate::admission::psp::mapping::{Reading, map};
+use crate::admission::psp::select::usable;
 use crate::admission::standards::labels::{Mode, Policy};
 use crate::compile;
 use crate::diag::{Origin, RunError, Sink, nearest};
-use crate::model::{PodSecurityProfile, Target};
+use crate::model::{Enforcement, PodSecurityProfile, Target};
 use crate::report::access::place_text;
 use crate::report::pod_security;
 use crate::yaml::NodeRef;
@@ -95,6 +100,13 @@ fn plain(
     }
     let Some((labels, place)) = found else { return Ok(None) };
     let place = place_text(place, &session.project.files);
+    if target.enforcement() == Enforcement::PodSecurityPolicy {
+        let told = policies(session, target, name, format)?;
+        return Ok(told.map(|told| match told {
+            Told::Text(text) => format!("namespace `{name}` on Kubernetes {} ({place})\n{text}", target.version),
+            Told::Json(json) => with_target(json!({ "namespace": name, "place": place, "accounts": json }), target),
+        }));
+    }
     let (policy, _) = Policy::UPSTREAM.of(&labels);
     let profile = labels.get(PodSecurityProfile::LABEL);
     if format == AnswerForm::Json {
@@ -114,4 +126,69 @@ fn plain(
         None => text.push_str("  no PodSecurityProfile\n"),
     }
     Ok(Some(text))
+}
+
+/// What is told about PodSecurityPolicies, in either form.
+enum Told {
+    Text(String),
+    Json(serde_json::Value),
+}
+
+/// Which PodSecurityPolicies each service account of a namespace may use, in the order in which admission tries them,
+/// with the level that the mapping of Kubernetes' documentation gives them.
+fn policies(session: &Session<'_>, target: &Target, name: &str, format: AnswerForm) -> Result<Option<Told>, RunError> {
+    let mut sink = Sink::new();
+    let Some(scene) = of_target_into(session, target, &SceneArguments::default(), &mut sink)? else { return Ok(None) };
+    let mut known: Vec<PodSecurityPolicy> = Vec::new();
+    let mut accounts: BTreeSet<String> = BTreeSet::from(["default".to_owned()]);
+    let mut take = |object: NodeRef<'_>| {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        match text(&["kind"]) {
+            "PodSecurityPolicy" => known.extend(PodSecurityPolicy::read(object)),
+            "ServiceAccount" if text(&["metadata", "namespace"]) == name => {
+                accounts.insert(text(&["metadata", "name"]).to_owned());
+            }
+            _ => {}
+        }
+    };
+    for policy in session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
+        policy.judged(&mut take);
+    }
+    each_object(session, target, &mut Sink::new(), &mut |object, _| take(object))?;
+    let mut text = String::new();
+    let mut json = serde_json::Map::new();
+    for account in accounts {
+        let who = Identity::of(&account_user(name, &account));
+        let usable = usable(&scene.world, &who, name, &known);
+        let _ = writeln!(
+            text,
+            "  service account `{account}` may use {} of {} PodSecurityPolicies",
+            usable.len(),
+            known.len()
+        );
+        let mut told = Vec::new();
+        for policy in usable {
+            let [practical, table, ignored] = Reading::ALL.map(|reading| map(policy, reading));
+            let fields: Vec<&str> = practical.deciding().map(|field| field.field).collect();
+            let _ = write!(text, "    `{}`: `{}`", policy.name(), practical.level);
+            if !fields.is_empty() {
+                let _ = write!(text, " by {}", fields.join(", "));
+            }
+            if ignored.level != practical.level {
+                let _ = write!(text, "; `{}` where SELinux is not counted", ignored.level);
+            }
+            text.push('\n');
+            told.push(json!({
+                "policy": policy.name(),
+                "levels": {
+                    "practical": practical.level.name(),
+                    "table": table.level.name(),
+                    "seLinuxIgnored": ignored.level.name(),
+                },
+                "fields": fields,
+            }));
+        }
+        json.insert(account, told.into());
+    }
+    Ok(Some(if format == AnswerForm::Text { Told::Text(text) } else { Told::Json(json.into()) }))
 }

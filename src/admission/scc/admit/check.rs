@@ -177,7 +177,8 @@ fn check_volume(volume: &Volume, scc: &Scc, problems: &mut Vec<String>) {
     for (field, source) in &volume.sources {
         let kind = kind_of_volume(field);
         let is_token = kind == "projected" && source.sources.iter().all(is_token_part);
-        if !allows(kind) && !(is_token && allows("secret")) {
+        let is_allowed = allows(kind) || is_token && allows("secret");
+        if !is_allowed {
             problems.push(format!("volume {} is of the kind {kind}, which is not allowed", volume.name));
         }
         let driver = source.driver.as_deref().unwrap_or_default();
