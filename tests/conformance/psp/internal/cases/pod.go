@@ -24,7 +24,7 @@ func Pod(random *rand.Rand) Object {
 	for index := range list {
 		list[index] = s.volume(string(rune('v' + index)))
 	}
-	if s.chance(20 + much) {
+	if s.chance(40 + much) {
 		spec["volumes"] = list
 		s.mount(spec, list)
 	}

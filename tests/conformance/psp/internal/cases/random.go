@@ -67,8 +67,8 @@ func (s source) seLinux() any {
 var capabilities = []string{"ALL", "NET_ADMIN", "NET_ADMIN", "SYS_ADMIN", "CAP_SYS_ADMIN", "CHOWN", "KILL", "NET_BIND_SERVICE", "net_admin"}
 
 var volumes = []string{
-	"hostPath", "hostPath", "emptyDir", "gcePersistentDisk", "awsElasticBlockStore", "gitRepo", "secret", "nfs", "iscsi",
-	"glusterfs", "persistentVolumeClaim", "rbd", "flexVolume", "flexVolume", "cinder", "cephfs", "flocker", "downwardAPI",
+	"hostPath", "hostPath", "hostPath", "hostPath", "emptyDir", "gcePersistentDisk", "awsElasticBlockStore", "gitRepo", "secret", "nfs", "iscsi",
+	"glusterfs", "persistentVolumeClaim", "rbd", "flexVolume", "flexVolume", "cinder", "cephfs", "cephfs", "cephfs", "flocker", "downwardAPI",
 	"fc", "azureFile", "configMap", "vsphereVolume", "quobyte", "azureDisk", "photonPersistentDisk", "storageos",
 	"projected", "projected", "portworxVolume", "scaleIO", "csi", "csi", "ephemeral",
 }

@@ -18,16 +18,21 @@ type question struct {
 	body cases.Object
 }
 
-// kinds are the kinds of questions: one policy and a pod, and many policies of which some may be used.
+// kinds are the kinds of questions: one policy and a pod, many policies of which some may be used, and a policy that
+// changes; the pod of the last one is not for the other side, which says nothing about pods.
 const (
-	admit  = "psp-admit"
-	choose = "psp-choose"
+	admit   = "psp-admit"
+	choose  = "psp-choose"
+	meaning = "psp-compare"
 )
 
 // random makes a question whose policies an API server would take.
 func random(source *rand.Rand) question {
-	if source.IntN(4) > 0 {
+	switch {
+	case source.IntN(10) < 6:
 		return question{admit, cases.Object{"psp": valid(source, "p"), "pod": cases.Pod(source)}}
+	case source.IntN(4) == 0:
+		return question{meaning, change(source)}
 	}
 	names := []string{"d", "a", "c", "b"}[:1+source.IntN(4)]
 	policies, usable := []any{}, []any{}
@@ -37,7 +42,55 @@ func random(source *rand.Rand) question {
 			usable = append(usable, name)
 		}
 	}
-	return question{choose, cases.Object{"psps": policies, "usable": usable, "pod": cases.Pod(source)}}
+	body := cases.Object{"psps": policies, "usable": usable, "pod": cases.Pod(source)}
+	if source.IntN(3) == 0 {
+		body["update"] = true
+		record(source, body["pod"].(cases.Object), names)
+	}
+	return question{choose, body}
+}
+
+// record notes a policy in a pod, as it stands in one that was admitted before.
+func record(source *rand.Rand, pod cases.Object, names []string) {
+	metadata := pod["metadata"].(cases.Object)
+	annotations, ok := metadata["annotations"].(cases.Object)
+	if !ok {
+		annotations = cases.Object{}
+		metadata["annotations"] = annotations
+	}
+	annotations["kubernetes.io/psp"] = names[source.IntN(len(names))]
+}
+
+// change makes a policy, and the same with some fields of another.
+func change(source *rand.Rand) cases.Object {
+	old := valid(source, "p")
+	for {
+		other := cases.Policy(source, "p")
+		spec := cases.Object{}
+		for key, value := range old["spec"].(cases.Object) {
+			spec[key] = value
+		}
+		keys := []string{}
+		for key := range other["spec"].(cases.Object) {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		for range 1 + source.IntN(3) {
+			key := keys[source.IntN(len(keys))]
+			spec[key] = other["spec"].(cases.Object)[key]
+		}
+		metadata := old["metadata"]
+		if source.IntN(4) == 0 {
+			metadata = other["metadata"]
+		}
+		changed := cases.Object{"apiVersion": "policy/v1beta1", "kind": "PodSecurityPolicy", "metadata": metadata, "spec": spec}
+		if text, err := json.Marshal(changed); err == nil && kube.IsValid(text) {
+			if source.IntN(2) == 0 {
+				old, changed = changed, old
+			}
+			return cases.Object{"old": old, "new": changed, "pod": cases.Pod(source)}
+		}
+	}
 }
 
 // valid makes a policy that an API server would take.
@@ -71,6 +124,10 @@ type Answer struct {
 	Errors  []Violation     `json:"errors"`
 	Invalid []Violation     `json:"invalid"`
 	Pod     json.RawMessage `json:"pod,omitempty"`
+
+	Widened  []string `json:"widened,omitempty"`
+	Narrowed []string `json:"narrowed,omitempty"`
+	Defaults []string `json:"defaults,omitempty"`
 }
 
 // Violation is what is not allowed, and why; the reason is each side's own.
@@ -94,6 +151,9 @@ func differences(q question, text []byte) ([]string, error) {
 	}
 	if q.kind == choose {
 		return differentChoice(q, pod, found)
+	}
+	if q.kind == meaning {
+		return differentMeaning(q, pod, found)
 	}
 	policy, err := json.Marshal(q.body["psp"])
 	if err != nil {

@@ -30,13 +30,9 @@ type Choice struct {
 
 // Choose runs a new pod through the real plugin, as an API server does: mutate, prepare, validate, ask again.
 func Choose(policyTexts [][]byte, usable []string, podText []byte) (*Choice, error) {
-	var policies []*policyv1beta1.PodSecurityPolicy
-	for _, text := range policyTexts {
-		object, err := Policy(text)
-		if err != nil {
-			return nil, err
-		}
-		policies = append(policies, object)
+	policies, err := readAll(policyTexts)
+	if err != nil {
+		return nil, err
 	}
 	plugin, err := newPlugin(policies, usable)
 	if err != nil {
@@ -79,6 +75,57 @@ func newPlugin(policies []*policyv1beta1.PodSecurityPolicy, usable []string) (ad
 	plugins := admission.NewPlugins()
 	podsecuritypolicy.Register(plugins)
 	return plugins.InitPlugin(podsecuritypolicy.PluginName, nil, initializer{factory, only(usable)})
+}
+
+// Keep asks the real plugin about a pod that changes: the policy that admits it as it is, if any.
+func Keep(policyTexts [][]byte, usable []string, podText []byte) (string, error) {
+	policies, err := readAll(policyTexts)
+	if err != nil {
+		return "", err
+	}
+	plugin, err := newPlugin(policies, usable)
+	if err != nil {
+		return "", err
+	}
+	pod, err := Pod(podText)
+	if err != nil {
+		return "", err
+	}
+	// Of what changed the plugin wants to know only that it is more than the garbage collector's business.
+	before := pod.DeepCopy()
+	before.Spec.Containers = append(before.Spec.Containers, core.Container{Name: "before"})
+	asked := &audited{Attributes: admission.NewAttributesRecord(
+		pod, before, core.Kind("Pod").WithVersion("v1"), pod.Namespace, pod.Name, core.Resource("pods").WithVersion("v1"), "",
+		admission.Update, runtime.Object(nil), false, &user.DefaultInfo{Name: "u"})}
+	if err := plugin.(admission.ValidationInterface).Validate(context.Background(), asked, nil); err != nil {
+		return "", nil
+	}
+	return asked.policy, nil
+}
+
+// audited remembers what the plugin tells the audit log.
+type audited struct {
+	admission.Attributes
+	policy string
+}
+
+func (a *audited) AddAnnotation(key, value string) error {
+	if key == "podsecuritypolicy.policy.k8s.io/validate-policy" {
+		a.policy = value
+	}
+	return nil
+}
+
+func readAll(texts [][]byte) ([]*policyv1beta1.PodSecurityPolicy, error) {
+	var policies []*policyv1beta1.PodSecurityPolicy
+	for _, text := range texts {
+		object, err := Policy(text)
+		if err != nil {
+			return nil, err
+		}
+		policies = append(policies, object)
+	}
+	return policies, nil
 }
 
 // initializer gives the plugin what it needs.

@@ -14,6 +14,8 @@ type Lie struct {
 	Name     string
 	question func(policy, pod cases.Object)
 	answer   func(*kube.Answer)
+	// blind sees no meaning in any change of a policy.
+	blind bool
 }
 
 // spec misreads the spec of the policy.
@@ -194,6 +196,13 @@ var All = []Lie{
 	{Name: "read-only-root", answer: not("readOnlyRootFilesystem")},
 	{Name: "privileged", answer: not("privileged")},
 	{Name: "always-mutated", answer: func(answer *kube.Answer) { answer.Mutated = true }},
+	{Name: "changes-mean-nothing", blind: true},
+	{Name: "recorded-policy-is-forgotten", question: func(_, pod cases.Object) {
+		metadata, _ := pod["metadata"].(cases.Object)
+		if annotations, ok := metadata["annotations"].(cases.Object); ok {
+			delete(annotations, "kubernetes.io/psp")
+		}
+	}},
 	{Name: "always-valid", answer: func(answer *kube.Answer) { answer.Invalid = false }},
 }
 

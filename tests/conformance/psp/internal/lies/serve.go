@@ -47,6 +47,9 @@ func answer(line []byte, lie *Lie) (cases.Object, error) {
 		return nil, err
 	}
 	for kind, body := range asked {
+		if kind == "psp-compare" {
+			return meaning(lie), nil
+		}
 		pod, _ := body["pod"].(cases.Object)
 		policies, _ := body["psps"].([]any)
 		if policy, ok := body["psp"].(cases.Object); ok {
@@ -67,6 +70,14 @@ func answer(line []byte, lie *Lie) (cases.Object, error) {
 		return choose(body, texts[1:], texts[0])
 	}
 	return nil, fmt.Errorf("no question")
+}
+
+// meaning says that a change widens and narrows, for which there is no real code; or a lie: that it means nothing.
+func meaning(lie *Lie) cases.Object {
+	if lie != nil && lie.blind {
+		return cases.Object{"widened": []string{}, "narrowed": []string{}, "defaults": []string{}}
+	}
+	return cases.Object{"widened": []string{"something"}, "narrowed": []string{"something"}}
 }
 
 func admit(policy, pod []byte, lie *Lie) (cases.Object, error) {
@@ -98,6 +109,13 @@ func choose(body cases.Object, policies [][]byte, pod []byte) (cases.Object, err
 	names, _ := body["usable"].([]any)
 	for _, name := range names {
 		usable = append(usable, name.(string))
+	}
+	if body["update"] == true {
+		name, err := kube.Keep(policies, usable, pod)
+		if err != nil || name == "" {
+			return cases.Object{"allowed": false}, err
+		}
+		return cases.Object{"allowed": true, "psp": name}, nil
 	}
 	real, err := kube.Choose(policies, usable, pod)
 	if err != nil {
