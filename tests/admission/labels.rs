@@ -1,6 +1,12 @@
 //! The labels of namespaces: the cases of the table, and the scenarios of the enhancement's own test plan.
 
+use bailiwick::access::{Identity, Request, ResourceRequest};
 use bailiwick::admission::ask::answer;
+use bailiwick::admission::labels::Settings;
+use bailiwick::admission::labels::namespace::Source;
+use bailiwick::admission::labels::world::SyncBuilder;
+use bailiwick::admission::scc::release::Release;
+use bailiwick::yaml;
 use serde_json::{Map, Value, json};
 
 use super::scc::{levels, shaped, table};
@@ -329,4 +335,43 @@ fn a_chain_names_every_way_to_the_constraints() {
         ]
     );
     assert_eq!(found["lifts"][0]["without"], Value::Null);
+}
+
+/// The sets of bits say what the authorizer says, asked for each service account and each SCC.
+#[test]
+fn what_is_authorized_is_what_the_authorizer_allows() {
+    let table = table(include_str!("namespace-labels.yaml"));
+    let mut allowed = 0;
+    for case in table["cases"].as_array().expect("cases") {
+        let mut builder = SyncBuilder::new(Settings::of(Release::LAST));
+        for object in objects(case, &table["scc_shapes"]) {
+            let tree = yaml::from_json(&object);
+            builder.add(tree.document(0).expect("a document"), Source::Live).expect("an object");
+        }
+        let world = builder.build();
+        for namespace in world.namespaces() {
+            for account in world.accounts(namespace) {
+                let who = Identity::of(&format!("system:serviceaccount:{namespace}:{account}"));
+                let may = |scc: &str| {
+                    let request = ResourceRequest {
+                        verb: "use".to_owned(),
+                        group: "security.openshift.io".to_owned(),
+                        resource: "securitycontextconstraints".to_owned(),
+                        namespace: namespace.to_owned(),
+                        name: scc.to_owned(),
+                        ..ResourceRequest::default()
+                    };
+                    world.access().allows(&who, &Request::Resource(request))
+                };
+                let sccs = world.sccs().iter();
+                let expected: Vec<&str> = sccs
+                    .filter(|scc| scc.names(&who.user, &who.groups) || may(scc.name()))
+                    .map(|scc| scc.name())
+                    .collect();
+                allowed += expected.len();
+                assert_eq!(world.authorized(namespace, account), expected, "{}", case["id"]);
+            }
+        }
+    }
+    assert!(allowed > 50);
 }

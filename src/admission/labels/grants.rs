@@ -194,6 +194,11 @@ impl Grants {
         self.lists.get(id.number()).unwrap_or(&NONE)
     }
 
+    /// What every service account may use, for the syncer.
+    pub(super) fn everybody(&self) -> &SccSet {
+        &self.everybody
+    }
+
     /// What the service accounts of a namespace may use, all of them together, for the syncer.
     pub(super) fn synced<'n>(&self, namespace: &str, accounts: impl Iterator<Item = &'n str>) -> SccSet {
         let mut set = self.everybody.clone();

@@ -16,6 +16,7 @@ use crate::access::world::{Added, Builder, Layer, World};
 use crate::admission::level::Level;
 use crate::admission::scc::convert::{ConversionError, Converted};
 use crate::admission::scc::defaults::{self, Start};
+use crate::admission::scc::lints::{SccLint, lints};
 use crate::admission::scc::range::UidRange;
 use crate::admission::scc::semantic::guarantee;
 use crate::admission::scc::{Scc, is_scc};
@@ -292,10 +293,22 @@ impl SyncWorld {
         self.names(&self.grants.authorized(&self.access, namespace, std::iter::once(account)))
     }
 
-    /// The level of constraints in a namespace with this range.
+    /// True for constraints that every service account may use, as the syncer sees it.
+    pub fn is_for_everybody(&self, scc: &str) -> bool {
+        let position = self.sccs.binary_search_by(|known| known.name().cmp(scc));
+        position.is_ok_and(|position| self.grants.everybody().contains(position))
+    }
+
+    /// What is worth a word about constraints; none for those that are not there.
+    pub fn scc_lints(&self, scc: &str) -> Vec<SccLint> {
+        let found = self.sccs.iter().find(|known| known.name() == scc);
+        found.map(|found| lints(found, self.settings.release, self.is_for_everybody(scc))).unwrap_or_default()
+    }
+
+    /// The level of constraints in a namespace with this range; none where they are not there.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why they have none.
     pub fn level(&self, scc: &str, range: UidRange) -> Option<Result<Level, ConversionError>> {
         let position = self.sccs.binary_search_by(|known| known.name().cmp(scc)).ok()?;
         self.converted.get(position).map(|converted| converted.level(range))

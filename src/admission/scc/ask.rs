@@ -3,11 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::convert::{self, findings};
+use super::lints::lints;
 use super::order::{points, sort};
 use super::range::UidRange;
 use super::release::Release;
 use super::semantic::{Guarantee, guarantee};
 use super::{Scc, admit};
+use crate::access::request::{ACCOUNTS, AUTHENTICATED};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::pod::Pod;
 use crate::yaml::{self, NodeRef};
@@ -37,6 +39,10 @@ pub fn scc_level(body: &Value) -> Result<Value, String> {
     }
     answer.insert("points".to_owned(), points(&scc).into());
     answer.insert("needsRange".to_owned(), convert::needs_range(&scc).into());
+    let is_for_everybody = scc.groups.iter().any(|group| matches!(group.as_str(), ACCOUNTS | AUTHENTICATED));
+    let lints = lints(&scc, release(body)?, is_for_everybody);
+    let lints = lints.iter().map(|lint| json!({ "code": lint.code(), "field": lint.field() }));
+    answer.insert("lints".to_owned(), lints.collect::<Vec<_>>().into());
     answer.insert("guaranteed".to_owned(), guaranteed(&guarantee(&scc, range, version(body)?)));
     Ok(answer.into())
 }
