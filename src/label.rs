@@ -104,9 +104,7 @@ impl Labels {
     pub fn check(&self, unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
         match &*unit.identity.object_type.kind {
             "Namespace" => self.check_namespace(unit, trees, sink),
-            "SecurityContextConstraints" => {
-                findings::constraints(unit, root, self.world.settings().release, trees, sink)
-            }
+            "SecurityContextConstraints" => findings::constraints(unit, &self.world, trees, sink),
             "Role" | "ClusterRole" => findings::role(unit, root, self.world.sccs(), trees, sink),
             "RoleBinding" | "ClusterRoleBinding" => findings::binding(unit, root, &self.world, trees, sink),
             _ => {}

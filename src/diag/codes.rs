@@ -145,8 +145,8 @@ codes! {
         "Capabilities are compared letter by letter: `NET_BIND_SERVICE`, without `CAP_` and in capitals. Another spelling allows nothing, and counts as one beyond the baseline level.";
     DefaultAddNotCounted, "default-add-not-counted", "a capability that every pod gets and no level counts",
         "The level that the cluster computes from constraints leaves `defaultAddCapabilities` out, but pods get them all the same. They can then be refused by the very level that was computed for them.";
-    SccPriorityHijack, "scc-priority-hijack", "constraints that go before those of the platform",
-        "Pods get the first constraints that accept them, in the order of the priority. Any priority above zero changes what running applications get the next time their pods start.";
+    SccPriorityHijack, "scc-priority-hijack", "constraints that everybody gets before those of the platform",
+        "Pods get the first constraints that accept them: the highest priority, then the most restrictive. A set that everybody may use and that comes before the everyday ones changes what running applications get the next time their pods start.";
     SccUsersOrGroups, "scc-users-or-groups", "constraints that list who may use them",
         "The lists `users` and `groups` are part of the object, so that whoever grants a use overwrites what others granted, and no review of roles shows it. A binding to a ClusterRole that allows `use` says the same.";
     DanglingScc, "dangling-scc", "a rule for constraints that are not there",

@@ -6,10 +6,9 @@ use crate::admission::labels::declared::Lint;
 use crate::admission::labels::namespace::{Label, SYNC_LABEL};
 use crate::admission::labels::world::SyncWorld;
 use crate::admission::level::{Level, PolicyVersion};
-use crate::admission::scc::admit::breaks_admission;
 use crate::admission::scc::convert::volume_level;
+use crate::admission::scc::lints::SccLint;
 use crate::admission::scc::range::UID_RANGE;
-use crate::admission::scc::release::Release;
 use crate::admission::scc::{GROUP, RESOURCE, Scc, defaults};
 use crate::diag::{Code, Diagnostic, Origin, Severity, Sink};
 use crate::k8s::rbac::PolicyRule;
@@ -141,10 +140,10 @@ pub(super) fn namespace(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mu
 }
 
 /// Words about constraints.
-pub(super) fn constraints(unit: &Unit, root: NodeRef<'_>, release: Release, trees: &Trees, sink: &mut Sink) {
-    let Ok(scc) = Scc::read(root) else { return };
+pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mut Sink) {
+    let name = &*unit.identity.name;
+    let release = world.settings().release;
     let mut report = Report { unit, trees, sink };
-    let name = scc.name().to_owned();
     if defaults::names(release).any(|known| known == name) {
         report.say(
             Severity::Error,
@@ -154,66 +153,54 @@ pub(super) fn constraints(unit: &Unit, root: NodeRef<'_>, release: Release, tree
             "give yours another name; the platform rewrites its own",
         );
     }
-    if let Some(why) = breaks_admission(&scc) {
-        report.say(
-            Severity::Error,
-            Code::DeadlyConstraints,
-            "runAsUser",
-            format!("with these constraints no pod of the whole cluster can be created: {why}"),
-            "admission prepares all constraints before it looks at who may use them; complete the strategy",
-        );
-    }
-    for volume in scc.volumes().iter().filter(|volume| !matches!(volume.as_str(), "*" | "none")) {
-        let known = Release::knows_volume_since(volume);
-        if known.is_none_or(|since| since > release) {
-            let what =
-                if volume_level(volume).is_some() { "is not known before a later release" } else { "does not exist" };
-            report.say(
+    for lint in world.scc_lints(name) {
+        let (severity, code, message, help) = match &lint {
+            SccLint::Deadly(why) => (
                 Severity::Error,
-                Code::UnknownVolumeType,
-                "volumes",
-                format!("the kind of volume `{volume}` {what}"),
-                "namespaces that may use these constraints would get no Pod Security labels; correct the name",
-            );
-        }
+                Code::DeadlyConstraints,
+                format!("with these constraints no pod of the whole cluster can be created: {why}"),
+                "admission prepares all constraints before it looks at who may use them; complete the strategy",
+            ),
+            // Deadly, and told as that.
+            SccLint::HalfUidRange => continue,
+            SccLint::UnknownVolumeType(volume) => {
+                let what =
+                    if volume_level(volume).is_some() { "is not known in this release" } else { "does not exist" };
+                (
+                    Severity::Error,
+                    Code::UnknownVolumeType,
+                    format!("the kind of volume `{volume}` {what}"),
+                    "namespaces that may use these constraints would get no Pod Security labels; correct the name",
+                )
+            }
+            SccLint::SeccompFieldSpelling(profile) => (
+                Severity::Warning,
+                Code::SeccompSpelling,
+                format!("`{profile}` is not how constraints spell a seccomp profile"),
+                "write `runtime/default`, `localhost/FILE` or `*`: any other text lifts the level to `privileged`",
+            ),
+            SccLint::CapabilitySpelling(capability) => (
+                Severity::Warning,
+                Code::CapabilitySpelling,
+                format!("`{capability}` is not how pods spell a capability"),
+                "write it in capitals and without `CAP_`",
+            ),
+            SccLint::DefaultAddNotCounted(capability) => (
+                Severity::Warning,
+                Code::DefaultAddNotCounted,
+                format!("every pod gets `{capability}`, and the level that the cluster computes does not count it"),
+                "the label promises more than holds, and pods fail for it; take it out, or allow it as well",
+            ),
+            SccLint::PriorityHijack => (
+                Severity::Warning,
+                Code::SccPriorityHijack,
+                format!("everybody may use `{name}`, and gets it before those of the platform"),
+                "pods change without anybody's doing; grant it to those who need it, and let pods ask with `openshift.io/required-scc`",
+            ),
+        };
+        report.say(severity, code, lint.field(), message, help);
     }
-    for profile in scc.seccomp_profiles.iter().filter(|profile| is_misspelt(profile)) {
-        let message = format!("`{profile}` is not how constraints spell a seccomp profile");
-        report.warn(
-            Code::SeccompSpelling,
-            "seccompProfiles",
-            message,
-            "write `runtime/default`, `localhost/FILE` or `*`: any other text lifts the level to `privileged`",
-        );
-    }
-    let lists = [
-        ("allowedCapabilities", &scc.allowed_capabilities),
-        ("defaultAddCapabilities", &scc.default_add_capabilities),
-        ("requiredDropCapabilities", &scc.required_drop_capabilities),
-    ];
-    for (field, names) in lists {
-        for name in names
-            .iter()
-            .filter(|name| name.starts_with("CAP_") || name.chars().any(|letter| letter.is_ascii_lowercase()))
-        {
-            let message = format!("`{name}` is not how pods spell a capability");
-            report.warn(Code::CapabilitySpelling, field, message, "write it in capitals and without `CAP_`");
-        }
-    }
-    let uncounted = |name: &&String| !scc.allowed_capabilities.contains(name);
-    if let Some(added) = scc.default_add_capabilities.iter().find(uncounted) {
-        let message = format!("every pod gets `{added}`, and the level that the cluster computes does not count it");
-        let help = "the label promises more than holds, and pods fail for it; take it out, or allow it as well";
-        report.warn(Code::DefaultAddNotCounted, "defaultAddCapabilities", message, help);
-    }
-    if scc.priority.is_some_and(|priority| priority > 0) {
-        report.warn(
-            Code::SccPriorityHijack,
-            "priority",
-            format!("whoever may use `{name}` gets it before any of the platform's"),
-            "pods of its users change without their doing; leave the priority out and let pods ask with `openshift.io/required-scc`",
-        );
-    }
+    let Some(scc) = world.sccs().iter().find(|scc| scc.name() == name) else { return };
     for (field, names) in [("users", &scc.users), ("groups", &scc.groups)] {
         if !names.is_empty() {
             let help =
@@ -221,12 +208,6 @@ pub(super) fn constraints(unit: &Unit, root: NodeRef<'_>, release: Release, tree
             report.warn(Code::SccUsersOrGroups, field, format!("`{name}` lists who may use it"), help);
         }
     }
-}
-
-/// A profile in the spelling of pods, or with a prefix only.
-fn is_misspelt(profile: &str) -> bool {
-    let is_known = matches!(profile, "runtime/default" | "docker/default" | "unconfined" | "*");
-    !is_known && profile.strip_prefix("localhost/").is_none_or(str::is_empty)
 }
 
 /// Words about what a role lets its holders use.
