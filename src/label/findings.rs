@@ -29,22 +29,27 @@ struct Report<'r> {
     sink: &'r mut Sink,
 }
 
+/// A field of the object, and the text in it that is meant.
+type Place<'p> = (&'p str, Option<&'p str>);
+
 impl Report<'_> {
-    fn place(&self, path: &str) -> Origin {
-        self.trees.place_in(self.unit, path).unwrap_or(self.unit.content)
+    /// The place of a field, or of the value in it, in the manifest or in the policy that it was made from.
+    fn place(&self, path: &str, value: Option<&str>) -> Origin {
+        let exact = if value.is_none() { self.trees.place_in(self.unit, path) } else { None };
+        exact.unwrap_or_else(|| self.trees.place_of(self.unit, path, value))
     }
 
-    fn say(&mut self, severity: Severity, code: Code, path: &str, message: String, help: &str) {
+    fn say(&mut self, severity: Severity, code: Code, (path, value): Place<'_>, message: String, help: &str) {
         let diagnostic = match severity {
             Severity::Error => Diagnostic::error(code, message),
             _ => Diagnostic::warning(code, message),
         };
-        let place = self.place(path);
+        let place = self.place(path, value);
         self.sink.push(diagnostic.at(place).help(help).note(format!("in {}", self.unit.identity)).foldable());
     }
 
     fn warn(&mut self, code: Code, path: &str, message: String, help: &str) {
-        self.say(Severity::Warning, code, path, message, help);
+        self.say(Severity::Warning, code, (path, None), message, help);
     }
 }
 
@@ -148,7 +153,7 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
         report.say(
             Severity::Error,
             Code::PlatformConstraints,
-            "metadata.name",
+            ("metadata.name", Some(name)),
             format!("the constraints `{name}` belong to the platform"),
             "give yours another name; the platform rewrites its own",
         );
@@ -198,7 +203,14 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
                 "pods change without anybody's doing; grant it to those who need it, and let pods ask with `openshift.io/required-scc`",
             ),
         };
-        report.say(severity, code, lint.field(), message, help);
+        let value = match &lint {
+            SccLint::UnknownVolumeType(name)
+            | SccLint::SeccompFieldSpelling(name)
+            | SccLint::CapabilitySpelling(name)
+            | SccLint::DefaultAddNotCounted(name) => Some(name.as_str()),
+            _ => None,
+        };
+        report.say(severity, code, (lint.field(), value), message, help);
     }
     let Some(scc) = world.sccs().iter().find(|scc| scc.name() == name) else { return };
     for (field, names) in [("users", &scc.users), ("groups", &scc.groups)] {
