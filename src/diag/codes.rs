@@ -169,6 +169,8 @@ codes! {
         "The cluster gives a namespace its ranges only where the annotation with the user ids is missing. Who declares it alone never gets an SELinux level, and without one every pod is refused.";
     PinnedEnforceVersion, "pinned-enforce-version", "a pinned version of the checks that is older than the platform",
         "Constraints take nine kernel parameters for safe. The checks know all of them only since v1.29: an older version refuses pods that the constraints let in.";
+    MalformedUidRange, "malformed-uid-range", "a range of user ids that cannot be read",
+        "Admission takes the users of a namespace's pods from the annotation `openshift.io/sa.scc.uid-range`. One that cannot be read keeps every pod out that needs it, and the namespace gets no labels.";
     DuplicateUidRange, "duplicate-uid-range", "two namespaces with one range of user ids",
         "Ranges keep namespaces apart on the node. The cluster does not notice that two are the same.";
     UidRangeAtZero, "uid-range-starts-at-zero", "a range of user ids that begins at root",

@@ -8,7 +8,7 @@ use crate::admission::labels::world::SyncWorld;
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc::convert::volume_level;
 use crate::admission::scc::lints::SccLint;
-use crate::admission::scc::range::UID_RANGE;
+use crate::admission::scc::range::{UID_RANGE, UidRange};
 use crate::admission::scc::{GROUP, RESOURCE, Scc, defaults};
 use crate::diag::{Code, Diagnostic, Origin, Severity, Sink};
 use crate::k8s::rbac::PolicyRule;
@@ -131,6 +131,12 @@ pub(super) fn namespace(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mu
             format!("`{name}` pins the checks of {version}, which refuse kernel parameters that constraints allow");
         let help = "pin v1.29 or later, or `latest` as the cluster does";
         report.warn(Code::PinnedEnforceVersion, &format!("metadata.labels.{ENFORCE}-version"), message, help);
+    }
+    if facts.range() == UidRange::Malformed {
+        let path = format!("metadata.annotations.{UID_RANGE}");
+        let message = format!("the range of user ids of `{name}` cannot be read");
+        let help = "write `<start>/<size>` or `<start>-<end>`, such as `1000660000/10000`";
+        report.say(Severity::Error, Code::MalformedUidRange, (&path, facts.uid_range.as_deref()), message, help);
     }
     if let Some(range) = &facts.uid_range {
         let same = |other: &&str| {
