@@ -44,6 +44,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "cli",
         &[
             "parallel",
+            "label",
             "diag",
             "yaml",
             "k8s",

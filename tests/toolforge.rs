@@ -63,7 +63,7 @@ fn toolforge(mode: &str, version: &str, tools: &Value) -> World {
         "code-2023" => "toolforge",
         other => panic!("unknown mode {other}"),
     };
-    let mut world = World::with_targets(&["toolforge", "toolforge-seed"], version).only(target);
+    let mut world = World::with_targets(&["toolforge", "toolforge-seed", "toolforge-modern"], version).only(target);
     let folder = repository().join("policies/toolforge");
     for name in ["profiles.yaml", "roles.yaml", "tenancy.yaml"] {
         let text = std::fs::read_to_string(folder.join(name)).expect("the policy is there");

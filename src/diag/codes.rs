@@ -128,9 +128,7 @@ codes! {
     UnresolvedReference, "unresolved-reference", "a binding to a role that is not there",
         "The role is neither compiled here, nor one of the cluster's built-in roles, nor brought in by a `Manifests` policy. Such a binding grants nothing, and grants something unexpected the day somebody creates the role.";
     PodSecurityPolicyRemoved, "podsecuritypolicy-removed", "a PodSecurityPolicy for a cluster that has none",
-        "policy/v1beta1 PodSecurityPolicy is not served since Kubernetes 1.25. There the way is Pod Security labels on the namespace plus a validating policy for what they cannot say.";
-    ProfileNotEnforceable, "profile-not-enforceable", "a pod security profile for a cluster that cannot enforce it",
-        "PodSecurityPolicy went in Kubernetes 1.25, and admission policies came in 1.30. In between, and where PodSecurityPolicy is switched off, the only means are the three Pod Security levels, which know no ranges of user ids, no host paths and no list of volumes.\n\nLeave such a target out of the profile's `targets`, and give its namespaces a level.";
+        "policy/v1beta1 PodSecurityPolicy is not served since Kubernetes 1.25. There the way is Pod Security labels on the namespace plus a validating policy for what they cannot say. A `PodSecurityProfile` becomes both since 1.30; from 1.25 to 1.29, and where PodSecurityPolicy is switched off, the three levels are all there is: leave such a target out of the profile, and give its namespaces a level by a NamespaceSet.";
     InexpressibleLimit, "inexpressible-limit", "a limit that the platform has no field for",
         "SecurityContextConstraints know no host paths, no ranges of ports, no primary groups, no CSI drivers, no RuntimeClasses and no AppArmor. Leaving such a limit out would allow everything that it forbids.";
     PlatformConstraints, "platform-scc", "constraints under a name of the platform's own",

@@ -426,17 +426,17 @@ fn user_role(name: &str, asked: Origin, content: Origin) -> ObjectBlueprint {
         .content_at(content)
 }
 
-/// Between the removal of PodSecurityPolicy and the first admission policies there is nothing to compile to.
+/// Between the removal of PodSecurityPolicy in 1.25 and the admission policies of 1.30 there is nothing to compile to.
 fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
     let message = if target.version.minor() <= 24 {
-        format!("the target `{}` has neither PodSecurityPolicy nor admission policies", target.name)
+        format!("the target `{}` does not have PodSecurityPolicy", target.name)
     } else {
-        format!("Kubernetes {} has no ValidatingAdmissionPolicy, and PodSecurityPolicy no longer", target.version)
+        "policy/v1beta1 PodSecurityPolicy is not served since 1.25".to_owned()
     };
-    Diagnostic::error(Code::ProfileNotEnforceable, message)
+    Diagnostic::error(Code::PodSecurityPolicyRemoved, message)
         .at(meta.origin)
-        .help("leave the target out with `targets`, and give its namespaces a Pod Security level by a NamespaceSet")
-        .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version))
+        .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
+        .note(format!("the target `{}` runs Kubernetes {}; admission policies came with 1.30", target.name, target.version))
 }
 
 /// Only OpenShift has a range to take where a profile gives none.
