@@ -51,6 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "model",
             "kinds",
             "compile",
+            "label",
             "emit",
             "access",
             "admission",
