@@ -215,27 +215,30 @@ impl<'p> Validator<'p> {
     }
 
     fn look_up(&self, api_version: &str, kind: &str) -> ServedKind {
-        if let Some(known) = schemas::find(api_version, kind) {
-            let there = match kind {
-                "PodSecurityPolicy" => self.target.serves_pod_security_policy(),
-                "SecurityContextConstraints" => self.target.platform == Platform::Openshift,
-                _ => true,
-            };
-            let served = if there { Served::Yes } else { Served::No };
-            return ServedKind { served, namespaced: Some(known.namespaced) };
-        }
         let catalogue = self.api.catalogue();
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        // A group that no version of Kubernetes has is somebody's custom resource, known where its definition is.
-        let served = if kind.starts_with("MutatingAdmissionPolicy") && group == "admissionregistration.k8s.io" {
-            let there = self.target.mutating_admission_policy() == Some(api_version);
-            if there { Served::Yes } else { Served::No }
-        } else if catalogue.is_builtin_group(group) || catalogue.find_kind(group, kind).is_some() {
-            catalogue.kind(self.target.version.minor(), api_version, kind)
-        } else {
-            Served::Yes
+        let there = match (api_version, kind) {
+            ("policy/v1beta1", "PodSecurityPolicy") => Some(self.target.serves_pod_security_policy()),
+            ("security.openshift.io/v1", "SecurityContextConstraints") => {
+                Some(self.target.platform == Platform::Openshift)
+            }
+            _ if group == "admissionregistration.k8s.io" && kind.starts_with("MutatingAdmissionPolicy") => {
+                Some(self.target.mutating_admission_policy() == Some(api_version))
+            }
+            _ => None,
         };
-        ServedKind { served, namespaced: catalogue.find_kind(group, kind).map(|found| found.namespaced) }
+        // A group that no version of Kubernetes has is somebody's custom resource, known where its definition is.
+        let served = match there {
+            Some(true) => Served::Yes,
+            Some(false) => Served::No,
+            None if catalogue.is_builtin_group(group) || catalogue.find_kind(group, kind).is_some() => {
+                catalogue.kind(self.target.version.minor(), api_version, kind)
+            }
+            None => Served::Yes,
+        };
+        let namespaced = schemas::find(api_version, kind).map(|known| known.namespaced);
+        let namespaced = namespaced.or_else(|| catalogue.find_kind(group, kind).map(|found| found.namespaced));
+        ServedKind { served, namespaced }
     }
 
     fn not_served(&self, unit: &Unit) -> Diagnostic {

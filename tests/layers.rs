@@ -52,6 +52,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "model",
             "kinds",
             "compile",
+            "label",
             "emit",
             "access",
             "admission",

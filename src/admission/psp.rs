@@ -29,6 +29,7 @@ use crate::yaml::NodeRef;
 use crate::yaml::de::{DeError, from_node};
 
 pub use profiles::{Syscalls, synchronise};
+pub use strategies::SAFE_SYSCTLS;
 
 /// The largest id that an API server takes for a user or group.
 const LAST_ID: i64 = i32::MAX as i64;

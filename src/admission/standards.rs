@@ -15,6 +15,9 @@ pub(super) mod questions;
 mod words;
 
 pub use checks::{CHECKS, Check};
+pub(super) use host::allows_sysctl;
+pub(super) use process::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES};
+pub(super) use profiles::allows_se_linux_type;
 
 use super::level::{Level, PolicyVersion};
 use super::pod::Pod;

@@ -3,7 +3,8 @@
 //! The files in `schema/` are strict (`additionalProperties: false`) and say nothing that only the API server's
 //! own validation says: a missing verb is a matter of `validate::rules`. Every value may be null, which the
 //! server reads as absent. Two keywords are ours: `x-omit-zero` marks a field that is not stored while it is
-//! zero or empty, `x-quantity` a quantity. `$ref` names a definition of `shared.json` and is replaced when a
+//! zero or empty, `x-quantity` a quantity. One file may serve several versions of a kind: the version in it is replaced
+//! by that of the table. `$ref` names a definition of `shared.json` and is replaced when a
 //! schema is loaded, so that a near miss can be looked up beside every mismatch.
 
 use std::sync::OnceLock;
@@ -51,7 +52,11 @@ impl KindSchema {
     /// The schema as a self-contained document.
     pub fn document(&self) -> Value {
         let shared = parse(SHARED);
-        resolved(parse(self.source), &shared)
+        let mut document = resolved(parse(self.source), &shared);
+        if let Some(api_version) = document.pointer_mut("/properties/apiVersion/const") {
+            *api_version = self.api_version.into();
+        }
+        document
     }
 
     /// The shape that the stored form follows.
@@ -63,8 +68,10 @@ impl KindSchema {
 const SHARED: &str = include_str!("schema/shared.json");
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
+const ADMISSION: &str = "admissionregistration.k8s.io/v1";
+const ADMISSION_BETA: &str = "admissionregistration.k8s.io/v1beta1";
 
-static KINDS: [KindSchema; 11] = [
+static KINDS: [KindSchema; 17] = [
     entry(RBAC, "Role", true, include_str!("schema/Role.json")),
     entry(RBAC, "RoleBinding", true, include_str!("schema/RoleBinding.json")),
     entry(RBAC, "ClusterRole", false, include_str!("schema/ClusterRole.json")),
@@ -81,7 +88,18 @@ static KINDS: [KindSchema; 11] = [
         false,
         include_str!("schema/SecurityContextConstraints.json"),
     ),
+    entry(ADMISSION, "ValidatingAdmissionPolicy", false, VALIDATING),
+    entry(ADMISSION, "ValidatingAdmissionPolicyBinding", false, VALIDATING_BINDING),
+    entry(ADMISSION, "MutatingAdmissionPolicy", false, MUTATING),
+    entry(ADMISSION, "MutatingAdmissionPolicyBinding", false, MUTATING_BINDING),
+    entry(ADMISSION_BETA, "MutatingAdmissionPolicy", false, MUTATING),
+    entry(ADMISSION_BETA, "MutatingAdmissionPolicyBinding", false, MUTATING_BINDING),
 ];
+
+const VALIDATING: &str = include_str!("schema/ValidatingAdmissionPolicy.json");
+const VALIDATING_BINDING: &str = include_str!("schema/ValidatingAdmissionPolicyBinding.json");
+const MUTATING: &str = include_str!("schema/MutatingAdmissionPolicy.json");
+const MUTATING_BINDING: &str = include_str!("schema/MutatingAdmissionPolicyBinding.json");
 
 const fn entry(api_version: &'static str, kind: &'static str, namespaced: bool, source: &'static str) -> KindSchema {
     KindSchema { api_version, kind, namespaced, source, schema: OnceLock::new(), shape: OnceLock::new() }

@@ -1,19 +1,25 @@
-//! Why pods of a namespace are held to what they are held to.
+//! Why pods of a namespace are held to what they are held to, and what a change means for them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
 use super::access::place_text;
+use super::human::grouped;
 use crate::admission::labels::chain::{Grant, GrantedBy, Lift};
 use crate::admission::labels::control::Reason;
 use crate::admission::labels::sync::{Action, Failure, Skip};
 use crate::admission::labels::world::{Outcome, SyncWorld};
 use crate::admission::level::Level;
+use crate::admission::psp::compare::Comparison;
 use crate::diag::Files;
 
 /// How many ways to the same constraints are told one by one.
 const MAXIMUM_GRANTS: usize = 20;
+
+/// How many changes, and how many lines of each, are told one by one.
+const MAXIMUM_CHANGES: usize = 40;
 
 /// A namespace as the label syncer of OpenShift sees it; none for one that is not there.
 pub fn synced(world: &SyncWorld, namespace: &str, files: &Files) -> Option<String> {
@@ -83,6 +89,46 @@ pub fn synced_json(world: &SyncWorld, namespace: &str, files: &Files) -> Option<
         "findings": settled.lints.iter().map(|lint| lint.code()).collect::<Vec<_>>(),
         "lifts": lifts,
     }))
+}
+
+/// What the changes of PodSecurityPolicies mean, each with its name; what several have in common is told once.
+pub fn policy_changes(changes: &[(&str, Comparison)]) -> String {
+    let mut alike: BTreeMap<&Comparison, Vec<&str>> = BTreeMap::new();
+    for (name, change) in changes {
+        alike.entry(change).or_default().push(name);
+    }
+    let mut classes: Vec<(Vec<&str>, &Comparison)> = alike.into_iter().map(|(change, names)| (names, change)).collect();
+    for (names, _) in &mut classes {
+        names.sort_unstable();
+    }
+    classes.sort_unstable();
+    let mut text = String::new();
+    for (names, change) in classes.iter().take(MAXIMUM_CHANGES) {
+        let _ = match names.as_slice() {
+            [first, _, _, _, ..] => {
+                writeln!(text, "  {} PodSecurityPolicies, such as {first}:", grouped(names.len()))
+            }
+            few => writeln!(text, "  PodSecurityPolicy {}:", few.join(", ")),
+        };
+        let lists = [
+            ("+ widened", &change.widened),
+            ("- narrowed", &change.narrowed),
+            ("~ filled in otherwise", &change.defaults),
+            ("= written otherwise", &change.unchanged_meaning),
+        ];
+        for (sign, list) in lists {
+            for entry in list.iter().take(MAXIMUM_CHANGES) {
+                let _ = writeln!(text, "    {sign}: {entry}");
+            }
+            if list.len() > MAXIMUM_CHANGES {
+                let _ = writeln!(text, "    {sign}: and {} more", grouped(list.len() - MAXIMUM_CHANGES));
+            }
+        }
+    }
+    if classes.len() > MAXIMUM_CHANGES {
+        let _ = writeln!(text, "  and {} more classes of changes", grouped(classes.len() - MAXIMUM_CHANGES));
+    }
+    text
 }
 
 fn control(outcome: &Outcome) -> &'static str {

@@ -1,12 +1,13 @@
 //! The API server's own validation: what an object must satisfy beyond the shape of its kind.
 //!
 //! Rules and field paths are those of Kubernetes 1.16 to 1.36 (`specs/kubernetes.md` sections 2 and 3); messages
-//! are ours. An object that is valid costs no allocation. What a schema says (unknown fields, wrong types) is
+//! are ours. A valid object costs no allocation, but for admission policies, which are few. What a schema says (unknown fields, wrong types) is
 //! assumed to have been checked before: a value of another type is passed over here.
 //!
 //! Left out on purpose: a missing namespace, which the server takes from the request, and a namespace on a
 //! cluster-scoped kind, which it drops in silence; both are the business of whoever knows the scope.
 
+mod admission_policy;
 mod binding;
 mod limits;
 mod metadata;
@@ -40,6 +41,8 @@ pub enum ErrorKind {
     Duplicate,
     /// A value that is too long.
     TooLong,
+    /// A list with too many values.
+    TooMany,
 }
 
 impl ErrorKind {
@@ -52,6 +55,7 @@ impl ErrorKind {
             ErrorKind::Forbidden => "forbidden",
             ErrorKind::Duplicate => "duplicate",
             ErrorKind::TooLong => "too-long",
+            ErrorKind::TooMany => "too-many",
         }
     }
 }
@@ -64,7 +68,7 @@ impl ErrorKind {
             ErrorKind::Invalid | ErrorKind::Unsupported => "change it in the policy",
             ErrorKind::Forbidden => "remove it",
             ErrorKind::Duplicate => "keep one of them",
-            ErrorKind::TooLong => "shorten it",
+            ErrorKind::TooLong | ErrorKind::TooMany => "shorten it",
         }
     }
 }
@@ -124,6 +128,17 @@ pub fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, minor: u32, errors: 
         ("security.openshift.io/v1", "SecurityContextConstraints") => {
             metadata::check(object, &NameRule::SUBDOMAIN, report);
             scc::check(object, report);
+        }
+        (
+            "admissionregistration.k8s.io/v1",
+            kind @ ("ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding"),
+        )
+        | (
+            "admissionregistration.k8s.io/v1" | "admissionregistration.k8s.io/v1beta1",
+            kind @ ("MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding"),
+        ) => {
+            metadata::check(object, &NameRule::SUBDOMAIN, report);
+            admission_policy::check(object, old, kind, report);
         }
         _ => {}
     }

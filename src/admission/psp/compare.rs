@@ -18,7 +18,7 @@ use super::{IdRange, IdStrategy, PodSecurityPolicy, SeLinuxStrategy, Spec, Sysca
 use super::{entries, shown};
 
 /// What a change means, each list in order. An entry is the field and what happens to it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Comparison {
     /// What pods may do that they could not.
@@ -32,6 +32,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// True when nothing that counts is written otherwise.
+    pub fn is_empty(&self) -> bool {
+        self.is_same() && self.unchanged_meaning.is_empty()
+    }
+
     /// True when the two mean the same for every pod.
     pub fn is_same(&self) -> bool {
         self.widened.is_empty() && self.narrowed.is_empty() && self.defaults.is_empty()

@@ -3,6 +3,10 @@
 
 use super::{PodSecurityPolicy, Spec, entries, shown};
 use crate::admission::level::Level;
+use crate::admission::standards::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES, allows_se_linux_type};
+
+/// The documentation maps to the standards as they were at first.
+const FIRST_CHECKS: u64 = 0;
 
 /// How to read what the mapping leaves open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,29 +60,9 @@ impl Mapping {
     }
 }
 
-/// The capabilities of level baseline.
-pub(super) const BASELINE_CAPABILITIES: [&str; 13] = [
-    "AUDIT_WRITE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "MKNOD",
-    "NET_BIND_SERVICE",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYS_CHROOT",
-];
-
 /// The kinds of volumes of level restricted.
 pub(super) const RESTRICTED_VOLUMES: [&str; 8] =
     ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"];
-
-/// The SELinux types of level baseline; the empty one is none.
-const SE_LINUX_TYPES: [&str; 4] = ["", "container_t", "container_init_t", "container_kvm_t"];
 
 /// The level of a policy.
 pub fn map(policy: &PodSecurityPolicy, reading: Reading) -> Mapping {
@@ -147,7 +131,7 @@ fn capabilities(spec: &Spec) -> [FieldLevel; 3] {
         let beyond = |allowed: &[&str]| -> Vec<String> {
             names.iter().filter(|name| !allowed.contains(&name.as_str())).cloned().collect()
         };
-        let (not_baseline, not_restricted) = (beyond(&BASELINE_CAPABILITIES), beyond(&["NET_BIND_SERVICE"]));
+        let (not_baseline, not_restricted) = (beyond(&BASELINE_CAPABILITIES), beyond(&RESTRICTED_CAPABILITIES));
         if !not_baseline.is_empty() {
             worth(field, Level::Privileged, format!("allows {}", quoted(&not_baseline)))
         } else if !not_restricted.is_empty() {
@@ -186,8 +170,9 @@ fn se_linux(spec: &Spec, reading: Reading) -> FieldLevel {
     let strategy = &spec.se_linux;
     match (strategy.rule.as_str(), &strategy.se_linux_options) {
         ("MustRunAs", Some(options)) => {
-            let is_fine =
-                options.user.is_empty() && options.role.is_empty() && SE_LINUX_TYPES.contains(&options.r#type.as_str());
+            let is_fine = options.user.is_empty()
+                && options.role.is_empty()
+                && allows_se_linux_type(&options.r#type, FIRST_CHECKS);
             privileged_unless(is_fine, field, || "demands a context beyond the container types".to_owned())
         }
         // Admits no pod at all.

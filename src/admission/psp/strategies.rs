@@ -7,12 +7,12 @@ use super::{IdRange, IdStrategy, SeLinuxStrategy, Spec, Violation, entries, show
 use crate::admission::pod::{Capabilities, SeLinuxOptions, Sysctl};
 
 /// Kernel parameters that no policy has to allow (`sysctl/mustmatchpatterns.go` of 1.24).
-pub(super) const SAFE_SYSCTLS: [&str; 5] = [
+pub const SAFE_SYSCTLS: [&str; 5] = [
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
-    "net.ipv4.ip_unprivileged_port_start",
-    "net.ipv4.ping_group_range",
     "net.ipv4.tcp_syncookies",
+    "net.ipv4.ping_group_range",
+    "net.ipv4.ip_unprivileged_port_start",
 ];
 
 /// Where a violation is, and how to tell about it.

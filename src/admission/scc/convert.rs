@@ -10,32 +10,12 @@ use super::Scc;
 use super::range::UidRange;
 use super::release::Release;
 use crate::admission::level::Level;
+use crate::admission::standards::{
+    BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES, allows_se_linux_type, allows_sysctl,
+};
 
-/// The capabilities that the baseline level allows.
-pub const BASELINE_CAPABILITIES: [&str; 13] = [
-    "AUDIT_WRITE",
-    "CHOWN",
-    "DAC_OVERRIDE",
-    "FOWNER",
-    "FSETID",
-    "KILL",
-    "MKNOD",
-    "NET_BIND_SERVICE",
-    "SETFCAP",
-    "SETGID",
-    "SETPCAP",
-    "SETUID",
-    "SYS_CHROOT",
-];
-
-/// The kernel parameters that the first version of the checks allowed; the syncer knows no others.
-const SYSCTLS: [&str; 5] = [
-    "kernel.shm_rmid_forced",
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.ip_unprivileged_port_start",
-    "net.ipv4.ping_group_range",
-    "net.ipv4.tcp_syncookies",
-];
+/// The syncer knows what the first version of the checks allowed, and no more.
+const FIRST_CHECKS: u64 = 0;
 
 /// A rule of the conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -215,7 +195,7 @@ pub fn findings(scc: &Scc, range: UidRange, release: Release) -> Result<Vec<Find
                 Rule::Privileged => privileged_if(scc.allow_privileged_container, "allowPrivilegedContainer"),
                 Rule::Capabilities => capabilities(scc),
                 Rule::Sysctls => {
-                    let allowed = scc.allowed_unsafe_sysctls.iter().all(|name| SYSCTLS.contains(&name.as_str()));
+                    let allowed = scc.allowed_unsafe_sysctls.iter().all(|name| allows_sysctl(name, FIRST_CHECKS));
                     privileged_if(!allowed, "allowedUnsafeSysctls")
                 }
                 Rule::Volumes => return Finding { rule, level: volumes, field: "volumes" },
@@ -300,7 +280,7 @@ fn capabilities(scc: &Scc) -> (Level, &'static str) {
     let within = |known: &[&str]| scc.allowed_capabilities.iter().all(|name| known.contains(&name.as_str()));
     if !within(&BASELINE_CAPABILITIES) {
         (Level::Privileged, "allowedCapabilities")
-    } else if !within(&["NET_BIND_SERVICE"]) {
+    } else if !within(&RESTRICTED_CAPABILITIES) {
         (Level::Baseline, "allowedCapabilities")
     } else if !scc.required_drop_capabilities.iter().any(|name| name == "ALL") {
         (Level::Baseline, "requiredDropCapabilities")
@@ -330,7 +310,7 @@ fn se_linux(scc: &Scc) -> (Level, &'static str) {
         return (Level::Privileged, "seLinuxContext.type");
     }
     let Some(options) = &context.se_linux_options else { return (Level::Restricted, "seLinuxContext") };
-    if !matches!(options.r#type.as_str(), "" | "container_t" | "container_init_t" | "container_kvm_t") {
+    if !allows_se_linux_type(&options.r#type, FIRST_CHECKS) {
         (Level::Privileged, "seLinuxContext.seLinuxOptions.type")
     } else if !options.user.is_empty() {
         (Level::Privileged, "seLinuxContext.seLinuxOptions.user")

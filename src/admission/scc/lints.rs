@@ -2,10 +2,10 @@
 
 use super::Scc;
 use super::admit::{Unusable, breaks_admission};
-use super::convert::BASELINE_CAPABILITIES;
 use super::defaults;
 use super::order::points;
 use super::release::Release;
+use crate::admission::standards::BASELINE_CAPABILITIES;
 
 /// The points of `restricted-v2`, which is what pods get that ask for nothing.
 const EVERYDAY_POINTS: i32 = 132_010;

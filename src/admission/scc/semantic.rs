@@ -6,10 +6,12 @@
 //! about these ones.
 
 use super::Scc;
-use super::convert::{BASELINE_CAPABILITIES, needs_range, volume_level};
+use super::convert::{needs_range, volume_level};
 use super::range::UidRange;
 use crate::admission::level::{Level, PolicyVersion};
-use crate::admission::standards::NEWEST;
+use crate::admission::standards::{
+    BASELINE_CAPABILITIES, NEWEST, RESTRICTED_CAPABILITIES, allows_se_linux_type, allows_sysctl,
+};
 
 /// The kernel parameters that admission allows everywhere, whatever the constraints say.
 pub(super) const SAFE_SYSCTLS: [&str; 9] = [
@@ -22,24 +24,6 @@ pub(super) const SAFE_SYSCTLS: [&str; 9] = [
     "net.ipv4.tcp_keepalive_probes",
     "net.ipv4.tcp_keepalive_time",
     "net.ipv4.tcp_syncookies",
-];
-
-/// Those that the checks allow, with the first minor whose checks do.
-const CHECKED_SYSCTLS: [(&str, u64); 14] = [
-    ("kernel.shm_rmid_forced", 0),
-    ("net.ipv4.ip_local_port_range", 0),
-    ("net.ipv4.ip_local_reserved_ports", 27),
-    ("net.ipv4.ip_unprivileged_port_start", 0),
-    ("net.ipv4.ping_group_range", 0),
-    ("net.ipv4.tcp_fin_timeout", 29),
-    ("net.ipv4.tcp_keepalive_intvl", 29),
-    ("net.ipv4.tcp_keepalive_probes", 29),
-    ("net.ipv4.tcp_keepalive_time", 29),
-    ("net.ipv4.tcp_notsent_lowat", 37),
-    ("net.ipv4.tcp_rmem", 32),
-    ("net.ipv4.tcp_slow_start_after_idle", 37),
-    ("net.ipv4.tcp_syncookies", 0),
-    ("net.ipv4.tcp_wmem", 32),
 ];
 
 /// What constraints guarantee.
@@ -97,7 +81,7 @@ pub fn guarantee(scc: &Scc, range: UidRange, version: PolicyVersion) -> Guarante
     }
     if minor >= 22 {
         let dropped = scc.required_drop_capabilities.iter().any(|name| name == "ALL");
-        let found = capability_gap(scc, &["NET_BIND_SERVICE"]);
+        let found = capability_gap(scc, &RESTRICTED_CAPABILITIES);
         gap("capabilities_restricted", Level::Restricted, found.or((!dropped).then_some("requiredDropCapabilities")));
     }
     gap("restrictedVolumes", Level::Restricted, volume_gap(scc, Level::Restricted));
@@ -156,12 +140,7 @@ fn se_linux_gap(scc: &Scc, minor: u64) -> Option<&'static str> {
         return Some("seLinuxContext.type");
     }
     let options = context.se_linux_options.as_ref()?;
-    let fits = match options.r#type.as_str() {
-        "" | "container_t" | "container_init_t" | "container_kvm_t" => true,
-        "container_engine_t" => minor >= 31,
-        _ => false,
-    };
-    if !fits {
+    if !allows_se_linux_type(&options.r#type, minor) {
         Some("seLinuxContext.seLinuxOptions.type")
     } else if !options.user.is_empty() {
         Some("seLinuxContext.seLinuxOptions.user")
@@ -177,7 +156,7 @@ fn seccomp_gap(scc: &Scc) -> Option<&'static str> {
 }
 
 fn sysctl_gap(scc: &Scc, minor: u64) -> Option<&'static str> {
-    let is_checked = |name: &str| CHECKED_SYSCTLS.iter().any(|(known, since)| *known == name && *since <= minor);
+    let is_checked = |name: &str| allows_sysctl(name, minor);
     let is_forbidden = |name: &str| {
         scc.forbidden_sysctls.iter().any(|pattern| match pattern.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),

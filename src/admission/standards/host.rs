@@ -38,6 +38,11 @@ const SYSCTLS: [(u64, &str); 14] = [
     (37, "net.ipv4.tcp_notsent_lowat"),
 ];
 
+/// True when the checks of a minor let a pod set a kernel parameter.
+pub(in crate::admission) fn allows_sysctl(name: &str, minor: u64) -> bool {
+    SYSCTLS.iter().any(|(since, safe)| *since <= minor && *safe == name)
+}
+
 /// `hostNamespaces`: none of the three.
 pub(super) fn namespaces(pod: &Pod, _: u64) -> Finding {
     let spec = &pod.spec;
@@ -108,9 +113,9 @@ fn named_hosts(handler: &Handler) -> impl Iterator<Item = &str> {
 
 /// `sysctls`: none but those that the kernel keeps apart.
 pub(super) fn sysctls(pod: &Pod, minor: u64) -> Finding {
-    let is_safe = |name: &str| SYSCTLS.iter().any(|(since, safe)| *since <= minor && *safe == name);
     let set = pod.spec.security_context.iter().flat_map(|context| &context.sysctls);
-    let unsafe_ones: Vec<&str> = set.map(|sysctl| sysctl.name.as_str()).filter(|name| !is_safe(name)).collect();
+    let unsafe_ones: Vec<&str> =
+        set.map(|sysctl| sysctl.name.as_str()).filter(|name| !allows_sysctl(name, minor)).collect();
     (!unsafe_ones.is_empty()).then(|| ("forbidden sysctls", unsafe_ones.join(", ")))
 }
 

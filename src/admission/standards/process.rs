@@ -7,7 +7,7 @@ use super::words::{containers, listed, setters};
 use crate::admission::pod::{Container, Pod, SecurityContext};
 
 /// The capabilities that baseline lets a container add: those that container runtimes give by default.
-const DEFAULT_CAPABILITIES: [&str; 13] = [
+pub(in crate::admission) const BASELINE_CAPABILITIES: [&str; 13] = [
     "AUDIT_WRITE",
     "CHOWN",
     "DAC_OVERRIDE",
@@ -22,6 +22,9 @@ const DEFAULT_CAPABILITIES: [&str; 13] = [
     "SETUID",
     "SYS_CHROOT",
 ];
+
+/// The one that restricted still does: for low ports.
+pub(in crate::admission) const RESTRICTED_CAPABILITIES: [&str; 1] = ["NET_BIND_SERVICE"];
 
 /// Since when the checks of what Windows does not have let Windows pods pass.
 pub(super) const WINDOWS_SINCE: u64 = 25;
@@ -48,7 +51,7 @@ pub(super) fn privilege_escalation(pod: &Pod, minor: u64) -> Finding {
 
 /// `capabilities_baseline`: none beyond the default ones.
 pub(super) fn added_capabilities(pod: &Pod, _: u64) -> Finding {
-    added_beyond(pod, &DEFAULT_CAPABILITIES).map(|detail| ("non-default capabilities", detail))
+    added_beyond(pod, &BASELINE_CAPABILITIES).map(|detail| ("non-default capabilities", detail))
 }
 
 /// `capabilities_restricted`: all are dropped, and none is added but the one for low ports.
@@ -60,7 +63,7 @@ pub(super) fn kept_capabilities(pod: &Pod, minor: u64) -> Finding {
     let keeping = pod.container_names(|container| context(container, drops_all) != Some(true));
     let keeping =
         setters(false, &keeping).map(|who| format!("{who} must set securityContext.capabilities.drop=[\"ALL\"]"));
-    let details: Vec<String> = keeping.into_iter().chain(added_beyond(pod, &["NET_BIND_SERVICE"])).collect();
+    let details: Vec<String> = keeping.into_iter().chain(added_beyond(pod, &RESTRICTED_CAPABILITIES)).collect();
     (!details.is_empty()).then(|| ("unrestricted capabilities", details.join("; ")))
 }
 

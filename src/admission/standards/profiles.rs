@@ -20,6 +20,11 @@ const SECCOMP_FIELD_SINCE: u64 = 19;
 const SE_LINUX_TYPES: [(u64, &str); 5] =
     [(0, ""), (0, "container_t"), (0, "container_init_t"), (0, "container_kvm_t"), (31, "container_engine_t")];
 
+/// True when the checks of a minor let a pod set a SELinux type.
+pub(in crate::admission) fn allows_se_linux_type(name: &str, minor: u64) -> bool {
+    SE_LINUX_TYPES.iter().any(|(since, allowed)| *since <= minor && *allowed == name)
+}
+
 /// `appArmorProfile`: fields and annotations leave the profile alone or name one of the node.
 pub(super) fn app_armor(pod: &Pod, _: u64) -> Finding {
     let (fields, wrong) = wrong_profiles(
@@ -117,11 +122,10 @@ fn wrong_profiles<'p>(
 
 /// `seLinuxOptions`: a type for containers, and neither user nor role.
 pub(super) fn se_linux(pod: &Pod, minor: u64) -> Finding {
-    let is_allowed = |name: &str| SE_LINUX_TYPES.iter().any(|(since, allowed)| *since <= minor && *allowed == name);
     let (mut types, mut sets_user, mut sets_role) = (BTreeSet::new(), false, false);
     let mut is_wrong = |options: &Option<SeLinuxOptions>| {
         let Some(options) = options else { return false };
-        let is_type_wrong = !is_allowed(&options.r#type);
+        let is_type_wrong = !allows_se_linux_type(&options.r#type, minor);
         if is_type_wrong {
             types.insert(options.r#type.clone());
         }

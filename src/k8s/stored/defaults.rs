@@ -16,6 +16,7 @@ pub(super) fn apply(tree: &mut Tree, root: NodeId, kind: &str) {
         "NetworkPolicy" => network_policy(tree, root),
         "ServiceAccount" => service_account(tree, root),
         "SecurityContextConstraints" => scc::apply(tree, root),
+        kind if is_admission_policy(kind) => admission_policy(tree, root, kind),
         _ => {}
     }
 }
@@ -43,6 +44,13 @@ pub fn server_owned(tree: &mut Tree, root: NodeId) {
         }
         "SecurityContextConstraints" if tree.at(root).get("userNamespaceLevel").is_none() => {
             put_string(tree, root, "userNamespaceLevel", "AllowHostLevel");
+        }
+        kind if is_admission_policy(kind) => {
+            let one = tree.add_int(1, span);
+            put(tree, metadata, "generation", one);
+            if kind == "ValidatingAdmissionPolicy" {
+                ensure_map(tree, root, "status");
+            }
         }
         _ => {}
     }
@@ -187,6 +195,42 @@ fn service_account(tree: &mut Tree, root: NodeId) {
     for secret in wanted_items(tree, root, "secrets", has_more) {
         let name = tree.at(secret).entry("name").map(|(key, value)| (key.id(), value.id()));
         tree.set_entries(secret, name.as_slice());
+    }
+}
+
+fn is_admission_policy(kind: &str) -> bool {
+    matches!(
+        kind,
+        "ValidatingAdmissionPolicy"
+            | "ValidatingAdmissionPolicyBinding"
+            | "MutatingAdmissionPolicy"
+            | "MutatingAdmissionPolicyBinding"
+    )
+}
+
+/// A policy fails closed, and what it matches is completed; a policy's matching has another name in its binding.
+fn admission_policy(tree: &mut Tree, root: NodeId, kind: &str) {
+    let is_binding = kind.ends_with("Binding");
+    let Some(spec) = tree.at(root).get("spec").filter(|spec| spec.is_map()).map(NodeRef::id) else { return };
+    if !is_binding {
+        complete(tree, spec, "failurePolicy", "Fail");
+    }
+    let field = if is_binding { "matchResources" } else { "matchConstraints" };
+    let Some(matching) = tree.at(spec).get(field).filter(|matching| matching.is_map()).map(NodeRef::id) else { return };
+    complete(tree, matching, "matchPolicy", "Equivalent");
+    ensure_map(tree, matching, "namespaceSelector");
+    ensure_map(tree, matching, "objectSelector");
+    for list in ["resourceRules", "excludeResourceRules"] {
+        for rule in wanted_items(tree, matching, list, |rule| rule.is_map() || rule.is_null()) {
+            complete(tree, rule, "scope", "*");
+        }
+    }
+}
+
+/// Writes a word where nothing is written; unlike [`lacks`], an empty string is something.
+fn complete(tree: &mut Tree, map: NodeId, key: &str, word: &str) {
+    if tree.at(map).get(key).is_none_or(NodeRef::is_null) {
+        put_string(tree, map, key, word);
     }
 }
 

@@ -9,6 +9,7 @@ use super::{
     Capabilities, GroupRule, GroupStrategy, HostPath, PodSecurityProfileSpec, Range, SeLinuxOptions, SeLinuxRule,
     SyscallProfiles, Sysctls, UserRule, UserStrategy, annotation_value,
 };
+use crate::admission::psp::SAFE_SYSCTLS;
 use crate::model::{PodSecurityProfile, Target};
 
 /// A condition that pods have to meet, and what is said of those that do not.
@@ -17,15 +18,6 @@ pub(super) struct Check {
     pub(super) expression: String,
     pub(super) message: String,
 }
-
-/// Kernel parameters that PodSecurityPolicy took for safe (`pkg/security/podsecuritypolicy/sysctl` of 1.24).
-const SAFE_SYSCTLS: [&str; 5] = [
-    "kernel.shm_rmid_forced",
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.tcp_syncookies",
-    "net.ipv4.ping_group_range",
-    "net.ipv4.ip_unprivileged_port_start",
-];
 
 /// Every container of a pod. Their three lists have three types, hence the `dyn`.
 pub(super) const CONTAINERS: &str = "dyn(object.spec.containers) + \

@@ -109,7 +109,7 @@ fn name(metadata: NodeRef<'_>, path: &Path<'_>, rule: &NameRule, report: &mut Re
 }
 
 /// The name the server makes of a prefix.
-fn generated(prefix: &str) -> String {
+pub(super) fn generated(prefix: &str) -> String {
     let end = prefix.char_indices().map(|(start, character)| start + character.len_utf8());
     let end = end.take_while(|&end| end <= GENERATED_PREFIX).last().unwrap_or_default();
     prefix.get(..end).unwrap_or_default().to_owned() + GENERATED_END

@@ -2,8 +2,9 @@
 
 use super::{Fate, FieldFate};
 use crate::admission::level::Level;
-use crate::admission::psp::mapping::{BASELINE_CAPABILITIES, RESTRICTED_VOLUMES};
+use crate::admission::psp::mapping::RESTRICTED_VOLUMES;
 use crate::admission::psp::{IdStrategy, PodSecurityPolicy, Spec, Syscalls, entries, shown};
+use crate::admission::standards::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES};
 
 /// The annotation with the default seccomp profile.
 pub(super) const SECCOMP_DEFAULT: &str = "seccomp.security.alpha.kubernetes.io/defaultProfileName";
@@ -87,7 +88,7 @@ fn capabilities(spec: &Spec, level: Level) -> Vec<FieldFate> {
     names.sort_unstable();
     names.dedup();
     let by_level: Option<&[&str]> = match level {
-        Level::Restricted => Some(&["NET_BIND_SERVICE"]),
+        Level::Restricted => Some(&RESTRICTED_CAPABILITIES),
         Level::Baseline => Some(&BASELINE_CAPABILITIES),
         Level::Privileged => None,
     };
