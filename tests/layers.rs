@@ -44,7 +44,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "cli",
         &[
             "parallel",
-            "label",
             "diag",
             "yaml",
             "k8s",
