@@ -10,6 +10,7 @@ mod index;
 mod init;
 mod lint;
 mod man;
+mod migrate;
 pub mod pages;
 mod question;
 mod render;
@@ -150,6 +151,8 @@ enum Command {
     Index(index::Arguments),
     /// Answer questions about access, one JSON object a line.
     Ask(ask::Arguments),
+    /// Turn what a cluster has into policies, with a report of what becomes of it.
+    Migrate(migrate::Arguments),
     /// Print the manual page of a policy kind or a diagnostic.
     Explain(explain::Arguments),
     /// Print the JSON Schema of the policy kinds, for editors.
@@ -191,6 +194,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Command::WhoCan(arguments) => who_can::run(global, arguments),
         Command::Index(arguments) => index::run(global, arguments),
         Command::Ask(arguments) => ask::run(global, arguments),
+        Command::Migrate(arguments) => migrate::run(global, arguments),
         Command::Explain(arguments) => explain::run(global, arguments),
         Command::Schema(arguments) => schema::run(global, arguments),
         Command::Completions(arguments) => completions::run(global, arguments),

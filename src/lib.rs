@@ -26,6 +26,7 @@ pub mod source;
 pub mod validate;
 
 pub mod compile;
+pub mod migrate;
 mod parallel;
 pub mod report;
 

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod human;
 pub mod machine;
+pub mod migration;
 pub mod pod_security;
 pub mod risk;
 pub mod table;

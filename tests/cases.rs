@@ -48,9 +48,10 @@ const POLICY_KINDS: [&str; 7] =
     ["access-test", "grant", "manifests", "namespace-set", "permission-set", "pod-security-profile", "tenancy"];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 14] = [
+const WITHOUT_PLACE: [Code; 15] = [
     Code::InvalidQuestion,
     Code::NothingToJudge,
+    Code::NothingToMigrate,
     Code::UnknownResource,
     Code::UnknownVersion,
     Code::UnusableIndex,

@@ -21,7 +21,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("emit", &["diag", "yaml", "k8s"]),
     ("access", &["diag", "yaml", "k8s"]),
     ("admission", &["diag", "yaml", "k8s", "access"]),
-    ("report", &["diag", "yaml", "k8s", "emit", "access", "admission"]),
+    ("migrate", &["yaml", "admission"]),
+    ("report", &["diag", "yaml", "k8s", "emit", "access", "admission", "migrate"]),
     (
         "compile",
         &[
@@ -55,6 +56,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "emit",
             "access",
             "admission",
+            "validate",
+            "migrate",
             "report",
         ],
     ),

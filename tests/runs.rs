@@ -2,6 +2,7 @@
 
 mod determinism;
 mod interruption;
+mod migration;
 mod revisions;
 
 use std::path::Path;

@@ -13,6 +13,7 @@ pub mod ask;
 pub mod compare;
 pub mod mapping;
 pub mod migrate;
+pub mod plan;
 mod profiles;
 pub mod select;
 mod strategies;

@@ -316,61 +316,9 @@ fn add_manifests(
     sink: &mut Sink,
 ) -> Result<(), RunError> {
     let mut taken = 0;
-    let mut add = |tree: &Tree, sink: &mut Sink| {
-        for document in tree.documents() {
-            builder.add_document(document, |object, added| match added {
-                Added::Taken => taken += 1,
-                Added::Replaced(first) => {
-                    taken += 1;
-                    sink.push(duplicate(object.origin(), first));
-                }
-                Added::Malformed => sink.push(
-                    Diagnostic::error(Code::MalformedObject, "this is not a Kubernetes object")
-                        .at(object.origin())
-                        .help("an object has `apiVersion`, `kind` and `metadata.name`"),
-                ),
-                Added::Misshapen(why) => sink.push(misshapen(object.origin(), why)),
-                Added::Ignored => {}
-            });
-        }
-    };
-    if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut bytes)
-            .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
-        if let Some(id) = manifests::take(bytes, files, sink) {
-            let tree = yaml::read(files.get(id).text(), id, sink);
-            add(&tree, sink);
-        }
-    } else {
-        let paths = manifests::find(path)?;
-        let mut failed = None;
-        parallel::in_order(
-            paths.len(),
-            jobs,
-            || (),
-            |(), position| {
-                let mut sink = Sink::new();
-                let read = paths.get(position).map(|path| manifests::read(path, files, &mut sink)).transpose();
-                let tree = read.map(|text| text.flatten().map(|(id, text)| yaml::read(&text, id, &mut sink)));
-                (tree, sink)
-            },
-            |_, (tree, found)| {
-                sink.absorb(found);
-                match tree {
-                    Ok(tree) => tree.iter().for_each(|tree| add(tree, sink)),
-                    Err(error) => {
-                        failed.get_or_insert(error);
-                    }
-                }
-                failed.is_none()
-            },
-        );
-        if let Some(error) = failed {
-            return Err(error);
-        }
-    }
+    each_tree(path, jobs, files, sink, &mut |tree, sink| {
+        taken += add_tree(builder, tree, sink, &mut |_, _| {});
+    })?;
     if taken == 0 && !sink.has_errors() {
         sink.push(
             Diagnostic::error(
@@ -383,13 +331,89 @@ fn add_manifests(
     Ok(())
 }
 
+/// Adds every object of a tree, and shows those that are well-formed. How many count is returned.
+pub(super) fn add_tree<'t>(
+    builder: &mut Builder,
+    tree: &'t Tree,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(NodeRef<'t>, &mut Sink),
+) -> usize {
+    let mut taken = 0;
+    for document in tree.documents() {
+        builder.add_document(document, |object, added| match added {
+            Added::Taken => {
+                taken += 1;
+                visit(object, sink);
+            }
+            Added::Replaced(first) => {
+                taken += 1;
+                sink.push(duplicate(object.origin(), first));
+                visit(object, sink);
+            }
+            Added::Malformed => sink.push(
+                Diagnostic::error(Code::MalformedObject, "this is not a Kubernetes object")
+                    .at(object.origin())
+                    .help("an object has `apiVersion`, `kind` and `metadata.name`"),
+            ),
+            Added::Misshapen(why) => sink.push(misshapen(object.origin(), why)),
+            Added::Ignored => visit(object, sink),
+        });
+    }
+    taken
+}
+
+/// Reads every file at a path, or standard input.
+pub(super) fn each_tree(
+    path: &Path,
+    jobs: usize,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(&Tree, &mut Sink),
+) -> Result<(), RunError> {
+    if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
+        if let Some(id) = manifests::take(bytes, files, sink) {
+            let tree = yaml::read(files.get(id).text(), id, sink);
+            visit(&tree, sink);
+        }
+        return Ok(());
+    }
+    let paths = manifests::find(path)?;
+    let mut failed = None;
+    parallel::in_order(
+        paths.len(),
+        jobs,
+        || (),
+        |(), position| {
+            let mut sink = Sink::new();
+            let read = paths.get(position).map(|path| manifests::read(path, files, &mut sink)).transpose();
+            let tree = read.map(|text| text.flatten().map(|(id, text)| yaml::read(&text, id, &mut sink)));
+            (tree, sink)
+        },
+        |_, (tree, found)| {
+            sink.absorb(found);
+            match tree {
+                Ok(tree) => tree.iter().for_each(|tree| visit(tree, sink)),
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
+            }
+            failed.is_none()
+        },
+    );
+    failed.map_or(Ok(()), Err)
+}
+
 fn misshapen(place: Origin, why: String) -> Diagnostic {
     Diagnostic::error(Code::MalformedObject, why)
         .at(place)
         .help("the API server refuses this object; nobody can tell what it was meant to grant")
 }
 
-fn duplicate(second: Origin, first: Origin) -> Diagnostic {
+pub(super) fn duplicate(second: Origin, first: Origin) -> Diagnostic {
     Diagnostic::warning(Code::DuplicateObject, "this object is there twice, and the last one counts")
         .at(second)
         .and(first, "the first one")
@@ -409,7 +433,7 @@ fn read_baseline(written: &str, directory: Option<&Path>, sink: &mut Sink) -> Op
 }
 
 /// The minor of a version with built-in facts.
-fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
+pub(super) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
     let parts: Vec<&str> = written.trim_start_matches('v').split('.').collect();
     let minor = match parts.as_slice() {
         ["1", minor] | ["1", minor, _] => minor.parse::<u32>().ok(),

@@ -218,6 +218,8 @@ codes! {
         "A tool that reads nothing and then says no, or says that all is well, is worse than none. The inputs hold no role, binding, namespace, service account or definition of a custom resource.\n\n`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints what decides access in a cluster.";
     InvalidQuestion, "invalid-question", "a question that cannot be asked",
         "A question names somebody (`--as`, `--as-group`) and a request: a verb with a resource or a URL path, or a whole HTTP request.";
+    NothingToMigrate, "nothing-to-migrate", "inputs without anything to migrate",
+        "The inputs hold no PodSecurityPolicy. A cluster from 1.25 on has none any more: what it enforced before is in an old dump or in Git.\n\n`kubectl get podsecuritypolicies,clusterroles,clusterrolebindings,roles,rolebindings,namespaces,serviceaccounts,pods,deployments,daemonsets,statefulsets,jobs,cronjobs -A -o yaml` prints all that `bailiwick migrate psp` looks at.";
     UnusableIndex, "unusable-index", "an index that cannot be asked",
         "A file written by `bailiwick index` holds a world as it was settled: for one version, over one baseline. It ends with a checksum, and begins with the version of its format. What was cut off, changed, or written by another version is refused and not guessed at.";
     UnknownVersion, "unknown-version", "a version without known facts",

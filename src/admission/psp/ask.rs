@@ -91,6 +91,9 @@ pub fn compare(body: &Value) -> Result<Value, String> {
     Ok(json!(compare::compare(&policy(body, "old")?, &policy(body, "new")?)))
 }
 
+/// Why what was filled in is no limit.
+const FILLED_IN: &str = "it was filled in for pods that say nothing, which have to say it themselves";
+
 /// `{"psp": {...}, "reading": "practical", "pod": {...}}`: what becomes of a policy where there are none, and what a pod
 /// relied on, if one is given.
 ///
@@ -105,8 +108,9 @@ pub fn migrate(body: &Value) -> Result<Value, String> {
         let (fate, text) = match &field.fate {
             Fate::Unlimited => ("unlimited", None),
             Fate::KeptByLevel => ("level", None),
-            Fate::NeedsPolicy(limit) => ("policy", Some(limit)),
-            Fate::Dropped(reason) => ("dropped", Some(reason)),
+            Fate::NeedsPolicy(limit) => ("policy", Some(limit.as_str())),
+            Fate::FilledIn => ("dropped", Some(FILLED_IN)),
+            Fate::NoEffect(reason) | Fate::Dropped(reason) => ("dropped", Some(reason.as_str())),
         };
         json!({ "field": field.field, "fate": fate, "text": text })
     });

@@ -46,6 +46,10 @@ pub enum Fate {
     KeptByLevel,
     /// An admission policy can limit it, to this.
     NeedsPolicy(String),
+    /// It is no limit: it was filled in for pods that say nothing, which have to say it themselves.
+    FilledIn,
+    /// It has no effect, and why.
+    NoEffect(String),
     /// It is lost, and why.
     Dropped(String),
 }
@@ -256,8 +260,8 @@ spec:
         assert_eq!(fate(&migration, "volumes"), &Fate::NeedsPolicy("only secret".to_owned()));
         assert_eq!(fate(&migration, "seLinux"), &Fate::Unlimited);
         assert!(matches!(fate(&migration, "allowPrivilegeEscalation"), Fate::NeedsPolicy(_)));
-        assert!(matches!(fate(&migration, "allowedHostPaths"), Fate::Dropped(_)));
-        assert!(matches!(fate(&migration, fates::SECCOMP_DEFAULT), Fate::Dropped(_)));
+        assert!(matches!(fate(&migration, "allowedHostPaths"), Fate::NoEffect(_)));
+        assert_eq!(fate(&migration, fates::SECCOMP_DEFAULT), &Fate::FilledIn);
         // Where SELinux counts, the level is privileged and keeps nothing.
         let migration = migrate(&policy(TOOL), Reading::Practical);
         assert_eq!(fate(&migration, "privileged"), &Fate::NeedsPolicy("false".to_owned()));

@@ -14,7 +14,7 @@ use crate::admission::pod::Pod;
 pub const RECORDED: &str = "kubernetes.io/psp";
 
 /// The API groups in which the use of a policy can be granted; the second one for grants from before 1.10.
-const GROUPS: [&str; 2] = ["policy", "extensions"];
+pub const GROUPS: [&str; 2] = ["policy", "extensions"];
 
 /// What happens to the pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,9 +11,6 @@ pub(super) const SECCOMP_DEFAULT: &str = "seccomp.security.alpha.kubernetes.io/d
 /// The annotation with the default AppArmor profile.
 pub(super) const APP_ARMOR_DEFAULT: &str = "apparmor.security.beta.kubernetes.io/defaultProfileName";
 
-/// Why what was filled in is lost.
-const FILLED_IN: &str = "it was filled in for pods that say nothing, which have to say it themselves";
-
 /// Every field that says something; a policy says something by most of what it leaves out.
 pub(super) fn all(policy: &PodSecurityPolicy, level: Level) -> Vec<FieldFate> {
     let spec = &policy.spec;
@@ -39,7 +36,7 @@ pub(super) fn all(policy: &PodSecurityPolicy, level: Level) -> Vec<FieldFate> {
     fates.extend(lists.map(|(field, fate)| FieldFate { field, fate }));
     let defaults = [(SECCOMP_DEFAULT, policy.seccomp().default), (APP_ARMOR_DEFAULT, policy.app_armor().default)];
     let given = defaults.into_iter().filter(|(_, default)| default.is_some());
-    fates.extend(given.map(|(field, _)| FieldFate { field, fate: Fate::Dropped(FILLED_IN.to_owned()) }));
+    fates.extend(given.map(|(field, _)| FieldFate { field, fate: Fate::FilledIn }));
     fates
 }
 
@@ -67,7 +64,7 @@ fn switches(spec: &Spec, level: Level) -> Vec<FieldFate> {
         .map(|(field, limited, loosest, value)| FieldFate { field, fate: must_be(limited, loosest, value) })
         .into();
     if spec.default_allow_privilege_escalation.is_some() {
-        let fate = Fate::Dropped(FILLED_IN.to_owned());
+        let fate = Fate::FilledIn;
         fates.push(FieldFate { field: "defaultAllowPrivilegeEscalation", fate });
     }
     fates
@@ -110,7 +107,7 @@ fn capabilities(spec: &Spec, level: Level) -> Vec<FieldFate> {
         FieldFate { field: "requiredDropCapabilities", fate: drops },
     ];
     if !spec.default_add_capabilities.is_empty() {
-        let fate = Fate::Dropped(FILLED_IN.to_owned());
+        let fate = Fate::FilledIn;
         fates.push(FieldFate { field: "defaultAddCapabilities", fate });
     }
     fates
@@ -142,7 +139,7 @@ fn volumes(spec: &Spec, level: Level) -> Vec<FieldFate> {
         let is_on = kinds.contains(&"*") || kinds.contains(&kind);
         let fate = match (is_on, list.is_empty()) {
             (_, true) => continue,
-            (false, false) => Fate::Dropped(format!("it has no effect, as `volumes` does not allow {kind}")),
+            (false, false) => Fate::NoEffect(format!("it has no effect, as `volumes` does not allow {kind}")),
             (true, false) => Fate::NeedsPolicy(format!("only {}", list.join(", "))),
         };
         fates.push(FieldFate { field, fate });
@@ -222,7 +219,7 @@ fn runtime_classes(spec: &Spec) -> Vec<FieldFate> {
     let fate = if names.contains(&"*") { Fate::Unlimited } else { only(&names) };
     let mut fates = vec![FieldFate { field: "runtimeClass", fate }];
     if classes.default_runtime_class_name.is_some() {
-        fates.push(FieldFate { field: "defaultRuntimeClassName", fate: Fate::Dropped(FILLED_IN.to_owned()) });
+        fates.push(FieldFate { field: "defaultRuntimeClassName", fate: Fate::FilledIn });
     }
     fates
 }

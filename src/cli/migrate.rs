@@ -1,0 +1,107 @@
+//! `bailiwick migrate`.
+
+mod inputs;
+mod output;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::session::print;
+use super::{Global, Outcome};
+use crate::admission::psp::plan::{self, Cluster};
+use crate::diag::{Files, RunError, Severity, Sink};
+use crate::migrate;
+use crate::report::migration::{self, Report};
+
+/// Options of `migrate`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// What is migrated.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// PodSecurityPolicies, as profiles for Pod Security levels and admission policies.
+    ///
+    /// Reads PodSecurityPolicies, RBAC, Namespaces, ServiceAccounts and workloads; finds out which policy the pods of
+    /// each workload get; writes a PodSecurityProfile for each policy that a namespace needs, and the namespaces that
+    /// are held to it. Policies that differ in numbers alone become one profile, and their namespaces a Tenancy.
+    ///
+    /// Exit codes: 0 fine; 1 somebody has to decide something, as the report tells; 2 wrong usage or invalid input; 3 the run failed.
+    Psp(PspArguments),
+}
+
+/// Options of `migrate psp`.
+#[derive(Debug, Args)]
+struct PspArguments {
+    /// Read the manifests in this file or folder, or from standard input (`-`); may be repeated.
+    #[arg(long, value_name = "PATH", required = true)]
+    from: Vec<PathBuf>,
+    /// The version of the cluster, whose default policy lies under the manifests.
+    #[arg(long, value_name = "VERSION", default_value = "1.24")]
+    kubernetes_version: String,
+    /// Write the policies into files in this folder. Default: to standard output.
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// Overwrite files that are there already.
+    #[arg(long)]
+    force: bool,
+    /// Write the report into this file. Default: to standard output, or to standard error where the policies are there.
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// The form of the report.
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: Format,
+}
+
+/// The forms of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Lines.
+    Text,
+    /// For an issue or a wiki.
+    Markdown,
+    /// One JSON object.
+    Json,
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    match &arguments.what {
+        What::Psp(arguments) => psp(global, arguments),
+    }
+}
+
+fn psp(global: &Global, arguments: &PspArguments) -> Result<Outcome, RunError> {
+    let files = Arc::new(Files::new());
+    let mut sink = Sink::new();
+    let inputs = inputs::read(global, &arguments.from, &arguments.kubernetes_version, &files, &mut sink)?;
+    let diagnostics = sink.into_sorted(&files);
+    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    print(global, diagnostics, &files);
+    let Some(inputs) = inputs.filter(|_| !failed) else { return Ok(Outcome::Invalid) };
+    let plan = plan::plan(&Cluster {
+        world: &inputs.world,
+        policies: &inputs.policies,
+        namespaces: &inputs.namespaces,
+        workloads: &inputs.workloads,
+    });
+    let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared);
+    let report =
+        Report { plan: &plan, policies: &policies, superfluous: &inputs.superfluous, made_by_others: inputs.owned };
+    let told = match arguments.format {
+        Format::Text => migration::text(&report),
+        Format::Markdown => migration::markdown(&report),
+        Format::Json => migration::json(&report),
+    };
+    let is_written = output::write(global, arguments, &policies, &told)?;
+    Ok(match (is_written, plan.needs_decision()) {
+        (false, _) => Outcome::Invalid,
+        (true, true) => Outcome::No,
+        (true, false) => Outcome::Fine,
+    })
+}

@@ -1,0 +1,199 @@
+//! What a cluster has, read from its manifests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::super::Global;
+use super::super::scene::{add_tree, duplicate, each_tree, version_of};
+use crate::access::{Builder, World};
+use crate::admission::psp::PodSecurityPolicy;
+use crate::admission::psp::plan::namespace_of;
+use crate::admission::workload::Workload;
+use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink};
+use crate::k8s::schemas;
+use crate::migrate::Namespace;
+use crate::migrate::superfluous::{Collector, Superfluous};
+use crate::validate::rules;
+use crate::yaml::NodeRef;
+use crate::yaml::de::DeError;
+
+/// What was read.
+pub(super) struct Inputs {
+    pub(super) world: World,
+    pub(super) policies: Vec<PodSecurityPolicy>,
+    /// The Namespaces.
+    pub(super) declared: BTreeMap<String, Namespace>,
+    /// These, and every namespace that something else is in.
+    pub(super) namespaces: BTreeSet<String>,
+    pub(super) workloads: Vec<Workload>,
+    pub(super) superfluous: Superfluous,
+    /// How many objects another one has made, which is among the workloads itself or is unknown.
+    pub(super) owned: usize,
+}
+
+/// The newest minor with PodSecurityPolicies, for the rules of the API.
+const LAST_WITH_POLICIES: u32 = 24;
+
+/// The versions of the API that had the kind; the second one up to 1.15.
+const VERSIONS: [&str; 2] = ["policy/v1beta1", "extensions/v1beta1"];
+
+/// Reads everything. None when the version is unknown; that, and whatever is wrong, is in the sink.
+pub(super) fn read(
+    global: &Global,
+    from: &[PathBuf],
+    version: &str,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Option<Inputs>, RunError> {
+    let Some(minor) = version_of(version, sink) else { return Ok(None) };
+    let mut builder = Builder::new(minor).with_default_policy(minor);
+    let mut found = Found::default();
+    for path in from {
+        let is_pipe = path.as_os_str() == "-";
+        let path =
+            global.directory.as_ref().filter(|_| !is_pipe).map_or_else(|| path.clone(), |start| start.join(path));
+        each_tree(&path, global.jobs(), files, sink, &mut |tree, sink| {
+            add_tree(&mut builder, tree, sink, &mut |object, sink| found.add(object, sink));
+        })?;
+    }
+    if found.policies.is_empty() && !sink.has_errors() {
+        let names: Vec<String> = from.iter().map(|path| format!("`{}`", path.display())).collect();
+        sink.push(
+            Diagnostic::error(Code::NothingToMigrate, format!("there is no PodSecurityPolicy in {}", names.join(", ")))
+                .help("`kubectl get podsecuritypolicies -o yaml` prints them, up to Kubernetes 1.24"),
+        );
+    }
+    Ok(Some(found.finish(builder.build())))
+}
+
+#[derive(Default)]
+struct Found {
+    policies: BTreeMap<String, (Origin, PodSecurityPolicy)>,
+    declared: BTreeMap<String, Namespace>,
+    namespaces: BTreeSet<String>,
+    workloads: BTreeMap<(String, &'static str, String), Workload>,
+    roles: Collector,
+    owned: usize,
+}
+
+impl Found {
+    fn add(&mut self, object: NodeRef<'_>, sink: &mut Sink) {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        match (text(&["apiVersion"]), text(&["kind"])) {
+            (_, "") => sink.push(
+                Diagnostic::error(Code::MalformedObject, "an item of this list does not say what it is")
+                    .at(object.origin())
+                    .help("each item needs its own `apiVersion` and `kind`, as `kubectl get -o yaml` prints them"),
+            ),
+            (version, "PodSecurityPolicy") if VERSIONS.contains(&version) => self.policy(object, sink),
+            ("v1", "Namespace") => self.namespace(object, text(&["metadata", "name"])),
+            _ => {
+                let namespace = text(&["metadata", "namespace"]);
+                if matches!(text(&["kind"]), "ServiceAccount" | "RoleBinding") && !namespace.is_empty() {
+                    self.namespaces.insert(namespace.to_owned());
+                }
+                self.roles.add(object);
+                self.workload(object, sink);
+            }
+        }
+    }
+
+    fn policy(&mut self, object: NodeRef<'_>, sink: &mut Sink) {
+        let before = sink.len();
+        check(object, sink);
+        match PodSecurityPolicy::read(object) {
+            Ok(policy) => {
+                let name = policy.name().to_owned();
+                if let Some((first, _)) = self.policies.insert(name, (object.origin(), policy)) {
+                    sink.push(duplicate(object.origin(), first));
+                }
+            }
+            // The schema has told of it already.
+            Err(_) if sink.len() > before => {}
+            Err(problem) => sink.push(malformed(problem, object)),
+        }
+    }
+
+    fn namespace(&mut self, object: NodeRef<'_>, name: &str) {
+        let texts = |key: &str| -> BTreeMap<String, String> {
+            let entries = object.path(&["metadata", key]).into_iter().flat_map(NodeRef::entries);
+            entries.filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.as_str()?.to_owned()))).collect()
+        };
+        let namespace = Namespace { labels: texts("labels"), annotations: texts("annotations") };
+        self.declared.insert(name.to_owned(), namespace);
+        self.namespaces.insert(name.to_owned());
+    }
+
+    fn workload(&mut self, object: NodeRef<'_>, sink: &mut Sink) {
+        match Workload::read(object) {
+            // What another object made shows what policies have filled in, and no longer what it said itself.
+            Ok(Some(_)) if is_owned(object) => self.owned += 1,
+            Ok(Some(workload)) => {
+                let namespace = namespace_of(&workload).to_owned();
+                self.namespaces.insert(namespace.clone());
+                let (key, origin) = ((namespace, workload.kind, workload.name.clone()), workload.origin);
+                if let Some(first) = self.workloads.insert(key, workload) {
+                    sink.push(duplicate(origin, first.origin));
+                }
+            }
+            Ok(None) => {}
+            Err(problem) => sink.push(malformed(problem, object)),
+        }
+    }
+
+    fn finish(self, world: World) -> Inputs {
+        Inputs {
+            world,
+            policies: self.policies.into_values().map(|(_, policy)| policy).collect(),
+            declared: self.declared,
+            namespaces: self.namespaces,
+            workloads: self.workloads.into_values().collect(),
+            superfluous: self.roles.finish(),
+            owned: self.owned,
+        }
+    }
+}
+
+/// True for what a controller made of another object; the mirror of a kubelet's file is owned by its node.
+fn is_owned(object: NodeRef<'_>) -> bool {
+    let owners = object.path(&["metadata", "ownerReferences"]).into_iter().flat_map(NodeRef::items);
+    let text = |owner: NodeRef<'_>, key| owner.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+    owners
+        .filter(|owner| owner.get("controller").and_then(NodeRef::as_bool) == Some(true))
+        .any(|owner| text(owner, "kind") != "Node")
+}
+
+fn malformed(problem: DeError, object: NodeRef<'_>) -> Diagnostic {
+    Diagnostic::error(Code::MalformedObject, problem.message)
+        .at(problem.origin.unwrap_or_else(|| object.origin()))
+        .help("the API server refuses this object")
+}
+
+/// Holds a policy against the shape of its kind and the API server's rules, but for its metadata.
+fn check(object: NodeRef<'_>, sink: &mut Sink) {
+    let Some(schema) = schemas::schema_of("policy/v1beta1", "PodSecurityPolicy") else { return };
+    let before = sink.len();
+    for problem in schema.problems(object).into_iter().filter(|problem| is_of_spec(&problem.path)) {
+        let help = problem.help.unwrap_or_else(|| "the API server refuses this policy".to_owned());
+        let message = format!("`{}`: {}", problem.path, problem.message);
+        sink.push(Diagnostic::error(Code::MalformedObject, message).at(problem.node.origin()).help(help));
+    }
+    if sink.len() > before {
+        return;
+    }
+    let mut errors = Vec::new();
+    rules::check(object, None, LAST_WITH_POLICIES, &mut errors);
+    for error in errors {
+        let help = error.help.unwrap_or_else(|| "the API server refuses this policy".to_owned());
+        let message = format!("`{}`: {}", error.path, error.message);
+        sink.push(
+            Diagnostic::error(Code::MalformedObject, message).at(object.tree().at(error.node).origin()).help(help),
+        );
+    }
+}
+
+/// What the server writes into the metadata is of no interest here.
+fn is_of_spec(path: &str) -> bool {
+    !path.starts_with("metadata") && !path.starts_with("apiVersion")
+}

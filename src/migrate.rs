@@ -1,0 +1,147 @@
+//! What a cluster has today as policies of ours: PodSecurityPolicies as PodSecurityProfiles, and namespaces as
+//! NamespaceSets and Tenancies that hold their pods to them.
+//!
+//! Beside the pipeline: the way back, from objects to policies. The documents are data until [`text`] writes them.
+//! Left out: roles and bindings, since nothing grants the use of a profile; [`superfluous`] tells which can go.
+
+mod profile;
+pub mod superfluous;
+mod tenants;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::admission::psp::PodSecurityPolicy;
+use crate::admission::psp::plan::{Need, Plan};
+use crate::yaml;
+
+pub use tenants::Tenants;
+
+/// What a Namespace says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Namespace {
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// Policies that say what a cluster has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Policies {
+    /// The name of a file, and the documents in it.
+    pub files: Vec<(&'static str, Vec<Value>)>,
+    /// The namespaces that became tenants.
+    pub tenancies: Vec<Tenants>,
+}
+
+/// Labels and annotations that the server or kubectl keeps for itself.
+const KEPT_BY_OTHERS: [&str; 2] = ["kubernetes.io/metadata.name", "kubectl.kubernetes.io/last-applied-configuration"];
+
+/// The policies for a plan.
+pub fn policies(plan: &Plan, policies: &[PodSecurityPolicy], namespaces: &BTreeMap<String, Namespace>) -> Policies {
+    let needed: BTreeMap<&str, &PodSecurityPolicy> = policies
+        .iter()
+        .filter(|policy| plan.policies.iter().any(|known| known.is_needed && known.name == policy.name()))
+        .map(|policy| (policy.name(), policy))
+        .collect();
+    let nothing = Namespace::default();
+    let own = |name: &str| without_kept(namespaces.get(name).unwrap_or(&nothing));
+    let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for namespace in &plan.namespaces {
+        let disputed: &[String] = if let Need::Conflict(among) = &namespace.need { among } else { &[] };
+        for policy in namespace.need.policy().into_iter().chain(disputed.iter().map(String::as_str)) {
+            users.entry(policy).or_default().push(&namespace.name);
+        }
+    }
+    let alone = plan.namespaces.iter().filter_map(|namespace| {
+        let policy = namespace.need.policy()?;
+        let is_alone = users.get(policy).is_some_and(|users| users.len() == 1);
+        let policy = needed.get(policy).filter(|_| is_alone)?;
+        Some(tenants::Candidate::new(&namespace.name, own(&namespace.name), policy))
+    });
+    let mut taken: BTreeSet<String> = needed.keys().map(|name| (*name).to_owned()).collect();
+    let groups = tenants::collapse(alone.collect(), &mut taken);
+    let is_tenant = |name: &str| groups.iter().any(|group| group.tenants.namespaces.iter().any(|known| known == name));
+    let is_collapsed = |name: &str| groups.iter().any(|group| group.tenants.policies.iter().any(|known| known == name));
+
+    let mut profiles: Vec<Value> = needed
+        .iter()
+        .filter(|(name, _)| !is_collapsed(name))
+        .map(|(name, policy)| document("PodSecurityProfile", name, profile::spec(policy)))
+        .collect();
+    profiles.extend(groups.iter().map(|group| group.profile.clone()));
+    let items: Vec<Value> = plan
+        .namespaces
+        .iter()
+        .filter(|namespace| !is_tenant(&namespace.name))
+        .filter_map(|namespace| Some(item(&namespace.name, &own(&namespace.name), stance(&namespace.need)?)))
+        .collect();
+    let mut sets = Vec::new();
+    if !items.is_empty() {
+        sets.push(document("NamespaceSet", "namespaces", json!({ "namespaces": items })));
+    }
+    let tenancies = groups.iter().map(|group| group.tenancy.clone()).collect();
+    let files = vec![("profiles.yaml", profiles), ("namespaces.yaml", sets), ("tenancies.yaml", tenancies)];
+    Policies {
+        files: files.into_iter().filter(|(_, documents)| !documents.is_empty()).collect(),
+        tenancies: groups.into_iter().map(|group| group.tenants).collect(),
+    }
+}
+
+/// Documents as they stand in a file.
+pub fn text(documents: &[Value]) -> String {
+    let mut text = String::new();
+    for document in documents {
+        if !text.is_empty() {
+            text.push_str("---\n");
+        }
+        let tree = yaml::from_json(document);
+        if let Some(root) = tree.document(0) {
+            yaml::write::document(root, &mut text);
+        }
+    }
+    text
+}
+
+fn document(kind: &str, name: &str, spec: Value) -> Value {
+    json!({ "apiVersion": "bailiwick.dev/v1alpha1", "kind": kind, "metadata": { "name": name }, "spec": spec })
+}
+
+fn without_kept(namespace: &Namespace) -> Namespace {
+    let others = |entries: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+        let own = entries.iter().filter(|(key, _)| !KEPT_BY_OTHERS.contains(&key.as_str()));
+        own.map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    Namespace { labels: others(&namespace.labels), annotations: others(&namespace.annotations) }
+}
+
+/// What the pods of a namespace may do; none where somebody has to decide it. A namespace that no pod gets into today
+/// gets the strictest level there is.
+fn stance(need: &Need) -> Option<Value> {
+    match need {
+        Need::One(policy) | Need::Chosen { policy, .. } => Some(json!({ "profile": policy })),
+        Need::Nothing => Some(json!({ "level": "restricted" })),
+        Need::Conflict(_) => None,
+    }
+}
+
+fn item(name: &str, namespace: &Namespace, stance: Value) -> Value {
+    let mut item = Map::new();
+    item.insert("name".to_owned(), escaped(name).into());
+    for (key, entries) in [("labels", &namespace.labels), ("annotations", &namespace.annotations)] {
+        if !entries.is_empty() {
+            let entries: Map<String, Value> =
+                entries.iter().map(|(key, value)| (key.clone(), escaped(value).into())).collect();
+            item.insert(key.to_owned(), entries.into());
+        }
+    }
+    item.insert("podSecurity".to_owned(), stance);
+    Value::Object(item)
+}
+
+/// A text in which no brace begins a variable.
+fn escaped(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}

@@ -1,0 +1,434 @@
+//! What becomes of PodSecurityPolicies, in words, Markdown or JSON.
+//!
+//! What holds for many tenants alike is told once, with their number; JSON tells of each.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::human::number;
+use crate::admission::level::Level;
+use crate::admission::psp::mapping::{Mapping, Reading};
+use crate::admission::psp::migrate::{Fate, Filled};
+use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, WorkloadPlan};
+use crate::migrate::superfluous::Superfluous;
+use crate::migrate::{Policies, Tenants};
+
+/// What is reported.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'r> {
+    /// The plan.
+    pub plan: &'r Plan,
+    /// The policies that were made for it.
+    pub policies: &'r Policies,
+    /// What grants nothing any more.
+    pub superfluous: &'r Superfluous,
+    /// How many pods and other objects were passed over because another object had made them.
+    pub made_by_others: usize,
+}
+
+/// How many names of a list are told.
+const SHOWN: usize = 3;
+
+/// The report as lines.
+pub fn text(report: &Report<'_>) -> String {
+    let mut out = String::new();
+    for section in sections(report) {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(&format!("{}\n", section.text));
+        section.details.iter().for_each(|entry| entry.lines("  ", "", &mut out));
+    }
+    out
+}
+
+/// The report as Markdown.
+pub fn markdown(report: &Report<'_>) -> String {
+    let mut out = "# Leaving PodSecurityPolicy behind\n".to_owned();
+    for section in sections(report) {
+        out.push_str(&format!("\n## {}\n\n", section.text));
+        section.details.iter().for_each(|entry| entry.lines("", "- ", &mut out));
+    }
+    out
+}
+
+/// The report as one JSON object.
+pub fn json(report: &Report<'_>) -> String {
+    let plan = report.plan;
+    let tenancies = report.policies.tenancies.iter().map(|tenants| {
+        json!({
+            "tenancy": tenants.tenancy,
+            "profile": tenants.profile,
+            "variables": tenants.variables,
+            "namespaces": tenants.namespaces,
+            "policies": tenants.policies,
+        })
+    });
+    let value = json!({
+        "needsDecision": plan.needs_decision(),
+        "policies": plan.policies.iter().map(|policy| policy_json(report, policy)).collect::<Vec<_>>(),
+        "tenancies": tenancies.collect::<Vec<_>>(),
+        "namespaces": plan.namespaces.iter().map(|namespace| namespace_json(report, namespace)).collect::<Vec<_>>(),
+        "workloads": plan.workloads.iter().map(workload_json).collect::<Vec<_>>(),
+        "madeByOthers": report.made_by_others,
+        "superfluous": {
+            "roles": report.superfluous.roles,
+            "bindings": report.superfluous.bindings,
+            "rules": report.superfluous.rules,
+        },
+    });
+    format!("{value:#}\n")
+}
+
+/// A line with what belongs to it.
+struct Entry {
+    text: String,
+    details: Vec<Entry>,
+}
+
+impl Entry {
+    fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), details: Vec::new() }
+    }
+
+    fn with(text: impl Into<String>, details: Vec<Entry>) -> Self {
+        Self { text: text.into(), details }
+    }
+
+    fn lines(&self, indent: &str, mark: &str, out: &mut String) {
+        out.push_str(&format!("{indent}{mark}{}\n", self.text));
+        let inside = format!("{indent}  ");
+        self.details.iter().for_each(|entry| entry.lines(&inside, mark, out));
+    }
+}
+
+fn sections(report: &Report<'_>) -> Vec<Entry> {
+    let all = [
+        ("To be decided", decisions(report.plan)),
+        ("Profiles", profiles(report)),
+        ("Namespaces", namespaces(report)),
+        ("What workloads get without asking for it", relying(report)),
+        ("PodSecurityPolicies that are left behind", left_behind(report.plan)),
+        ("Roles and bindings that grant nothing any more", superfluous(report.superfluous)),
+    ];
+    let mut sections: Vec<Entry> = all
+        .into_iter()
+        .filter(|(_, entries)| !entries.is_empty())
+        .map(|(title, all)| Entry::with(title, all))
+        .collect();
+    if report.made_by_others > 0
+        && let Some(last) = sections.iter_mut().find(|section| section.text == "Namespaces")
+    {
+        let passed = number(report.made_by_others, "object");
+        last.details.push(Entry::new(format!("passed over: {passed} that another object has made")));
+    }
+    sections
+}
+
+fn decisions(plan: &Plan) -> Vec<Entry> {
+    let mut found = Vec::new();
+    for namespace in &plan.namespaces {
+        if let Need::Conflict(among) = &namespace.need {
+            let text = format!(
+                "namespace `{}`: its pods get {}, and no policy admits all of them",
+                namespace.name,
+                quoted(among)
+            );
+            let help = "split the namespace, or change workloads until one policy fits; it is left out of the policies";
+            found.push(Entry::with(text, vec![Entry::new(help)]));
+        }
+    }
+    for workload in plan.workloads.iter().filter(|workload| workload.policy.is_none()) {
+        let reasons = workload.refusals.iter().map(Entry::new).collect();
+        found.push(Entry::with(format!("{}: its pods are refused already", shown(workload)), reasons));
+    }
+    for policy in plan.policies.iter().filter(|policy| policy.is_needed) {
+        for (field, reason) in policy.lost() {
+            found.push(Entry::new(format!("policy `{}`: `{field}` is lost: {reason}", policy.name)));
+        }
+    }
+    found
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The first names of a list, and how many there are besides.
+fn some(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", first.join(", "))
+}
+
+fn shown(workload: &WorkloadPlan) -> String {
+    format!("{}/{}/{}", workload.kind, workload.namespace, workload.name)
+}
+
+fn tenants_of<'r>(report: &Report<'r>, policy: &str) -> Option<&'r Tenants> {
+    report.policies.tenancies.iter().find(|tenants| tenants.policies.iter().any(|name| name == policy))
+}
+
+fn profiles(report: &Report<'_>) -> Vec<Entry> {
+    let needed = report.plan.policies.iter().filter(|policy| policy.is_needed);
+    let told = needed.filter_map(|policy| {
+        let mut details = Vec::new();
+        let name = match tenants_of(report, &policy.name) {
+            // All of them are alike: the first one stands for all.
+            Some(tenants) if tenants.policies.first() != Some(&policy.name) => return None,
+            Some(tenants) => {
+                let count = tenants.namespaces.len();
+                let variables =
+                    if tenants.variables.is_empty() { "name".to_owned() } else { tenants.variables.join(", ") };
+                details.push(Entry::new(format!(
+                    "one for {count} policies, each of one namespace: {}",
+                    some(&tenants.policies)
+                )));
+                details.push(Entry::new(format!(
+                    "Tenancy `{}`, with the variables of an account: {variables}",
+                    tenants.tenancy
+                )));
+                details.push(Entry::new(format!("told of `{}`, the first of them", policy.name)));
+                tenants.profile.as_str()
+            }
+            None => &policy.name,
+        };
+        details.extend(fates(policy));
+        Some(Entry::with(format!("`{name}`: level {}", policy.migration.level), details))
+    });
+    told.collect()
+}
+
+fn fates(policy: &PolicyPlan) -> Vec<Entry> {
+    let mut details = Vec::new();
+    for (reading, mapping) in &policy.levels {
+        let reasons: Vec<String> =
+            mapping.deciding().map(|field| format!("{} ({})", field.field, field.reason)).collect();
+        let because = if reasons.is_empty() { String::new() } else { format!(", by {}", reasons.join(", ")) };
+        details.push(Entry::new(format!("{}: {}{because}", reading_text(*reading), mapping.level)));
+    }
+    let fields = &policy.migration.fields;
+    let named = |wanted: &dyn Fn(&Fate) -> bool| -> Vec<&str> {
+        fields.iter().filter(|field| wanted(&field.fate)).map(|field| field.field).collect()
+    };
+    let by_level = named(&|fate| *fate == Fate::KeptByLevel);
+    if !by_level.is_empty() {
+        details.push(Entry::new(format!("kept by the Pod Security level: {}", by_level.join(", "))));
+    }
+    let limits: Vec<Entry> =
+        policy.migration.for_policy().map(|(field, limit)| Entry::new(format!("{field}: {limit}"))).collect();
+    if !limits.is_empty() {
+        details.push(Entry::with("kept by the admission policy:", limits));
+    }
+    let open = named(&|fate| *fate == Fate::Unlimited);
+    if !open.is_empty() {
+        details.push(Entry::new(format!("without a limit: {}", open.join(", "))));
+    }
+    let dropped: Vec<Entry> = fields
+        .iter()
+        .filter_map(|field| match &field.fate {
+            Fate::NoEffect(reason) | Fate::Dropped(reason) => Some(Entry::new(format!("{}: {reason}", field.field))),
+            _ => None,
+        })
+        .collect();
+    if !dropped.is_empty() {
+        details.push(Entry::with("dropped:", dropped));
+    }
+    let filled: Vec<Entry> = policy
+        .migration
+        .mutating
+        .iter()
+        .map(|filling| Entry::new(format!("{}: {}", filling.field, filling.what)))
+        .collect();
+    if !filled.is_empty() {
+        details.push(Entry::with("filled in, from Kubernetes 1.36 on by a MutatingAdmissionPolicy:", filled));
+    }
+    details
+}
+
+/// A reading of the mapping, in words.
+fn reading_text(reading: Reading) -> &'static str {
+    match reading {
+        Reading::Practical => "as clusters are run (this one counts)",
+        Reading::Table => "by the letter of the documentation",
+        Reading::SeLinuxIgnored => "on nodes without SELinux",
+    }
+}
+
+/// The level that a namespace gets.
+fn level(plan: &Plan, need: &Need) -> Option<Level> {
+    match need {
+        Need::Nothing => Some(Level::Restricted),
+        Need::Conflict(_) => None,
+        Need::One(_) | Need::Chosen { .. } => {
+            let policy = plan.policies.iter().find(|policy| Some(policy.name.as_str()) == need.policy());
+            policy.map(|policy| policy.migration.level)
+        }
+    }
+}
+
+fn namespaces(report: &Report<'_>) -> Vec<Entry> {
+    let plan = report.plan;
+    let mut told = Vec::new();
+    for tenants in &report.policies.tenancies {
+        let of = plan.namespaces.iter().filter(|namespace| tenants.namespaces.contains(&namespace.name));
+        let of: Vec<&NamespacePlan> = of.collect();
+        let workloads = of.iter().map(|namespace| namespace.workloads).sum();
+        let level = of.first().and_then(|namespace| level(plan, &namespace.need)).unwrap_or(Level::Privileged);
+        told.push(Entry::new(format!(
+            "{} of the Tenancy `{}`: profile `{}`, level {level}, {}: {}",
+            number(tenants.namespaces.len(), "namespace"),
+            tenants.tenancy,
+            tenants.profile,
+            number(workloads, "workload"),
+            some(&tenants.namespaces)
+        )));
+    }
+    let is_tenant = |name: &String| report.policies.tenancies.iter().any(|tenants| tenants.namespaces.contains(name));
+    for namespace in plan.namespaces.iter().filter(|namespace| !is_tenant(&namespace.name)) {
+        let (name, workloads) = (&namespace.name, number(namespace.workloads, "workload"));
+        let level = level(plan, &namespace.need).map_or_else(String::new, |level| format!("level {level}, "));
+        told.push(match &namespace.need {
+            Need::One(policy) => Entry::new(format!("`{name}`: profile `{policy}`, {level}{workloads}")),
+            Need::Chosen { policy, among, widened } => {
+                let mut details =
+                    vec![Entry::new(format!("its pods get {} today; this one admits them all", quoted(among)))];
+                if !widened.is_empty() {
+                    let accounts = quoted(widened);
+                    details.push(Entry::new(format!("service accounts that may not use it today: {accounts}")));
+                }
+                Entry::with(format!("`{name}`: profile `{policy}`, {level}{workloads}"), details)
+            }
+            Need::Nothing => Entry::new(format!("`{name}`: no pod gets in today; {level}{workloads}")),
+            Need::Conflict(_) => Entry::new(format!("`{name}`: to be decided, {workloads}")),
+        });
+    }
+    told
+}
+
+/// Workloads of one profile that got the same fields are told together.
+fn relying(report: &Report<'_>) -> Vec<Entry> {
+    let mut alike: BTreeMap<(&str, Vec<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
+    for workload in report.plan.workloads.iter().filter(|workload| !workload.relied_on.is_empty()) {
+        let policy = workload.policy.as_deref().unwrap_or_default();
+        let policy = tenants_of(report, policy).map_or(policy, |tenants| &tenants.profile);
+        let fields = workload.relied_on.iter().map(|filled| filled.field.as_str()).collect();
+        alike.entry((policy, fields)).or_default().push(workload);
+    }
+    let told = alike.into_iter().map(|((policy, fields), workloads)| {
+        let names: Vec<String> = workloads.iter().map(|workload| shown(workload)).collect();
+        let values = fields.iter().enumerate().map(|(index, field)| {
+            let mut values = workloads.iter().filter_map(|workload| workload.relied_on.get(index));
+            let first = values.next().map(|filled| &filled.value);
+            let is_same = values.all(|filled: &Filled| Some(&filled.value) == first);
+            let value = first.filter(|_| is_same).map_or_else(|| "another for each".to_owned(), Value::to_string);
+            Entry::new(format!("{field}: {value}"))
+        });
+        Entry::with(format!("by `{policy}`, {}: {}", number(names.len(), "workload"), some(&names)), values.collect())
+    });
+    let mut told: Vec<Entry> = told.collect();
+    let says_all = |workload: &&WorkloadPlan| workload.policy.is_some() && workload.relied_on.is_empty();
+    let names: Vec<String> = report.plan.workloads.iter().filter(says_all).map(shown).collect();
+    if !names.is_empty() {
+        let workloads = number(names.len(), "workload");
+        told.push(Entry::new(format!("nothing is filled in for {workloads}: {}", some(&names))));
+    }
+    told
+}
+
+fn left_behind(plan: &Plan) -> Vec<Entry> {
+    let left = plan.policies.iter().filter(|policy| !policy.is_needed);
+    let told = left.map(|policy| {
+        let why = match (policy.broken.as_slice(), policy.workloads) {
+            ([], 0) => "no namespace needs it".to_owned(),
+            ([], count) => format!("its {} are held to the policy of their namespace", number(count, "workload")),
+            (reasons, _) => format!("nobody can use it: {}", reasons.join("; ")),
+        };
+        Entry::new(format!("`{}`: {why}", policy.name))
+    });
+    told.collect()
+}
+
+fn superfluous(found: &Superfluous) -> Vec<Entry> {
+    let lists = [
+        ("role", "", &found.roles),
+        ("binding", " to them", &found.bindings),
+        ("rule", " of other roles", &found.rules),
+    ];
+    let told = lists.into_iter().filter(|(_, _, list)| !list.is_empty()).map(|(what, of, list)| {
+        let names: Vec<String> = list.iter().cloned().collect();
+        Entry::new(format!("{}{of}: {}", number(names.len(), what), some(&names)))
+    });
+    told.collect()
+}
+
+fn mapped(mapping: &Mapping) -> Value {
+    let deciding = mapping.deciding().map(|field| json!({ "field": field.field, "reason": field.reason }));
+    json!({ "level": mapping.level.name(), "deciding": deciding.collect::<Vec<_>>() })
+}
+
+fn policy_json(report: &Report<'_>, policy: &PolicyPlan) -> Value {
+    let levels: serde_json::Map<String, Value> =
+        policy.levels.iter().map(|(reading, mapping)| (reading.name().to_owned(), mapped(mapping))).collect();
+    let fields = policy.migration.fields.iter().map(|field| {
+        let (fate, text) = match &field.fate {
+            Fate::Unlimited => ("unlimited", None),
+            Fate::KeptByLevel => ("level", None),
+            Fate::NeedsPolicy(limit) => ("policy", Some(limit)),
+            Fate::FilledIn => ("filledIn", None),
+            Fate::NoEffect(reason) => ("noEffect", Some(reason)),
+            Fate::Dropped(reason) => ("dropped", Some(reason)),
+        };
+        json!({ "field": field.field, "fate": fate, "text": text })
+    });
+    let profile = tenants_of(report, &policy.name).map_or(&policy.name, |tenants| &tenants.profile);
+    json!({
+        "name": policy.name,
+        "profile": Some(profile).filter(|_| policy.is_needed),
+        "broken": policy.broken,
+        "level": policy.migration.level.name(),
+        "readings": levels,
+        "fields": fields.collect::<Vec<_>>(),
+        "mutating": policy.migration.mutating,
+        "namespaces": policy.namespaces,
+        "workloads": policy.workloads,
+    })
+}
+
+fn namespace_json(report: &Report<'_>, namespace: &NamespacePlan) -> Value {
+    let policy = namespace.need.policy();
+    let profile = policy.map(|policy| tenants_of(report, policy).map_or(policy, |tenants| &tenants.profile));
+    let (among, widened): (&[String], &[String]) = match &namespace.need {
+        Need::Chosen { among, widened, .. } => (among, widened),
+        Need::Conflict(among) => (among, &[]),
+        Need::One(_) | Need::Nothing => (&[], &[]),
+    };
+    json!({
+        "name": namespace.name,
+        "need": match namespace.need {
+            Need::One(_) => "one",
+            Need::Chosen { .. } => "chosen",
+            Need::Conflict(_) => "conflict",
+            Need::Nothing => "nothing",
+        },
+        "policy": policy,
+        "profile": profile,
+        "level": level(report.plan, &namespace.need).map(Level::name),
+        "among": among,
+        "widened": widened,
+        "workloads": namespace.workloads,
+    })
+}
+
+fn workload_json(workload: &WorkloadPlan) -> Value {
+    json!({
+        "kind": workload.kind,
+        "namespace": workload.namespace,
+        "name": workload.name,
+        "policy": workload.policy,
+        "reliedOn": workload.relied_on,
+        "refusals": workload.refusals,
+    })
+}
