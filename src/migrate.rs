@@ -41,11 +41,10 @@ const KEPT_BY_OTHERS: [&str; 2] = ["kubernetes.io/metadata.name", "kubectl.kuber
 
 /// The policies for a plan.
 pub fn policies(plan: &Plan, policies: &[PodSecurityPolicy], namespaces: &BTreeMap<String, Namespace>) -> Policies {
-    let needed: BTreeMap<&str, &PodSecurityPolicy> = policies
-        .iter()
-        .filter(|policy| plan.policies.iter().any(|known| known.is_needed && known.name == policy.name()))
-        .map(|policy| (policy.name(), policy))
-        .collect();
+    let names: BTreeSet<&str> =
+        plan.policies.iter().filter(|policy| policy.is_needed).map(|policy| policy.name.as_str()).collect();
+    let needed = policies.iter().filter(|policy| names.contains(policy.name()));
+    let needed: BTreeMap<&str, &PodSecurityPolicy> = needed.map(|policy| (policy.name(), policy)).collect();
     let nothing = Namespace::default();
     let own = |name: &str| without_kept(namespaces.get(name).unwrap_or(&nothing));
     let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -63,19 +62,20 @@ pub fn policies(plan: &Plan, policies: &[PodSecurityPolicy], namespaces: &BTreeM
     });
     let mut taken: BTreeSet<String> = needed.keys().map(|name| (*name).to_owned()).collect();
     let groups = tenants::collapse(alone.collect(), &mut taken);
-    let is_tenant = |name: &str| groups.iter().any(|group| group.tenants.namespaces.iter().any(|known| known == name));
-    let is_collapsed = |name: &str| groups.iter().any(|group| group.tenants.policies.iter().any(|known| known == name));
+    let tenants = groups.iter().map(|group| &group.tenants);
+    let of_tenants: BTreeSet<&String> = tenants.clone().flat_map(|tenants| &tenants.namespaces).collect();
+    let collapsed: BTreeSet<&str> = tenants.flat_map(|tenants| &tenants.policies).map(String::as_str).collect();
 
     let mut profiles: Vec<Value> = needed
         .iter()
-        .filter(|(name, _)| !is_collapsed(name))
+        .filter(|(name, _)| !collapsed.contains(*name))
         .map(|(name, policy)| document("PodSecurityProfile", name, profile::spec(policy)))
         .collect();
     profiles.extend(groups.iter().map(|group| group.profile.clone()));
     let items: Vec<Value> = plan
         .namespaces
         .iter()
-        .filter(|namespace| !is_tenant(&namespace.name))
+        .filter(|namespace| !of_tenants.contains(&namespace.name))
         .filter_map(|namespace| Some(item(&namespace.name, &own(&namespace.name), stance(&namespace.need)?)))
         .collect();
     let mut sets = Vec::new();

@@ -91,8 +91,13 @@ fn psp(global: &Global, arguments: &PspArguments) -> Result<Outcome, RunError> {
         workloads: &inputs.workloads,
     });
     let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared);
-    let report =
-        Report { plan: &plan, policies: &policies, superfluous: &inputs.superfluous, made_by_others: inputs.owned };
+    let report = Report {
+        plan: &plan,
+        policies: &policies,
+        declared: &inputs.declared,
+        superfluous: &inputs.superfluous,
+        made_by_others: inputs.owned,
+    };
     let told = match arguments.format {
         Format::Text => migration::text(&report),
         Format::Markdown => migration::markdown(&report),

@@ -316,3 +316,53 @@ fn pattern(texts: &[&str], names: &[&str]) -> Option<String> {
 fn unescaped(text: &str) -> String {
     text.replace("{{", "{").replace("}}", "}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_is_named_after_its_namespace_or_the_end_of_it() {
+        let found = |namespace, policy| {
+            naming(namespace, policy).map(|(prefix, (before, behind))| format!("{prefix}|{before}{{}}{behind}"))
+        };
+        assert_eq!(found("tool-blurp", "tool-blurp-psp").as_deref(), Some("|{}-psp"));
+        assert_eq!(found("team-a", "psp-a").as_deref(), Some("team-|psp-{}"));
+        assert_eq!(found("team-a", "alpha"), None, "a letter is no name");
+        assert_eq!(found("team-a", "restricted"), None);
+        assert_eq!(found("team-", "restricted-"), None, "nothing is no name");
+    }
+
+    #[test]
+    fn a_text_is_a_pattern_if_it_is_one_for_all() {
+        let names = ["psp", "y"];
+        assert_eq!(pattern(&["tool-psp-psp", "tool-y-psp"], &names).as_deref(), Some("tool-{name}-psp"));
+        assert_eq!(pattern(&["/psp/psp", "/y/y"], &names).as_deref(), Some("/{name}/{name}"));
+        assert_eq!(pattern(&["/data/psp", "/srv/y"], &names), None);
+        assert_eq!(pattern(&["{{name}}psp", "{{name}}y"], &names), None, "a brace of the text is no variable");
+    }
+
+    #[test]
+    fn names_for_new_things_are_made_of_what_is_left_and_differ() {
+        let mut taken = BTreeSet::from(["tool-psp".to_owned()]);
+        assert_eq!(unused("tool--psp", "tenant", &mut taken), "tool-psp-2");
+        assert_eq!(unused("-", "tenant", &mut taken), "tenant");
+        assert_eq!(unused("", "tenant", &mut taken), "tenant-2");
+    }
+
+    #[test]
+    fn what_varies_elsewhere_is_another_class() {
+        let candidate = |name: &str, kind: &str, uid: i64| Candidate {
+            name: name.to_owned(),
+            own: Namespace::default(),
+            policy: format!("{name}-psp"),
+            spec: json!({ "volumes": [kind], "runAsUser": { "rule": "MustRunAs", "ranges": [{ "min": uid, "max": uid }] } }),
+        };
+        let all = vec![candidate("a", "secret", 1), candidate("b", "secret", 2), candidate("c", "emptyDir", 3)];
+        let groups = collapse(all, &mut BTreeSet::new());
+        let [group] = groups.as_slice() else { panic!("one group") };
+        assert_eq!(group.tenants.namespaces, ["a", "b"]);
+        assert_eq!(group.tenants.variables, ["uid"]);
+        assert_eq!(group.profile.pointer("/spec/runAsUser/ranges/0/max"), Some(&json!("{uid}")));
+    }
+}

@@ -12,7 +12,7 @@ use crate::admission::psp::mapping::{Mapping, Reading};
 use crate::admission::psp::migrate::{Fate, Filled};
 use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, WorkloadPlan};
 use crate::migrate::superfluous::Superfluous;
-use crate::migrate::{Policies, Tenants};
+use crate::migrate::{Namespace, Policies, Tenants};
 
 /// What is reported.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +21,8 @@ pub struct Report<'r> {
     pub plan: &'r Plan,
     /// The policies that were made for it.
     pub policies: &'r Policies,
+    /// What the Namespaces say of themselves.
+    pub declared: &'r BTreeMap<String, Namespace>,
     /// What grants nothing any more.
     pub superfluous: &'r Superfluous,
     /// How many pods and other objects were passed over because another object had made them.
@@ -143,6 +145,16 @@ fn decisions(plan: &Plan) -> Vec<Entry> {
         let reasons = workload.refusals.iter().map(Entry::new).collect();
         found.push(Entry::with(format!("{}: its pods are refused already", shown(workload)), reasons));
     }
+    for workload in plan.workloads.iter().filter(|workload| !workload.changes.is_empty()) {
+        let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
+        let changes = workload.changes.iter();
+        let changes = changes.map(|change| {
+            Entry::new(format!("{}: {} today, then {}", change.field, value(&change.before), value(&change.after)))
+        });
+        let policy = workload.policy.as_deref().unwrap_or_default();
+        let text = format!("{}: `{policy}` fills in other things than the policy of its namespace", shown(workload));
+        found.push(Entry::with(text, changes.collect()));
+    }
     for policy in plan.policies.iter().filter(|policy| policy.is_needed) {
         for (field, reason) in policy.lost() {
             found.push(Entry::new(format!("policy `{}`: `{field}` is lost: {reason}", policy.name)));
@@ -243,7 +255,10 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
         .map(|filling| Entry::new(format!("{}: {}", filling.field, filling.what)))
         .collect();
     if !filled.is_empty() {
-        details.push(Entry::with("filled in, from Kubernetes 1.36 on by a MutatingAdmissionPolicy:", filled));
+        details.push(Entry::with(
+            "filled in, from Kubernetes 1.36 on by a MutatingAdmissionPolicy; before, pods have to say it themselves:",
+            filled,
+        ));
     }
     details
 }
@@ -290,22 +305,34 @@ fn namespaces(report: &Report<'_>) -> Vec<Entry> {
     for namespace in plan.namespaces.iter().filter(|namespace| !is_tenant(&namespace.name)) {
         let (name, workloads) = (&namespace.name, number(namespace.workloads, "workload"));
         let level = level(plan, &namespace.need).map_or_else(String::new, |level| format!("level {level}, "));
-        told.push(match &namespace.need {
-            Need::One(policy) => Entry::new(format!("`{name}`: profile `{policy}`, {level}{workloads}")),
+        let (text, mut details) = match &namespace.need {
+            Need::One(policy) => (format!("`{name}`: profile `{policy}`, {level}{workloads}"), Vec::new()),
             Need::Chosen { policy, among, widened } => {
-                let mut details =
-                    vec![Entry::new(format!("its pods get {} today; this one admits them all", quoted(among)))];
+                let today = format!("its pods get {} today; this one admits them all", quoted(among));
+                let mut details = vec![Entry::new(today)];
                 if !widened.is_empty() {
                     let accounts = quoted(widened);
                     details.push(Entry::new(format!("service accounts that may not use it today: {accounts}")));
                 }
-                Entry::with(format!("`{name}`: profile `{policy}`, {level}{workloads}"), details)
+                (format!("`{name}`: profile `{policy}`, {level}{workloads}"), details)
             }
-            Need::Nothing => Entry::new(format!("`{name}`: no pod gets in today; {level}{workloads}")),
-            Need::Conflict(_) => Entry::new(format!("`{name}`: to be decided, {workloads}")),
-        });
+            Need::Nothing => (format!("`{name}`: no pod gets in today; {level}{workloads}"), Vec::new()),
+            Need::Conflict(_) => (format!("`{name}`: to be decided, {workloads}"), Vec::new()),
+        };
+        let own = own_levels(report, name);
+        if !own.is_empty() {
+            details.push(Entry::new(format!("keeps its own labels, which win over the level: {}", own.join(", "))));
+        }
+        told.push(Entry::with(text, details));
     }
     told
+}
+
+/// The Pod Security labels that a Namespace has already.
+fn own_levels(report: &Report<'_>, namespace: &str) -> Vec<String> {
+    let labels = report.declared.get(namespace).into_iter().flat_map(|declared| &declared.labels);
+    let own = labels.filter(|(key, _)| key.starts_with("pod-security.kubernetes.io/"));
+    own.map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 /// Workloads of one profile that got the same fields are told together.
@@ -343,7 +370,7 @@ fn left_behind(plan: &Plan) -> Vec<Entry> {
     let told = left.map(|policy| {
         let why = match (policy.broken.as_slice(), policy.workloads) {
             ([], 0) => "no namespace needs it".to_owned(),
-            ([], count) => format!("its {} are held to the policy of their namespace", number(count, "workload")),
+            ([], count) => format!("{} will be held to the policy of the namespace", number(count, "workload")),
             (reasons, _) => format!("nobody can use it: {}", reasons.join("; ")),
         };
         Entry::new(format!("`{}`: {why}", policy.name))
@@ -418,6 +445,7 @@ fn namespace_json(report: &Report<'_>, namespace: &NamespacePlan) -> Value {
         "level": level(report.plan, &namespace.need).map(Level::name),
         "among": among,
         "widened": widened,
+        "ownLabels": own_levels(report, &namespace.name),
         "workloads": namespace.workloads,
     })
 }
@@ -429,6 +457,7 @@ fn workload_json(workload: &WorkloadPlan) -> Value {
         "name": workload.name,
         "policy": workload.policy,
         "reliedOn": workload.relied_on,
+        "changes": workload.changes,
         "refusals": workload.refusals,
     })
 }

@@ -4,12 +4,15 @@
 //! A namespace needs the policy its workloads get; without workloads, the one that its `default` service account would
 //! get. What the policies themselves become is the business of [`super::migrate`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
 
 use super::admit::Provider;
 use super::mapping::{Mapping, Reading, map};
 use super::migrate::{Fate, Filled, Migration, migrate, relied_on};
-use super::select::{Choice, Operation, choose, choose_among, may_use, usable};
+use super::select::{Choice, Operation, choose_among, may_use, usable_names};
 use super::{PodSecurityPolicy, Violation};
 use crate::access::World;
 use crate::access::request::Identity;
@@ -74,6 +77,17 @@ pub struct NamespacePlan {
     pub need: Need,
 }
 
+/// A value that pods get, and then get no more, or another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// The field of the pod.
+    pub field: String,
+    /// The value today.
+    pub before: Option<Value>,
+    /// The value under the policy of the namespace.
+    pub after: Option<Value>,
+}
+
 /// What a namespace needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
@@ -107,6 +121,8 @@ pub struct WorkloadPlan {
     pub policy: Option<String>,
     /// What they get because they say nothing.
     pub relied_on: Vec<Filled>,
+    /// What they will get otherwise, under the policy of their namespace.
+    pub changes: Vec<Change>,
     /// Why they are refused.
     pub refusals: Vec<String>,
 }
@@ -136,24 +152,43 @@ impl Plan {
     pub fn needs_decision(&self) -> bool {
         let is_conflict = |namespace: &NamespacePlan| matches!(namespace.need, Need::Conflict(_));
         self.namespaces.iter().any(is_conflict)
-            || self.workloads.iter().any(|workload| workload.policy.is_none())
+            || self.workloads.iter().any(|workload| workload.policy.is_none() || !workload.changes.is_empty())
             || self.policies.iter().any(|policy| policy.is_needed && policy.lost().next().is_some())
     }
 }
 
 /// Makes the plan.
 pub fn plan(cluster: &Cluster<'_>) -> Plan {
+    let by_name = cluster.policies.iter().map(|policy| (policy.name(), policy)).collect();
+    let judge = Judge { world: cluster.world, by_name };
     let mut found: Vec<(&Workload, WorkloadPlan)> =
-        cluster.workloads.iter().map(|workload| (workload, judge(cluster, workload))).collect();
+        cluster.workloads.iter().map(|workload| (workload, judge.workload(workload))).collect();
     let key = |plan: &WorkloadPlan| (plan.namespace.clone(), plan.kind, plan.name.clone());
     found.sort_by_key(|(_, plan)| key(plan));
-    let namespaces: Vec<NamespacePlan> =
-        cluster.namespaces.iter().map(|name| needed_in(cluster, name, &found)).collect();
-    let workloads: Vec<WorkloadPlan> = found.into_iter().map(|(_, plan)| plan).collect();
-    let mut policies: Vec<PolicyPlan> =
-        cluster.policies.iter().map(|policy| policy_plan(policy, &namespaces, &workloads)).collect();
-    policies.sort_by(|left, right| left.name.cmp(&right.name));
-    Plan { policies, namespaces, workloads }
+    let mut here: BTreeMap<&str, Vec<&(&Workload, WorkloadPlan)>> = BTreeMap::new();
+    for workload in &found {
+        here.entry(&workload.1.namespace).or_default().push(workload);
+    }
+    let nothing = Vec::new();
+    let namespaces: Vec<NamespacePlan> = cluster
+        .namespaces
+        .iter()
+        .map(|name| judge.namespace(name, here.get(name.as_str()).unwrap_or(&nothing)))
+        .collect();
+    let needs = namespaces.iter().filter_map(|namespace| Some((namespace.name.as_str(), namespace.need.policy()?)));
+    let needs: BTreeMap<&str, &str> = needs.collect();
+    let workloads: Vec<WorkloadPlan> = found
+        .into_iter()
+        .map(|(workload, mut plan)| {
+            let policy = needs.get(plan.namespace.as_str()).and_then(|name| judge.by_name.get(name));
+            if let Some(policy) = policy.filter(|policy| plan.policy.as_deref().is_some_and(|own| own != policy.name()))
+            {
+                plan.changes = changes(&plan.relied_on, &relied_on(policy, &workload.pod()).unwrap_or_default());
+            }
+            plan
+        })
+        .collect();
+    Plan { policies: policy_plans(&judge, &namespaces, &workloads), namespaces, workloads }
 }
 
 /// The namespace that an object is in.
@@ -161,23 +196,49 @@ pub fn namespace_of(workload: &Workload) -> &str {
     if workload.namespace.is_empty() { "default" } else { &workload.namespace }
 }
 
-fn policy_plan(policy: &PodSecurityPolicy, namespaces: &[NamespacePlan], workloads: &[WorkloadPlan]) -> PolicyPlan {
-    let name = policy.name();
-    let needing = namespaces.iter().filter(|namespace| namespace.need.policy() == Some(name));
-    let needing: Vec<String> = needing.map(|namespace| namespace.name.clone()).collect();
-    let disputed = |namespace: &NamespacePlan| match &namespace.need {
-        Need::Conflict(among) => among.iter().any(|among| among == name),
-        _ => false,
+fn changes(before: &[Filled], after: &[Filled]) -> Vec<Change> {
+    let value = |list: &[Filled], field: &str| {
+        list.iter().find(|filled| filled.field == field).map(|filled| filled.value.clone())
     };
-    PolicyPlan {
-        name: name.to_owned(),
-        broken: Provider::new(policy).err().unwrap_or_default(),
-        levels: Reading::ALL.map(|reading| (reading, map(policy, reading))).into(),
-        migration: migrate(policy, Reading::Practical),
-        workloads: workloads.iter().filter(|workload| workload.policy.as_deref() == Some(name)).count(),
-        is_needed: !needing.is_empty() || namespaces.iter().any(disputed),
-        namespaces: needing,
+    let mut fields: Vec<&str> = before.iter().chain(after).map(|filled| filled.field.as_str()).collect();
+    fields.sort_unstable();
+    fields.dedup();
+    let all = fields.into_iter().map(|field| Change {
+        field: field.to_owned(),
+        before: value(before, field),
+        after: value(after, field),
+    });
+    all.filter(|change| change.before != change.after).collect()
+}
+
+fn policy_plans(judge: &Judge<'_>, namespaces: &[NamespacePlan], workloads: &[WorkloadPlan]) -> Vec<PolicyPlan> {
+    let mut needing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut disputed: BTreeSet<&str> = BTreeSet::new();
+    for namespace in namespaces {
+        if let Some(policy) = namespace.need.policy() {
+            needing.entry(policy).or_default().push(namespace.name.clone());
+        }
+        if let Need::Conflict(among) = &namespace.need {
+            disputed.extend(among.iter().map(String::as_str));
+        }
     }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for policy in workloads.iter().filter_map(|workload| workload.policy.as_deref()) {
+        *counts.entry(policy).or_default() += 1;
+    }
+    let plans = judge.by_name.iter().map(|(name, policy)| {
+        let namespaces = needing.remove(name).unwrap_or_default();
+        PolicyPlan {
+            name: (*name).to_owned(),
+            broken: Provider::new(policy).err().unwrap_or_default(),
+            levels: Reading::ALL.map(|reading| (reading, map(policy, reading))).into(),
+            migration: migrate(policy, Reading::Practical),
+            workloads: counts.get(name).copied().unwrap_or_default(),
+            is_needed: !namespaces.is_empty() || disputed.contains(name),
+            namespaces,
+        }
+    });
+    plans.collect()
 }
 
 /// Who makes the pods of a workload: a controller, a kubelet, or else somebody who is not known.
@@ -198,23 +259,106 @@ fn creator(workload: &Workload, pod: &Pod) -> Option<Identity> {
     Some(Identity::of(&account_user("kube-system", controller)))
 }
 
-fn judge(cluster: &Cluster<'_>, workload: &Workload) -> WorkloadPlan {
-    let namespace = namespace_of(workload);
-    let pod = workload.pod();
-    let account = account(namespace, workload.service_account());
-    let creator = creator(workload, &pod).unwrap_or(account);
-    let choice = choose(cluster.world, &creator, namespace, cluster.policies, &pod, Operation::Create);
-    let refusals = if choice.is_allowed() { Vec::new() } else { reasons(&choice) };
-    let policy = choice.policy.filter(|_| refusals.is_empty());
-    let chosen = cluster.policies.iter().find(|known| Some(known.name()) == policy.as_deref());
-    let relied_on = chosen.and_then(|chosen| relied_on(chosen, &pod).ok()).unwrap_or_default();
-    WorkloadPlan {
-        kind: workload.kind,
-        namespace: namespace.to_owned(),
-        name: workload.name.clone(),
-        policy,
-        relied_on,
-        refusals,
+/// Who may use which policies.
+struct Judge<'c> {
+    world: &'c World,
+    by_name: BTreeMap<&'c str, &'c PodSecurityPolicy>,
+}
+
+impl<'c> Judge<'c> {
+    /// The policies that one of some identities may use, by name.
+    fn usable(&self, who: &[&Identity], namespace: &str) -> Vec<&'c PodSecurityPolicy> {
+        let mut names = BTreeSet::new();
+        for identity in who {
+            match usable_names(self.world, identity, namespace) {
+                None => return self.by_name.values().copied().collect(),
+                Some(more) => names.extend(more),
+            }
+        }
+        names.iter().filter_map(|name| self.by_name.get(name.as_str()).copied()).collect()
+    }
+
+    fn workload(&self, workload: &Workload) -> WorkloadPlan {
+        let namespace = namespace_of(workload);
+        let pod = workload.pod();
+        let account = account(namespace, workload.service_account());
+        let creator = creator(workload, &pod);
+        let who: Vec<&Identity> = std::iter::once(&account).chain(&creator).collect();
+        let usable = self.usable(&who, namespace);
+        let choice = choose_among(usable.iter().copied(), |_| true, &pod, Operation::Create);
+        let refusals = if choice.is_allowed() { Vec::new() } else { reasons(&choice) };
+        let policy = choice.policy.filter(|_| refusals.is_empty());
+        let chosen = policy.as_ref().and_then(|name| self.by_name.get(name.as_str()));
+        let relied_on = chosen.and_then(|chosen| relied_on(chosen, &pod).ok()).unwrap_or_default();
+        WorkloadPlan {
+            kind: workload.kind,
+            namespace: namespace.to_owned(),
+            name: workload.name.clone(),
+            policy,
+            relied_on,
+            changes: Vec::new(),
+            refusals,
+        }
+    }
+
+    fn namespace(&self, name: &str, here: &[&(&Workload, WorkloadPlan)]) -> NamespacePlan {
+        let got: BTreeSet<&str> = here.iter().filter_map(|(_, plan)| plan.policy.as_deref()).collect();
+        let need = match got.iter().copied().collect::<Vec<_>>().as_slice() {
+            [] => self.of_default_account(name).map_or(Need::Nothing, Need::One),
+            [only] => Need::One((*only).to_owned()),
+            several => self.one_for_all(name, here, several),
+        };
+        NamespacePlan { name: name.to_owned(), workloads: here.len(), need }
+    }
+
+    /// The policy that a pod gets which says nothing and runs as the `default` service account; failing that, the
+    /// first one that the account may use.
+    fn of_default_account(&self, namespace: &str) -> Option<String> {
+        let usable = self.usable(&[&account(namespace, "default")], namespace);
+        let mut pod = Pod::default();
+        pod.spec.containers.push(Container { name: "container".to_owned(), ..Container::default() });
+        let choice = choose_among(usable.iter().copied(), |_| true, &pod.defaulted(), Operation::Create);
+        let first =
+            || usable.iter().find(|policy| Provider::new(policy).is_ok()).map(|policy| policy.name().to_owned());
+        choice.policy.or_else(first)
+    }
+
+    /// Of the policies that some account of the workloads may use, one that admits all that gets in today: if possible
+    /// one that every account may use, then the strictest, then one that is in use.
+    fn one_for_all(&self, namespace: &str, here: &[&(&Workload, WorkloadPlan)], among: &[&str]) -> Need {
+        let admitted: Vec<&Workload> =
+            here.iter().filter(|(_, plan)| plan.policy.is_some()).map(|(workload, _)| *workload).collect();
+        let accounts: BTreeMap<&str, Identity> = admitted
+            .iter()
+            .map(|workload| (workload.service_account(), account(namespace, workload.service_account())))
+            .collect();
+        let admits = |policy: &PodSecurityPolicy| {
+            admitted.iter().all(|workload| {
+                choose_among(std::iter::once(policy), |_| true, &workload.pod(), Operation::Create).is_allowed()
+            })
+        };
+        let outsiders = |policy: &PodSecurityPolicy| -> Vec<String> {
+            let may = |who: &Identity| may_use(self.world, who, namespace, policy.name());
+            accounts.iter().filter(|(_, who)| !may(who)).map(|(name, _)| (*name).to_owned()).collect()
+        };
+        let usable = self.usable(&accounts.values().collect::<Vec<_>>(), namespace);
+        let in_use = among.iter().filter_map(|name| self.by_name.get(name).copied());
+        let candidates: BTreeMap<&str, &PodSecurityPolicy> =
+            usable.into_iter().chain(in_use).map(|policy| (policy.name(), policy)).collect();
+        let fitting = candidates.into_values().filter(|policy| admits(policy));
+        let best = fitting.map(|policy| (policy, outsiders(policy))).min_by_key(|(policy, without)| {
+            let mapping = map(policy, Reading::Practical);
+            let looseness = (mapping.level, mapping.deciding().count());
+            (!without.is_empty(), looseness, !among.contains(&policy.name()), policy.name().to_owned())
+        });
+        match best {
+            Some((policy, widened)) => Need::Chosen {
+                policy: policy.name().to_owned(),
+                among: among.iter().map(|name| (*name).to_owned()).collect(),
+                widened,
+            },
+            None => Need::Conflict(among.iter().map(|name| (*name).to_owned()).collect()),
+        }
     }
 }
 
@@ -233,65 +377,4 @@ fn reasons(choice: &Choice) -> Vec<String> {
         reasons.push("neither its service account nor its controller may use any policy".to_owned());
     }
     reasons
-}
-
-fn needed_in(cluster: &Cluster<'_>, name: &str, workloads: &[(&Workload, WorkloadPlan)]) -> NamespacePlan {
-    let here: Vec<&(&Workload, WorkloadPlan)> = workloads.iter().filter(|(_, plan)| plan.namespace == name).collect();
-    let got: BTreeSet<&str> = here.iter().filter_map(|(_, plan)| plan.policy.as_deref()).collect();
-    let need = match got.iter().copied().collect::<Vec<_>>().as_slice() {
-        [] => of_default_account(cluster, name).map_or(Need::Nothing, Need::One),
-        [only] => Need::One((*only).to_owned()),
-        several => one_for_all(cluster, name, &here, several),
-    };
-    NamespacePlan { name: name.to_owned(), workloads: here.len(), need }
-}
-
-/// The policy that a pod gets which says nothing and runs as the `default` service account; failing that, the first
-/// one that the account may use.
-fn of_default_account(cluster: &Cluster<'_>, namespace: &str) -> Option<String> {
-    let account = account(namespace, "default");
-    let mut pod = Pod::default();
-    pod.spec.containers.push(Container { name: "container".to_owned(), ..Container::default() });
-    let choice = choose(cluster.world, &account, namespace, cluster.policies, &pod.defaulted(), Operation::Create);
-    choice.policy.or_else(|| {
-        let usable = usable(cluster.world, &account, namespace, cluster.policies);
-        usable.into_iter().find(|policy| Provider::new(policy).is_ok()).map(|policy| policy.name().to_owned())
-    })
-}
-
-/// Of the policies that some account of the workloads may use, one that admits all that gets in today: if possible one
-/// that every account may use, then the strictest, then one that is in use.
-fn one_for_all(
-    cluster: &Cluster<'_>,
-    namespace: &str,
-    workloads: &[&(&Workload, WorkloadPlan)],
-    among: &[&str],
-) -> Need {
-    let admitted: Vec<&Workload> =
-        workloads.iter().filter(|(_, plan)| plan.policy.is_some()).map(|(workload, _)| *workload).collect();
-    let accounts: BTreeSet<&str> = admitted.iter().map(|workload| workload.service_account()).collect();
-    let admits = |policy: &PodSecurityPolicy| {
-        admitted.iter().all(|workload| {
-            choose_among(std::slice::from_ref(policy), |_| true, &workload.pod(), Operation::Create).is_allowed()
-        })
-    };
-    let outsiders = |policy: &PodSecurityPolicy| -> Vec<String> {
-        let may = |name: &&str| may_use(cluster.world, &account(namespace, name), namespace, policy.name());
-        accounts.iter().filter(|name| !may(name)).map(|name| (*name).to_owned()).collect()
-    };
-    let is_known = |policy: &PodSecurityPolicy, without: &[String]| {
-        without.len() < accounts.len() || among.contains(&policy.name())
-    };
-    let candidates = cluster.policies.iter().map(|policy| (policy, outsiders(policy)));
-    let candidates = candidates.filter(|(policy, without)| is_known(policy, without) && admits(policy));
-    let best = candidates.min_by_key(|(policy, without)| {
-        let mapping = map(policy, Reading::Practical);
-        let looseness = (mapping.level, mapping.deciding().count());
-        (!without.is_empty(), looseness, !among.contains(&policy.name()), policy.name().to_owned())
-    });
-    let among: Vec<String> = among.iter().map(|name| (*name).to_owned()).collect();
-    match best {
-        Some((policy, widened)) => Need::Chosen { policy: policy.name().to_owned(), among, widened },
-        None => Need::Conflict(among),
-    }
 }
