@@ -436,7 +436,10 @@ fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
     Diagnostic::error(Code::PodSecurityPolicyRemoved, message)
         .at(meta.origin)
         .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
-        .note(format!("the target `{}` runs Kubernetes {}; admission policies came with 1.30", target.name, target.version))
+        .note(format!(
+            "the target `{}` runs Kubernetes {}; admission policies came with 1.30",
+            target.name, target.version
+        ))
 }
 
 /// Only OpenShift has a range to take where a profile gives none.
