@@ -41,6 +41,8 @@ pub struct Project {
     pub files: Arc<Files>,
     /// The policies as trees, for the places of values.
     pub trees: Trees,
+    /// What clusters have beside the output, by target, where labels of namespaces follow from it.
+    pub baselines: BTreeMap<String, Vec<yaml::Tree>>,
     /// Objects that are there without being compiled.
     pub existing: BTreeSet<Identity>,
     /// What each target serves, by its name.
@@ -122,18 +124,28 @@ pub fn compile<R: Send>(
     each: &mut dyn FnMut(R, usize, usize),
     sink: &mut Sink,
 ) -> Result<(), RunError> {
-    let labels = labels(project, target, options.jobs)?;
+    // With an error in it, what was collected is not the whole, and what is wrong is for the pass that writes to tell.
+    let mut collecting = Sink::new();
+    let labels = labels(project, target, options.jobs, &mut collecting)?.filter(|_| !collecting.has_errors());
     pass(project, target, options, labels.as_ref(), work, each, sink)
 }
 
-/// What the labels of a target's namespaces follow from; none where no cluster computes them. What is wrong with the
-/// target is for the pass that writes to tell.
+/// What the labels of a target's namespaces follow from; none where no cluster computes them. With an error in the sink
+/// it is not the whole.
 ///
 /// # Errors
 /// When the run itself fails.
-pub fn labels(project: &Project, target: &Target, jobs: usize) -> Result<Option<Labels>, RunError> {
+pub fn labels(
+    project: &Project,
+    target: &Target,
+    jobs: usize,
+    sink: &mut Sink,
+) -> Result<Option<Labels>, RunError> {
     let Some(settings) = label::settings(target) else { return Ok(None) };
     let mut collector = Collector::new(settings);
+    for tree in project.baselines.get(&target.name).into_iter().flatten() {
+        tree.documents().flat_map(items).for_each(|object| collector.add(object, object.origin()));
+    }
     for policy in project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
         policy.judged(&mut |object| collector.add(object, object.origin()));
     }
@@ -145,8 +157,17 @@ pub fn labels(project: &Project, target: &Target, jobs: usize) -> Result<Option<
     let mut collect = |(tree, origins): (yaml::Tree, Vec<Origin>), _, _| {
         tree.documents().zip(origins).for_each(|(object, place)| collector.add(object, place));
     };
-    pass(project, target, options, None, &read, &mut collect, &mut Sink::new())?;
+    pass(project, target, options, None, &read, &mut collect, sink)?;
     Ok(Some(collector.finish()))
+}
+
+/// The objects of a document: itself, or the items of the list that it is.
+pub fn items(document: yaml::NodeRef<'_>) -> Vec<yaml::NodeRef<'_>> {
+    let is_list = document.get("kind").and_then(yaml::NodeRef::as_str).is_some_and(|kind| kind.ends_with("List"));
+    match document.get("items").filter(|items| is_list && items.is_seq()) {
+        Some(items) => items.items().collect(),
+        None => vec![document],
+    }
 }
 
 fn pass<R: Send>(

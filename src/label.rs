@@ -30,7 +30,7 @@ pub fn settings(target: &Target) -> Option<Settings> {
         return None;
     }
     let mode = match target.features.pod_security_label_sync {
-        Some(LabelSync::Off) => return None,
+        Some(LabelSync::None) => return None,
         Some(LabelSync::Enforcing) => Mode::Enforcing,
         Some(LabelSync::Advising) => Mode::Advising,
         None => release.default_mode(),

@@ -13,7 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("k8s", &["diag", "yaml"]),
     ("source", &["diag", "yaml"]),
     ("model", &["diag", "yaml", "source", "k8s", "admission"]),
-    ("kinds", &["diag", "yaml", "source", "k8s", "model", "admission"]),
+    ("kinds", &["diag", "yaml", "source", "k8s", "model", "validate", "admission"]),
     ("expand", &["diag", "model"]),
     ("render", &["diag", "yaml", "source", "model"]),
     ("validate", &["diag", "yaml", "k8s", "model", "render"]),

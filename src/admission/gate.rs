@@ -27,8 +27,20 @@ pub struct Place {
     pub labels: BTreeMap<String, String>,
     /// Its annotations.
     pub annotations: BTreeMap<String, String>,
-    /// The profile that an admission policy holds its pods to, as a PodSecurityPolicy of the namespace's own.
-    pub profile: Option<PodSecurityPolicy>,
+    /// The profile that an admission policy holds its pods to.
+    pub profile: Option<Profile>,
+}
+
+/// What an admission policy holds the pods of a namespace to.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// The profile as a PodSecurityPolicy of the namespace's own.
+    ///
+    /// # Errors
+    /// Why the policy refuses every pod of the namespace.
+    pub policy: Result<PodSecurityPolicy, String>,
+    /// Whether another policy fills in the defaults before.
+    pub fills_in: bool,
 }
 
 /// A cluster, as far as admission looks at it.
@@ -110,8 +122,8 @@ impl<'w> Gate<'w> {
     }
 
     /// The namespaces, to tell what they are held to.
-    pub fn places(&mut self) -> impl Iterator<Item = &mut Place> {
-        self.places.values_mut()
+    pub fn places(&mut self) -> impl Iterator<Item = (&str, &mut Place)> {
+        self.places.iter_mut().map(|(name, place)| (name.as_str(), place))
     }
 
     /// Why the cluster would refuse the pods of a workload; nothing where it lets them in.
@@ -136,16 +148,18 @@ impl<'w> Gate<'w> {
             }
         }
         if let Some(profile) = &place.profile {
-            match Provider::new(profile) {
-                Ok(provider) => {
-                    let admission = provider.admit(&pod);
-                    let reasons: Vec<String> = admission.violations.iter().map(told).collect();
-                    if !reasons.is_empty() {
-                        refused.push(Refused { by: By::Profile, reasons });
+            let reasons = match profile.policy.as_ref().map(Provider::new) {
+                Ok(Ok(provider)) => {
+                    if profile.fills_in {
+                        provider.mutate(&mut pod);
                     }
-                    pod = admission.pod;
+                    provider.validate(&pod).iter().map(told).collect()
                 }
-                Err(reasons) => refused.push(Refused { by: By::Profile, reasons }),
+                Ok(Err(reasons)) => reasons,
+                Err(reason) => vec![reason.clone()],
+            };
+            if !reasons.is_empty() {
+                refused.push(Refused { by: By::Profile, reasons });
             }
         }
         if let Some(reason) = self.by_level(&pod, place) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Project, order};
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink, Span, nearest};
 use crate::kinds::{self, KindEntry};
+use crate::label;
 use crate::model::{
     Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Target, Workspace,
     WorkspaceSpec, check_patterns,
@@ -16,7 +17,7 @@ use crate::source::{Sources, World};
 use crate::validate::Trees;
 use crate::yaml::de::{DeError, from_node};
 use crate::yaml::schema::{ProblemKind, Schema};
-use crate::yaml::{NodeRef, Tree};
+use crate::yaml::{self, NodeRef, Tree};
 
 /// The name of the workspace file.
 pub const WORKSPACE_FILE: &str = "bailiwick.yaml";
@@ -115,6 +116,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         let namespaces = Namespaces::of(&linked.policies, &workspace.targets);
         linked.policies.iter_mut().for_each(|policy| policy.settle(&namespaces, sink));
     }
+    let baselines = read_baselines(&workspace, linker.sources, sink)?;
     let existing = std::mem::take(&mut linker.existing);
     let expiries = std::mem::take(&mut linker.expiries);
     let apis = std::mem::take(&mut linker.apis);
@@ -128,11 +130,42 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         files,
         trees: by_file,
         existing,
+        baselines,
         apis,
         expiries,
         access_checks,
         accepted: linked.accepted,
     }))
+}
+
+/// What clusters have beside the output, for those whose labels follow from it.
+fn read_baselines(
+    workspace: &Workspace,
+    sources: &mut Sources,
+    sink: &mut Sink,
+) -> Result<BTreeMap<String, Vec<Tree>>, RunError> {
+    let mut baselines = BTreeMap::new();
+    for target in workspace.targets.iter().filter(|target| label::settings(target).is_some()) {
+        let Some(baseline) = &target.baseline else { continue };
+        let is_manifest = |path: &String| [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
+        let mut paths: Vec<String> = sources.list(baseline)?.into_iter().filter(is_manifest).collect();
+        if paths.is_empty() {
+            paths.push(baseline.clone());
+        }
+        let mut trees = Vec::new();
+        for path in paths {
+            if let Some(file) = sources.text(&path, sink)? {
+                trees.push(yaml::read(sources.files().get(file).text(), file, sink));
+            } else {
+                sink.push(
+                    Diagnostic::error(Code::MissingFile, format!("there is no file or folder `{path}`"))
+                        .help(format!("the target `{}` names it as its `baseline`", target.name)),
+                );
+            }
+        }
+        baselines.insert(target.name.clone(), trees);
+    }
+    Ok(baselines)
 }
 
 /// A policy document that waits to be linked.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::shared::{LimitRangeSpec, QuotaSpec, StringMap, check_targets};
-use super::stance::{NamespacePodSecurity, Stance, grants_of};
+use super::stance::{NamespacePodSecurity, Stance, grants_of, refuse_our_keys};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
     Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, PodSecurityProfile,
@@ -73,7 +73,7 @@ pub struct NamespaceItem {
     /// Further annotations; they win over those of the set.
     #[serde(default)]
     pub annotations: StringMap,
-    /// What its pods may do, instead of what the set says.
+    /// What its pods may do; each field wins over that of the set.
     #[serde(default)]
     pub pod_security: Option<NamespacePodSecurity>,
 }
@@ -110,17 +110,20 @@ impl Kind for NamespaceSetKind {
         let targets = linker.targets_of(&document.meta);
         let mut namespaces = Vec::with_capacity(spec.namespaces.len());
         for item in &spec.namespaces {
-            let written = item.pod_security.as_ref().or(spec.pod_security.as_ref());
-            let (stance, grants) = link_stance(written, document, linker, sink);
+            let written = NamespacePodSecurity::over(item.pod_security.as_ref(), spec.pod_security.as_ref());
+            let (stance, grants) = link_stance(written.as_ref(), document, linker, sink);
             let merged = |common: &StringMap, own: &StringMap| {
                 let mut all = common.clone();
                 all.extend(own.clone());
                 all
             };
+            let (labels, annotations) =
+                (merged(&spec.labels, &item.labels), merged(&spec.annotations, &item.annotations));
+            refuse_our_keys(&labels, &annotations, item.name.origin, sink);
             let name = Pattern::parse_checked(&item.name);
             let object = ObjectBlueprint::new("v1", "Namespace", NAMESPACE, name, item.name.origin)
-                .with("labels", stance.labels(&merged(&spec.labels, &item.labels), &targets))
-                .with("annotations", stance.annotations(&merged(&spec.annotations, &item.annotations), &targets));
+                .with("labels", stance.labels(&labels, &targets))
+                .with("annotations", stance.annotations(&annotations, &targets));
             namespaces.push(Namespace { object, grants });
         }
         let mut inside = Vec::new();

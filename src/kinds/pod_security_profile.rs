@@ -5,6 +5,7 @@ mod cel;
 mod checks;
 mod constraints;
 mod defaults;
+mod judged;
 mod level;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shared::{RBAC, StringMap};
+use crate::admission::scc::defaults::role_name;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::model::{
     Blueprint, Contribution, Data, Enforcement, Home, Kind, Linker, Number, ObjectBlueprint, Pattern, Patterns,
@@ -381,7 +383,7 @@ impl Kind for PodSecurityProfileKind {
         let variables = account_variables(document.spec);
         let is_on = |enforcement| targets.iter().any(|target| target.enforcement() == enforcement);
         let constraints = if is_on(Enforcement::SecurityContextConstraints) {
-            Blueprint::of(&constraints::constraints(&spec, document, sink))
+            Blueprint::of(&constraints::constraints(&spec, document, &targets, sink))
         } else {
             Blueprint::Constant(Data::Null)
         };
@@ -389,24 +391,39 @@ impl Kind for PodSecurityProfileKind {
             sink.push(unenforceable(&meta, target));
         }
         check_ranges(&spec, document, &targets, sink);
+        check_defaults(&spec, document, sink);
+        if is_on(Enforcement::AdmissionPolicy) {
+            // Elsewhere the PodSecurityPolicy is judged itself.
+            if !is_on(Enforcement::PodSecurityPolicy) {
+                judged::check(&spec, document, sink);
+            }
+            refuse_variables_in_metadata(&spec, document, sink);
+        }
         let profile = Arc::new(PodSecurityProfile::new(PodSecurityProfileParts {
             name: meta.name.to_string(),
             variables: variables.clone(),
+            numbers: cel::numbers(checks::ranges(&spec)),
             annotations: Blueprint::of(&profile_annotations(&spec)),
             profile: Blueprint::of(&spec),
             constraints,
             policy: level::policy(&spec),
             level: is_on(Enforcement::AdmissionPolicy).then(|| level::level(&spec)),
         }));
-        let mut objects = Vec::new();
+        let mut objects: Vec<(Enforcement, ObjectBlueprint)> = Vec::new();
         let name = meta.name.replace('{', "{{").replace('}', "}}");
         let content = document.spec.origin();
         if !profile.needs_account() {
             let policy = profile.pod_security_policy(PSP_TEMPLATE, &name, meta.origin, content);
             objects.push((Enforcement::PodSecurityPolicy, policy));
             let constraints = profile.security_context_constraints(SCC_TEMPLATE, &name, meta.origin, content);
-            objects.push((Enforcement::SecurityContextConstraints, constraints));
-            objects.push((Enforcement::SecurityContextConstraints, user_role(&name, meta.origin, content)));
+            let metadata = |object: ObjectBlueprint| {
+                let (labels, annotations) = (Blueprint::of(&spec.labels), Blueprint::of(&spec.annotations));
+                object.with("labels", labels).with("annotations", annotations)
+            };
+            let role = user_role(&name, meta.origin, content);
+            for object in [constraints, role] {
+                objects.push((Enforcement::SecurityContextConstraints, metadata(object)));
+            }
         }
         if is_on(Enforcement::AdmissionPolicy) {
             let policies = admission::objects(&spec, &meta, &variables, &targets, content);
@@ -420,7 +437,7 @@ impl Kind for PodSecurityProfileKind {
 /// The ClusterRole that allows the use of constraints, under the name that OpenShift gives to those of its own.
 fn user_role(name: &str, asked: Origin, content: Origin) -> ObjectBlueprint {
     let template = "pod-security-profile/clusterrole.yaml.j2";
-    let role = Pattern::parse_checked(&format!("system:openshift:scc:{name}"));
+    let role = Pattern::parse_checked(&role_name(name));
     ObjectBlueprint::new(RBAC, "ClusterRole", template, role, asked)
         .with("constraints", Blueprint::of(&name))
         .content_at(content)
@@ -463,6 +480,33 @@ fn check_ranges(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, targe
                 .help("add `ranges`; only OpenShift takes the namespace's own where there are none")
                 .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version)),
         );
+    }
+}
+
+/// What pods get that name no syscall profile has to be among those that they may name.
+fn check_defaults(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+    for (field, profiles) in [("seccomp", &spec.seccomp), ("appArmor", &spec.app_armor)] {
+        let Some(SyscallProfiles { allowed, default: Some(default) }) = profiles else { continue };
+        if !allowed.iter().any(|name| name == "*" || annotation_value(name) == annotation_value(default)) {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("the default `{default}` is not among those allowed"))
+                    .at(document.spec.get(field).map_or(document.meta.origin, NodeRef::origin))
+                    .help("add it to `allowed`, or choose one of these: pods that name none would be refused"),
+            );
+        }
+    }
+}
+
+/// An admission policy is one object for all accounts.
+fn refuse_variables_in_metadata(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+    for (field, map) in [("labels", &spec.labels), ("annotations", &spec.annotations)] {
+        if Blueprint::of(map).needs_account() {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("`{field}` differ from account to account"))
+                    .at(document.spec.get(field).map_or(document.meta.origin, NodeRef::origin))
+                    .help("an admission policy is one object for all accounts; remove the variables"),
+            );
+        }
     }
 }
 

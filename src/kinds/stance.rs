@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 use super::shared::{RoleRef, StringMap, binding};
 use crate::admission::level::Level;
+use crate::admission::scc::defaults::role_name;
+use crate::admission::scc;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{
@@ -52,6 +54,17 @@ pub(crate) struct Stance<'p> {
 }
 
 impl NamespacePodSecurity {
+    /// What is said of one namespace, each field over what is said of all of them.
+    pub(crate) fn over(own: Option<&Self>, common: Option<&Self>) -> Option<Self> {
+        let (Some(own), Some(common)) = (own, common) else { return own.or(common).cloned() };
+        Some(Self {
+            profile: own.profile.clone().or_else(|| common.profile.clone()),
+            level: own.level.or(common.level),
+            version: own.version.clone().or_else(|| common.version.clone()),
+            label_sync: own.label_sync.or(common.label_sync),
+        })
+    }
+
     /// Reports a version that is none.
     pub(crate) fn check(&self, sink: &mut Sink) {
         let Some(version) = &self.version else { return };
@@ -107,6 +120,17 @@ impl Stance<'_> {
     }
 }
 
+/// Refuses labels and annotations by which profiles are enforced: written by hand, they would switch that off.
+pub(crate) fn refuse_our_keys(labels: &StringMap, annotations: &StringMap, place: Origin, sink: &mut Sink) {
+    for key in labels.keys().chain(annotations.keys()).filter(|key| key.starts_with("bailiwick.dev/")) {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, format!("`{key}` is for this program to write"))
+                .at(place)
+                .help("remove it; `podSecurity` says which profile a namespace is held to"),
+        );
+    }
+}
+
 /// The own entries over those of each target.
 fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> StringMap) -> Blueprint {
     let each = targets.iter().map(|target| {
@@ -122,7 +146,7 @@ fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> Stri
 /// PodSecurityPolicy, a binding to the ClusterRole of the constraints.
 pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(Enforcement, ObjectBlueprint)> {
     let name = profile.replace('{', "{{").replace('}', "}}");
-    let role_name = format!("use-psp-{name}");
+    let psp_role = format!("use-psp-{name}");
     let rule = PolicyRule {
         verbs: vec!["use".to_owned()],
         api_groups: vec!["policy".to_owned()],
@@ -130,24 +154,47 @@ pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(E
         resource_names: vec![name.clone()],
         non_resource_urls: Vec::new(),
     };
-    let pattern = Pattern::parse_checked(&role_name);
+    let pattern = Pattern::parse_checked(&psp_role);
     let role = ObjectBlueprint::new(super::shared::RBAC, "Role", "namespace-set/role.yaml.j2", pattern, asked)
         .with("rules", Blueprint::of(&vec![rule]))
         .content_at(content);
     let bound = |name: &str, kind: &'static str, role: &str| {
-        let group: BTreeMap<&str, String> = BTreeMap::from([
-            ("apiGroup", "rbac.authorization.k8s.io".to_owned()),
-            ("kind", "Group".to_owned()),
-            ("name", format!("system:serviceaccounts:{{{OWN_NAMESPACE}}}")),
-        ]);
         let template = "namespace-set/rolebinding.yaml.j2";
-        binding("RoleBinding", template, name, &RoleRef::new(kind, role), Blueprint::of(&vec![group]), asked)
+        binding("RoleBinding", template, name, &RoleRef::new(kind, role), accounts_of_the_namespace(), asked)
             .content_at(content)
     };
-    let constraints = format!("system:openshift:scc:{name}");
+    let constraints = role_name(&name);
     vec![
         (Enforcement::PodSecurityPolicy, role),
-        (Enforcement::PodSecurityPolicy, bound(&role_name, "Role", &role_name)),
+        (Enforcement::PodSecurityPolicy, bound(&psp_role, "Role", &psp_role)),
         (Enforcement::SecurityContextConstraints, bound(&constraints, "ClusterRole", &constraints)),
     ]
+}
+
+/// What lets the service accounts of a tenant's namespace use constraints of its own: a Role and its binding.
+pub(crate) fn tenant_grants(constraints: &str, asked: Origin, content: Origin) -> [ObjectBlueprint; 2] {
+    let name = format!("use-scc-{constraints}");
+    let rule = PolicyRule {
+        verbs: vec!["use".to_owned()],
+        api_groups: vec![scc::GROUP.to_owned()],
+        resources: vec![scc::RESOURCE.to_owned()],
+        resource_names: vec![constraints.to_owned()],
+        non_resource_urls: Vec::new(),
+    };
+    let role = ObjectBlueprint::new(super::shared::RBAC, "Role", "tenancy/role.yaml.j2", Pattern::parse_checked(&name), asked)
+        .with("rules", Blueprint::of(&vec![rule]))
+        .content_at(content);
+    let role_ref = RoleRef::new("Role", &name);
+    let template = "tenancy/rolebinding.yaml.j2";
+    [role, binding("RoleBinding", template, &name, &role_ref, accounts_of_the_namespace(), asked).content_at(content)]
+}
+
+/// The group of every service account of the namespace that a binding is in.
+fn accounts_of_the_namespace() -> Blueprint {
+    let group: BTreeMap<&str, String> = BTreeMap::from([
+        ("apiGroup", "rbac.authorization.k8s.io".to_owned()),
+        ("kind", "Group".to_owned()),
+        ("name", format!("system:serviceaccounts:{{{OWN_NAMESPACE}}}")),
+    ]);
+    Blueprint::of(&vec![group])
 }

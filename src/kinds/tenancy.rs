@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding, check_targets};
-use super::stance::Stance;
+use super::stance::{Stance, refuse_our_keys, tenant_grants};
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
 use crate::model::{
     Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns,
@@ -291,6 +291,8 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> BTr
 struct LinkedClass {
     namespace: ObjectBlueprint,
     inside: Vec<ObjectBlueprint>,
+    /// What lets the service accounts of the namespace use its constraints.
+    granted: Vec<ObjectBlueprint>,
     /// Objects of the cluster, with what they are made for.
     cluster: Vec<(Enforcement, ObjectBlueprint)>,
 }
@@ -312,6 +314,7 @@ fn link_class(
         );
     }
     let origin = class.namespace.name.origin;
+    refuse_our_keys(&class.namespace.labels, &class.namespace.annotations, origin, sink);
     let mut inside = Vec::new();
     for account in &class.service_accounts {
         let template = "tenancy/serviceaccount.yaml.j2";
@@ -325,7 +328,7 @@ fn link_class(
         inside.push(limits.blueprint("tenancy/limitrange.yaml.j2", limits.origin));
     }
     let on: Vec<Target> = linker.targets.iter().filter(|target| targets.contains(&target.name)).cloned().collect();
-    let mut cluster = Vec::new();
+    let (mut cluster, mut granted) = (Vec::new(), Vec::new());
     let mut held: Option<Arc<PodSecurityProfile>> = None;
     for used in &class.pod_security {
         let Some(profile) = linker.profiles.find(&used.profile, sink) else { continue };
@@ -337,6 +340,10 @@ fn link_class(
         let template = "tenancy/securitycontextconstraints.yaml.j2";
         let constraints = profile.content.security_context_constraints(template, name, asked, content);
         cluster.push((Enforcement::SecurityContextConstraints, constraints));
+        granted.extend(tenant_grants(name, asked, content));
+        if on.iter().any(|target| target.enforcement() == Enforcement::AdmissionPolicy) {
+            check_values(&profile.content, spec, used.profile.origin, sink);
+        }
         let profile = Arc::clone(&profile.content);
         if let Some(first) = held.replace(profile)
             && let Some(target) = on.iter().find(|target| target.enforcement() == Enforcement::AdmissionPolicy)
@@ -385,7 +392,30 @@ fn link_class(
             inside.push(binding.content_at(asked.map_or(grant.name.origin, |role| role.origin)));
         }
     }
-    LinkedClass { namespace, inside, cluster }
+    LinkedClass { namespace, inside, granted, cluster }
+}
+
+/// Every account has to have what a namespace's annotations say for an admission policy, and numbers where it reads
+/// numbers.
+fn check_values(profile: &PodSecurityProfile, spec: &TenancySpec, asked: Origin, sink: &mut Sink) {
+    for name in profile.variables() {
+        let Some(variable) = spec.variables.get(name) else { continue };
+        let is_number = profile.numbers().contains(name);
+        let problem = if variable.optional {
+            format!("an account may leave out `{name}`, which the profile `{}` needs", profile.name())
+        } else if is_number && variable.r#type != VariableType::Integer {
+            format!("`{name}` is no integer, and the profile `{}` reads it as a number", profile.name())
+        } else if matches!(variable.r#type, VariableType::Map) {
+            format!("`{name}` is a map, and the profile `{}` reads it as a text", profile.name())
+        } else {
+            continue;
+        };
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, problem)
+                .at(asked)
+                .help("declare it as `{type: integer, minimum: 1}`, or as a string, without `optional`"),
+        );
+    }
 }
 
 /// The policy that is used has to know no variable that this tenancy lacks.
@@ -498,7 +528,12 @@ impl LinkedClass {
     fn detached(&self) -> Self {
         let detach = |objects: &[ObjectBlueprint]| objects.iter().map(ObjectBlueprint::detached).collect();
         let cluster = self.cluster.iter().map(|(enforcement, object)| (*enforcement, object.detached())).collect();
-        Self { namespace: self.namespace.detached(), inside: detach(&self.inside), cluster }
+        Self {
+            namespace: self.namespace.detached(),
+            inside: detach(&self.inside),
+            granted: detach(&self.granted),
+            cluster,
+        }
     }
 }
 
@@ -536,6 +571,9 @@ impl Policy for Linked {
         };
         units.push(class.namespace.fill(target, Some(account), None));
         units.extend(class.inside.iter().map(|object| object.fill(target, Some(account), Some(namespace))));
+        if target.enforcement() == Enforcement::SecurityContextConstraints {
+            units.extend(class.granted.iter().map(|object| object.fill(target, Some(account), Some(namespace))));
+        }
         let cluster = class.cluster.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
         units.extend(cluster.map(|(_, object)| object.fill(target, Some(account), None)));
     }

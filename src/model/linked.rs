@@ -118,6 +118,8 @@ pub struct PodSecurityProfileParts {
     pub name: String,
     /// The account variables it uses.
     pub variables: Vec<String>,
+    /// Those of them that stand for numbers.
+    pub numbers: BTreeSet<String>,
     /// Annotations of a PodSecurityPolicy.
     pub annotations: Blueprint,
     /// The spec of a PodSecurityPolicy, as its template takes it.
@@ -149,8 +151,12 @@ impl PodSecurityProfile {
         &self.parts.variables
     }
 
-    /// The Pod Security level that goes with it, beside an admission policy: the strictest one that refuses nothing of
-    /// what the profile allows.
+    /// The account variables that stand for numbers.
+    pub fn numbers(&self) -> &BTreeSet<String> {
+        &self.parts.numbers
+    }
+
+    /// The Pod Security level that goes with it, beside an admission policy, by the official mapping.
     pub fn level(&self) -> Option<Level> {
         self.parts.level
     }

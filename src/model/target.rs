@@ -108,7 +108,7 @@ pub enum LabelSync {
     /// Audit and warn.
     Advising,
     /// None of them.
-    Off,
+    None,
 }
 
 /// Variables of a target, for patterns such as `{target.zone}`.

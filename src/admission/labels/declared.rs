@@ -3,7 +3,7 @@
 
 use super::control::Reason;
 use super::namespace::{Label, LabelSet, NamespaceFacts};
-use super::neighbours::skips_constraints;
+use super::neighbours::{run_level_zero, skips_constraints};
 use super::world::{Outcome, SyncWorld};
 use crate::admission::level::Level;
 use crate::admission::scc::range::UidRange;
@@ -73,6 +73,13 @@ impl SyncWorld {
             .filter(|(label, value)| declared(*label).is_some_and(|declared| declared != *value))
             .map(|(label, _)| label)
             .collect();
+        let (_, forced) = run_level_zero(namespace, &facts, self.settings().release);
+        let mut outcome = outcome;
+        let mut fights = fights;
+        for (label, value) in forced.iter() {
+            fights.extend(declared(label).filter(|declared| *declared != value).map(|_| label));
+            outcome.labels.set(label, value);
+        }
         let default = match self.settings().mode {
             Mode::Enforcing => Level::Restricted,
             Mode::Advising => Level::Privileged,

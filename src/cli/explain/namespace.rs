@@ -35,7 +35,12 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
         let mut found = false;
         let mut known: Vec<String> = Vec::new();
         for target in targets {
-            let told = match compile::labels(&session.project, target, global.jobs())? {
+            let mut sink = Sink::new();
+            let labels = compile::labels(&session.project, target, global.jobs(), &mut sink)?;
+            if labels.is_some() && !session.report(sink) {
+                return Ok(Outcome::Invalid);
+            }
+            let told = match labels {
                 Some(labels) => {
                     let world = labels.world();
                     known.extend(world.namespaces().map(str::to_owned));
@@ -108,14 +113,22 @@ fn plain(
         }));
     }
     let (policy, _) = Policy::UPSTREAM.of(&labels);
-    let profile = labels.get(PodSecurityProfile::LABEL);
+    let is_profile = |wanted: &&String| {
+        let here = session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name));
+        here.filter_map(|policy| policy.profile()).any(|profile| profile.name() == wanted.as_str())
+    };
+    let holds = target.enforcement() == Enforcement::AdmissionPolicy;
+    let profile = labels.get(PodSecurityProfile::LABEL).filter(|name| holds && is_profile(name));
     if format == AnswerForm::Json {
         let modes: serde_json::Map<String, serde_json::Value> =
             Mode::ALL.iter().map(|mode| (mode.name().to_owned(), policy.get(*mode).to_string().into())).collect();
         let json = json!({ "namespace": name, "place": place, "profile": profile, "levels": modes });
         return Ok(Some(with_target(json, target)));
     }
-    let mut text = format!("namespace `{name}` on Kubernetes {} ({place})\n", target.version);
+    let mut text = match target.openshift_minor() {
+        Some(minor) => format!("namespace `{name}` on OpenShift 4.{minor}, which leaves Pod Security labels alone ({place})\n"),
+        None => format!("namespace `{name}` on Kubernetes {} ({place})\n", target.version),
+    };
     for mode in Mode::ALL {
         let _ = writeln!(text, "  {}: `{}`", mode.name(), policy.get(mode));
     }
@@ -123,6 +136,7 @@ fn plain(
         Some(profile) => {
             let _ = writeln!(text, "  every pod is held to the PodSecurityProfile `{profile}` by its admission policy");
         }
+        None if target.openshift_minor().is_some() => {}
         None => text.push_str("  no PodSecurityProfile\n"),
     }
     Ok(Some(text))

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use super::super::scene::{Scene, each_object};
 use super::super::session::Session;
-use crate::admission::gate::{By, Gate, Refused};
+use crate::admission::gate::{By, Gate, Profile, Refused};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::scc::defaults::{self, Start};
+use crate::admission::standards::labels::Mode;
 use crate::admission::workload::Workload;
+use crate::compile;
 use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
 use crate::label;
 use crate::model::{Enforcement, Platform, PodSecurityProfile, Target};
@@ -24,6 +26,10 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
         }
     }
     let mut workloads: Vec<(Workload, Origin)> = Vec::new();
+    for tree in session.project.baselines.get(&target.name).into_iter().flatten() {
+        // Workloads of the cluster's own are not this repository's to mend.
+        tree.documents().flat_map(compile::items).for_each(|object| _ = gate.add(object));
+    }
     let mut take = |object: NodeRef<'_>, place: Option<Origin>| {
         let added = gate.add(object).and_then(|()| Workload::read(object));
         match added {
@@ -44,6 +50,7 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
     }
     each_object(session, target, &mut Sink::new(), &mut |object, place| take(object, Some(place)))?;
     hold_to_profiles(session, target, &mut gate);
+    enforce_defaults(session, target, &mut gate)?;
     for (workload, place) in &workloads {
         for refused in gate.judge(workload) {
             sink.push(refusal(workload, &refused, *place, target));
@@ -65,13 +72,38 @@ fn hold_to_profiles(session: &Session<'_>, target: &Target, gate: &mut Gate<'_>)
         .filter_map(|policy| policy.profile())
         .map(|profile| (profile.name(), profile))
         .collect();
-    for place in gate.places() {
+    let fills_in = target.mutating_admission_policy().is_some();
+    for (_, place) in gate.places() {
         let profile = place.labels.get(PodSecurityProfile::LABEL).and_then(|name| profiles.get(name.as_str()));
-        let policy = profile.and_then(|profile| profile.policy_for(&place.annotations));
-        let tree = policy.map(|policy| yaml::from_json(&policy));
-        let root = tree.as_ref().and_then(|tree| tree.document(0));
-        place.profile = root.and_then(|root| PodSecurityPolicy::read(root).ok());
+        place.profile = profile.map(|profile| Profile { policy: policy_of(profile, &place.annotations), fills_in });
     }
+}
+
+/// The PodSecurityPolicy that a profile stands for in a namespace, or why its admission policy refuses every pod there.
+fn policy_of(
+    profile: &PodSecurityProfile,
+    annotations: &BTreeMap<String, String>,
+) -> Result<PodSecurityPolicy, String> {
+    let missing = |name: &&String| annotations.get(&PodSecurityProfile::annotation(name)).is_none_or(String::is_empty);
+    if let Some(name) = profile.variables().iter().find(missing) {
+        return Err(format!("the annotation {} of the namespace holds no value", PodSecurityProfile::annotation(name)));
+    }
+    let tree = yaml::from_json(&profile.policy_for(annotations).unwrap_or_default());
+    let root = tree.document(0).ok_or_else(|| "the profile cannot be read".to_owned())?;
+    PodSecurityPolicy::read(root).map_err(|problem| problem.message)
+}
+
+/// Tells the gate what OpenShift enforces in namespaces that say no level.
+fn enforce_defaults(session: &Session<'_>, target: &Target, gate: &mut Gate<'_>) -> Result<(), RunError> {
+    let labels = compile::labels(&session.project, target, session.global.jobs(), &mut Sink::new())?;
+    let Some(labels) = labels else { return Ok(()) };
+    for (name, place) in gate.places() {
+        if let Some(settled) = labels.world().settled(name) {
+            let level = settled.enforced.name().to_owned();
+            place.labels.entry(Mode::Enforce.label()).or_insert(level);
+        }
+    }
+    Ok(())
 }
 
 fn refusal(workload: &Workload, refused: &Refused, place: Origin, target: &Target) -> Diagnostic {

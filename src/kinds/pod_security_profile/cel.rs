@@ -77,10 +77,18 @@ fn variable(name: &str) -> String {
     format!("variables.{}", variable_name(name))
 }
 
-/// Its name: letters, digits and `_`.
+/// Its name: letters, digits and `_`. Two variables never get the same one.
 pub(super) fn variable_name(name: &str) -> String {
-    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
-    format!("account_{}", name.chars().map(plain).collect::<String>())
+    let mut written = String::from("account_");
+    for letter in name.chars() {
+        match letter {
+            '_' => written.push_str("__"),
+            '-' => written.push_str("_d"),
+            '.' => written.push_str("_p"),
+            plain => written.push(plain),
+        }
+    }
+    written
 }
 
 /// The account variables that stand for numbers.
@@ -127,6 +135,7 @@ mod tests {
         assert_eq!(cel.text(""), "''");
         let range = Range { min: Number::Literal(1), max: Number::Variable("{uid}".to_owned()) };
         assert_eq!(cel.in_ranges("x", &[range]), "(x >= 1 && x <= int(variables.account_uid))");
-        assert_eq!(variable_name("cost-centre"), "account_cost_centre");
+        assert_eq!(variable_name("cost-centre"), "account_cost_dcentre");
+        assert_ne!(variable_name("a-b"), variable_name("a_b"));
     }
 }

@@ -378,7 +378,7 @@ fn volume_field(kind: &str) -> &str {
 }
 
 /// Every range of a profile.
-fn ranges(spec: &PodSecurityProfileSpec) -> impl Iterator<Item = &Range> {
+pub(super) fn ranges(spec: &PodSecurityProfileSpec) -> impl Iterator<Item = &Range> {
     let groups = [Some(&spec.fs_group), Some(&spec.supplemental_groups), spec.run_as_group.as_ref()];
     let groups = groups.into_iter().flatten().flat_map(|strategy| &strategy.ranges);
     spec.host_ports.iter().chain(&spec.run_as_user.ranges).chain(groups)

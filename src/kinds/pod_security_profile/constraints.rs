@@ -5,10 +5,10 @@
 use serde::Serialize;
 
 use super::{
-    GroupRule, GroupStrategy, PodSecurityProfileSpec, Range, SeLinuxOptions, SeLinuxRule, UserRule, annotation_value,
+    GroupRule, GroupStrategy, PodSecurityProfileSpec, Range, SeLinuxOptions, SeLinuxRule, UserNamespace, UserRule, annotation_value,
 };
 use crate::diag::{Code, Diagnostic, Sink};
-use crate::model::{Number, RawDocument};
+use crate::model::{Number, RawDocument, Target};
 
 /// The fields of the object beside its metadata (`facts/openshift/scc-fields.yaml`), but for those that are
 /// granted: who may use them is for RBAC to say.
@@ -80,9 +80,18 @@ struct SeLinux {
     se_linux_options: Option<SeLinuxOptions>,
 }
 
+/// The first minor of OpenShift 4 whose constraints know user namespaces (`facts/openshift/scc-fields.yaml`).
+const FIRST_WITH_USER_NAMESPACES: u32 = 20;
+
 /// The constraints of a profile; reports what they cannot say.
-pub(super) fn constraints(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) -> Constraints {
-    refuse_what_is_unlimited(spec, document, sink);
+pub(super) fn constraints(
+    spec: &PodSecurityProfileSpec,
+    document: &RawDocument<'_>,
+    targets: &[Target],
+    sink: &mut Sink,
+) -> Constraints {
+    let oldest = targets.iter().filter_map(Target::openshift_minor).min().unwrap_or(u32::MAX);
+    refuse_what_is_unlimited(spec, document, oldest, sink);
     let volumes: Vec<String> = spec.volumes.iter().map(|kind| volume(kind).to_owned()).collect();
     let listed = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
     let drivers = spec.flex_volume_drivers.iter().map(|driver| FlexVolume { driver: driver.clone() });
@@ -120,9 +129,16 @@ pub(super) fn constraints(spec: &PodSecurityProfileSpec, document: &RawDocument<
 }
 
 /// Limits of a profile that would be lost.
-fn refuse_what_is_unlimited(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+fn refuse_what_is_unlimited(
+    spec: &PodSecurityProfileSpec,
+    document: &RawDocument<'_>,
+    oldest: u32,
+    sink: &mut Sink,
+) {
     let every_port = |range: &Range| range.min == Number::Literal(0) && range.max == Number::Literal(65535);
     let any_group = spec.run_as_group.as_ref().is_none_or(|strategy| matches!(strategy.rule, GroupRule::RunAsAny));
+    let is_older = oldest < FIRST_WITH_USER_NAMESPACES;
+    let requires = matches!(spec.openshift.user_namespace, Some(UserNamespace::Required));
     let may = |strategy: &GroupStrategy| matches!(strategy.rule, GroupRule::MayRunAs);
     let lost = [
         ("hostPorts", !spec.host_ports.is_empty() && !spec.host_ports.iter().any(every_port), "ports of the node"),
@@ -133,6 +149,7 @@ fn refuse_what_is_unlimited(spec: &PodSecurityProfileSpec, document: &RawDocumen
         ("csiDrivers", !spec.csi_drivers.is_empty(), "CSI drivers"),
         ("runtimeClasses", spec.runtime_classes.is_some(), "RuntimeClasses"),
         ("appArmor", spec.app_armor.is_some(), "AppArmor profiles"),
+        ("openshift", is_older && requires, "pods to those with a user namespace before 4.20"),
     ];
     for (field, _, what) in lost.into_iter().filter(|(_, is_lost, _)| *is_lost) {
         let place = document.spec.get(field).map_or(document.meta.origin, |node| node.origin());

@@ -1,0 +1,92 @@
+//! A profile judged by the rules of the PodSecurityPolicy it stands for.
+//!
+//! Where it becomes an admission policy, no server would say that a kind of volume is none or a range upside down: the
+//! expressions would be valid, and refuse every pod or none.
+
+use super::{GroupRule, GroupStrategy, PodSecurityProfileSpec, SeLinuxRule, level};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::model::{Number, PodSecurityProfile, RawDocument, account_variables};
+use crate::validate::rules;
+use crate::yaml::{self, NodeRef};
+
+/// The last minor with PodSecurityPolicy, whose rules count.
+const LAST_WITH_POLICIES: u32 = 24;
+
+/// Fields of a PodSecurityPolicy that a profile calls otherwise.
+const FIELDS: [(&str, &str); 12] = [
+    ("allowedCapabilities", "capabilities"),
+    ("defaultAddCapabilities", "capabilities"),
+    ("requiredDropCapabilities", "capabilities"),
+    ("allowedHostPaths", "hostPaths"),
+    ("allowedUnsafeSysctls", "sysctls"),
+    ("forbiddenSysctls", "sysctls"),
+    ("allowedProcMountTypes", "procMountTypes"),
+    ("allowedFlexVolumes", "flexVolumeDrivers"),
+    ("allowedCSIDrivers", "csiDrivers"),
+    ("runtimeClass", "runtimeClasses"),
+    ("seccomp.security.alpha.kubernetes.io", "seccomp"),
+    ("apparmor.security.beta.kubernetes.io", "appArmor"),
+];
+
+/// Reports what no PodSecurityPolicy could say, and what is seldom meant.
+pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+    let policy = PodSecurityProfile::filled(level::policy(spec), &|_| Some("1".to_owned()));
+    let tree = yaml::from_json(&policy);
+    let Some(root) = tree.document(0) else { return };
+    let mut errors = Vec::new();
+    rules::check(root, None, LAST_WITH_POLICIES, &mut errors);
+    for error in errors {
+        let remedy = error.help.clone().unwrap_or_else(|| error.kind.remedy().to_owned());
+        sink.push(
+            Diagnostic::error(Code::InvalidObject, error.message)
+                .at(place(document, &error.path))
+                .help(remedy)
+                .note(format!("`{}` of the PodSecurityPolicy that the profile stands for", error.path)),
+        );
+    }
+    if matches!(spec.se_linux.rule, SeLinuxRule::MustRunAs) && spec.se_linux.se_linux_options.is_none() {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, "`seLinux` demands a context and names none")
+                .at(place(document, "spec.seLinux"))
+                .help("add `seLinuxOptions`; only OpenShift takes the namespace's own where there are none"),
+        );
+    }
+    advise(spec, document, sink);
+}
+
+/// R000-05 and R000-06 of `specs/systems.md`, as for a PodSecurityPolicy.
+fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+    let mut warn = |code, field: &str, message: String, help: &str| {
+        let origin = place(document, &format!("spec.{field}"));
+        sink.push(Diagnostic::warning(code, message).at(origin).help(help));
+    };
+    let host_path = spec.volumes.iter().any(|kind| matches!(kind.as_str(), "hostPath" | "*"));
+    if !spec.host_paths.is_empty() && !host_path {
+        let message = "these host paths can never be mounted: `volumes` has no `hostPath`".to_owned();
+        let help = "add `hostPath` to the volumes, or remove the paths";
+        warn(Code::AllowedHostPathsWithoutVolume, "hostPaths", message, help);
+    }
+    if host_path && spec.host_paths.is_empty() && !spec.privileged {
+        let message = "`hostPath` without a list of paths lets pods mount any path of the node".to_owned();
+        let help = "list the paths, or take `hostPath` out of the volumes";
+        warn(Code::HostPathWithoutPaths, "volumes", message, help);
+    }
+    let is_a_tenants = !account_variables(document.spec).is_empty();
+    let with_root = |strategy: &GroupStrategy| {
+        matches!(strategy.rule, GroupRule::RunAsAny)
+            || strategy.ranges.iter().any(|range| range.min == Number::Literal(0))
+    };
+    let groups = [("supplementalGroups", &spec.supplemental_groups), ("fsGroup", &spec.fs_group)];
+    for (field, _) in groups.into_iter().filter(|(_, strategy)| is_a_tenants && with_root(strategy)) {
+        let message = format!("`{field}` lets a tenant's pods join the root group");
+        warn(Code::GroupRangeWithRoot, field, message, "use `MustRunAs` with ranges that begin at 1");
+    }
+}
+
+/// The field of the profile that a path of the PodSecurityPolicy leads to.
+fn place(document: &RawDocument<'_>, path: &str) -> Origin {
+    let inside = path.strip_prefix("spec.").unwrap_or(path);
+    let field = inside.split(['.', '[']).next().unwrap_or_default();
+    let known = FIELDS.iter().find(|(theirs, _)| path.contains(theirs)).map_or(field, |(_, ours)| ours);
+    document.spec.get(known).map_or(document.meta.origin, NodeRef::origin)
+}
