@@ -135,12 +135,7 @@ pub fn compile<R: Send>(
 ///
 /// # Errors
 /// When the run itself fails.
-pub fn labels(
-    project: &Project,
-    target: &Target,
-    jobs: usize,
-    sink: &mut Sink,
-) -> Result<Option<Labels>, RunError> {
+pub fn labels(project: &Project, target: &Target, jobs: usize, sink: &mut Sink) -> Result<Option<Labels>, RunError> {
     let Some(settings) = label::settings(target) else { return Ok(None) };
     let mut collector = Collector::new(settings);
     for tree in project.baselines.get(&target.name).into_iter().flatten() {

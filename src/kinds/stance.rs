@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::shared::{RoleRef, StringMap, binding};
 use crate::admission::level::Level;
-use crate::admission::scc::defaults::role_name;
 use crate::admission::scc;
+use crate::admission::scc::defaults::role_name;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{
@@ -181,9 +181,10 @@ pub(crate) fn tenant_grants(constraints: &str, asked: Origin, content: Origin) -
         resource_names: vec![constraints.to_owned()],
         non_resource_urls: Vec::new(),
     };
-    let role = ObjectBlueprint::new(super::shared::RBAC, "Role", "tenancy/role.yaml.j2", Pattern::parse_checked(&name), asked)
-        .with("rules", Blueprint::of(&vec![rule]))
-        .content_at(content);
+    let role =
+        ObjectBlueprint::new(super::shared::RBAC, "Role", "tenancy/role.yaml.j2", Pattern::parse_checked(&name), asked)
+            .with("rules", Blueprint::of(&vec![rule]))
+            .content_at(content);
     let role_ref = RoleRef::new("Role", &name);
     let template = "tenancy/rolebinding.yaml.j2";
     [role, binding("RoleBinding", template, &name, &role_ref, accounts_of_the_namespace(), asked).content_at(content)]

@@ -126,7 +126,9 @@ fn plain(
         return Ok(Some(with_target(json, target)));
     }
     let mut text = match target.openshift_minor() {
-        Some(minor) => format!("namespace `{name}` on OpenShift 4.{minor}, which leaves Pod Security labels alone ({place})\n"),
+        Some(minor) => {
+            format!("namespace `{name}` on OpenShift 4.{minor}, which leaves Pod Security labels alone ({place})\n")
+        }
         None => format!("namespace `{name}` on Kubernetes {} ({place})\n", target.version),
     };
     for mode in Mode::ALL {

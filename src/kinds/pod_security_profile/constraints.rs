@@ -5,7 +5,8 @@
 use serde::Serialize;
 
 use super::{
-    GroupRule, GroupStrategy, PodSecurityProfileSpec, Range, SeLinuxOptions, SeLinuxRule, UserNamespace, UserRule, annotation_value,
+    GroupRule, GroupStrategy, PodSecurityProfileSpec, Range, SeLinuxOptions, SeLinuxRule, UserNamespace, UserRule,
+    annotation_value,
 };
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{Number, RawDocument, Target};
@@ -129,12 +130,7 @@ pub(super) fn constraints(
 }
 
 /// Limits of a profile that would be lost.
-fn refuse_what_is_unlimited(
-    spec: &PodSecurityProfileSpec,
-    document: &RawDocument<'_>,
-    oldest: u32,
-    sink: &mut Sink,
-) {
+fn refuse_what_is_unlimited(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, oldest: u32, sink: &mut Sink) {
     let every_port = |range: &Range| range.min == Number::Literal(0) && range.max == Number::Literal(65535);
     let any_group = spec.run_as_group.as_ref().is_none_or(|strategy| matches!(strategy.rule, GroupRule::RunAsAny));
     let is_older = oldest < FIRST_WITH_USER_NAMESPACES;
