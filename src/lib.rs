@@ -1,14 +1,16 @@
 //! Bailiwick compiles access policy for Kubernetes clusters: policies in, validated manifests out.
 //!
 //! ```text
-//! policies/ templates/ -> source -> model -> expand -> render -> validate -> emit -> out/  (or a diff)
-//!                                     ^                              |
-//!                                   kinds                            v  k8s::Object
+//! policies/ templates/ -> source -> model -> expand -> render -> validate -> label -> emit -> out/  (or a diff)
+//!                                     ^                              |         ^
+//!                                   kinds                            v         |
+//!                                                          objects -> access -> admission -> answers
 //! ```
 //!
 //! One direction: each arrow is a function from one type to the next, and [`compile`] names each stage once. Below
 //! all of them lie [`diag`], what can be wrong as data, and [`yaml`], the one representation of text that every
-//! stage works on.
+//! stage works on. [`access`] and [`admission`] stand beside the pipeline: who may do what, and which pods get in.
+//! [`label`] closes its one loop, from what is granted to the labels of namespaces.
 
 pub mod diag;
 pub mod yaml;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::shared::{RoleRef, StringMap, binding};
-use crate::admission::level::Level;
+use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc;
 use crate::admission::scc::defaults::role_name;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
@@ -68,8 +68,7 @@ impl NamespacePodSecurity {
     /// Reports a version that is none.
     pub(crate) fn check(&self, sink: &mut Sink) {
         let Some(version) = &self.version else { return };
-        let minor = version.strip_prefix("v1.").filter(|minor| *minor == "0" || !minor.starts_with('0'));
-        if version.value != "latest" && minor.is_none_or(|minor| minor.parse::<u32>().is_err()) {
+        if PolicyVersion::parse(version).is_none() {
             sink.push(
                 Diagnostic::error(Code::InvalidValue, format!("`{}` is no version of the checks", version.value))
                     .at(version.origin)

@@ -253,6 +253,29 @@ fn globs(written: &[Spanned<String>], sink: &mut Sink) -> GlobSet {
     builder.build().unwrap_or_default()
 }
 
+/// Reports features that no cluster of the version has.
+fn refuse_unknown_features(raw: &RawTarget, platform: Platform, version: Version, sink: &mut Sink) {
+    let minor = version.minor();
+    let mut refuse = |feature: &str, message: String| {
+        sink.push(
+            Diagnostic::error(Code::InvalidWorkspace, message)
+                .at(raw.name.origin)
+                .help(format!("remove `{feature}` from the `features` of this target")),
+        );
+    };
+    if raw.features.mutating_admission_policy == Some(true) && minor < 34 {
+        let message = format!("Kubernetes {version} has no MutatingAdmissionPolicy, which came with 1.34");
+        refuse("mutatingAdmissionPolicy", message);
+    }
+    let has_policies = platform == Platform::Kubernetes && minor <= 24;
+    if raw.features.pod_security_policy == Some(true) && !has_policies {
+        refuse("podSecurityPolicy", format!("the target `{}` cannot have PodSecurityPolicy", raw.name.value));
+    }
+    if platform == Platform::Kubernetes && raw.features.pod_security_label_sync.is_some() {
+        refuse("podSecurityLabelSync", "only OpenShift synchronises Pod Security labels".to_owned());
+    }
+}
+
 fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
     let platform = raw.platform.unwrap_or(Platform::Kubernetes);
     let name_fits = !raw.name.is_empty()
@@ -290,14 +313,7 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
         );
         return None;
     }
-    if platform == Platform::Kubernetes && raw.features.pod_security_label_sync.is_some() {
-        let message = "only OpenShift synchronises Pod Security labels";
-        sink.push(
-            Diagnostic::error(Code::InvalidWorkspace, message)
-                .at(raw.name.origin)
-                .help("remove `podSecurityLabelSync`, or say `platform: openshift`"),
-        );
-    }
+    refuse_unknown_features(raw, platform, version, sink);
     Some(Target {
         name: raw.name.value.clone(),
         platform,
