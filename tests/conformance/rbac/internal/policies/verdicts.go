@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"sort"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -25,6 +26,13 @@ import (
 
 // profileLabel names the profile of a namespace.
 const profileLabel = "bailiwick.dev/pod-security-profile"
+
+const (
+	// settling is how long a server may take to heed new policies, which it looks for now and then.
+	settling = 30 * time.Second
+	// polling is how often it is asked again meanwhile.
+	polling = 250 * time.Millisecond
+)
 
 // shown differences are enough to see what is wrong.
 const shown = 10
@@ -79,7 +87,7 @@ func Compare(ctx context.Context, out io.Writer, options Options) (bool, error) 
 		return false, err
 	}
 	defer session.Close()
-	run := &run{client: client, session: session, tally: map[string]int{}}
+	run := &run{client: client, session: session, tally: map[string]int{}, settled: time.Now().Add(settling)}
 	random := rand.New(rand.NewPCG(options.Seed, 17))
 	for number := 0; run.compared < options.Count; number++ {
 		if number > 20*options.Count+1000 {
@@ -162,6 +170,8 @@ func prepare(ctx context.Context, client kubernetes.Interface, places []*place) 
 }
 
 type run struct {
+	// settled is when every policy counts.
+	settled  time.Time
 	client   kubernetes.Interface
 	session  *ask.Session
 	compared int
@@ -179,6 +189,21 @@ type admitted struct {
 }
 
 func (r *run) compare(ctx context.Context, place *place, pod *corev1.Pod) error {
+	answer, err := r.evaluate(place, pod)
+	if err != nil {
+		return err
+	}
+	for {
+		again, err := r.verdict(ctx, place, pod, answer)
+		if err != nil || !again {
+			return err
+		}
+		time.Sleep(polling)
+	}
+}
+
+// verdict asks the server, and says whether to ask again: while its policies settle, a difference is none.
+func (r *run) verdict(ctx context.Context, place *place, pod *corev1.Pod, answer *admitted) (bool, error) {
 	_, err := r.client.CoreV1().Pods(place.namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	refusedBy := ""
 	switch {
@@ -190,16 +215,15 @@ func (r *run) compare(ctx context.Context, place *place, pod *corev1.Pod) error 
 	case apierrors.IsInvalid(err):
 		refusedBy = "validation"
 	default:
-		return fmt.Errorf("%s: %w", place.namespace, err)
-	}
-	answer, askErr := r.evaluate(place, pod)
-	if askErr != nil {
-		return askErr
+		return false, fmt.Errorf("%s: %w", place.namespace, err)
 	}
 	if refusedBy == "level" || refusedBy == "validation" {
 		// PodSecurityPolicy never saw such a pod, or left it to the kubelet.
 		r.tally[reason(refusedBy, err)]++
-		return nil
+		return false, nil
+	}
+	if answer.Allowed != (err == nil) && time.Now().Before(r.settled) {
+		return true, nil
 	}
 	r.compared++
 	if answer.Allowed {
@@ -209,7 +233,7 @@ func (r *run) compare(ctx context.Context, place *place, pod *corev1.Pod) error 
 		text, _ := json.Marshal(pod.Spec)
 		r.differences = append(r.differences, fmt.Sprintf("%s: allowed by the evaluator: %v %s\n    server: %v\n    pod: %s", place.namespace, answer.Allowed, answer.Errors, err, text))
 	}
-	return nil
+	return false, nil
 }
 
 func (r *run) evaluate(place *place, pod *corev1.Pod) (*admitted, error) {
