@@ -16,7 +16,7 @@ use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::catalogue::Api;
-use crate::k8s::names;
+use crate::k8s::{list, names};
 use crate::label::{self, Collector, Labels};
 use crate::model::{
     AccessCheck, Date, Expiry, Home, Identity, ObjectType, Policy, PolicyMeta, Target, Unit, Workspace,
@@ -56,6 +56,11 @@ pub struct Project {
 }
 
 impl Project {
+    /// The policies that apply to a target.
+    pub fn policies_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p dyn Policy> {
+        self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
+    }
+
     /// What a target serves.
     pub fn api(&self, target: &Target) -> Api {
         self.apis.get(&target.name).cloned().unwrap_or_else(|| Api::new(target.version.minor()))
@@ -139,10 +144,12 @@ pub fn labels(project: &Project, target: &Target, jobs: usize, sink: &mut Sink) 
     let Some(settings) = label::settings(target) else { return Ok(None) };
     let mut collector = Collector::new(settings);
     for tree in project.baselines.get(&target.name).into_iter().flatten() {
-        tree.documents().flat_map(items).for_each(|object| collector.add(object, object.origin()));
+        tree.documents().flat_map(list::objects).for_each(|object| collector.add(object, object.origin()));
     }
-    for policy in project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
-        policy.judged(&mut |object| collector.add(object, object.origin()));
+    for policy in project.policies_of(target) {
+        policy.judged(&mut |document| {
+            list::objects(document).into_iter().for_each(|object| collector.add(object, object.origin()));
+        });
     }
     let read = |file: OutputFile| {
         let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
@@ -154,15 +161,6 @@ pub fn labels(project: &Project, target: &Target, jobs: usize, sink: &mut Sink) 
     };
     pass(project, target, options, None, &read, &mut collect, sink)?;
     Ok(Some(collector.finish()))
-}
-
-/// The objects of a document: itself, or the items of the list that it is.
-pub fn items(document: yaml::NodeRef<'_>) -> Vec<yaml::NodeRef<'_>> {
-    let is_list = document.get("kind").and_then(yaml::NodeRef::as_str).is_some_and(|kind| kind.ends_with("List"));
-    match document.get("items").filter(|items| is_list && items.is_seq()) {
-        Some(items) => items.items().collect(),
-        None => vec![document],
-    }
 }
 
 fn pass<R: Send>(

@@ -23,6 +23,7 @@ pub mod catalogue;
 pub mod dead;
 pub mod default_policy;
 pub mod grants;
+pub mod list;
 pub mod names;
 pub mod quantity;
 pub mod rbac;

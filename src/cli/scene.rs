@@ -200,7 +200,7 @@ fn ground(
             tree.documents().for_each(|object| _ = builder.add(object, Layer::Baseline));
         }
     }
-    for policy in session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
+    for policy in session.project.policies_of(target) {
         policy.judged(&mut |document| {
             builder.add_document(document, |place, added| {
                 if let Added::Misshapen(why) = added {

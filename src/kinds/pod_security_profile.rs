@@ -393,9 +393,10 @@ impl Kind for PodSecurityProfileKind {
         check_ranges(&spec, document, &targets, sink);
         check_defaults(&spec, document, sink);
         if is_on(Enforcement::AdmissionPolicy) {
-            // Elsewhere the PodSecurityPolicy is judged itself.
+            judged::check(&spec, document, sink);
+            // Where a PodSecurityPolicy is written as well, the advice is about that.
             if !is_on(Enforcement::PodSecurityPolicy) {
-                judged::check(&spec, document, sink);
+                judged::advise(&spec, document, sink);
             }
             refuse_variables_in_metadata(&spec, document, sink);
         }

@@ -18,6 +18,7 @@ use crate::admission::psp::select::usable;
 use crate::admission::standards::labels::{Mode, Policy};
 use crate::compile;
 use crate::diag::{Origin, RunError, Sink, nearest};
+use crate::k8s::list;
 use crate::model::{Enforcement, PodSecurityProfile, Target};
 use crate::report::access::place_text;
 use crate::report::pod_security;
@@ -114,8 +115,11 @@ fn plain(
     }
     let (policy, _) = Policy::UPSTREAM.of(&labels);
     let is_profile = |wanted: &&String| {
-        let here = session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name));
-        here.filter_map(|policy| policy.profile()).any(|profile| profile.name() == wanted.as_str())
+        session
+            .project
+            .policies_of(target)
+            .filter_map(|policy| policy.profile())
+            .any(|profile| profile.name() == wanted.as_str())
     };
     let holds = target.enforcement() == Enforcement::AdmissionPolicy;
     let profile = labels.get(PodSecurityProfile::LABEL).filter(|name| holds && is_profile(name));
@@ -167,8 +171,8 @@ fn policies(session: &Session<'_>, target: &Target, name: &str, format: AnswerFo
             _ => {}
         }
     };
-    for policy in session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
-        policy.judged(&mut take);
+    for policy in session.project.policies_of(target) {
+        policy.judged(&mut |document| list::objects(document).into_iter().for_each(&mut take));
     }
     each_object(session, target, &mut Sink::new(), &mut |object, _| take(object))?;
     let mut text = String::new();

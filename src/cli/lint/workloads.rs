@@ -11,6 +11,7 @@ use crate::admission::standards::labels::Mode;
 use crate::admission::workload::Workload;
 use crate::compile;
 use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
+use crate::k8s::list;
 use crate::label;
 use crate::model::{Enforcement, Platform, PodSecurityProfile, Target};
 use crate::yaml::{self, NodeRef};
@@ -28,7 +29,7 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
     let mut workloads: Vec<(Workload, Origin)> = Vec::new();
     for tree in session.project.baselines.get(&target.name).into_iter().flatten() {
         // Workloads of the cluster's own are not this repository's to mend.
-        tree.documents().flat_map(compile::items).for_each(|object| _ = gate.add(object));
+        tree.documents().flat_map(list::objects).for_each(|object| _ = gate.add(object));
     }
     let mut take = |object: NodeRef<'_>, place: Option<Origin>| {
         let added = gate.add(object).and_then(|()| Workload::read(object));
@@ -45,8 +46,8 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
             ),
         }
     };
-    for policy in session.project.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
-        policy.judged(&mut |object| take(object, None));
+    for policy in session.project.policies_of(target) {
+        policy.judged(&mut |document| list::objects(document).into_iter().for_each(|object| take(object, None)));
     }
     each_object(session, target, &mut Sink::new(), &mut |object, place| take(object, Some(place)))?;
     hold_to_profiles(session, target, &mut gate);
@@ -66,9 +67,7 @@ fn hold_to_profiles(session: &Session<'_>, target: &Target, gate: &mut Gate<'_>)
     }
     let profiles: BTreeMap<&str, &PodSecurityProfile> = session
         .project
-        .policies
-        .iter()
-        .filter(|policy| policy.meta().targets.contains(&target.name))
+        .policies_of(target)
         .filter_map(|policy| policy.profile())
         .map(|profile| (profile.name(), profile))
         .collect();

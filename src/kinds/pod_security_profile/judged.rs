@@ -28,7 +28,7 @@ const FIELDS: [(&str, &str); 12] = [
     ("apparmor.security.beta.kubernetes.io", "appArmor"),
 ];
 
-/// Reports what no PodSecurityPolicy could say, and what is seldom meant.
+/// Reports what no PodSecurityPolicy could say, or what no pod could meet.
 pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     let policy = PodSecurityProfile::filled(level::policy(spec), &|_| Some("1".to_owned()));
     let tree = yaml::from_json(&policy);
@@ -51,11 +51,10 @@ pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, s
                 .help("add `seLinuxOptions`; only OpenShift takes the namespace's own where there are none"),
         );
     }
-    advise(spec, document, sink);
 }
 
-/// R000-05 and R000-06 of `specs/systems.md`, as for a PodSecurityPolicy.
-fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+/// What is seldom meant: R000-05 and R000-06 of `specs/systems.md`, as for a PodSecurityPolicy.
+pub(super) fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     let mut warn = |code, field: &str, message: String, help: &str| {
         let origin = place(document, &format!("spec.{field}"));
         sink.push(Diagnostic::warning(code, message).at(origin).help(help));
