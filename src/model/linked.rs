@@ -169,8 +169,7 @@ impl PodSecurityProfile {
         is_complete.then(|| Self::filled(self.parts.policy.clone(), &value))
     }
 
-    /// A value with its variables filled in; what then reads as a number is one, since only numbers and texts of
-    /// paths and names have variables.
+    /// A value with its variables filled in; the bounds of a range are numbers then.
     pub fn filled(value: Value, variable: &dyn Fn(&str) -> Option<String>) -> Value {
         match value {
             Value::String(text) => {
@@ -179,16 +178,21 @@ impl PodSecurityProfile {
                     Piece::Text(text) => text.to_string(),
                     Piece::Variable(name) => variable(name).unwrap_or_default(),
                 });
-                let filled: String = pieces.collect();
-                let is_variable = matches!(pattern.pieces(), [Piece::Variable(_)]);
-                match filled.parse::<i64>() {
-                    Ok(number) if is_variable => number.into(),
-                    _ => filled.into(),
-                }
+                pieces.collect::<String>().into()
             }
             Value::Array(items) => items.into_iter().map(|item| Self::filled(item, variable)).collect(),
             Value::Object(map) => {
-                map.into_iter().map(|(key, value)| (key, Self::filled(value, variable))).collect::<Map<_, _>>().into()
+                let filled = map.into_iter().map(|(key, value)| {
+                    let mut value = Self::filled(value, variable);
+                    // The bounds of ranges are the only numbers of a PodSecurityPolicy: a path of digits stays a path.
+                    if matches!(key.as_str(), "min" | "max")
+                        && let Some(number) = value.as_str().and_then(|text| text.parse::<i64>().ok())
+                    {
+                        value = number.into();
+                    }
+                    (key, value)
+                });
+                filled.collect::<Map<_, _>>().into()
             }
             plain => plain,
         }
