@@ -232,6 +232,11 @@ impl Sink {
         }
     }
 
+    /// What was collected, in that order.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.list
+    }
+
     /// True when at least one error was collected.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)

@@ -93,6 +93,14 @@ impl World {
         found
     }
 
+    /// Every subject that some binding names, sorted.
+    pub fn bound_subjects(&self) -> BTreeSet<String> {
+        let named = self.bindings.iter().flat_map(|binding| {
+            self.subjects(binding).iter().filter_map(|subject| self.subject_name(*subject, binding.namespace))
+        });
+        named.collect()
+    }
+
     /// A subject by kind and name, an account with the namespace that is meant; none when it matches nobody.
     pub(crate) fn subject_name(&self, subject: Subject, binding_namespace: Option<Symbol>) -> Option<String> {
         let name = self.symbols.text(subject.name);

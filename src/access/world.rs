@@ -127,7 +127,7 @@ pub struct Builder {
     binding_ids: HashMap<(Option<Symbol>, Symbol), u32>,
     subjects: Vec<Subject>,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
-    custom: Vec<Resource>,
+    custom: BTreeMap<(String, String), Resource>,
     baseline: Option<u32>,
     stated: Stated,
 }
@@ -163,7 +163,7 @@ impl Builder {
             binding_ids: HashMap::new(),
             subjects: Vec::new(),
             namespaces: BTreeMap::new(),
-            custom: Vec::new(),
+            custom: BTreeMap::new(),
             baseline: None,
             stated: Stated::default(),
         }
@@ -184,6 +184,12 @@ impl Builder {
             self.add(object, Layer::Baseline);
         }
         self
+    }
+
+    /// Notes that the cluster serves a custom resource, whose definition need not be among the objects. Of two with one
+    /// name in one group the last counts.
+    pub fn know(&mut self, custom: Resource) {
+        self.custom.insert((custom.group.clone(), custom.resource.clone()), custom);
     }
 
     /// Makes what was added so far the ground on which the rest stands: what comes later takes its place without a
@@ -249,8 +255,7 @@ impl Builder {
             ("apiextensions.k8s.io", "CustomResourceDefinition") => {
                 let Some(custom) = read_custom(object) else { return Added::Malformed };
                 // Like every other object, a later definition takes the place of an earlier one.
-                self.custom.retain(|known| (&known.group, &known.resource) != (&custom.group, &custom.resource));
-                self.custom.push(custom);
+                self.know(custom);
                 Added::Taken
             }
             _ => Added::Ignored,
@@ -345,7 +350,7 @@ impl Builder {
             bindings: self.bindings,
             subjects: self.subjects,
             namespaces: self.namespaces,
-            custom: self.custom,
+            custom: self.custom.into_values().collect(),
             doubts,
         })
     }

@@ -18,6 +18,7 @@ mod api;
 mod custom;
 mod near;
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,9 @@ pub enum Served {
 #[serde(rename_all = "camelCase")]
 pub struct Catalogue {
     resources: Vec<Resource>,
+    /// The places of the resources of each group: a cluster may have a hundred thousand custom ones.
+    #[serde(skip)]
+    by_group: HashMap<String, Vec<usize>>,
     equivalents: Vec<Equivalent>,
     virtual_resources: Vec<VirtualResource>,
 }
@@ -179,12 +183,12 @@ impl Catalogue {
 
     /// The entry of a kind in a group, whatever the minor.
     pub fn find_kind(&self, group: &str, kind: &str) -> Option<&Resource> {
-        self.resources.iter().find(|found| found.group == group && found.kind == kind)
+        self.of_group(group).find(|found| found.kind == kind)
     }
 
     /// True for a group that some version of Kubernetes itself has, as opposed to one of custom resources.
     pub fn is_builtin_group(&self, group: &str) -> bool {
-        self.resources.iter().any(|found| found.group == group && !found.is_custom)
+        self.of_group(group).any(|found| !found.is_custom)
     }
 
     /// The kinds that a minor serves by default in some version.
@@ -229,7 +233,21 @@ impl Catalogue {
 
     /// The entry of a resource, without subresource, whatever the minor.
     pub fn find(&self, group: &str, resource: &str) -> Option<&Resource> {
-        self.resources.iter().find(|found| found.group == group && found.resource == resource)
+        self.of_group(group).find(|found| found.resource == resource)
+    }
+
+    /// The resources of a group, in the order of the table.
+    pub fn of_group(&self, group: &str) -> impl Iterator<Item = &Resource> {
+        let places = self.by_group.get(group).into_iter().flatten();
+        places.filter_map(|&place| self.resources.get(place))
+    }
+
+    /// Finds the groups anew, after the resources changed.
+    fn index(&mut self) {
+        self.by_group.clear();
+        for (place, resource) in self.resources.iter().enumerate() {
+            self.by_group.entry(resource.group.clone()).or_default().push(place);
+        }
     }
 
     /// Every group in which a minor serves a resource by default, in the order of the table.
@@ -343,7 +361,9 @@ fn holds(ranges: &Ranges, minor: u32) -> bool {
 }
 
 fn read() -> Option<Catalogue> {
-    serde_json::from_str(include_str!("facts/api-resources.json")).ok()
+    let mut catalogue: Catalogue = serde_json::from_str(include_str!("facts/api-resources.json")).ok()?;
+    catalogue.index();
+    Some(catalogue)
 }
 
 #[cfg(test)]

@@ -49,6 +49,22 @@ impl Data {
         }
     }
 
+    /// The value of a JSON document.
+    pub fn from_json(value: &serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::Null => Data::Null,
+            serde_json::Value::Bool(truth) => Data::Bool(*truth),
+            serde_json::Value::Number(number) => {
+                number.as_i64().map_or_else(|| Data::Float(number.as_f64().unwrap_or_default()), Data::Int)
+            }
+            serde_json::Value::String(text) => Data::text(text.as_str()),
+            serde_json::Value::Array(items) => Data::List(items.iter().map(Data::from_json).collect()),
+            serde_json::Value::Object(map) => {
+                Data::map(map.iter().map(|(key, value)| (key.as_str(), Data::from_json(value))))
+            }
+        }
+    }
+
     /// The value of a key of a map.
     pub fn get(&self, key: &str) -> Option<&Data> {
         match self {

@@ -116,6 +116,11 @@ pub fn chain_lines(chain: &Chain, files: &Files) -> String {
     text
 }
 
+/// A grant in one line, without its rules.
+pub fn chain_text(chain: &Chain, files: &Files) -> String {
+    format!("{} <- {} <- {}", chain.subject, link(&chain.binding, files), link(&chain.role, files))
+}
+
 fn miss_line(miss: &NearMiss, files: &Files) -> String {
     format!(
         "  nearest: {} gives {}\n    by {}, but {}\n",
@@ -380,7 +385,7 @@ fn listed(subjects: &[String]) -> String {
 pub fn grants(chains: &[Chain], files: &Files) -> String {
     let mut text = String::new();
     for chain in chains {
-        let _ = writeln!(text, "{} <- {} <- {}", chain.subject, link(&chain.binding, files), link(&chain.role, files));
+        let _ = writeln!(text, "{}", chain_text(chain, files));
         for rule in &chain.rules {
             let _ = writeln!(text, "  {}", rule_text(&rule.rule));
         }

@@ -125,6 +125,7 @@ impl World for MemoryWorld {
 
     fn list(&self, folder: &str) -> Result<Vec<String>, RunError> {
         let prefix = format!("{folder}/");
-        Ok(self.files.keys().filter(|path| path.starts_with(&prefix)).cloned().collect())
+        let from_there = self.files.range(prefix.clone()..).map(|(path, _)| path);
+        Ok(from_there.take_while(|path| path.starts_with(&prefix)).cloned().collect())
     }
 }

@@ -9,8 +9,9 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
 use jsonschema::{JsonType, ValidationError, Validator};
 
+use super::de::DeError;
 use super::tree::{Entries, Items, NodeRef, Value};
-use crate::diag::nearest;
+use crate::diag::{Code, Diagnostic, Sink, nearest};
 
 /// The pattern of a text that stands for a number.
 pub const VARIABLE: &str = "^\\{[^{}]+\\}$";
@@ -80,6 +81,30 @@ impl Schema {
         }
         problems.sort_by(|left, right| (left.node.span(), &left.message).cmp(&(right.node.span(), &right.message)));
         problems
+    }
+
+    /// Tells everything that is wrong with a document that a typed reader refused: `error` is the first mismatch that
+    /// it found, and speaks where the schema finds none.
+    pub fn report(&self, root: NodeRef<'_>, error: Option<DeError>, sink: &mut Sink) {
+        let problems = self.problems(root);
+        if problems.is_empty() {
+            let error =
+                error.unwrap_or_else(|| DeError { message: "this document cannot be read".to_owned(), origin: None });
+            sink.push(Diagnostic::error(Code::InvalidValue, error.message).at(error.origin.unwrap_or(root.origin())));
+        }
+        for problem in problems {
+            let code = match problem.kind {
+                ProblemKind::UnknownField => Code::UnknownField,
+                ProblemKind::MissingField => Code::MissingField,
+                ProblemKind::WrongType => Code::WrongType,
+                ProblemKind::UnknownValue => Code::UnknownValue,
+                ProblemKind::OutOfBounds => Code::InvalidValue,
+            };
+            let is_missing = problem.kind == ProblemKind::MissingField;
+            let origin = if is_missing { problem.node.beginning() } else { problem.node.origin() };
+            let told = Diagnostic::error(code, problem.message).at(origin).help_maybe(problem.help);
+            sink.push(if problem.path.is_empty() { told } else { told.note(format!("at `{}`", problem.path)) });
+        }
     }
 
     fn translate<'t>(&self, root: NodeRef<'t>, error: &ValidationError<'_>, problems: &mut Vec<Problem<'t>>) {

@@ -287,6 +287,13 @@ impl<'t> NodeRef<'t> {
         Origin { file: self.tree.file, span: self.span() }
     }
 
+    /// Its first character: underlining the whole of a map would say nothing.
+    pub fn beginning(self) -> Origin {
+        let mut origin = self.origin();
+        origin.span.end = origin.span.start + 1;
+        origin
+    }
+
     /// The string, if it is one.
     pub fn as_str(self) -> Option<&'t str> {
         match self.value() {

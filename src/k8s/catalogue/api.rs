@@ -52,8 +52,14 @@ impl Api {
             let mut catalogue = self.catalogue().clone();
             catalogue.resources.retain(|known| !known.is_custom || !new.contains_key(&key(known)));
             catalogue.resources.extend(new.into_values().cloned());
+            catalogue.index();
             self.extended = Some(Arc::new(catalogue));
         }
+    }
+
+    /// The custom resources among them.
+    pub fn custom(&self) -> impl Iterator<Item = &Resource> {
+        self.catalogue().resources.iter().filter(|resource| resource.is_custom)
     }
 
     /// The minor of the cluster: 21 for 1.21.
@@ -84,8 +90,8 @@ impl Api {
     /// The versions of a group that are served by default, sorted.
     pub fn versions_of(&self, group: &str) -> Vec<&str> {
         let catalogue = self.catalogue();
-        let of_group = catalogue.resources.iter().filter(|found| found.group == group);
-        let mut versions: Vec<&str> = of_group
+        let mut versions: Vec<&str> = catalogue
+            .of_group(group)
             .flat_map(|found| &found.versions)
             .filter(|version| version.served(self.minor) == Served::Yes)
             .map(|version| version.version.as_str())
