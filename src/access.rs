@@ -25,7 +25,6 @@ pub mod aggregate;
 pub mod ask;
 pub mod compare;
 pub mod cover;
-pub mod crossplane;
 pub mod decide;
 pub mod http;
 pub mod impersonate;

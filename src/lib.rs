@@ -4,19 +4,20 @@
 //! policies/ templates/ -> source -> model -> expand -> render -> validate -> label -> emit -> out/  (or a diff)
 //!                                     ^                              |         ^
 //!                                   kinds                            v         |
-//!                                                          objects -> access -> admission -> answers
+//!                                             objects -> access -> admission, crossplane -> answers
 //! ```
 //!
 //! One direction: each arrow is a function from one type to the next, and [`compile`] names each stage once. Below
 //! all of them lie [`diag`], what can be wrong as data, and [`yaml`], the one representation of text that every
-//! stage works on. [`access`] and [`admission`] stand beside the pipeline: who may do what, and which pods get in.
-//! [`label`] closes its one loop, from what is granted to the labels of namespaces.
+//! stage works on. [`access`], [`admission`] and [`crossplane`] stand beside the pipeline: who may do what, which pods
+//! get in, and what packages get. [`label`] closes its one loop, from what is granted to the labels of namespaces.
 
 pub mod diag;
 pub mod yaml;
 
 pub mod access;
 pub mod admission;
+pub mod crossplane;
 pub mod emit;
 pub mod expand;
 pub mod k8s;

@@ -12,8 +12,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("yaml", &["diag"]),
     ("k8s", &["diag", "yaml"]),
     ("source", &["diag", "yaml"]),
-    ("model", &["diag", "yaml", "source", "k8s", "admission"]),
-    ("kinds", &["diag", "yaml", "source", "k8s", "model", "validate", "admission"]),
+    ("model", &["diag", "yaml", "source", "k8s", "admission", "crossplane"]),
+    ("kinds", &["diag", "yaml", "source", "k8s", "model", "validate", "admission", "crossplane"]),
     ("expand", &["diag", "model"]),
     ("render", &["diag", "yaml", "source", "model"]),
     ("validate", &["diag", "yaml", "k8s", "model", "render"]),
@@ -21,8 +21,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("emit", &["diag", "yaml", "k8s"]),
     ("access", &["diag", "yaml", "k8s"]),
     ("admission", &["diag", "yaml", "k8s", "access"]),
+    ("crossplane", &["diag", "yaml", "k8s", "access"]),
     ("migrate", &["yaml", "admission"]),
-    ("report", &["diag", "yaml", "k8s", "emit", "access", "admission", "migrate"]),
+    ("report", &["diag", "yaml", "k8s", "emit", "access", "admission", "crossplane", "migrate"]),
     (
         "compile",
         &[
@@ -39,6 +40,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "emit",
             "parallel",
             "admission",
+            "crossplane",
         ],
     ),
     (
@@ -56,6 +58,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "emit",
             "access",
             "admission",
+            "crossplane",
             "validate",
             "migrate",
             "report",

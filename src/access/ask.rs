@@ -14,7 +14,7 @@ use super::request::{Identity, Request, ResourceRequest, UrlRequest};
 use super::who_can::{Scope, Where};
 use super::world::{Added, Builder, Layer, World};
 use super::write::{Escalation, Write, WriteVerb};
-use super::{crossplane, decide::MissingRole, http};
+use super::{decide::MissingRole, http};
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
@@ -65,16 +65,6 @@ impl Asker {
             "write" => self.write(body),
             "escalation" => self.escalation(body),
             "impersonate" => self.impersonate(body),
-            "gate" => {
-                let rule = body.get("rule").filter(|rule| rule.is_object()).ok_or("`rule` is missing")?;
-                let rules = policy_rules(&json!({ "rule": [rule] }), "rule")?;
-                Ok(json!({ "allowed": rules.iter().all(|rule| crossplane::stack_manager_allows(rule, false)) }))
-            }
-            "permission-request" => {
-                let allowed =
-                    crossplane::request_allowed(&policy_rules(body, "owner")?, &policy_rules(body, "servant")?);
-                Ok(json!({ "allowed": allowed }))
-            }
             "compare" => comparison(body),
             "reconcile" => reconciliation(body),
             "default-policy" => default_objects(body),

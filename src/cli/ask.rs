@@ -9,6 +9,7 @@ use super::{Global, Outcome};
 use crate::access::Builder;
 use crate::access::ask::Asker;
 use crate::admission;
+use crate::crossplane;
 use crate::diag::RunError;
 use crate::k8s::catalogue::LAST_MINOR;
 
@@ -51,11 +52,12 @@ pub(super) fn run(_: &Global, _: &Arguments) -> Result<Outcome, RunError> {
     Ok(outcome)
 }
 
-/// Answers a question about admission, which needs no world, or asks the asker.
+/// Answers a question that needs no world, or asks the asker.
 fn answer(asker: &mut Asker, question: &Value) -> Result<Value, String> {
     let entry = question.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
-    let of_admission = entry.and_then(|(kind, body)| admission::ask::answer(kind, body));
-    of_admission.unwrap_or_else(|| asker.answer(question))
+    let alone = entry
+        .and_then(|(kind, body)| admission::ask::answer(kind, body).or_else(|| crossplane::ask::answer(kind, body)));
+    alone.unwrap_or_else(|| asker.answer(question))
 }
 
 fn cannot_write(error: std::io::Error) -> RunError {

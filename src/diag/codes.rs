@@ -213,6 +213,69 @@ codes! {
         "`namespaceSelector` is evaluated when compiling, over the namespaces of NamespaceSet, Tenancy and Manifests policies on that target with the labels they give, and `kubernetes.io/metadata.name`. Namespaces that nobody tells of are not selected: bring them in with a Manifests policy, or name them under `namespaces`.";
     DeleteCollectionForTenants, "deletecollection-for-tenants", "tenants who may delete all of something at once",
         "Deleting every ConfigMap or Secret of a namespace also removes the tenant's own certificates and tokens (seed 000). `except` on the rule takes the verb back.";
+    // Packages of Crossplane.
+    MissingAppYaml, "missing-app-yaml", "a package without `app.yaml`",
+        "`app.yaml` at the top of a package says its version, where it works and what it depends on. Without it nothing can be granted. Packages of Crossplane v1 and later have `crossplane.yaml` instead, and need `revision: rbac-manager`.";
+    RbacYamlNotSupported, "rbac-yaml-not-supported", "a package with `rbac.yaml`",
+        "Before the design a package listed its permissions in `rbac.yaml`. Now they follow from what it owns and what it names under `dependsOn` (seed 004, \"Allowed Resource Access\"). A file that is still there would suggest permissions that nobody grants: remove it.";
+    UnexpectedPackageFile, "unexpected-package-file", "a file in a package that nobody reads",
+        "The Stack Manager reads `app.yaml`, `install.yaml`, `behavior.yaml`, `group.yaml`, `*resource.yaml`, `*ui-schema.yaml` and `*crd.yaml`. A definition in a file of another name would be left out in silence, with all rights on it.";
+    PermissionScopeMissing, "permission-scope-missing", "a package that does not say where it works",
+        "`permissionScope` decides between a Role and a ClusterRole. Releases took an absent one for `Namespaced` in one place and refused it in another; here it has to be said.";
+    PermissionScopeInvalid, "permission-scope-invalid", "a scope that no package has",
+        "`permissionScope` is `Cluster` or `Namespaced`, spelt so.";
+    ScopeMismatch, "scope-mismatch", "an install of another scope than its package",
+        "Who may request a ClusterStackInstall is decided apart from who may request a StackInstall. Were a cluster package installed by the latter, that would mean nothing: the request is refused (seed 004, \"Stack Install\").";
+    DisallowedCoreKind, "disallowed-core-kind", "a package that asks for kinds of Kubernetes itself",
+        "Every stack has ConfigMaps, Secrets and Events, and no stack anything else of Kubernetes: it manages what is outside the cluster. What it owns and depends on is granted without asking.";
+    ClusterScopedCrd, "cluster-scoped-crd", "a definition scoped to the cluster, for a stack that may have none",
+        "Revision 1.0 of the design grants no stack a definition whose objects live outside namespaces; revision 1.1 allows them to cluster stacks. A namespaced stack cannot own one under any revision: its rights end at its namespace.";
+    DependsOnSyntax, "depends-on-syntax", "a dependency that names no definition",
+        "A dependency is `<plural>.<group>` or `<plural>.<group>/<version>`; the plural may be `*`.";
+    DependsOnWithoutGroup, "depends-on-without-group", "a dependency without a group",
+        "Without a group it means the core kinds of Kubernetes: `secrets` is every Secret, `*` everything from pods to nodes. Releases from v0.6 to v0.12 granted that.";
+    DependsOnWildcardGroup, "depends-on-wildcard-group", "a dependency on every group",
+        "`*.*` is every kind of the cluster, nodes and roles among them. Name the groups that the package uses.";
+    DependsOnEmptyKind, "depends-on-empty-kind", "a dependency without a kind",
+        "Nothing stands before the first dot, so that no definition is named. Write its plural there, or `*` for all of the group.";
+    DependsOnKubernetesGroup, "depends-on-kubernetes-group", "a dependency on a group of Kubernetes itself",
+        "Groups without a dot (`apps`) and those that end in `k8s.io` belong to Kubernetes. By these marks `--restrict-core-apigroups` of the Stack Manager goes.";
+    OwnsKubernetesGroup, "owns-kubernetes-group", "a package that brings a definition in a group of Kubernetes itself",
+        "Groups without a dot and those that end in `k8s.io` belong to Kubernetes. The Stack Manager lets no stack have rights on them, and the API server takes definitions there only with an approval of the Kubernetes project.";
+    DependsOnGroupWildcard, "depends-on-group-wildcard", "a dependency on all of a group",
+        "`*.group` also grants what other packages add to the group later, and every subresource.";
+    DependsOnNotAPluralResource, "depends-on-not-a-plural-resource", "a dependency by the kind",
+        "Rules name resources by their lower-case plural. A kind matches nothing, in silence; the documentation of Crossplane made the same mistake.";
+    DependsOnInstaller, "depends-on-installer", "a stack that can install stacks",
+        "A stack that may create installs can install any package, and through it hold what that is granted.";
+    DependsOnSecurityGroup, "depends-on-security-group", "a dependency on a group that decides over access",
+        "The group has a dot, so the rule of the Stack Manager lets it pass. But every verb on SecurityContextConstraints includes `use`, which lets pods run as anything.";
+    DependencyNotProvided, "dependency-not-provided", "a dependency that no stack here brings",
+        "The rule is granted and matches nothing until somebody installs the definition. Bring in what is installed by other means with a `Manifests` policy.";
+    CrdSchemaConflict, "crd-schema-conflict", "one version of a definition with two schemas",
+        "A definition belongs to the whole cluster, even where the stacks that bring it live in different namespaces. Two versions of a stack that change the schema and keep its version leave one schema for both controllers (seed 004, \"Multiple Versions\"): the fields that differ are listed.\n\nGive the changed schema a version of its own, such as `v1beta2`, and let the definition serve both.";
+    CrdScopeConflict, "crd-scope-conflict", "one definition with two scopes",
+        "The scope of a definition is fixed when it is created. The second stack could not be installed.";
+    CrdMultipleVersions, "crd-multiple-versions", "stacks that bring different versions of one definition",
+        "That is allowed: rules know no versions, so both stacks hold the same. But the cluster has one definition, which has to serve every version that some controller uses; the one that is installed last may drop the other's.";
+    ClusterStackSingleVersion, "cluster-stack-single-version", "two instances of one cluster stack",
+        "A cluster stack works in every namespace. Two of them, perhaps of different versions, would both manage the same objects; the design has a single one that all environments share (seed 004, \"Cluster Stack Single Instance Version Limitation\").";
+    ClusterRoleNameClash, "cluster-role-name-clash", "two cluster stacks of one name",
+        "ClusterRole and ClusterRoleBinding of a cluster stack carry its name and no namespace, so the second would take over the first one's.";
+    StackReadsEverySecret, "stack-reads-every-secret", "a cluster stack, or a provider",
+        "Every stack holds `*` on Secrets where it works, and a cluster stack works everywhere, as each provider of the RBAC manager does: it reads the credentials of every namespace. The design wants it so; say with `metadata.allow` for which stacks you want it too.";
+    StackReachesOut, "stack-reaches-out", "a namespace stack that is not isolated",
+        "A namespace stack reads and writes nothing outside its namespace (seed 004, \"Namespace Stacks\"). Some grant to its account, or to a group of accounts that it is in, holds elsewhere. `bailiwick explain stacks` shows how far each stack reaches.";
+    StackBesidePrivileged, "stack-beside-privileged-account", "a namespace stack that can become an account with more rights",
+        "A stack holds `*` on the Secrets of its namespace. That is enough to have the token of any other account there: it creates a Secret of type `kubernetes.io/service-account-token` that names the account, and reads it. Beside the controller of a cluster stack, or the Stack Manager, a namespace stack is not isolated. Give those a namespace of their own.";
+    StackManagerCannotInstall, "stack-manager-cannot-install", "a stack that the Stack Manager cannot install",
+        "The Stack Manager lacks a right that the API server asks for: to write the object, or something that the object grants (`specs/kubernetes.md` section 8). A template of the workspace, or a role that is brought in, differs from what the manager's rights were made for.";
+    NoCommonDefinition, "no-common-definition", "a definition that nobody's copy serves for all",
+        "The stacks bring different versions of a definition, and none of the copies has all of them. Write one that serves them all, put it into each package, and let one version be stored.";
+    PermissionRequestRejected, "permission-request-rejected", "a permission request of a provider that is not allowed",
+        "The RBAC manager of Crossplane v1 splits each request into single permissions and looks them up in the ClusterRole `crossplane:allowed-provider-permissions`; without one it rejects everything. After a single rejection the provider gets no role at all. A subresource of any resource (`*/status`) and the beginning of a URL (`/apis/*`) are patterns to Kubernetes, but not to this check.";
+    FamilyOfAnother, "family-of-another-organisation", "a provider that claims another one's family",
+        "Anybody can write the label of a family. Members use each other's definitions only where registry and organisation of their images are the same.";
     // Judging access.
     NothingToJudge, "nothing-to-judge", "inputs without anything that decides access",
         "A tool that reads nothing and then says no, or says that all is well, is worse than none. The inputs hold no role, binding, namespace, service account or definition of a custom resource.\n\n`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints what decides access in a cluster.";

@@ -1,26 +1,20 @@
 //! Two checks of Crossplane's own on the permissions that packages ask for. They are not Kubernetes' cover check, and
 //! let through and refuse other things (`specs/systems.md` B; `cluster/stacks` of v0.9, `internal/controller/rbac` of v1).
 
+use super::dependency::is_custom_group;
+use super::package::CORE_RESOURCES;
 use crate::k8s::rbac::PolicyRule;
 
-/// The rule that every stack asks for.
-const CORE_KINDS: [&str; 3] = ["configmaps", "events", "secrets"];
-
-/// True when a Stack Manager of v0.9 with `--restrict-core-apigroups` lets a rule pass: the one of the core kinds, or
-/// one of custom resources alone. Upstream compares the core rule by order; `any_order` compares sets.
-pub fn stack_manager_allows(rule: &PolicyRule, any_order: bool) -> bool {
-    let mut resources: Vec<&str> = rule.resources.iter().map(String::as_str).collect();
-    if any_order {
-        resources.sort_unstable();
-    }
+/// True when a Stack Manager of v0.9 with `--restrict-core-apigroups` lets a rule pass: the one of the core kinds, word
+/// for word, or one of custom resources alone.
+pub fn stack_manager_allows(rule: &PolicyRule) -> bool {
     let is_core_rule = rule.api_groups == [""]
-        && resources == CORE_KINDS
+        && rule.resources == CORE_RESOURCES
         && rule.verbs == ["*"]
         && rule.resource_names.is_empty()
         && rule.non_resource_urls.is_empty();
-    let is_custom = |group: &String| group.contains('.') && !group.ends_with("k8s.io");
-    is_core_rule
-        || (!rule.api_groups.is_empty() && rule.api_groups.iter().all(is_custom) && rule.non_resource_urls.is_empty())
+    let are_custom = !rule.api_groups.is_empty() && rule.api_groups.iter().all(|group| is_custom_group(group));
+    is_core_rule || (are_custom && rule.non_resource_urls.is_empty())
 }
 
 /// True when the permission requests of a package are within what `allowed` grants, as the validator of v1 sees it:

@@ -1,0 +1,252 @@
+//! The questions about Crossplane among those of `bailiwick ask`; `docs/ask.md` shows each with its answer. None needs
+//! a world.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::conflicts::{self, Owners, Surroundings};
+use super::definition::Definition;
+use super::gate;
+use super::image::{Reader, same_organisation};
+use super::install::{Install, InstallKind};
+use super::names::{Dots, LABEL, cut, owner_label};
+use super::object::{Account, Object};
+use super::package::{App, Package};
+use super::personas;
+use super::provider::{Composite, Provider, is_family};
+use super::revision::{Revision, Verbs};
+use super::stack::Stack;
+use crate::diag::{Code, Diagnostic, FileId, Origin, Severity, Sink, Span};
+use crate::k8s::rbac::PolicyRule;
+use crate::yaml;
+use crate::yaml::de::from_node;
+
+/// Answers a question if it is of a kind that is known here.
+///
+/// # Errors
+/// Inside: why it cannot be answered.
+pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
+    Some(match kind {
+        "stack" => stack(body),
+        "stack-plan" => plan(body),
+        "namespace-personas" => namespace_personas(body),
+        "truncate" => truncate(body),
+        "provider" => provider(body),
+        "composite" => composite(body),
+        "provider-family" => family(body),
+        "gate" => gate_question(body),
+        "permission-request" => {
+            Ok(json!({ "allowed": gate::request_allowed(&rules(body, "owner"), &rules(body, "servant")) }))
+        }
+        _ => return None,
+    })
+}
+
+/// The objects of one stack, or why it is refused.
+fn stack(body: &Value) -> Result<Value, String> {
+    let mut sink = Sink::new();
+    let stack = read_stack(body, &mut sink)?;
+    let stack = stack.inspect(|stack| stack.check(&mut sink));
+    Ok(told(&sink, || match &stack {
+        Some(stack) => json!({ "objects": objects_of(stack) }),
+        None => json!({}),
+    }))
+}
+
+/// The objects of several stacks in one cluster, or what makes them impossible.
+fn plan(body: &Value) -> Result<Value, String> {
+    let mut sink = Sink::new();
+    let mut stacks = Vec::new();
+    for install in list(body, "installs") {
+        if let Some(stack) = read_stack(install, &mut sink)? {
+            stacks.push(stack);
+        }
+    }
+    let stacks: Vec<&Stack> = stacks.iter().collect();
+    conflicts::check(&stacks, &Alone, &mut sink);
+    stacks.iter().for_each(|stack| stack.check(&mut sink));
+    let owners: BTreeMap<String, Vec<String>> = Owners::of(&stacks)
+        .iter()
+        .filter_map(|owners| {
+            let ids = owners.iter().filter_map(|owner| Some(stacks.get(owner.stack)?.install.id()));
+            Some((owners.first()?.definition.name.clone(), ids.collect()))
+        })
+        .collect();
+    let objects: Vec<Value> = stacks.iter().flat_map(|stack| objects_of(stack)).collect();
+    Ok(told(&sink, || json!({ "objects": objects, "crdOwners": owners })))
+}
+
+/// Nothing is there beside the stacks of the question, and only the codes of what is found are answered.
+struct Alone;
+
+impl Surroundings for Alone {
+    fn serves(&self, _: &str, _: &str) -> Option<bool> {
+        None
+    }
+
+    fn shape(&self, _: &Definition, _: &str) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+}
+
+fn objects_of(stack: &Stack) -> Vec<Value> {
+    let mut objects: Vec<Value> = stack.objects().iter().map(Object::to_json).collect();
+    let labels = stack.definition_labels();
+    if !labels.is_empty() {
+        let definitions = stack.package.definitions.iter();
+        objects.extend(definitions.map(|own| json!({ "crdLabels": own.name, "labels": labels })));
+    }
+    objects
+}
+
+/// A stack with its package; none where the package is refused.
+fn read_stack(body: &Value, sink: &mut Sink) -> Result<Option<Stack>, String> {
+    let install = body.get("install").ok_or("`install` is missing")?;
+    let word = |key: &str| install.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let kind =
+        InstallKind::deserialize(install.get("kind").unwrap_or(&Value::Null)).map_err(|error| error.to_string())?;
+    let nowhere = Origin { file: FileId::default(), span: Span::default() };
+    let files = list(body, "files");
+    if files.iter().filter_map(Value::as_str).any(|path| path.rsplit('/').next() == Some("rbac.yaml")) {
+        sink.push(Diagnostic::error(Code::RbacYamlNotSupported, "the package has an `rbac.yaml`"));
+    }
+    let Some(app) = body.get("app").filter(|app| !app.is_null()) else {
+        sink.push(Diagnostic::error(Code::MissingAppYaml, "the package has no `app.yaml`"));
+        return Ok(None);
+    };
+    let tree = yaml::from_json(app);
+    let app: App = from_node(tree.document(0).ok_or("`app` is empty")?).map_err(|error| format!("`app`: {error}"))?;
+    let definitions = list(body, "crds").iter().filter_map(|text| {
+        let tree = yaml::from_json(text);
+        Definition::read(tree.document(0)?, sink)
+    });
+    let definitions = definitions.collect();
+    let image = body.get("package").and_then(Value::as_str);
+    let package = Package::new(&app, definitions, image, nowhere, sink);
+    let verbs = if body.get("verbs").and_then(Value::as_str) == Some("full") { Verbs::Full } else { Verbs::Any };
+    let install = Install { kind, namespace: word("namespace"), name: word("name"), origin: nowhere };
+    let revision = revision(body).unwrap_or_default();
+    Ok(package.map(|package| Stack { package: Arc::new(package), install, revision, verbs }))
+}
+
+fn revision(body: &Value) -> Option<Revision> {
+    body.get("revision").and_then(Value::as_str).and_then(Revision::parse)
+}
+
+/// The codes of what was found, and what is answered where nothing is refused.
+fn told(sink: &Sink, answer: impl FnOnce() -> Value) -> Value {
+    let codes = |severity: Severity| -> Vec<&str> {
+        let found = sink.diagnostics().iter().filter(|diagnostic| diagnostic.severity == severity);
+        let mut codes: Vec<&str> = found.map(|diagnostic| diagnostic.code.id()).collect();
+        codes.dedup();
+        codes
+    };
+    let (errors, warnings) = (codes(Severity::Error), codes(Severity::Warning));
+    let mut told = match errors.first() {
+        Some(first) => json!({ "error": first, "errors": errors }),
+        None => answer(),
+    };
+    if let Some(told) = told.as_object_mut() {
+        told.insert("warnings".to_owned(), json!(warnings));
+    }
+    told
+}
+
+fn namespace_personas(body: &Value) -> Result<Value, String> {
+    let mut objects = Vec::new();
+    for namespace in list(body, "namespaces") {
+        let name = namespace.get("name").and_then(Value::as_str).ok_or("a namespace has no `name`")?;
+        let label =
+            |key: &str| namespace.pointer("/labels").and_then(|labels| labels.get(key)?.as_str()) == Some("true");
+        objects.extend(personas::of_namespace(name, label).iter().map(Object::to_json));
+    }
+    Ok(json!({ "objects": objects }))
+}
+
+fn truncate(body: &Value) -> Result<Value, String> {
+    if let Some([namespace, name]) = body.get("multiParent").and_then(Value::as_array).map(Vec::as_slice) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        return Ok(
+            json!({ "out": owner_label("parent.stacks.crossplane.io/", &text(namespace), &text(name), Dots::Kept) }),
+        );
+    }
+    let text = body.get("in").and_then(Value::as_str).ok_or("`in` is missing")?;
+    let length = body.get("len").and_then(Value::as_u64).and_then(|length| usize::try_from(length).ok());
+    Ok(json!({ "out": cut(text, length.unwrap_or(LABEL), Dots::Kept) }))
+}
+
+fn provider(body: &Value) -> Result<Value, String> {
+    let revision = revision(body).unwrap_or(Revision::RbacManager);
+    let name = body.get("providerRevision").and_then(Value::as_str).ok_or("`providerRevision` is missing")?;
+    let names = |body: &Value| -> Vec<String> {
+        let crds = list(body, "crds").iter();
+        crds.filter_map(|crd| crd.pointer("/metadata/name")?.as_str().map(str::to_owned)).collect()
+    };
+    let account = |value: &Value| {
+        let word = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Account { namespace: word("namespace"), name: word("name") }
+    };
+    let mut accounts: Vec<Account> = list(body, "serviceAccounts").iter().map(account).collect();
+    if accounts.is_empty() {
+        accounts.push(Account { namespace: "crossplane-system".to_owned(), name: name.to_owned() });
+    }
+    let provider = Provider {
+        revision_name: name.to_owned(),
+        definitions: names(body),
+        accounts,
+        capabilities: list(body, "capabilities").iter().filter_map(|word| word.as_str().map(str::to_owned)).collect(),
+        permission_requests: rules(body, "permissionRequests"),
+    };
+    let image = |body: &Value| body.get("package").and_then(Value::as_str).map(str::to_owned);
+    let own = image(body);
+    let members =
+        list(body, "family").iter().filter(|member| is_family(revision, own.as_deref(), image(member).as_deref()));
+    let family: Vec<String> = members.flat_map(names).collect();
+    let rejected = provider.rejected(&rules(body, "allowedPermissions"));
+    if revision == Revision::RbacManagerV1 && !rejected.is_empty() {
+        return Ok(json!({ "error": Code::PermissionRequestRejected.id(), "rejected": rejected }));
+    }
+    let objects: Vec<Value> = provider.objects(revision, &family).iter().map(Object::to_json).collect();
+    Ok(json!({ "objects": objects }))
+}
+
+fn composite(body: &Value) -> Result<Value, String> {
+    let xrd = body.get("xrd").ok_or("`xrd` is missing")?;
+    let word = |key: &str| xrd.get(key).and_then(Value::as_str).map(str::to_owned);
+    let composite = Composite {
+        name: word("name").ok_or("`xrd` has no `name`")?,
+        group: word("group").unwrap_or_default(),
+        plural: word("plural").unwrap_or_default(),
+        claim_plural: word("claimPlural"),
+    };
+    let objects = composite.objects(revision(body).unwrap_or(Revision::RbacManager));
+    Ok(json!({ "objects": objects.iter().map(Object::to_json).collect::<Vec<_>>() }))
+}
+
+fn family(body: &Value) -> Result<Value, String> {
+    let word = |key: &str| body.get(key).and_then(Value::as_str);
+    let (Some(a), Some(b)) = (word("a"), word("b")) else { return Err("`a` and `b` are images".to_owned()) };
+    // Only v1 has a default.
+    let reader =
+        word("defaultRegistry").map_or(Reader::V2, |default_registry| Reader { default_registry, ..Reader::V1 });
+    Ok(json!({ "sameOrg": same_organisation(a, b, reader) }))
+}
+
+fn gate_question(body: &Value) -> Result<Value, String> {
+    let rule = body.get("rule").filter(|rule| rule.is_object()).ok_or("`rule` is missing")?;
+    let rules = rules(&json!({ "rule": [rule] }), "rule");
+    Ok(json!({ "allowed": rules.iter().all(gate::stack_manager_allows) }))
+}
+
+fn list<'v>(body: &'v Value, key: &str) -> &'v [Value] {
+    body.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The rules at a key of a question.
+fn rules(body: &Value, key: &str) -> Vec<PolicyRule> {
+    let read = |rule: &Value| yaml::from_json(rule).document(0).map(PolicyRule::from_node);
+    list(body, key).iter().filter_map(read).collect()
+}

@@ -1,0 +1,56 @@
+//! Names that are cut where they do not fit, and told apart by a hash (`pkg/stacks/truncate` and
+//! `pkg/stacks/relationship.go` of Crossplane v0.9).
+
+use data_encoding::BASE32_NOPAD;
+use sha1::{Digest as _, Sha1};
+
+/// The most characters that a label's name or value has.
+pub const LABEL: usize = 63;
+
+/// What takes the place of what is cut off: a hyphen and five characters of the hash of the whole.
+const SUFFIX: usize = 6;
+
+/// How many characters of a namespace the label of an owner keeps.
+const OWNER_NAMESPACE: usize = 32;
+
+/// How dots at the place of the cut are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dots {
+    /// They stay, up to v0.9.
+    Kept,
+    /// They go, since v0.10: a label may not have `.-` in it.
+    Trimmed,
+}
+
+/// A text of at most `length` bytes, or one that is cut so that it stays distinct. Nothing shorter than the suffix can
+/// be asked for.
+pub fn cut(text: &str, length: usize, dots: Dots) -> String {
+    if text.len() <= length {
+        return text.to_owned();
+    }
+    let hash = BASE32_NOPAD.encode(&Sha1::digest(text.as_bytes())).to_lowercase();
+    // Names of objects are ASCII; any other text is cut before the character that does not fit.
+    let kept = (0..=length.saturating_sub(SUFFIX)).rev().find_map(|end| text.get(..end)).unwrap_or_default();
+    let kept = if dots == Dots::Trimmed { kept.trim_end_matches('.') } else { kept };
+    format!("{kept}-{}", hash.get(..SUFFIX - 1).unwrap_or_default())
+}
+
+/// The label by which a definition remembers one of the stacks that brought it; `prefix` ends in a slash.
+pub fn owner_label(prefix: &str, namespace: &str, name: &str, dots: Dots) -> String {
+    let whole = format!("{}-{name}", cut(namespace, OWNER_NAMESPACE, dots));
+    format!("{prefix}{}", cut(&whole, LABEL, dots))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fits_stays_and_what_does_not_stays_distinct() {
+        let cut = |text: &str| cut(text, LABEL, Dots::Kept);
+        assert_eq!(cut(&"x".repeat(63)), "x".repeat(63));
+        let (one, other) = (cut(&"x".repeat(64)), cut(&"x".repeat(65)));
+        assert!(one.len() == 63 && other.len() == 63 && one != other);
+        assert!(cut(&"ü".repeat(64)).len() <= 63);
+    }
+}

@@ -1,0 +1,37 @@
+//! The roles for people in a namespace, which gather what stacks there offer them
+//! (`pkg/controller/stacks/persona` of Crossplane v0.9).
+
+use super::names::Dots;
+use super::object::{Content, Labels, Object};
+use super::stack::parent_labels;
+
+/// The label by which a namespace asks for the roles.
+pub const MANAGED_ROLES: &str = "rbac.crossplane.io/managed-roles";
+
+/// The three roles of a namespace; none where its labels do not ask for them.
+pub fn of_namespace(namespace: &str, label: impl Fn(&str) -> bool) -> Vec<Object> {
+    if !label(MANAGED_ROLES) {
+        return Vec::new();
+    }
+    let truths = |keys: Vec<String>| -> Labels { keys.into_iter().map(|key| (key, "true".to_owned())).collect() };
+    let own = format!("namespace.crossplane.io/{namespace}");
+    let role = |persona: &str| {
+        let aggregate = |scope: &str| format!("rbac.crossplane.io/aggregate-to-{scope}-{persona}");
+        let mut labels = truths(vec![own.clone()]);
+        labels.insert("crossplane.io/scope".to_owned(), "namespace".to_owned());
+        if persona == "admin" {
+            labels.extend(truths(vec![aggregate("crossplane")]));
+        }
+        labels.extend(parent_labels(["", "v1", "Namespace", "", namespace], Dots::Kept));
+        Object {
+            namespace: None,
+            name: format!("crossplane:ns:{namespace}:{persona}"),
+            labels,
+            content: Content::Gathered(vec![
+                truths(vec![aggregate("namespace"), own.clone()]),
+                truths(vec![aggregate("namespace-default")]),
+            ]),
+        }
+    };
+    ["admin", "edit", "view"].map(role).into()
+}

@@ -1,0 +1,88 @@
+//! Whose rules hold: the revisions of the design, and the releases that differ from it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Who turns a package into objects, and how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+pub enum Revision {
+    /// The design as seed 004 has it: the names of Crossplane v0.4, and no cluster-scoped definitions.
+    #[default]
+    #[serde(rename = "1.0")]
+    Seed,
+    /// The next revision of the design: cluster stacks may own cluster-scoped definitions.
+    #[serde(rename = "1.1")]
+    SeedNext,
+    /// The Stack Manager of Crossplane v0.9: a ClusterRole for each version, personas, labels.
+    #[serde(rename = "v0.9")]
+    StackManager,
+    /// The same under its later name, the package manager of v0.11 and v0.12.
+    #[serde(rename = "v0.11")]
+    PackageManager,
+    /// The RBAC manager of Crossplane v1: providers may ask for permissions.
+    #[serde(rename = "rbac-manager-v1")]
+    RbacManagerV1,
+    /// The RBAC manager of Crossplane v2.
+    #[serde(rename = "rbac-manager")]
+    RbacManager,
+}
+
+impl Revision {
+    /// True for the RBAC manager, which knows providers and composites instead of stacks.
+    pub fn is_rbac_manager(self) -> bool {
+        matches!(self, Revision::RbacManagerV1 | Revision::RbacManager)
+    }
+
+    /// True where the roles carry the version in their names, and come with personas and labels.
+    pub fn has_personas(self) -> bool {
+        matches!(self, Revision::StackManager | Revision::PackageManager)
+    }
+
+    /// The revision of a name, also by the full names of releases.
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "1.0" => Revision::Seed,
+            "1.1" => Revision::SeedNext,
+            "v0.9" => Revision::StackManager,
+            "v0.11" => Revision::PackageManager,
+            "rbac-manager" => Revision::RbacManager,
+            _ if text.starts_with("rbac-manager-v1") => Revision::RbacManagerV1,
+            _ if text.starts_with("rbac-manager-v2") => Revision::RbacManager,
+            _ => return None,
+        })
+    }
+
+    /// Its name, as policies write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Revision::Seed => "1.0",
+            Revision::SeedNext => "1.1",
+            Revision::StackManager => "v0.9",
+            Revision::PackageManager => "v0.11",
+            Revision::RbacManagerV1 => "rbac-manager-v1",
+            Revision::RbacManager => "rbac-manager",
+        }
+    }
+}
+
+/// Which verbs stand for "full" access.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verbs {
+    /// `*`, as Crossplane writes it: also verbs that somebody invents later.
+    #[default]
+    Any,
+    /// The eight verbs that the API server has for a resource, one by one.
+    Full,
+}
+
+impl Verbs {
+    /// The list in a rule.
+    pub fn list(self) -> Vec<String> {
+        let words: &[&str] = match self {
+            Verbs::Any => &["*"],
+            Verbs::Full => &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+}
