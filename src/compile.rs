@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::admission::scc::defaults;
+use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
@@ -19,7 +20,8 @@ use crate::k8s::catalogue::Api;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, Labels};
 use crate::model::{
-    AccessCheck, Date, Expiry, Home, Identity, ObjectType, Policy, PolicyMeta, Target, Unit, Workspace,
+    AccessCheck, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, ObjectType, Policy, PolicyMeta,
+    Target, Unit, Workspace,
 };
 use crate::parallel;
 use crate::render::{Renderer, TemplateSet};
@@ -51,6 +53,10 @@ pub struct Project {
     pub expiries: Vec<Expiry>,
     /// What the AccessTests expect.
     pub access_checks: Vec<AccessCheck>,
+    /// The stacks that are installed.
+    pub stacks: Vec<InstalledStack>,
+    /// Who installs them.
+    pub stack_managers: Vec<InstalledManager>,
     /// Warnings that policies accept: the code and the document it is accepted in.
     pub accepted: Vec<(Code, Origin)>,
 }
@@ -59,6 +65,12 @@ impl Project {
     /// The policies that apply to a target.
     pub fn policies_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p dyn Policy> {
         self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
+    }
+
+    /// The stacks of a target.
+    pub fn stacks_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p Stack> {
+        let installed = self.stacks.iter().filter(|installed| installed.targets.contains(&target.name));
+        installed.map(|installed| &*installed.stack)
     }
 
     /// What a target serves.

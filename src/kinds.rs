@@ -8,12 +8,17 @@ mod findings;
 pub mod grant;
 pub mod manifests;
 pub mod namespace_set;
+mod packaged;
 pub mod permission_set;
 pub mod pod_security_profile;
 mod selector;
 mod shared;
+pub mod stack;
+pub mod stack_manager;
 mod stance;
 pub mod tenancy;
+
+pub use stack::weigh_stacks;
 
 use crate::diag::Sink;
 use crate::model::{Kind, Linker, Patterns, Policy, RawDocument, WorkspaceSpec};
@@ -28,11 +33,13 @@ pub const WORKSPACE: &str = "Workspace";
 /// Every policy kind.
 pub const ALL: &[KindEntry] = &[
     KindEntry::of::<manifests::ManifestsKind>(),
+    KindEntry::of::<stack::StackKind>(),
     KindEntry::of::<permission_set::PermissionSetKind>(),
     KindEntry::of::<pod_security_profile::PodSecurityProfileKind>(),
     KindEntry::of::<grant::GrantKind>(),
     KindEntry::of::<namespace_set::NamespaceSetKind>(),
     KindEntry::of::<tenancy::TenancyKind>(),
+    KindEntry::of::<stack_manager::StackManagerKind>(),
     KindEntry::of::<access_test::AccessTestKind>(),
 ];
 
@@ -101,6 +108,13 @@ pub fn schema_of(kind: &str) -> Option<serde_json::Value> {
 /// The names of all kinds that documents may have, the workspace's included.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|entry| entry.name).chain([WORKSPACE])
+}
+
+/// The JSON Schema of a file that is no policy, such as `app.yaml` of a package.
+fn file_schema<S: schemars::JsonSchema>() -> serde_json::Value {
+    let mut schema = spec_schema::<S>().to_value();
+    shared::simplify_schema(&mut schema);
+    schema
 }
 
 fn link<K: Kind>(

@@ -21,8 +21,8 @@ pub use blueprint::{Blueprint, Number};
 pub use data::Data;
 pub use date::{Date, DateError};
 pub use kind::{
-    Contribution, Expiry, Kind, Labels, Linker, Namespaces, Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared,
-    account_variables, check_patterns,
+    Contribution, Expiry, InstalledManager, InstalledProvider, InstalledStack, Kind, Labels, Linker, Namespaces,
+    Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared, Surroundings, account_variables, check_patterns,
 };
 pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, RoleKind};
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};

@@ -44,8 +44,17 @@ spec:
 ";
 
 /// What is asked of the kinds of policies: three good cases each.
-const POLICY_KINDS: [&str; 7] =
-    ["access-test", "grant", "manifests", "namespace-set", "permission-set", "pod-security-profile", "tenancy"];
+const POLICY_KINDS: [&str; 9] = [
+    "access-test",
+    "grant",
+    "manifests",
+    "namespace-set",
+    "permission-set",
+    "pod-security-profile",
+    "stack",
+    "stack-manager",
+    "tenancy",
+];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
 const WITHOUT_PLACE: [Code; 15] = [

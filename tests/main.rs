@@ -15,6 +15,7 @@ mod support;
 mod access;
 mod admission;
 mod cases;
+mod crossplane;
 mod layers;
 mod oracle;
 mod readme;

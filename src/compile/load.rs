@@ -9,14 +9,14 @@ use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink, Span, nearest
 use crate::kinds::{self, KindEntry};
 use crate::label;
 use crate::model::{
-    Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Target, Workspace,
-    WorkspaceSpec, check_patterns,
+    Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Surroundings, Target,
+    Workspace, WorkspaceSpec, check_patterns,
 };
 use crate::render::TemplateSet;
 use crate::source::{Sources, World};
 use crate::validate::Trees;
-use crate::yaml::de::{DeError, from_node};
-use crate::yaml::schema::{ProblemKind, Schema};
+use crate::yaml::de::from_node;
+use crate::yaml::schema::Schema;
 use crate::yaml::{self, NodeRef, Tree};
 
 /// The name of the workspace file.
@@ -67,7 +67,7 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
             Ok(workspace.filter(|_| !sink.has_errors()))
         }
         Err(error) => {
-            report_shape(&schema, root, error, sink);
+            schema.report(root, error, sink);
             Ok(None)
         }
     }
@@ -104,23 +104,36 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     for document in &documents {
         linker.announce(document.kind.name, document.name().unwrap_or_default());
     }
+    let mut previous = None;
     for document in &order::by_inclusion(documents, sink) {
+        if previous.replace(document.kind.name) != Some(document.kind.name) {
+            linker.learn();
+        }
         link(document, &mut linker, &mut linked, sink)?;
     }
+    linker.learn();
+    kinds::weigh_stacks(&linker, sink);
     report_strays(strays, &linker.claimed, sink);
     if !sink.has_errors() {
         // After a mistyped reference the policy it meant would seem unused.
         report_unused(&linker, sink);
     }
+    let mut surroundings = Surroundings { namespaces: Namespaces::default(), providers: &linker.providers };
     if linked.policies.iter().any(|policy| policy.selects_namespaces()) {
-        let namespaces = Namespaces::of(&linked.policies, &workspace.targets);
-        linked.policies.iter_mut().for_each(|policy| policy.settle(&namespaces, sink));
+        surroundings.namespaces = Namespaces::of(&linked.policies, &workspace.targets);
     }
+    linked.policies.iter_mut().for_each(|policy| policy.settle(&surroundings, sink));
+    let mut accepting: BTreeMap<(Code, Origin), usize> = BTreeMap::new();
+    linked.accepted_there.iter().for_each(|accepted| *accepting.entry(*accepted).or_default() += 1);
+    let by_all = accepting.into_iter().filter(|((_, origin), count)| linked.brought.get(origin) == Some(count));
+    linked.accepted.extend(by_all.map(|(accepted, _)| accepted));
     let baselines = read_baselines(&workspace, linker.sources, sink)?;
     let existing = std::mem::take(&mut linker.existing);
     let expiries = std::mem::take(&mut linker.expiries);
     let apis = std::mem::take(&mut linker.apis);
     let access_checks = std::mem::take(&mut linker.access_checks);
+    let stacks = std::mem::take(&mut linker.stacks);
+    let stack_managers = std::mem::take(&mut linker.managers);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
     Ok((!sink.must_stop()).then(|| Project {
@@ -134,6 +147,8 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         apis,
         expiries,
         access_checks,
+        stacks,
+        stack_managers,
         accepted: linked.accepted,
     }))
 }
@@ -189,6 +204,10 @@ impl Document {
 struct Linked {
     policies: Vec<Box<dyn Policy>>,
     accepted: Vec<(Code, Origin)>,
+    /// How many policies bring a document of another file, such as a package that is installed twice.
+    brought: BTreeMap<Origin, usize>,
+    /// What policies accept there: it counts where each of them does.
+    accepted_there: Vec<(Code, Origin)>,
     names: BTreeMap<(&'static str, Arc<str>), Origin>,
     schemas: BTreeMap<&'static str, Schema>,
 }
@@ -257,7 +276,7 @@ fn policy_kind(root: NodeRef<'_>, sink: &mut Sink) -> Found {
     let help = if name == kinds::WORKSPACE { format!("it stands in `{WORKSPACE_FILE}` at the root") } else { help };
     sink.push(
         Diagnostic::error(Code::UnknownKind, message)
-            .at(kind.map_or_else(|| first_character(root), NodeRef::origin))
+            .at(kind.map_or_else(|| root.beginning(), NodeRef::origin))
             .help(help),
     );
     Found::Unknown
@@ -310,7 +329,7 @@ fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink:
     };
     // What a type cannot say, such as that a list may not be empty, is in the schema alone.
     let Some(head) = Head::read(root).filter(|_| schema.fits(root)) else {
-        report_shape(schema, root, None, sink);
+        schema.report(root, None, sink);
         return Ok(());
     };
     let name: Arc<str> = head.name.into();
@@ -349,13 +368,16 @@ fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink:
     match document.kind.link(&raw, linker, sink) {
         Ok(Some(policy)) => {
             let codes: Vec<Code> = head.allow.iter().filter_map(|(code, _)| Code::from_id(code)).collect();
-            policy.brought(&mut |origin| linked.accepted.extend(codes.iter().map(|code| (*code, origin))));
+            policy.brought(&mut |origin| {
+                *linked.brought.entry(origin).or_default() += 1;
+                linked.accepted_there.extend(codes.iter().map(|code| (*code, origin)));
+            });
             linked.policies.push(policy);
         }
         Ok(None) => {}
         Err(error) => {
             if let Some(schema) = linked.schemas.get(document.kind.name) {
-                report_shape(schema, root, Some(error), sink);
+                schema.report(root, Some(error), sink);
             }
         }
     }
@@ -404,43 +426,6 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
 
 fn compiled(schema: serde_json::Value) -> Result<Schema, RunError> {
     Schema::compile(schema).map_err(|error| RunError::new(format!("a built-in schema is wrong: {error}")))
-}
-
-/// Tells everything that is wrong with the shape of a document. The typed reader has found something already; the
-/// schema finds all of it.
-fn report_shape(schema: &Schema, root: NodeRef<'_>, error: Option<DeError>, sink: &mut Sink) {
-    let problems = schema.problems(root);
-    if problems.is_empty() {
-        let error =
-            error.unwrap_or_else(|| DeError { message: "this document cannot be read".to_owned(), origin: None });
-        sink.push(Diagnostic::error(Code::InvalidValue, error.message).at(error.origin.unwrap_or(root.origin())));
-    }
-    for problem in problems {
-        let code = match problem.kind {
-            ProblemKind::UnknownField => Code::UnknownField,
-            ProblemKind::MissingField => Code::MissingField,
-            ProblemKind::WrongType => Code::WrongType,
-            ProblemKind::UnknownValue => Code::UnknownValue,
-            ProblemKind::OutOfBounds => Code::InvalidValue,
-        };
-        let mut origin = problem.node.origin();
-        if problem.kind == ProblemKind::MissingField {
-            origin = first_character(problem.node);
-        }
-        sink.push(
-            Diagnostic::error(code, problem.message)
-                .at(origin)
-                .help_maybe(problem.help)
-                .note(format!("at `{}`", problem.path)),
-        );
-    }
-}
-
-/// Where a map begins: underlining the whole of it would say nothing.
-fn first_character(node: NodeRef<'_>) -> Origin {
-    let mut origin = node.origin();
-    origin.span.end = origin.span.start + 1;
-    origin
 }
 
 fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink: &mut Sink) {

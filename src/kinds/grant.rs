@@ -14,8 +14,8 @@ use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets};
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
-    Blueprint, Contribution, Expiry, Fill, Home, Kind, Linker, Namespaces, ObjectBlueprint, Pattern, Patterns, Policy,
-    PolicyMeta, RawDocument, RoleKind, Target, Unit,
+    Blueprint, Contribution, Expiry, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
+    RawDocument, RoleKind, Surroundings, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -266,7 +266,8 @@ impl Policy for Linked {
         self.selector.is_some()
     }
 
-    fn settle(&mut self, known: &Namespaces, sink: &mut Sink) {
+    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
+        let known = &surroundings.namespaces;
         let Some(selector) = &self.selector else { return };
         let mut findings = Findings::new(self.meta.targets.len());
         for (target, labels) in &selector.each {

@@ -86,9 +86,7 @@ impl Kind for ManifestsKind {
         {
             linker.existing.insert(object.identity.clone());
         }
-        for target in document.meta.targets.iter() {
-            linker.apis.entry(target.clone()).and_modify(|api| api.extend(&custom));
-        }
+        linker.bring(&document.meta.targets, &custom);
         let namespaces = objects.iter().filter_map(Object::namespace).collect();
         let objects = if spec.emit { objects } else { Vec::new() };
         let trees = if spec.emit { Vec::new() } else { trees };

@@ -7,8 +7,11 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
 use super::{Data, Date, Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
+use crate::crossplane::object::Account;
+use crate::crossplane::provider::Provider;
+use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, Span, nearest};
-use crate::k8s::catalogue::Api;
+use crate::k8s::catalogue::{Api, Resource};
 use crate::source::Sources;
 use crate::yaml::{NodeRef, Spanned};
 
@@ -94,9 +97,9 @@ pub trait Policy: Send + Sync {
         false
     }
 
-    /// Resolves what depends on the namespaces of all policies.
-    fn settle(&mut self, namespaces: &Namespaces, sink: &mut Sink) {
-        let _ = (namespaces, sink);
+    /// Resolves what depends on all policies.
+    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
+        let _ = (surroundings, sink);
     }
 
     /// A copy that shares nothing that is counted often, for one thread: two threads that count references to the same
@@ -118,6 +121,48 @@ pub trait Policy: Send + Sync {
 
     /// The objects that one part adds to one file.
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
+}
+
+/// What a policy may have to know of all others.
+#[derive(Debug, Default)]
+pub struct Surroundings<'l> {
+    /// The namespaces of all policies; none where no policy asks for them.
+    pub namespaces: Namespaces,
+    /// The providers that are installed.
+    pub providers: &'l [InstalledProvider],
+}
+
+/// A stack, and where it is installed.
+#[derive(Debug, Clone)]
+pub struct InstalledStack {
+    /// The stack.
+    pub stack: Arc<Stack>,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+/// Who installs the stacks of some targets.
+#[derive(Debug, Clone)]
+pub struct InstalledManager {
+    /// The service account.
+    pub account: Account,
+    /// Where it is named.
+    pub origin: Origin,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+/// A provider of the RBAC manager, and where it is installed.
+#[derive(Debug, Clone)]
+pub struct InstalledProvider {
+    /// The provider.
+    pub provider: Arc<Provider>,
+    /// The image that brings it.
+    pub image: Option<String>,
+    /// The family that it says it belongs to, with where it says so.
+    pub family: Option<Spanned<String>>,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
 }
 
 /// The labels of an object.
@@ -250,8 +295,16 @@ pub struct Linker<'w> {
     pub claimed: BTreeSet<String>,
     /// Objects that exist in the cluster without being compiled: what bindings may refer to.
     pub existing: BTreeSet<super::Identity>,
-    /// What each target serves, by its name, with the custom resources linked so far.
+    /// What each target serves, by its name, with the custom resources that [`Linker::learn`] knows of.
     pub apis: BTreeMap<String, Api>,
+    /// Custom resources that were brought and are not learnt yet.
+    custom: BTreeMap<String, Vec<Resource>>,
+    /// The packages that are installed.
+    pub stacks: Vec<InstalledStack>,
+    /// The providers that are installed.
+    pub providers: Vec<InstalledProvider>,
+    /// Who installs the stacks.
+    pub managers: Vec<InstalledManager>,
     /// Policies that hold until a day.
     pub expiries: Vec<Expiry>,
     /// What the AccessTests expect.
@@ -270,6 +323,10 @@ impl<'w> Linker<'w> {
             existing: BTreeSet::new(),
             expiries: Vec::new(),
             apis: targets.iter().map(|target| (target.name.clone(), Api::new(target.version.minor()))).collect(),
+            custom: BTreeMap::new(),
+            stacks: Vec::new(),
+            providers: Vec::new(),
+            managers: Vec::new(),
             access_checks: Vec::new(),
         }
     }
@@ -286,6 +343,25 @@ impl<'w> Linker<'w> {
             "PodSecurityProfile" => self.profiles.announce(name),
             _ => {}
         }
+    }
+
+    /// Brings custom resources to some targets.
+    pub fn bring(&mut self, targets: &BTreeSet<String>, resources: &[Resource]) {
+        for target in targets {
+            self.custom.entry(target.clone()).or_default().extend_from_slice(resources);
+        }
+    }
+
+    /// Learns the custom resources that were brought, all at once: each time costs a walk over all that are known.
+    pub fn learn(&mut self) {
+        for (target, resources) in std::mem::take(&mut self.custom) {
+            self.apis.entry(target).and_modify(|api| api.extend(&resources));
+        }
+    }
+
+    /// The stacks of a target.
+    pub fn stacks_on<'l>(&'l self, target: &'l str) -> impl Iterator<Item = &'l InstalledStack> {
+        self.stacks.iter().filter(move |installed| installed.targets.contains(target))
     }
 
     /// The targets a policy applies to.

@@ -1,0 +1,277 @@
+//! `Stack`: a package of Crossplane, and where it is installed.
+
+mod folder;
+mod provider;
+mod weigh;
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::packaged::Templates;
+use crate::crossplane::image::{Image, Reader};
+use crate::crossplane::install::{Install, InstallKind};
+use crate::crossplane::package::RequestedRule;
+use crate::crossplane::revision::{Revision, Verbs};
+use crate::crossplane::stack::Stack;
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::model::{
+    Contribution, Home, InstalledStack, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+};
+use crate::yaml::Spanned;
+
+pub use weigh::weigh_stacks;
+
+/// The kind.
+pub struct StackKind;
+
+/// A package of Crossplane that is installed: the service account of its controller, what that may do, and the roles
+/// for people.
+///
+/// A package is a folder as its author publishes it, with `app.yaml` and `*crd.yaml`. Its controller gets ConfigMaps,
+/// Secrets and Events, the definitions that it brings, and those that `dependsOn` names; nothing else can be asked for.
+/// A package of scope `Namespaced` gets that in the namespace of its StackInstall, one of scope `Cluster` everywhere.
+///
+/// ```yaml
+/// apiVersion: bailiwick.dev/v1alpha1
+/// kind: Stack
+/// metadata:
+///   name: blog
+/// spec:
+///   package: packages/blog
+///   revision: v0.9
+///   installs:
+///   - kind: StackInstall
+///     namespace: team-a
+/// ```
+///
+/// `revision` says by whose rules. `"1.0"` is the design of seed 004, `"1.1"` allows definitions that are scoped to the
+/// cluster to cluster stacks. `v0.9` and `v0.11` are releases: each version of a package has ClusterRoles of its own, with
+/// roles for people beside that of the controller. `rbac-manager-v1` and `rbac-manager` are the successor, which knows
+/// ProviderRevisions and ConfigurationRevisions; packages have `crossplane.yaml` then.
+///
+/// What several stacks of one target make of each other is told as well: one definition with two schemas, two instances
+/// of a cluster stack, a dependency that nobody provides. `bailiwick explain stacks` shows the order of installation,
+/// and how far each stack reaches. Both are about the packages of the Stack Manager.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct StackSpec {
+    /// Globs of the targets the policy applies to. Default: all of them.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// The folder of the package, relative to that of this policy.
+    pub package: Spanned<String>,
+    /// The image that brings the package, such as `registry.example.org/acme/blog:v1.0.0`. Its tag is the version of a
+    /// package that states none, and its organisation decides over families of providers.
+    #[serde(default)]
+    pub image: Option<Spanned<String>>,
+    /// By whose rules: `1.0`, `1.1`, `v0.9`, `v0.11`, `rbac-manager-v1`, `rbac-manager`. Default: `1.0`.
+    #[serde(default)]
+    pub revision: Revision,
+    /// Whether full access is written as `*` or as the list of verbs. Default: `any`, the star.
+    #[serde(default)]
+    pub verbs: Verbs,
+    /// Where it is installed.
+    #[schemars(length(min = 1))]
+    pub installs: Vec<Spanned<InstallSpec>>,
+    /// With `rbac-manager-v1`: what providers may ask for, the rules of `crossplane:allowed-provider-permissions`.
+    /// Default: nothing.
+    #[serde(default)]
+    pub allowed_permissions: Vec<RequestedRule>,
+}
+
+/// A request to install the package.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct InstallSpec {
+    /// What is requested.
+    pub kind: Requested,
+    /// Its name. Default: that of the policy.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The namespace of the controller.
+    pub namespace: String,
+}
+
+/// What is requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+pub enum Requested {
+    /// A stack for one namespace.
+    StackInstall,
+    /// A stack for the whole cluster.
+    ClusterStackInstall,
+    /// A StackInstall by its name in v0.11.
+    PackageInstall,
+    /// A ClusterStackInstall by its name in v0.11.
+    ClusterPackageInstall,
+    /// A provider, by the name of its revision.
+    ProviderRevision,
+    /// A package of composite resources, by the name of its revision.
+    ConfigurationRevision,
+}
+
+impl Requested {
+    /// What the Stack Manager is asked for; none for what is the RBAC manager's.
+    fn install_kind(self) -> Option<InstallKind> {
+        match self {
+            Requested::StackInstall => Some(InstallKind::StackInstall),
+            Requested::ClusterStackInstall => Some(InstallKind::ClusterStackInstall),
+            Requested::PackageInstall => Some(InstallKind::PackageInstall),
+            Requested::ClusterPackageInstall => Some(InstallKind::ClusterPackageInstall),
+            Requested::ProviderRevision | Requested::ConfigurationRevision => None,
+        }
+    }
+
+    /// What a revision knows.
+    fn known_to(revision: Revision) -> [Self; 2] {
+        match revision {
+            Revision::Seed | Revision::SeedNext | Revision::StackManager => {
+                [Requested::StackInstall, Requested::ClusterStackInstall]
+            }
+            Revision::PackageManager => [Requested::PackageInstall, Requested::ClusterPackageInstall],
+            Revision::RbacManagerV1 | Revision::RbacManager => {
+                [Requested::ProviderRevision, Requested::ConfigurationRevision]
+            }
+        }
+    }
+}
+
+impl Kind for StackKind {
+    type Spec = StackSpec;
+
+    const NAME: &'static str = "Stack";
+    const TEMPLATES: &'static [&'static str] = &[
+        "stack/clusterrole.yaml.j2",
+        "stack/clusterrolebinding.yaml.j2",
+        "stack/role.yaml.j2",
+        "stack/rolebinding.yaml.j2",
+        "stack/serviceaccount.yaml.j2",
+    ];
+    const PATTERNS: Patterns = Patterns::Own;
+
+    fn link(
+        document: &RawDocument<'_>,
+        spec: StackSpec,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) -> Option<Box<dyn Policy>> {
+        check_revision(&spec, document, sink);
+        if spec.revision.is_rbac_manager() {
+            return provider::link(document, &spec, linker, sink);
+        }
+        let read = folder::read(document, &spec, linker, sink)?;
+        let package = Arc::new(read.package?);
+        let mut stacks = Vec::with_capacity(spec.installs.len());
+        for install in &spec.installs {
+            let Some(kind) = install.kind.install_kind() else { continue };
+            let stack = Stack {
+                package: Arc::clone(&package),
+                install: Install {
+                    kind,
+                    namespace: install.namespace.clone(),
+                    name: install.name.clone().unwrap_or_else(|| document.meta.name.to_string()),
+                    origin: install_origin(install, document),
+                },
+                revision: spec.revision,
+                verbs: spec.verbs,
+            };
+            let mut found = Sink::new();
+            stack.check(&mut found);
+            // What is refused would only make others seem wrong.
+            if !found.has_errors() {
+                stacks.push(Arc::new(stack));
+            }
+            sink.absorb(found);
+        }
+        let targets = || Arc::clone(&document.meta.targets);
+        linker
+            .stacks
+            .extend(stacks.iter().map(|stack| InstalledStack { stack: Arc::clone(stack), targets: targets() }));
+        Some(Box::new(Linked { meta: document.meta.clone(), stacks, brought: read.documents }))
+    }
+}
+
+const TEMPLATES: Templates = Templates {
+    service_account: "stack/serviceaccount.yaml.j2",
+    role: "stack/role.yaml.j2",
+    cluster_role: "stack/clusterrole.yaml.j2",
+    role_binding: "stack/rolebinding.yaml.j2",
+    cluster_role_binding: "stack/clusterrolebinding.yaml.j2",
+};
+
+/// Each revision knows two kinds of requests, and some fields mean nothing to some.
+fn check_revision(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+    let known = Requested::known_to(spec.revision);
+    for install in spec.installs.iter().filter(|install| !known.contains(&install.kind)) {
+        let [one, other] = known;
+        sink.push(
+            Diagnostic::error(
+                Code::InvalidValue,
+                format!("`revision: {}` knows no {:?}", spec.revision.name(), install.kind),
+            )
+            .at(install_origin(install, document))
+            .help(format!("it has {one:?} and {other:?}; or name the revision that is meant")),
+        );
+    }
+    if let Some(image) = spec.image.as_ref().filter(|image| Image::parse(image, Reader::V2).is_none()) {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, format!("`{}` is no reference to an image", image.value))
+                .at(image.origin)
+                .help("write registry, repository and tag: `registry.example.org/acme/blog:v1.0.0`"),
+        );
+    }
+    let means_nothing = [
+        ("verbs", spec.revision.is_rbac_manager(), "the RBAC manager decides the verbs of each role; remove the field"),
+        (
+            "allowedPermissions",
+            spec.revision != Revision::RbacManagerV1,
+            "only Crossplane v1 asks what providers may request; remove the field, or write `revision: rbac-manager-v1`",
+        ),
+    ];
+    for (field, without_meaning, help) in means_nothing {
+        if let Some((key, _)) = document.spec.entry(field).filter(|_| without_meaning) {
+            let message = format!("`{field}` means nothing with `revision: {}`", spec.revision.name());
+            sink.push(Diagnostic::error(Code::InvalidValue, message).at(key.origin()).help(help));
+        }
+    }
+}
+
+/// Where an install is shown: its first line, since the whole of a list's item says nothing.
+fn install_origin(install: &Spanned<InstallSpec>, document: &RawDocument<'_>) -> Origin {
+    let installs = document.spec.get("installs").into_iter().flat_map(crate::yaml::NodeRef::items);
+    let own = installs.into_iter().find(|item| item.origin() == install.origin);
+    own.and_then(|item| item.get("kind")).map_or(install.origin, crate::yaml::NodeRef::origin)
+}
+
+struct Linked {
+    meta: PolicyMeta,
+    stacks: Vec<Arc<Stack>>,
+    /// The documents of the package.
+    brought: Vec<Origin>,
+}
+
+impl Policy for Linked {
+    fn meta(&self) -> &PolicyMeta {
+        &self.meta
+    }
+
+    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+        for (index, stack) in self.stacks.iter().enumerate() {
+            let home = Home::Namespace(stack.install.namespace.as_str().into());
+            visit(home, Contribution::try_from(index).unwrap_or_default());
+        }
+    }
+
+    fn brought(&self, visit: &mut dyn FnMut(Origin)) {
+        self.brought.iter().copied().for_each(visit);
+    }
+
+    fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+        let Some(stack) = self.stacks.get(part as usize) else { return };
+        let objects = stack.objects();
+        units.extend(
+            objects.iter().map(|object| TEMPLATES.unit(object, stack.install.origin, stack.package.scope_origin)),
+        );
+    }
+}

@@ -1,0 +1,207 @@
+//! Reads the folder of a package, file by file: nothing in it may be left out in silence.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::crossplane::definition::Definition;
+use crate::crossplane::package::{App, Package};
+use crate::diag::{Code, Diagnostic, FileId, Origin, Sink, Span};
+use crate::k8s::catalogue::{Resource, read_custom};
+use crate::kinds::file_schema;
+use crate::model::{Linker, RawDocument};
+use crate::source::Sources;
+use crate::yaml::de::from_node;
+use crate::yaml::schema::Schema;
+use crate::yaml::{NodeRef, Spanned, Tree};
+
+use super::StackSpec;
+
+/// What a folder held.
+pub(super) struct Folder {
+    /// The package; none when it is refused, and why is then in the sink.
+    pub(super) package: Option<Package>,
+    /// Its documents.
+    pub(super) documents: Vec<Origin>,
+}
+
+/// Reads the package of a policy. None when the folder cannot be read.
+pub(super) fn read(
+    document: &RawDocument<'_>,
+    spec: &StackSpec,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Option<Folder> {
+    let (folder, paths) = files_of(&spec.package, document, linker, sink)?;
+    let mut found = Sink::new();
+    let mut documents = Vec::new();
+    let mut definitions = Vec::new();
+    let mut custom: Vec<Resource> = Vec::new();
+    let mut app: Option<(App, Origin)> = None;
+    let mut has_app = false;
+    for path in &paths {
+        let relative = path.strip_prefix(&format!("{folder}/")).unwrap_or(path);
+        match role_of(relative) {
+            FileRole::App => {
+                has_app = true;
+                app = read_app(path, linker, &mut found);
+                let tree = tree_of(path, linker, &mut Sink::new());
+                documents.extend(tree.iter().flat_map(|tree| tree.documents()).map(NodeRef::origin));
+            }
+            FileRole::Definitions => {
+                let tree = tree_of(path, linker, &mut found);
+                for root in tree.iter().flat_map(|tree| tree.documents()) {
+                    documents.push(root.origin());
+                    definitions.extend(Definition::read(root, &mut found));
+                    custom.extend(read_custom(root));
+                }
+            }
+            FileRole::Rbac => found.push(
+                Diagnostic::error(Code::RbacYamlNotSupported, "the package has an `rbac.yaml`")
+                    .at(start_of(path, linker, &mut Sink::new()))
+                    .help("remove it: permissions follow from what the package owns and names under `dependsOn`"),
+            ),
+            FileRole::Known => {}
+            FileRole::Unknown => found.push(
+                Diagnostic::error(Code::UnexpectedPackageFile, format!("the Stack Manager reads no `{relative}`"))
+                    .at(start_of(path, linker, &mut Sink::new()))
+                    .help(
+                        "a definition is in a file `*crd.yaml`; move what is not part of the package out of its folder",
+                    ),
+            ),
+        }
+    }
+    if !has_app {
+        let meant = paths.iter().any(|path| path.ends_with("/crossplane.yaml"));
+        let help = if meant {
+            "it has a `crossplane.yaml`: write `revision: rbac-manager`"
+        } else {
+            "name the folder that `app.yaml` is in"
+        };
+        found.push(
+            Diagnostic::error(Code::MissingAppYaml, format!("there is no `{folder}/app.yaml`"))
+                .at(spec.package.origin)
+                .help(help),
+        );
+    }
+    linker.bring(&document.meta.targets, &custom);
+    let image = spec.image.as_ref().map(|image| image.value.as_str());
+    let is_refused = found.has_errors();
+    let package = app.and_then(|(app, origin)| Package::new(&app, definitions, image, origin, &mut found));
+    sink.absorb(found);
+    Some(Folder { package: package.filter(|_| !is_refused), documents })
+}
+
+/// The folder as a path of the workspace, and every YAML file below it, which belong to the policy from now on.
+pub(super) fn files_of(
+    written: &Spanned<String>,
+    document: &RawDocument<'_>,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Option<(String, Vec<String>)> {
+    let Some(folder) = Sources::resolve(document.path, written.trim_end_matches('/')) else {
+        sink.push(
+            Diagnostic::error(Code::PathOutside, format!("`{}` leaves the workspace", written.value))
+                .at(written.origin)
+                .help("name a folder below the workspace's root, relative to this policy's folder"),
+        );
+        return None;
+    };
+    let all = match linker.sources.list(&folder) {
+        Ok(all) => all,
+        Err(error) => {
+            sink.push(Diagnostic::error(Code::MissingFile, error.message).at(written.origin));
+            return None;
+        }
+    };
+    if all.is_empty() {
+        sink.push(
+            Diagnostic::error(Code::MissingFile, format!("there is no folder `{folder}`, or nothing in it"))
+                .at(written.origin)
+                .help("the folder of a package is relative to that of this policy"),
+        );
+        return None;
+    }
+    let is_yaml = |path: &String| path.ends_with(".yaml") || path.ends_with(".yml");
+    let paths: Vec<String> = all.into_iter().filter(is_yaml).collect();
+    linker.claimed.extend(paths.iter().cloned());
+    Some((folder, paths))
+}
+
+/// What the Stack Manager takes a file for, by its name (`pkg/stacks/unpack.go` of Crossplane v0.9).
+enum FileRole {
+    App,
+    Definitions,
+    /// Permissions as they were asked for before the design.
+    Rbac,
+    /// Texts and pictures for people, and the controller's Deployment.
+    Known,
+    Unknown,
+}
+
+fn role_of(relative: &str) -> FileRole {
+    let name = relative.rsplit('/').next().unwrap_or(relative);
+    match name {
+        _ if relative == "app.yaml" => FileRole::App,
+        "rbac.yaml" => FileRole::Rbac,
+        "install.yaml" | "behavior.yaml" | "group.yaml" => FileRole::Known,
+        _ if name.ends_with("resource.yaml") || name.ends_with("ui-schema.yaml") => FileRole::Known,
+        _ if name.ends_with("crd.yaml") || name.ends_with("crds.yaml") => FileRole::Definitions,
+        _ => FileRole::Unknown,
+    }
+}
+
+pub(super) fn tree_of(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<Arc<Tree>> {
+    match linker.sources.tree(path, sink) {
+        Ok(tree) => tree,
+        Err(error) => {
+            sink.push(Diagnostic::error(Code::MissingFile, error.message));
+            None
+        }
+    }
+}
+
+/// The beginning of a file.
+pub(super) fn start_of(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> Origin {
+    let file = tree_of(path, linker, sink).map_or_else(FileId::default, |tree| tree.file());
+    Origin { file, span: Span::new(0, 1) }
+}
+
+fn read_app(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<(App, Origin)> {
+    static SCHEMA: OnceLock<Option<Schema>> = OnceLock::new();
+    let tree = tree_of(path, linker, sink)?;
+    let root = only_document(&tree, "app.yaml", sink)?;
+    Some((typed(root, &SCHEMA, sink)?, root.beginning()))
+}
+
+/// The one document of a file that says what the package is.
+pub(super) fn only_document<'t>(tree: &'t Tree, name: &str, sink: &mut Sink) -> Option<NodeRef<'t>> {
+    let root = tree.document(0).filter(|root| root.is_map() && tree.document(1).is_none());
+    if root.is_none() {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, format!("`{name}` is one document with fields"))
+                .at(Origin { file: tree.file(), span: Span::new(0, 1) })
+                .help("take further documents out, or fill it in: it says what the package is"),
+        );
+    }
+    root
+}
+
+/// Reads a document of a package; everything that is wrong with its shape is told. `schema` is where the schema of the
+/// type is kept: compiling one costs more than a package.
+pub(super) fn typed<'t, T: serde::Deserialize<'t> + schemars::JsonSchema>(
+    root: NodeRef<'t>,
+    schema: &'static OnceLock<Option<Schema>>,
+    sink: &mut Sink,
+) -> Option<T> {
+    let schema = schema.get_or_init(|| Schema::compile(file_schema::<T>()).ok()).as_ref()?;
+    if !schema.fits(root) {
+        schema.report(root, None, sink);
+        return None;
+    }
+    match from_node(root) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            schema.report(root, Some(error), sink);
+            None
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! Packages of Crossplane v1 and later, whose roles the RBAC manager makes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use super::folder::{files_of, only_document, tree_of, typed};
+use super::{Requested, StackSpec, TEMPLATES, install_origin};
+use crate::crossplane::definition::{Definition, Names};
+use crate::crossplane::metadata::{Metadata, PackageKind};
+use crate::crossplane::object::Account;
+use crate::crossplane::package::RequestedRule;
+use crate::crossplane::provider::{Composite, Provider, is_family};
+use crate::crossplane::revision::Revision;
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::k8s::catalogue::{Resource, read_custom};
+use crate::k8s::names;
+use crate::k8s::rbac::PolicyRule;
+use crate::model::{
+    Contribution, Home, InstalledProvider, Linker, Policy, PolicyMeta, RawDocument, Surroundings, Target, Unit,
+};
+use crate::yaml::schema::Schema;
+use crate::yaml::{NodeRef, Spanned};
+
+/// The label by which a provider claims a family.
+const FAMILY: &str = "pkg.crossplane.io/provider-family";
+
+/// What of Crossplane's own kinds a package may bring beside definitions; none of it gets roles.
+const OTHER_KINDS: [&str; 6] = [
+    "Composition",
+    "ManagedResourceActivationPolicy",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+    "Operation",
+    "CronOperation",
+];
+
+/// What a folder of the newer form held.
+#[derive(Default)]
+struct Contents {
+    meta: Option<Metadata>,
+    meta_origin: Option<Origin>,
+    /// The names of what a provider defines.
+    definitions: Vec<String>,
+    composites: Vec<Composite>,
+    custom: Vec<Resource>,
+    documents: Vec<Origin>,
+}
+
+pub(super) fn link(
+    document: &RawDocument<'_>,
+    spec: &StackSpec,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Option<Box<dyn Policy>> {
+    let mut found = Sink::new();
+    let contents = read(document, spec, linker, &mut found);
+    let is_refused = found.has_errors();
+    sink.absorb(found);
+    let contents = contents?;
+    linker.bring(&document.meta.targets, &contents.custom);
+    let (meta, content) = (contents.meta.filter(|_| !is_refused)?, contents.meta_origin?);
+    let wanted = match *meta.kind {
+        PackageKind::Provider => Requested::ProviderRevision,
+        PackageKind::Configuration => Requested::ConfigurationRevision,
+    };
+    check_installs(spec, document, sink);
+    if *meta.kind == PackageKind::Configuration && !contents.definitions.is_empty() {
+        sink.push(
+            Diagnostic::error(Code::UnexpectedPackageFile, "a Configuration brings no CustomResourceDefinitions")
+                .at(content)
+                .help("nobody would get rights on them; they belong into a Provider"),
+        );
+    }
+    for install in spec.installs.iter().filter(|install| install.kind != wanted) {
+        sink.push(
+            Diagnostic::error(Code::ScopeMismatch, format!("the package is a {:?}", *meta.kind))
+                .at(install.origin)
+                .and(meta.kind.origin, "it says so here")
+                .help(format!("request it as a {wanted:?}")),
+        );
+    }
+    check_requests(&meta, spec, sink);
+    let requests: Vec<PolicyRule> =
+        meta.spec.controller.permission_requests.iter().map(|rule| rule.policy_rule()).collect();
+    let mut providers = Vec::new();
+    for install in spec.installs.iter().filter(|_| wanted == Requested::ProviderRevision) {
+        let name = install.name.clone().unwrap_or_else(|| document.meta.name.to_string());
+        let provider = Arc::new(Provider {
+            accounts: vec![Account { namespace: install.namespace.clone(), name: name.clone() }],
+            revision_name: name,
+            definitions: contents.definitions.clone(),
+            capabilities: meta.spec.capabilities.clone(),
+            permission_requests: requests.clone(),
+        });
+        let installed = InstalledProvider {
+            provider,
+            image: spec.image.as_ref().map(|image| image.value.clone()),
+            family: meta.metadata.labels.get(FAMILY).cloned(),
+            targets: Arc::clone(&document.meta.targets),
+        };
+        let origin = install_origin(install, document);
+        if !contents.definitions.is_empty() {
+            let message =
+                format!("the provider `{}` reads every Secret of the cluster", installed.provider.revision_name);
+            sink.push(
+                Diagnostic::warning(Code::StackReadsEverySecret, message)
+                    .at(origin)
+                    .help("every provider does; `metadata.allow` says that this one may"),
+            );
+        }
+        linker.providers.push(installed.clone());
+        providers.push(Member { installed, origin, family: BTreeMap::new() });
+    }
+    Some(Box::new(Linked {
+        meta: document.meta.clone(),
+        revision: spec.revision,
+        providers,
+        composites: contents.composites,
+        content,
+        brought: contents.documents,
+    }))
+}
+
+fn read(document: &RawDocument<'_>, spec: &StackSpec, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<Contents> {
+    static SCHEMA: OnceLock<Option<Schema>> = OnceLock::new();
+    let (folder, paths) = files_of(&spec.package, document, linker, sink)?;
+    let mut contents = Contents::default();
+    let mut has_meta = false;
+    for path in &paths {
+        let relative = path.strip_prefix(&format!("{folder}/")).unwrap_or(path);
+        // Examples are for people: Crossplane leaves them out of the package.
+        if relative.starts_with("examples/") {
+            continue;
+        }
+        let tree = tree_of(path, linker, sink)?;
+        if relative == "crossplane.yaml" {
+            has_meta = true;
+            let root = only_document(&tree, relative, sink);
+            contents.meta = root.and_then(|root| typed(root, &SCHEMA, sink)).filter(|meta| check_meta(meta, sink));
+            contents.meta_origin = root.map(NodeRef::beginning);
+            contents.documents.extend(tree.documents().map(NodeRef::origin));
+            continue;
+        }
+        for root in tree.documents() {
+            contents.take(root, relative, sink);
+        }
+    }
+    if !has_meta {
+        let meant = paths.iter().any(|path| path.ends_with("/app.yaml"));
+        let help = if meant {
+            "it has an `app.yaml`: that is a package of the Stack Manager, for the revisions `1.0` to `v0.11`"
+        } else {
+            "name the folder that `crossplane.yaml` is in"
+        };
+        sink.push(
+            Diagnostic::error(Code::MissingAppYaml, format!("there is no `{folder}/crossplane.yaml`"))
+                .at(spec.package.origin)
+                .help(help),
+        );
+    }
+    Some(contents)
+}
+
+impl Contents {
+    fn take(&mut self, root: NodeRef<'_>, relative: &str, sink: &mut Sink) {
+        self.documents.push(root.origin());
+        let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        match text(&["kind"]) {
+            "CustomResourceDefinition" => {
+                self.definitions.extend(Definition::read(root, sink).map(|definition| definition.name));
+                self.custom.extend(read_custom(root));
+            }
+            "ManagedResourceDefinition" => {
+                let names = Names::read(root, &["spec", "names", "plural"], sink);
+                self.definitions.extend(names.map(|names| names.name));
+            }
+            "CompositeResourceDefinition" => self.composites.extend(read_composite(root, sink)),
+            kind if OTHER_KINDS.contains(&kind) => {}
+            kind => {
+                let kind = if kind.is_empty() { "no kind" } else { kind };
+                sink.push(
+                    Diagnostic::error(Code::UnexpectedPackageFile, format!("`{relative}` holds {kind}"))
+                        .at(root.beginning())
+                        .help("a package brings definitions, composite resources and compositions; examples are in `examples/`"),
+                );
+            }
+        }
+    }
+}
+
+/// Namespace and name of an install go into names of objects that nobody else checks.
+fn check_installs(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+    for install in &spec.installs {
+        let name = install.name.as_deref().unwrap_or(&document.meta.name);
+        let reasons = names::dns_label(&install.namespace).err().or_else(|| names::dns_subdomain(name).err());
+        if reasons.is_some() {
+            sink.push(
+                Diagnostic::error(
+                    Code::InvalidObject,
+                    format!("`{}/{name}` cannot be a namespace and a name", install.namespace),
+                )
+                .at(install_origin(install, document))
+                .help("lower case letters, digits and `-`, with a letter or digit at both ends"),
+            );
+        }
+    }
+}
+
+/// A composite resource, with the claim by which people ask for it.
+fn read_composite(root: NodeRef<'_>, sink: &mut Sink) -> Option<Composite> {
+    let Names { name, group, plural, origin } = Names::read(root, &["spec", "names", "plural"], sink)?;
+    let claim_plural = root.path(&["spec", "claimNames", "plural"]).and_then(NodeRef::as_str).map(str::to_owned);
+    if let Some(claim) = claim_plural.as_deref().filter(|claim| names::dns_1035_label(claim).is_err()) {
+        sink.push(
+            Diagnostic::error(Code::InvalidObject, format!("`{claim}` is no plural of a resource"))
+                .at(root.path(&["spec", "claimNames", "plural"]).map_or(origin, NodeRef::origin))
+                .help("the API server refuses it, and the rules about it would name something else"),
+        );
+        return None;
+    }
+    Some(Composite { name, group, plural, claim_plural })
+}
+
+/// The file's format is one that there is.
+fn check_meta(meta: &Metadata, sink: &mut Sink) -> bool {
+    let is_known = meta.api_version.starts_with("meta.pkg.crossplane.io/");
+    if !is_known {
+        sink.push(
+            Diagnostic::error(Code::UnknownKind, format!("`{}` is no format of packages", meta.api_version.value))
+                .at(meta.api_version.origin)
+                .help("write `meta.pkg.crossplane.io/v1`"),
+        );
+    }
+    is_known
+}
+
+fn check_requests(meta: &Metadata, spec: &StackSpec, sink: &mut Sink) {
+    let allowed: Vec<PolicyRule> = spec.allowed_permissions.iter().map(RequestedRule::policy_rule).collect();
+    for written in &meta.spec.controller.permission_requests {
+        if spec.revision == Revision::RbacManager {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, "Crossplane v2 knows no permission requests")
+                    .at(written.origin)
+                    .help("grant what the provider needs to its service account by a Grant, or write `revision: rbac-manager-v1`"),
+            );
+            continue;
+        }
+        let asked = Provider {
+            revision_name: String::new(),
+            definitions: Vec::new(),
+            accounts: Vec::new(),
+            capabilities: Vec::new(),
+            permission_requests: vec![written.policy_rule()],
+        };
+        if let Some(first) = asked.rejected(&allowed).first() {
+            let shown = |list: &[String]| list.first().cloned().unwrap_or_default();
+            let what = if first.non_resource_urls.is_empty() {
+                let (resource, group) = (shown(&first.resources), shown(&first.api_groups));
+                let dot = if group.is_empty() { "" } else { "." };
+                format!("{} of {resource}{dot}{group}", shown(&first.verbs))
+            } else {
+                format!("{} of {}", shown(&first.verbs), shown(&first.non_resource_urls))
+            };
+            sink.push(
+                Diagnostic::error(Code::PermissionRequestRejected, format!("nobody allows providers to ask for {what}"))
+                    .at(written.origin)
+                    .help("a provider gets no role at all after one rejection; allow it under `allowedPermissions`, part for part"),
+            );
+        }
+    }
+}
+
+struct Linked {
+    meta: PolicyMeta,
+    revision: Revision,
+    providers: Vec<Member>,
+    composites: Vec<Composite>,
+    content: Origin,
+    /// The documents of the package.
+    brought: Vec<Origin>,
+}
+
+/// A provider that is installed, with the definitions of its family on each target.
+struct Member {
+    installed: InstalledProvider,
+    origin: Origin,
+    family: BTreeMap<String, Vec<String>>,
+}
+
+impl Policy for Linked {
+    fn meta(&self) -> &PolicyMeta {
+        &self.meta
+    }
+
+    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+        for part in 0..self.providers.len() + self.composites.len() {
+            visit(Home::Cluster, Contribution::try_from(part).unwrap_or_default());
+        }
+    }
+
+    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
+        for member in &mut self.providers {
+            let own = &member.installed;
+            let Some(family) = &own.family else { continue };
+            let others = surroundings.providers.iter().filter(|other| {
+                let claims = other.family.as_ref().is_some_and(|claimed| claimed.value == family.value);
+                claims && other.provider.revision_name != own.provider.revision_name
+            });
+            for other in others {
+                let shared: Vec<&String> = own.targets.intersection(&other.targets).collect();
+                if !is_family(self.revision, own.image.as_deref(), other.image.as_deref()) {
+                    if !shared.is_empty() {
+                        sink.push(stranger(own, family, other));
+                    }
+                    continue;
+                }
+                for target in shared {
+                    let known = member.family.entry(target.clone()).or_default();
+                    known.extend(other.provider.definitions.iter().cloned());
+                }
+            }
+        }
+    }
+
+    fn brought(&self, visit: &mut dyn FnMut(Origin)) {
+        self.brought.iter().copied().for_each(visit);
+    }
+
+    fn expand(&self, target: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+        let part = part as usize;
+        let (objects, origin) = match self.providers.get(part) {
+            Some(member) => {
+                let family = member.family.get(&target.name).map(Vec::as_slice).unwrap_or_default();
+                (member.installed.provider.objects(self.revision, family), member.origin)
+            }
+            None => {
+                let composite = self.composites.get(part.saturating_sub(self.providers.len()));
+                (composite.map(|composite| composite.objects(self.revision)).unwrap_or_default(), self.meta.origin)
+            }
+        };
+        units.extend(objects.iter().map(|object| TEMPLATES.unit(object, origin, self.content)));
+    }
+}
+
+fn stranger(own: &InstalledProvider, family: &Spanned<String>, other: &InstalledProvider) -> Diagnostic {
+    let shown = |installed: &InstalledProvider| {
+        installed.image.clone().map_or_else(|| "no image".to_owned(), |image| format!("`{image}`"))
+    };
+    Diagnostic::warning(
+        Code::FamilyOfAnother,
+        format!(
+            "`{}` is not of one organisation with `{}`, of the same family",
+            own.provider.revision_name, other.provider.revision_name
+        ),
+    )
+    .at(family.origin)
+    .note(format!("{} and {}", shown(own), shown(other)))
+    .help("they get no rights on each other's definitions; `image` in each Stack says where its package comes from")
+    .foldable()
+}

@@ -1,0 +1,316 @@
+//! `StackManager`: who installs the stacks, with the least rights that do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::packaged::Templates;
+use super::shared::check_targets;
+use crate::crossplane::conflicts::{Owner, Owners};
+use crate::crossplane::definition::Definition;
+use crate::crossplane::manager::{self, Rights};
+use crate::crossplane::object::{Account, Labels, Object};
+use crate::crossplane::personas;
+use crate::crossplane::stack::Stack;
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::k8s::rbac::PolicyRule;
+use crate::k8s::rules::RuleSet;
+use crate::model::{
+    Contribution, Data, Home, Identity, InstalledManager, Kind, Linker, ObjectType, Patterns, Policy, PolicyMeta,
+    RawDocument, Surroundings, Target, Unit,
+};
+use crate::yaml::{NodeRef, Spanned, Tree};
+
+/// The kind.
+pub struct StackManagerKind;
+
+/// Who installs the stacks of the workspace: a service account with the least rights that can create their objects.
+///
+/// Crossplane's Stack Manager is `cluster-admin`, since nobody can grant what he does not hold (seed 004, "Permissions
+/// and Privileges"). Here the stacks are known: the manager holds what they are granted, in the namespaces where they
+/// are, and may write their objects by name. What a cluster stack or a ClusterRole takes it holds in the whole cluster.
+///
+/// ```yaml
+/// apiVersion: bailiwick.dev/v1alpha1
+/// kind: StackManager
+/// metadata:
+///   name: stack-manager
+/// spec:
+///   serviceAccount: {name: stack-manager, namespace: crossplane-system}
+///   include: [stack-manager-own]
+///   definitions: true
+///   namespacePersonas: true
+/// ```
+///
+/// The objects of the manager itself, and roles that gather others, are applied by whoever applies the output: to create
+/// a role that gathers others takes full authority. What a new version of a package leaves behind, such as the roles of
+/// the version before, the manager may remove only until its own roles are applied; after that it is for whoever
+/// applies the output to prune.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct StackManagerSpec {
+    /// Globs of the targets the policy applies to. Default: all of them.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// Whom the manager runs as; the account is made.
+    pub service_account: Spanned<ServiceAccount>,
+    /// Permission sets that it needs beside, such as for its own requests and jobs.
+    #[serde(default)]
+    pub include: Vec<Spanned<String>>,
+    /// True when the CustomResourceDefinitions of the packages are written too, with the labels of v0.9 where a stack
+    /// has that revision. Default: false.
+    #[serde(default)]
+    pub definitions: bool,
+    /// True when namespaces labelled `rbac.crossplane.io/managed-roles: "true"` get ClusterRoles for people that gather
+    /// what the stacks there offer (v0.9). Default: false.
+    #[serde(default)]
+    pub namespace_personas: bool,
+}
+
+/// A service account.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceAccount {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+}
+
+impl Kind for StackManagerKind {
+    type Spec = StackManagerSpec;
+
+    const NAME: &'static str = "StackManager";
+    const TEMPLATES: &'static [&'static str] = &[
+        "stack-manager/clusterrole.yaml.j2",
+        "stack-manager/clusterrolebinding.yaml.j2",
+        DEFINITION,
+        "stack-manager/role.yaml.j2",
+        "stack-manager/rolebinding.yaml.j2",
+        "stack-manager/serviceaccount.yaml.j2",
+    ];
+    const PATTERNS: Patterns = Patterns::Own;
+
+    fn link(
+        document: &RawDocument<'_>,
+        spec: StackManagerSpec,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) -> Option<Box<dyn Policy>> {
+        let meta = document.meta.clone();
+        let account =
+            Account { namespace: spec.service_account.namespace.clone(), name: spec.service_account.name.clone() };
+        let mut made = BTreeMap::new();
+        for target in linker.targets_of(&meta) {
+            let further = further_rules(&spec, &meta, &target, linker, sink);
+            let stacks: Vec<Arc<Stack>> =
+                linker.stacks_on(&target.name).map(|installed| Arc::clone(&installed.stack)).collect();
+            let stacks: Vec<&Stack> = stacks.iter().map(|stack| &**stack).collect();
+            let mut parts = own_objects(&meta.name, &account, manager::rights(&stacks, &further));
+            if spec.definitions {
+                parts.extend(definitions(&stacks, linker, sink));
+            }
+            made.insert(target.name, parts);
+        }
+        linker.managers.push(InstalledManager {
+            account,
+            origin: spec.service_account.origin,
+            targets: Arc::clone(&meta.targets),
+        });
+        let idle = meta.targets.iter().filter(|target| linker.stacks_on(target).next().is_none());
+        let idle: Vec<String> = idle.map(|target| format!("`{target}`")).collect();
+        if !idle.is_empty() && !sink.has_errors() {
+            let message = format!("there is no stack on {} that `{}` could install", idle.join(", "), meta.name);
+            sink.push(
+                Diagnostic::warning(Code::UnusedPolicy, message)
+                    .at(meta.origin)
+                    .help("add a Stack there, or leave the target out: the manager holds nothing"),
+            );
+        }
+        Some(Box::new(Linked { origin: spec.service_account.origin, meta, made, personas: spec.namespace_personas }))
+    }
+}
+
+const DEFINITION: &str = "stack-manager/customresourcedefinition.yaml.j2";
+
+const TEMPLATES: Templates = Templates {
+    service_account: "stack-manager/serviceaccount.yaml.j2",
+    role: "stack-manager/role.yaml.j2",
+    cluster_role: "stack-manager/clusterrole.yaml.j2",
+    role_binding: "stack-manager/rolebinding.yaml.j2",
+    cluster_role_binding: "stack-manager/clusterrolebinding.yaml.j2",
+};
+
+fn further_rules(
+    spec: &StackManagerSpec,
+    meta: &PolicyMeta,
+    target: &Target,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Vec<PolicyRule> {
+    let mut rules = Vec::new();
+    for name in &spec.include {
+        let Some(set) = linker.permission_sets.find(name, sink) else { continue };
+        if check_targets(&set.meta, &meta.targets, name.origin, sink) {
+            rules.extend(set.content.granted(&target.name).map(RuleSet::rules).unwrap_or_default());
+        }
+    }
+    rules
+}
+
+/// Something that is written to a file.
+enum Part {
+    Object { object: Object, home: Home },
+    Definition { name: Arc<str>, api_version: Arc<str>, data: Data, content: Origin },
+}
+
+/// The account of the manager, and what it holds: roles of the cluster, and roles in the namespaces of stacks.
+fn own_objects(name: &str, account: &Account, rights: Rights) -> Vec<Part> {
+    let numbered = |index: usize| if index == 0 { name.to_owned() } else { format!("{name}-{}", index + 1) };
+    let mut objects = vec![Object::account(account)];
+    let places = rights.namespaces.iter().map(|(namespace, rules)| (Some(namespace.as_str()), rules));
+    for (namespace, rules) in std::iter::once((None, &rights.cluster)).chain(places) {
+        for (index, rules) in manager::in_roles(rules).into_iter().enumerate() {
+            let (role, kind) = (numbered(index), if namespace.is_some() { "Role" } else { "ClusterRole" });
+            objects.push(Object::role(namespace, role.clone(), rules));
+            objects.push(Object::binding(namespace, role.clone(), kind, role, vec![account.clone()]));
+        }
+    }
+    let home = |object: &Object| {
+        let namespace = object.namespace.as_deref().map(Arc::from);
+        namespace.map_or(Home::Cluster, Home::Namespace)
+    };
+    objects.into_iter().map(|object| Part::Object { home: home(&object), object }).collect()
+}
+
+/// The definitions of all stacks, each from the copy that serves every version that some stack uses.
+fn definitions(stacks: &[&Stack], linker: &mut Linker<'_>, sink: &mut Sink) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for owners in Owners::of(stacks).iter() {
+        let Some(best) = best_copy(owners) else {
+            if let Some(Owner { definition, .. }) = owners.first() {
+                let copies = owners.iter().skip(1);
+                let problem = Diagnostic::error(
+                    Code::NoCommonDefinition,
+                    format!("no copy of `{}` serves all the versions that its stacks use", definition.name),
+                );
+                let problem =
+                    problem.at(definition.origin).help("let each package bring one definition with all of them");
+                sink.push(copies.fold(problem, |problem, owner| problem.and(owner.definition.origin, "another copy")));
+            }
+            continue;
+        };
+        let mut labels = Labels::new();
+        let owning = owners.iter().filter_map(|owner| stacks.get(owner.stack));
+        owning.for_each(|stack| labels.extend(stack.definition_labels()));
+        let path = linker.files().get(best.origin.file).path().to_owned();
+        let Ok(Some(tree)) = linker.sources.tree(&path, sink) else { continue };
+        parts.extend(definition_part(&tree, best, &labels));
+    }
+    parts
+}
+
+fn best_copy<'s>(owners: &[Owner<'s>]) -> Option<&'s Definition> {
+    let serves_all = |candidate: &&Definition| {
+        let others = owners.iter().flat_map(|owner| owner.definition.versions.keys());
+        others.into_iter().all(|version| candidate.versions.contains_key(version))
+    };
+    owners.iter().map(|owner| owner.definition).find(serves_all)
+}
+
+fn definition_part(tree: &Tree, definition: &Definition, labels: &Labels) -> Option<Part> {
+    let root = tree.documents().find(|root| root.span().contains(definition.origin.span))?;
+    let Data::Map(entries) = Data::from_node(root) else { return None };
+    // What generators leave behind, and the server alone may set.
+    let kept = entries.iter().filter(|(key, _)| &**key != "status").map(|(key, value)| {
+        if &**key != "metadata" {
+            return (Arc::clone(key), value.clone());
+        }
+        let own = value.get("labels").cloned().unwrap_or(Data::Map(Arc::default()));
+        let ours = Data::map(labels.iter().map(|(key, value)| (key.as_str(), Data::text(value.as_str()))));
+        let merged = if labels.is_empty() {
+            value.clone()
+        } else {
+            value.merged_with(&Data::map([("labels", own.merged_with(&ours))]))
+        };
+        let Data::Map(fields) = merged else { return (Arc::clone(key), merged) };
+        let fields = fields.iter().filter(|(key, value)| &**key != "creationTimestamp" || !value.is_empty());
+        (Arc::clone(key), Data::map(fields.map(|(key, value)| (Arc::clone(key), value.clone()))))
+    });
+    Some(Part::Definition {
+        name: definition.name.as_str().into(),
+        api_version: root.get("apiVersion").and_then(NodeRef::as_str)?.into(),
+        data: Data::map([("object", Data::map(kept.collect::<Vec<_>>()))]),
+        content: definition.origin,
+    })
+}
+
+struct Linked {
+    meta: PolicyMeta,
+    origin: Origin,
+    /// What is written for each target.
+    made: BTreeMap<String, Vec<Part>>,
+    /// True when namespaces get roles for people.
+    personas: bool,
+}
+
+impl Linked {
+    fn parts(&self, target: &Target) -> &[Part] {
+        self.made.get(&target.name).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl Policy for Linked {
+    fn meta(&self) -> &PolicyMeta {
+        &self.meta
+    }
+
+    fn selects_namespaces(&self) -> bool {
+        self.personas
+    }
+
+    fn settle(&mut self, surroundings: &Surroundings<'_>, _: &mut Sink) {
+        if !self.personas {
+            return;
+        }
+        for (target, parts) in &mut self.made {
+            for (namespace, labels) in surroundings.namespaces.on(target) {
+                let is_true = |key: &str| labels.get(key).is_some_and(|value| &**value == "true");
+                // Cluster-scoped, but made for one namespace alone.
+                let home = || Home::Namespace(Arc::clone(namespace));
+                let roles = personas::of_namespace(namespace, is_true).into_iter();
+                parts.extend(roles.map(|object| Part::Object { object, home: home() }));
+            }
+        }
+    }
+
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+        for (index, part) in self.parts(target).iter().enumerate() {
+            let home = match part {
+                Part::Object { home, .. } => home.clone(),
+                Part::Definition { .. } => Home::Cluster,
+            };
+            visit(home, Contribution::try_from(index).unwrap_or_default());
+        }
+    }
+
+    fn expand(&self, target: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+        units.extend(self.parts(target).get(part as usize).map(|part| match part {
+            Part::Object { object, .. } => TEMPLATES.unit(object, self.origin, self.meta.origin),
+            Part::Definition { name, api_version, data, content } => Unit {
+                identity: Identity {
+                    object_type: ObjectType::new(api_version, "CustomResourceDefinition"),
+                    namespace: None,
+                    name: Arc::clone(name),
+                },
+                template: DEFINITION,
+                data: data.clone(),
+                origin: self.origin,
+                content: *content,
+                account: None,
+            },
+        }));
+    }
+}
