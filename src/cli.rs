@@ -18,6 +18,7 @@ mod scene;
 mod schema;
 mod selection;
 mod session;
+mod stacks;
 mod table;
 mod test;
 mod who_can;

@@ -6,6 +6,7 @@ pub mod machine;
 pub mod migration;
 pub mod pod_security;
 pub mod risk;
+pub mod stacks;
 pub mod table;
 mod terminal;
 

@@ -1,21 +1,20 @@
 //! `bailiwick diff`.
 
-use std::collections::BTreeMap;
+mod meaning;
 
 use clap::Args;
 
+use self::meaning::{Meaning, StackNames};
 use super::scene::{SceneArguments, of_committed, of_target_into};
 use super::session::{Comparison, Session, with_targets};
 use super::{Global, Outcome};
 use crate::access::compare::compare;
-use crate::admission::psp::{self, PodSecurityPolicy};
-use crate::diag::{FileId, RunError, Sink};
+use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder, Revision};
 use crate::emit::diff::unified;
 use crate::emit::plan::Action;
 use crate::model::Target;
-use crate::report::{access, human, pod_security};
-use crate::yaml;
+use crate::report::{access, human};
 
 /// How many bytes of differences are kept for printing; the rest is counted.
 const MAXIMUM_DIFF: usize = 16 << 20;
@@ -73,30 +72,31 @@ pub(super) fn compare_and_print(
     for target in targets {
         let committed = open(session, against, target)?;
         let shown = |path: &str| format!("{output}/{}/{path}", target.name);
+        let stacks = StackNames::of(session, target);
+        let meaning = |old: Option<&str>, new: Option<&str>| {
+            if with_access { Meaning::of(old, new, &stacks) } else { Meaning::default() }
+        };
         let difference = |file: &crate::compile::OutputFile, _: &_, old: Option<&[u8]>| {
             let old = old.map(String::from_utf8_lossy);
-            let policies =
-                if with_access { Policies::of(old.as_deref(), Some(&file.text)) } else { Policies::default() };
+            let meaning = meaning(old.as_deref(), Some(&file.text));
             let text =
                 if summary { String::new() } else { unified(&shown(&file.path), old.as_deref(), Some(&file.text)) };
-            Ok((text, policies))
+            Ok((text, meaning))
         };
         let Comparison { plan, details } = session.compare(target, &*committed, &difference, &mut sink)?;
         session.warn_of_recreation(target, &plan, &mut sink);
         let mut add = |difference: String| {
             if text.len() + difference.len() > MAXIMUM_DIFF { left_out += 1 } else { text.push_str(&difference) }
         };
-        let mut policies = Policies::default();
+        let mut changed = Meaning::default();
         for (difference, of_file) in details {
             add(difference);
-            policies.add(of_file);
+            changed.add(of_file);
         }
         for file in plan.changes.iter().filter(|file| file.action == Action::Delete && (with_access || !summary)) {
             let old = committed.read(&file.path)?.unwrap_or_default();
             let old = String::from_utf8_lossy(&old);
-            if with_access {
-                policies.add(Policies::of(Some(&old), None));
-            }
+            changed.add(meaning(Some(&old), None));
             if !summary {
                 add(unified(&shown(&file.path), Some(&old), None));
             }
@@ -127,7 +127,7 @@ pub(super) fn compare_and_print(
             lines.push_str(&format!("  {binding} is deleted and created anew: its role changes\n"));
         }
         lines.push_str(&changes);
-        lines.push_str(&policies.changes());
+        lines.push_str(&changed.told());
     }
     if !session.report(sink) {
         return Ok(Outcome::Invalid);
@@ -142,45 +142,6 @@ pub(super) fn compare_and_print(
         terminal.note(&lines)
     }
     Ok(if drift { Outcome::No } else { Outcome::Fine })
-}
-
-/// The PodSecurityPolicies of the files that differ, by name, as they were and as they are. They are cluster-scoped and
-/// so one of a name, in whichever file.
-#[derive(Debug, Default)]
-struct Policies {
-    old: BTreeMap<String, PodSecurityPolicy>,
-    new: BTreeMap<String, PodSecurityPolicy>,
-}
-
-impl Policies {
-    fn of(old: Option<&str>, new: Option<&str>) -> Self {
-        Self { old: policies(old.unwrap_or_default()), new: policies(new.unwrap_or_default()) }
-    }
-
-    fn add(&mut self, more: Policies) {
-        self.old.extend(more.old);
-        self.new.extend(more.new);
-    }
-
-    /// What the changes of those that were there before mean.
-    fn changes(&self) -> String {
-        let both = self.new.iter().filter_map(|(name, new)| Some((name.as_str(), self.old.get(name)?, new)));
-        let compared = both.map(|(name, old, new)| (name, psp::compare::compare(old, new)));
-        let changes: Vec<_> = compared.filter(|(_, change)| !change.is_empty()).collect();
-        pod_security::policy_changes(&changes)
-    }
-}
-
-/// The PodSecurityPolicies of a file; one that cannot be read shows in the difference of the texts alone.
-fn policies(text: &str) -> BTreeMap<String, PodSecurityPolicy> {
-    if !text.contains("kind: PodSecurityPolicy\n") {
-        return BTreeMap::new();
-    }
-    let tree = yaml::read(text, FileId::default(), &mut Sink::new());
-    let is_policy =
-        |object: &yaml::NodeRef<'_>| object.get("kind").and_then(|kind| kind.as_str()) == Some("PodSecurityPolicy");
-    let read = tree.documents().filter(is_policy).filter_map(|object| PodSecurityPolicy::read(object).ok());
-    read.map(|policy| (policy.name().to_owned(), policy)).collect()
 }
 
 /// What the change means for each subject.

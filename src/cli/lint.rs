@@ -1,5 +1,6 @@
 //! `bailiwick lint`.
 
+mod stacks;
 mod workloads;
 
 use std::collections::HashMap;
@@ -72,6 +73,7 @@ fn lint(
         if !sink.has_errors() {
             check_applier(session, target, &scene, &mut sink)?;
             workloads::check(session, target, &scene, &mut sink)?;
+            stacks::check(session, target, &scene, &mut sink)?;
             find_risks(&scene, selection, true, &mut sink);
         }
     }

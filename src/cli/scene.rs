@@ -200,6 +200,8 @@ fn ground(
             tree.documents().for_each(|object| _ = builder.add(object, Layer::Baseline));
         }
     }
+    // What packages bring is there, whoever installs it.
+    session.project.api(target).custom().for_each(|resource| builder.know(resource.clone()));
     for policy in session.project.policies_of(target) {
         policy.judged(&mut |document| {
             builder.add_document(document, |place, added| {

@@ -1,0 +1,79 @@
+//! `bailiwick explain stacks`.
+
+use super::super::can_i::AnswerForm;
+use super::super::scene::{SceneArguments, of_target};
+use super::super::session::with_targets;
+use super::super::stacks::install_all;
+use super::super::{Global, Outcome};
+use super::Arguments;
+use crate::crossplane::conflicts::Owners;
+use crate::crossplane::install::InstallKind;
+use crate::crossplane::order::order;
+use crate::crossplane::reach::{reach, requesters};
+use crate::crossplane::stack::Stack;
+use crate::diag::RunError;
+use crate::report::stacks::{Told, ToldManager, ToldStack};
+
+/// Tells of each target in which order its stacks can be installed, how far each reaches, and who may request them.
+pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    if !arguments.from.is_empty() {
+        global.terminal().problem(
+            "error: stacks are explained from the workspace\nhelp: leave out --from; a package is not among manifests\n",
+        );
+        return Ok(Outcome::Invalid);
+    }
+    with_targets(global, &arguments.targets, |session, targets| {
+        let mut found = false;
+        for target in targets {
+            let stacks: Vec<&Stack> = session.project.stacks_of(target).collect();
+            if stacks.is_empty() {
+                continue;
+            }
+            let Some(scene) = of_target(session, target, &SceneArguments::default())? else {
+                return Ok(Outcome::Invalid);
+            };
+            let bound = scene.world.bound_subjects();
+            let steps = order(&stacks);
+            let mut kinds: Vec<InstallKind> = stacks.iter().map(|stack| stack.install.kind).collect();
+            kinds.sort();
+            kinds.dedup();
+            let mut managers = Vec::new();
+            for manager in
+                session.project.stack_managers.iter().filter(|manager| manager.targets.contains(&target.name))
+            {
+                let installing = install_all(session, target, &scene, &manager.account)?;
+                managers.push(ToldManager {
+                    account: manager.account.clone(),
+                    objects: installing.objects,
+                    refused: installing.refused.into_iter().map(|refused| refused.object).collect(),
+                });
+            }
+            let told = Told {
+                stacks: steps
+                    .into_iter()
+                    .filter_map(|step| {
+                        let stack = *stacks.get(step.stack)?;
+                        Some(ToldStack { stack, reach: reach(&scene.world, &bound, &stack.install.account()), step })
+                    })
+                    .collect(),
+                all: &stacks,
+                owners: Owners::of(&stacks),
+                requesters: kinds.iter().map(|kind| (*kind, requesters(&scene.world, kind.resource()))).collect(),
+                managers,
+                files: &scene.files,
+            };
+            found = true;
+            global.terminal().result(&match arguments.format {
+                AnswerForm::Text => format!("{}{}", scene.heading(), told.text()),
+                AnswerForm::Json => scene.json_line(told.json()),
+            });
+        }
+        if found {
+            return Ok(Outcome::Fine);
+        }
+        global
+            .terminal()
+            .problem("error: no target has a package of the Stack Manager\nhelp: `bailiwick explain Stack` shows how to write one; packages of the RBAC manager have no order, and work everywhere\n");
+        Ok(Outcome::Invalid)
+    })
+}

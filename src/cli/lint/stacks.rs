@@ -1,0 +1,69 @@
+//! Stacks that are not as isolated as their scope says, and managers that cannot install them.
+
+use std::collections::BTreeSet;
+
+use super::super::scene::Scene;
+use super::super::session::Session;
+use super::super::stacks::{Refused, install_all};
+use super::MAXIMUM_RIGHTS;
+use crate::crossplane::object::Account;
+use crate::crossplane::package::PermissionScope;
+use crate::crossplane::reach::reach;
+use crate::crossplane::stack::Stack;
+use crate::diag::{Code, Diagnostic, RunError, Sink};
+use crate::model::Target;
+use crate::report::access::{chain_text, rule_text};
+use crate::report::human;
+
+/// Reports the stacks of a target that reach too far, and those that nobody can install.
+pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink: &mut Sink) -> Result<(), RunError> {
+    let bound = scene.world.bound_subjects();
+    let stacks = session.project.stacks_of(target);
+    for stack in stacks.filter(|stack| stack.package.scope == PermissionScope::Namespaced) {
+        check_isolation(stack, scene, &bound, sink);
+    }
+    for manager in session.project.stack_managers.iter().filter(|manager| manager.targets.contains(&target.name)) {
+        for refused in install_all(session, target, scene, &manager.account)?.refused {
+            sink.push(cannot_install(&manager.account, &refused).at(manager.origin).foldable());
+        }
+    }
+    Ok(())
+}
+
+fn check_isolation(stack: &Stack, scene: &Scene, bound: &BTreeSet<String>, sink: &mut Sink) {
+    let reach = reach(&scene.world, bound, &stack.install.account());
+    let install = &stack.install;
+    if let Some(first) = reach.outside.first() {
+        let message = format!("{install} holds grants outside its namespace");
+        let mut told = Diagnostic::warning(Code::StackReachesOut, message).at(install.origin);
+        told = reach.outside.iter().fold(told, |told, chain| told.note(chain_text(chain, &scene.files)));
+        if let Some(place) = first.binding.place {
+            told = told.and(place, "granted here");
+        }
+        sink.push(told.help("bind its account in its own namespace alone"));
+    }
+    if reach.requests_cluster_packages {
+        let message = format!("{install} can request packages for the whole cluster");
+        let told = Diagnostic::warning(Code::StackReachesOut, message).at(install.origin);
+        sink.push(told.help("whoever requests a package has what that holds: take the request out of `dependsOn`"));
+    }
+    if let Some((first, _)) = reach.stepping_stones.first() {
+        let others = match reach.stepping_stones.len() - 1 {
+            0 => "which reaches further".to_owned(),
+            more => format!("and {}, which reach further", human::number(more, "other")),
+        };
+        let message = format!("{install} can become the account `{}`, {others}", first.name);
+        let chains = reach.stepping_stones.iter().flat_map(|(_, chains)| chains).take(MAXIMUM_RIGHTS);
+        let told = Diagnostic::warning(Code::StackBesidePrivileged, message).at(install.origin);
+        let told = chains.fold(told, |told, chain| told.note(chain_text(chain, &scene.files)));
+        sink.push(told.help("give the other account, or the stack, a namespace of its own"));
+    }
+}
+
+fn cannot_install(account: &Account, refused: &Refused) -> Diagnostic {
+    let message = format!("`{}` cannot create the {}", account.name, refused.object);
+    let told = Diagnostic::warning(Code::StackManagerCannotInstall, message).and(refused.place, "of this stack");
+    let missing = refused.missing.iter().take(MAXIMUM_RIGHTS);
+    let told = missing.fold(told, |told, rule| told.note(format!("it lacks {}", rule_text(rule))));
+    told.help("write the role of the manager as it is compiled, or grant it what is missing")
+}

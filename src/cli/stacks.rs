@@ -1,0 +1,69 @@
+//! The stacks of a target as the commands that judge them see them.
+
+use std::collections::BTreeSet;
+
+use super::scene::{Scene, each_object};
+use super::session::Session;
+use crate::access::write::{Escalation, Write, WriteVerb};
+use crate::crossplane::object::Account;
+use crate::crossplane::reach::identity;
+use crate::crossplane::stack::Stack;
+use crate::diag::{Origin, RunError, Sink};
+use crate::k8s::rbac::PolicyRule;
+use crate::model::Target;
+use crate::yaml::NodeRef;
+
+/// What came of asking for every object of every stack, by a manager.
+#[derive(Debug, Default)]
+pub(super) struct Installing {
+    /// How many objects were asked about.
+    pub(super) objects: usize,
+    /// Those that it cannot create.
+    pub(super) refused: Vec<Refused>,
+}
+
+/// An object that a manager cannot create.
+#[derive(Debug)]
+pub(super) struct Refused {
+    /// Kind and name.
+    pub(super) object: String,
+    /// Where its content stands.
+    pub(super) place: Origin,
+    /// What the object grants and the manager does not hold; nothing where the right to write it is missing.
+    pub(super) missing: Vec<PolicyRule>,
+}
+
+/// Holds the rights of a manager against every object of the stacks, as the API server would.
+pub(super) fn install_all(
+    session: &Session<'_>,
+    target: &Target,
+    scene: &Scene,
+    manager: &Account,
+) -> Result<Installing, RunError> {
+    let stacks = || session.project.stacks_of(target);
+    let objects = stacks().flat_map(Stack::objects).map(|object| (object.kind(), object.namespace, object.name));
+    let definitions = stacks().flat_map(|stack| &stack.package.definitions);
+    let definitions = definitions.map(|definition| ("CustomResourceDefinition", None, definition.name.clone()));
+    let wanted: BTreeSet<(&str, Option<String>, String)> = objects.chain(definitions).collect();
+    let who = identity(manager);
+    let mut found = Installing::default();
+    each_object(session, target, &mut Sink::new(), &mut |object, place| {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
+        let (Some(kind), Some(name)) = (text(&["kind"]), text(&["metadata", "name"])) else { return };
+        let namespace = text(&["metadata", "namespace"]).map(str::to_owned);
+        if !wanted.contains(&(kind, namespace, name.to_owned())) {
+            return;
+        }
+        let Some(resource) = scene.world.resource_of(object) else { return };
+        found.objects += 1;
+        let decision = scene.world.may_write(&who, Write { object, old: None, verb: WriteVerb::Create, resource });
+        if !decision.allowed() {
+            let missing = match decision.escalation {
+                Escalation::Forbidden(missing) => missing,
+                _ => Vec::new(),
+            };
+            found.refused.push(Refused { object: format!("{kind} {name}"), place, missing });
+        }
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,248 @@
+//! The stacks of a cluster, for people and for programs.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::access::{chain_text, place_text, rule_text};
+use super::human;
+use crate::access::cover::compacted;
+use crate::access::who_can::Scope;
+use crate::crossplane::conflicts::Owners;
+use crate::crossplane::install::InstallKind;
+use crate::crossplane::object::Account;
+use crate::crossplane::order::Step;
+use crate::crossplane::package::PermissionScope;
+use crate::crossplane::reach::Reach;
+use crate::crossplane::stack::Stack;
+use crate::crossplane::upgrade::Upgrade;
+use crate::diag::Files;
+
+/// What is told of the stacks of a cluster.
+#[derive(Debug)]
+pub struct Told<'a> {
+    /// The stacks in the order of installation.
+    pub stacks: Vec<ToldStack<'a>>,
+    /// The stacks as the steps number them.
+    pub all: &'a [&'a Stack],
+    /// Who brings which definition.
+    pub owners: Owners<'a>,
+    /// Who may request installs of each kind.
+    pub requesters: Vec<(InstallKind, Vec<(Scope, String)>)>,
+    /// Who installs them.
+    pub managers: Vec<ToldManager>,
+    /// Every text, for places.
+    pub files: &'a Files,
+}
+
+/// One stack.
+#[derive(Debug)]
+pub struct ToldStack<'a> {
+    /// The stack.
+    pub stack: &'a Stack,
+    /// What it needs.
+    pub step: Step,
+    /// How far it reaches.
+    pub reach: Reach,
+}
+
+/// A manager, and whether it can do its work.
+#[derive(Debug)]
+pub struct ToldManager {
+    /// The account.
+    pub account: Account,
+    /// How many objects the stacks have.
+    pub objects: usize,
+    /// Those that it cannot create.
+    pub refused: Vec<String>,
+}
+
+impl Told<'_> {
+    /// The whole, section by section.
+    pub fn text(&self) -> String {
+        let mut text = String::from("installed in this order\n");
+        for (number, told) in (1..).zip(&self.stacks) {
+            let install = &told.stack.install;
+            let place = place_text(install.origin, self.files);
+            let version = told.stack.package.shown_version();
+            let _ = writeln!(text, "  {number}. {install} {version} ({place})");
+            for (provider, names) in &told.step.needs {
+                let Some(provider) = self.all.get(*provider) else { continue };
+                let _ = writeln!(text, "     needs {} for {}", provider.install, names.join(", "));
+            }
+            if told.step.is_in_ring {
+                text.push_str("     it and what it needs need each other: the definitions have to be there first\n");
+            }
+        }
+        self.shared_definitions(&mut text);
+        text.push_str("how far they reach\n");
+        self.stacks.iter().for_each(|told| self.reach_of(told, &mut text));
+        self.requests(&mut text);
+        self.managers.iter().for_each(|manager| manager_line(manager, &mut text));
+        text
+    }
+
+    fn shared_definitions(&self, text: &mut String) {
+        let shared: Vec<_> = self.owners.iter().filter(|owners| owners.len() > 1).collect();
+        if !shared.is_empty() {
+            text.push_str("definitions that several stacks bring; one goes when the last of them goes\n");
+        }
+        for owners in shared {
+            let Some(first) = owners.first() else { continue };
+            let owning: Vec<String> = owners
+                .iter()
+                .filter_map(|owner| {
+                    let versions: Vec<&str> = owner.definition.versions.keys().map(String::as_str).collect();
+                    Some(format!("{} ({})", self.all.get(owner.stack)?.install.id(), versions.join(", ")))
+                })
+                .collect();
+            let _ = writeln!(text, "  {}: {}", first.definition.name, owning.join("; "));
+        }
+    }
+
+    fn reach_of(&self, told: &ToldStack<'_>, text: &mut String) {
+        let install = &told.stack.install;
+        let reach = &told.reach;
+        if told.stack.package.scope == PermissionScope::Namespaced && reach.is_isolated() {
+            let _ = writeln!(text, "  {install}: nothing outside `{}`", install.namespace);
+            return;
+        }
+        if reach.reads_every_secret {
+            let _ = writeln!(text, "  {install}: every namespace; it reads every Secret, and so can be any account");
+        } else if reach.outside.is_empty() {
+            let _ = writeln!(text, "  {install}: `{}`", install.namespace);
+        } else {
+            let _ = writeln!(text, "  {install}: beyond `{}`", install.namespace);
+        }
+        if reach.requests_cluster_packages {
+            text.push_str("    it can request packages for the whole cluster, and have what they hold\n");
+        }
+        for chain in &reach.outside {
+            let _ = writeln!(text, "    {}", chain_text(chain, self.files));
+        }
+        for (account, chains) in reach.stepping_stones.iter().take(MAXIMUM_TOLD) {
+            let _ = writeln!(text, "    through the account `{}`, whose token it can make and read", account.name);
+            for chain in chains {
+                let _ = writeln!(text, "      {}", chain_text(chain, self.files));
+            }
+        }
+        let more = reach.stepping_stones.len().saturating_sub(MAXIMUM_TOLD);
+        if more > 0 {
+            let _ = writeln!(text, "    and through {}", human::number(more, "other account"));
+        }
+    }
+
+    fn requests(&self, text: &mut String) {
+        text.push_str("who may request them\n");
+        for (kind, requesters) in &self.requesters {
+            for (scope, subject) in requesters {
+                let place = match scope {
+                    Scope::Cluster if kind.is_cluster() => String::new(),
+                    Scope::Cluster => " in every namespace".to_owned(),
+                    Scope::Namespace(namespace) => format!(" in `{namespace}`"),
+                };
+                let _ = writeln!(text, "  {}{place}: {subject}", kind.name());
+            }
+        }
+    }
+
+    /// The same as JSON.
+    pub fn json(&self) -> Value {
+        let stacks: Vec<Value> = self.stacks.iter().map(|told| self.stack_json(told)).collect();
+        let shared = self.owners.iter().filter(|owners| owners.len() > 1).filter_map(|owners| {
+            let ids = owners.iter().filter_map(|owner| Some(self.all.get(owner.stack)?.install.id()));
+            Some((owners.first()?.definition.name.clone(), json!(ids.collect::<Vec<_>>())))
+        });
+        let requests = self.requesters.iter().map(|(kind, requesters)| {
+            let subject = |(scope, subject): &(Scope, String)| {
+                let namespace = match scope {
+                    Scope::Cluster => None,
+                    Scope::Namespace(namespace) => Some(namespace),
+                };
+                json!({ "subject": subject, "namespace": namespace })
+            };
+            (kind.name().to_owned(), json!(requesters.iter().map(subject).collect::<Vec<_>>()))
+        });
+        let managers = self.managers.iter().map(|manager| {
+            let account = format!("{}/{}", manager.account.namespace, manager.account.name);
+            json!({ "account": account, "objects": manager.objects, "refused": manager.refused })
+        });
+        json!({
+            "stacks": stacks,
+            "sharedDefinitions": shared.collect::<serde_json::Map<_, _>>(),
+            "requesters": requests.collect::<serde_json::Map<_, _>>(),
+            "managers": managers.collect::<Vec<_>>(),
+        })
+    }
+
+    fn stack_json(&self, told: &ToldStack<'_>) -> Value {
+        let install = &told.stack.install;
+        let needs = told
+            .step
+            .needs
+            .iter()
+            .filter_map(|(provider, names)| Some((self.all.get(*provider)?.install.id(), json!(names))));
+        let outside: Vec<&str> = told.reach.outside.iter().map(|chain| chain.binding.name.as_str()).collect();
+        let stones: Vec<&str> = told.reach.stepping_stones.iter().map(|(account, _)| account.name.as_str()).collect();
+        json!({
+            "kind": install.kind.name(),
+            "namespace": install.namespace,
+            "name": install.name,
+            "version": told.stack.package.version,
+            "place": place_text(install.origin, self.files),
+            "needs": needs.collect::<serde_json::Map<_, _>>(),
+            "inRing": told.step.is_in_ring,
+            "isolated": told.reach.is_isolated(),
+            "outside": outside,
+            "canBecome": stones,
+            "readsEverySecret": told.reach.reads_every_secret,
+            "requestsClusterPackages": told.reach.requests_cluster_packages,
+        })
+    }
+}
+
+/// How many accounts, and how many gained or lost permissions, of a stack are told.
+const MAXIMUM_TOLD: usize = 10;
+
+/// What new versions of stacks change, stack by stack.
+pub fn upgrades(upgrades: &[Upgrade]) -> String {
+    let mut text = String::new();
+    for upgrade in upgrades {
+        let (namespace, name) = &upgrade.stack;
+        let versions = match &upgrade.versions {
+            (Some(old), Some(new)) if old != new => format!(": {old} becomes {new}"),
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "  stack {namespace}/{name}{versions}");
+        for (old, new) in &upgrade.renamed {
+            let _ = writeln!(text, "    {old} is deleted, {new} created");
+        }
+        if upgrade.widened {
+            text.push_str("    what it holds it holds in the whole cluster now\n");
+        }
+        for binding in &upgrade.rebound {
+            let _ = writeln!(text, "    {binding} is deleted and created anew: its role cannot be changed");
+        }
+        for (word, rules) in [("gains", &upgrade.gained), ("loses", &upgrade.lost)] {
+            let compact = compacted(rules);
+            for rule in compact.iter().take(MAXIMUM_TOLD) {
+                let _ = writeln!(text, "    {word} {}", rule_text(rule));
+            }
+            if compact.len() > MAXIMUM_TOLD {
+                let _ = writeln!(text, "    {word} {} more", compact.len() - MAXIMUM_TOLD);
+            }
+        }
+    }
+    text
+}
+
+fn manager_line(manager: &ToldManager, text: &mut String) {
+    let Account { namespace, name } = &manager.account;
+    if manager.refused.is_empty() {
+        let objects = human::number(manager.objects, "object");
+        let _ = writeln!(text, "`{namespace}/{name}` installs them: it can create all their {objects}");
+        return;
+    }
+    let _ = writeln!(text, "`{namespace}/{name}` cannot create");
+    manager.refused.iter().for_each(|object| _ = writeln!(text, "  {object}"));
+}
