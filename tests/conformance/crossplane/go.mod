@@ -1,0 +1,3 @@
+module bailiwick.dev/conformance/crossplane
+
+go 1.26.0
