@@ -8,13 +8,16 @@
 //	rbac bench --objects FILE --questions FILE [--baseline VERSION] [--seconds N]
 //	rbac namespaces --folder FOLDER [--bare]
 //	rbac policies --binary PATH --kubeconfig FILE --folder FOLDER --profiles FOLDER [--seed N] [--count N]
+//	rbac stacks --binary PATH --kubeconfig FILE --folder FOLDER --manager ACCOUNT [--cluster-stack ACCOUNT]... [--own GROUP]
 //
 // compare makes random worlds and questions, asks both sides and shows the smallest world in which they differ. serve
 // speaks the protocol of `bailiwick ask` with the real code, and with --lie it is wrong in a way that compare has to
 // notice; self-test proves that it does. reviews compares with the SubjectAccessReviews of a server that was given the
 // manifests of a folder, stored tells what of these the server does not hold as it is written, and namespaces prints
 // the Namespaces that have to be there before them. policies compares the pods that a server with the admission policies
-// of profiles lets pass with those that PodSecurityPolicy lets pass. bench measures how long the real code takes to
+// of profiles lets pass with those that PodSecurityPolicy lets pass. stacks installs the stacks of a folder as the manager
+// that the folder has for them, takes away what the manager holds part by part, and asks as the stacks; an account is
+// NAMESPACE/NAME. bench measures how long the real code takes to
 // decide. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the harness itself cannot run.
 package main
 
@@ -34,6 +37,7 @@ import (
 	"bailiwick.dev/conformance/rbac/internal/compare"
 	"bailiwick.dev/conformance/rbac/internal/lies"
 	"bailiwick.dev/conformance/rbac/internal/policies"
+	"bailiwick.dev/conformance/rbac/internal/stacks"
 )
 
 // Exit codes.
@@ -45,7 +49,7 @@ const (
 )
 
 // errUsage ends the program with its own code.
-var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces|policies [OPTIONS]")
+var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces|policies|stacks [OPTIONS]")
 
 func main() {
 	// Kubernetes logs what it thinks of odd requests, and there are many.
@@ -82,6 +86,8 @@ func run(arguments []string) (int, error) {
 		return runNamespaces(arguments[1:])
 	case "policies":
 		return runPolicies(arguments[1:])
+	case "stacks":
+		return runStacks(arguments[1:])
 	}
 	return usage, errUsage
 }
@@ -184,6 +190,28 @@ func runPolicies(arguments []string) (int, error) {
 	}
 	options.Command = []string{*binary, "ask"}
 	return verdict(policies.Compare(context.Background(), os.Stdout, options))
+}
+
+func runStacks(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("stacks", flag.ContinueOnError)
+	binary := flags.String("binary", "", "program with the verb `ask`")
+	options := stacks.Options{Baseline: "1.36"}
+	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
+	flags.StringVar(&options.Folder, "folder", "", "manifests that the server was not given yet")
+	flags.StringVar(&options.Manager, "manager", "", "the service account that installs stacks")
+	flags.StringVar(&options.Own, "own", "", "API group that the manager needs for itself")
+	flags.Func("cluster-stack", "the service account of a stack that works in all namespaces", func(name string) error {
+		options.ClusterStacks = append(options.ClusterStacks, name)
+		return nil
+	})
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *binary == "" || options.Kubeconfig == "" || options.Folder == "" || options.Manager == "" {
+		return usage, fmt.Errorf("%w: stacks needs --binary, --kubeconfig, --folder and --manager", errUsage)
+	}
+	options.Command = []string{*binary, "ask"}
+	return verdict(stacks.Check(context.Background(), os.Stdout, options))
 }
 
 func verdict(differs bool, err error) (int, error) {

@@ -66,8 +66,8 @@ func Namespaces(objects []*unstructured.Unstructured, bare bool) []*unstructured
 	return namespaces
 }
 
-// encodeRBAC leaves out what is none of the authorizer's business.
-func encodeRBAC(objects []*unstructured.Unstructured) ([]json.RawMessage, error) {
+// EncodeRBAC leaves out what is none of the authorizer's business.
+func EncodeRBAC(objects []*unstructured.Unstructured) ([]json.RawMessage, error) {
 	var encoded []json.RawMessage
 	for _, object := range objects {
 		if !strings.HasPrefix(object.GetAPIVersion(), "rbac.authorization.k8s.io/") {

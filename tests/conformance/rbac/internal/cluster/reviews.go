@@ -74,7 +74,7 @@ func Reviews(ctx context.Context, out io.Writer, options ReviewOptions) (bool, e
 		return false, err
 	}
 	layered := &ask.World{Baseline: options.Baseline, StatedRulesStay: true}
-	if layered.Objects, err = encodeRBAC(given); err != nil {
+	if layered.Objects, err = EncodeRBAC(given); err != nil {
 		return false, err
 	}
 	different := len(unsettled) > 0

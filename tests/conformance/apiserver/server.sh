@@ -1,0 +1,159 @@
+# A kube-apiserver that is built from source, on loopback beside an etcd: what the harnesses of this folder share. Sourced
+# by them, with `here` and `binary` set. What is built or fetched is kept in $BAILIWICK_CONFORMANCE_CACHE, or else
+# ${XDG_CACHE_HOME:-~/.cache}/bailiwick-conformance.
+module=$here/../rbac
+cache=${BAILIWICK_CONFORMANCE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bailiwick-conformance}
+work=$(mktemp -d)
+failures=0
+etcd_pid=
+server_pid=
+
+# Only what was started here is stopped, the server first, or it would fill its log with complaints.
+stop() {
+  for pid in $server_pid $etcd_pid; do
+    kill "$pid" 2>/dev/null || true
+    wait "$pid" 2>/dev/null || true
+  done
+  rm -rf "$work"
+}
+trap stop EXIT
+trap 'exit 3' INT TERM
+
+cannot() {
+  echo "apiserver: $*" >&2
+  for log in etcd server; do
+    [ ! -s "$work/$log.log" ] || { echo "-- end of the log of $log" >&2; tail -n 15 "$work/$log.log" >&2; }
+  done
+  exit 3
+}
+
+differs() {
+  echo "$1: DIFFERS"
+  failures=$((failures + 1))
+}
+
+# build NAME: a program of Kubernetes at the version that the module pins, once.
+build() {
+  local version
+  version=$(cd "$module" && go list -m -f '{{.Version}}' k8s.io/kubernetes) || cannot "go list failed"
+  local built=$cache/$1-$version
+  if [ ! -x "$built" ]; then
+    echo "building $1 $version, which takes some minutes" >&2
+    local stamp=k8s.io/component-base/version
+    (cd "$module" && go build -o "$built.$$" \
+      -ldflags "-s -w -X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=$(cut -d. -f2 <<<"$version")" \
+      "k8s.io/kubernetes/cmd/$1") >&2 || cannot "go build of $1 failed"
+    mv "$built.$$" "$built"
+  fi
+  echo "$built"
+}
+
+# fetch_etcd: the binary of Debian's package, unpacked and not installed, since installing it starts a server.
+fetch_etcd() {
+  local there=$cache/etcd/usr/bin/etcd
+  if [ ! -x "$there" ]; then
+    command -v apt-get >/dev/null || cannot "etcd is not installed, and there is no apt-get to fetch it"
+    mkdir -p "$cache/etcd"
+    (cd "$work" && { apt-get download etcd-server || { apt-get update && apt-get download etcd-server; }; } &&
+      dpkg-deb -x etcd-server_*.deb "$cache/etcd") >&2 || cannot "cannot fetch etcd-server"
+  fi
+  echo "$there"
+}
+
+prepare() {
+  for tool in go openssl; do
+    command -v "$tool" >/dev/null || cannot "$tool is not installed"
+  done
+  mkdir -p "$cache"
+  (cd "$module" && go build -buildvcs=false -o "$work/rbac" ./cmd/rbac) || cannot "go build failed"
+  apiserver=$(build kube-apiserver)
+  etcd=$(command -v etcd || fetch_etcd)
+  kubectl=$(command -v kubectl || build kubectl)
+}
+
+# free_ports: the first of three in a row, below those that the system gives to connections. Somebody may take them
+# before we do, but then the start fails and says so.
+free_ports() {
+  local first port
+  while :; do
+    first=$((10000 + RANDOM % 20000))
+    for port in $first $((first + 1)) $((first + 2)); do
+      ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || continue 2
+    done
+    echo "$first"
+    return
+  done
+}
+
+# certify NAME SUBJECT [EXTENSION]: a key and a certificate of our own authority.
+certify() {
+  openssl req -newkey rsa:2048 -nodes -keyout "$work/$1.key" -subj "$2" -out "$work/$1.csr" 2>/dev/null &&
+    openssl x509 -req -in "$work/$1.csr" -CA "$work/ca.crt" -CAkey "$work/ca.key" -CAcreateserial -days 2 \
+      -extfile <(echo "${3:-basicConstraints=CA:FALSE}") -out "$work/$1.crt" 2>/dev/null
+}
+
+certificates() {
+  openssl req -x509 -newkey rsa:2048 -nodes -keyout "$work/ca.key" -subj /CN=conformance -days 2 -out "$work/ca.crt" 2>/dev/null &&
+    certify server /CN=kube-apiserver subjectAltName=IP:127.0.0.1,DNS:localhost &&
+    certify admin /O=system:masters/CN=admin &&
+    openssl genrsa -out "$work/accounts.key" 2048 2>/dev/null || cannot "openssl failed"
+}
+
+# await NAME PID COMMAND...: until the command succeeds or the process is gone.
+await() {
+  local name=$1 pid=$2
+  shift 2
+  for _ in $(seq 300); do
+    kill -0 "$pid" 2>/dev/null || cannot "$name does not start"
+    ! "$@" >/dev/null 2>&1 || return 0
+    sleep 0.2
+  done
+  cannot "$name is not ready after a minute"
+}
+
+start() {
+  local client peer secure
+  client=$(free_ports) peer=$((client + 1)) secure=$((client + 2))
+  "$etcd" --name conformance --data-dir "$work/etcd" \
+    --listen-client-urls "http://127.0.0.1:$client" --advertise-client-urls "http://127.0.0.1:$client" \
+    --listen-peer-urls "http://127.0.0.1:$peer" --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
+    --initial-cluster "conformance=http://127.0.0.1:$peer" >"$work/etcd.log" 2>&1 &
+  etcd_pid=$!
+  await etcd "$etcd_pid" bash -c "exec 3<>/dev/tcp/127.0.0.1/$client"
+  "$apiserver" --etcd-servers "http://127.0.0.1:$client" --authorization-mode Node,RBAC \
+    --bind-address 127.0.0.1 --advertise-address 127.0.0.1 --secure-port "$secure" --endpoint-reconciler-type none \
+    --tls-cert-file "$work/server.crt" --tls-private-key-file "$work/server.key" --client-ca-file "$work/ca.crt" \
+    --service-account-issuer https://kubernetes.default.svc --service-account-key-file "$work/accounts.key" \
+    --service-account-signing-key-file "$work/accounts.key" --service-cluster-ip-range 10.0.0.0/24 \
+    --allow-privileged >"$work/server.log" 2>&1 &
+  server_pid=$!
+  cat >"$work/kubeconfig" <<EOF
+apiVersion: v1
+kind: Config
+clusters:
+- name: conformance
+  cluster: {server: "https://127.0.0.1:$secure", certificate-authority: $work/ca.crt}
+users:
+- name: admin
+  user: {client-certificate: $work/admin.crt, client-key: $work/admin.key}
+contexts:
+- name: conformance
+  context: {cluster: conformance, user: admin}
+current-context: conformance
+EOF
+  # Its cache of the discovery stays with it, too.
+  export KUBECONFIG=$work/kubeconfig HOME=$work
+  await kube-apiserver "$server_pid" "$kubectl" get --raw /readyz
+  await kube-apiserver "$server_pid" "$kubectl" get namespaces default kube-system
+}
+
+# judge LABEL COMMAND...: of the module, with a server that runs.
+judge() {
+  local code=0
+  "$work/rbac" "${@:2}" --kubeconfig "$KUBECONFIG" || code=$?
+  case $code in
+    0) ;;
+    1) differs "$1" ;;
+    *) cannot "$1 did not run" ;;
+  esac
+}
