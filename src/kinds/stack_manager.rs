@@ -18,8 +18,8 @@ use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Contribution, Data, Home, Identity, InstalledManager, Kind, Linker, ObjectType, Patterns, Policy, PolicyMeta,
-    RawDocument, Surroundings, Target, Unit,
+    Contribution, Data, Home, Identity, InstalledManager, Kind, Linker, ObjectType, Pattern, Patterns, Policy,
+    PolicyMeta, RawDocument, Surroundings, Target, Unit,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
@@ -143,6 +143,7 @@ const TEMPLATES: Templates = Templates {
     cluster_role_binding: "stack-manager/clusterrolebinding.yaml.j2",
 };
 
+/// What the manager needs for itself on a target.
 fn further_rules(
     spec: &StackManagerSpec,
     meta: &PolicyMeta,
@@ -153,11 +154,34 @@ fn further_rules(
     let mut rules = Vec::new();
     for name in &spec.include {
         let Some(set) = linker.permission_sets.find(name, sink) else { continue };
-        if check_targets(&set.meta, &meta.targets, name.origin, sink) {
-            rules.extend(set.content.granted(&target.name).map(RuleSet::rules).unwrap_or_default());
+        if let Some(variable) = set.variables.first() {
+            sink.push(
+                Diagnostic::error(
+                    Code::InvalidValue,
+                    format!("the set `{}` uses the variable `{variable}`, and there are no accounts", name.value),
+                )
+                .at(name.origin)
+                .and(set.meta.origin, "the set")
+                .help("use it in a Tenancy, whose accounts have variables"),
+            );
+        } else if check_targets(&set.meta, &meta.targets, name.origin, sink) {
+            let granted = set.content.granted(&target.name).map(RuleSet::rules).unwrap_or_default();
+            rules.extend(granted.into_iter().map(|rule| at_target(rule, target)));
         }
     }
     rules
+}
+
+/// A rule whose texts have the variables of a target filled in.
+fn at_target(rule: PolicyRule, target: &Target) -> PolicyRule {
+    let fill = |texts: Vec<String>| texts.iter().map(|text| Pattern::at_target(text, target)).collect();
+    PolicyRule {
+        api_groups: fill(rule.api_groups),
+        resources: fill(rule.resources),
+        resource_names: fill(rule.resource_names),
+        non_resource_urls: fill(rule.non_resource_urls),
+        verbs: fill(rule.verbs),
+    }
 }
 
 /// Something that is written to a file.
