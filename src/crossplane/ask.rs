@@ -48,7 +48,7 @@ pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
 /// The objects of one stack, or why it is refused.
 fn stack(body: &Value) -> Result<Value, String> {
     let mut sink = Sink::new();
-    let stack = read_stack(body, &mut sink)?;
+    let stack = read_stack(body, Revision::default(), &mut sink)?;
     let stack = stack.inspect(|stack| stack.check(&mut sink));
     Ok(told(&sink, || match &stack {
         Some(stack) => json!({ "objects": objects_of(stack) }),
@@ -59,9 +59,10 @@ fn stack(body: &Value) -> Result<Value, String> {
 /// The objects of several stacks in one cluster, or what makes them impossible.
 fn plan(body: &Value) -> Result<Value, String> {
     let mut sink = Sink::new();
+    let revision = revision(body, Revision::default())?;
     let mut stacks = Vec::new();
     for install in list(body, "installs") {
-        if let Some(stack) = read_stack(install, &mut sink)? {
+        if let Some(stack) = read_stack(install, revision, &mut sink)? {
             stacks.push(stack);
         }
     }
@@ -103,7 +104,7 @@ fn objects_of(stack: &Stack) -> Vec<Value> {
 }
 
 /// A stack with its package; none where the package is refused.
-fn read_stack(body: &Value, sink: &mut Sink) -> Result<Option<Stack>, String> {
+fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option<Stack>, String> {
     let install = body.get("install").ok_or("`install` is missing")?;
     let word = |key: &str| install.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let kind =
@@ -128,12 +129,17 @@ fn read_stack(body: &Value, sink: &mut Sink) -> Result<Option<Stack>, String> {
     let package = Package::new(&app, definitions, image, nowhere, sink);
     let verbs = if body.get("verbs").and_then(Value::as_str) == Some("full") { Verbs::Full } else { Verbs::Any };
     let install = Install { kind, namespace: word("namespace"), name: word("name"), origin: nowhere };
-    let revision = revision(body).unwrap_or_default();
+    let revision = revision(body, default)?;
     Ok(package.map(|package| Stack { package: Arc::new(package), install, revision, verbs }))
 }
 
-fn revision(body: &Value) -> Option<Revision> {
-    body.get("revision").and_then(Value::as_str).and_then(Revision::parse)
+/// The revision that a question is about; `default` where it names none.
+fn revision(body: &Value, default: Revision) -> Result<Revision, String> {
+    match body.get("revision") {
+        None | Some(Value::Null) => Ok(default),
+        Some(Value::String(text)) => Revision::parse(text).ok_or_else(|| format!("there is no revision `{text}`")),
+        Some(_) => Err("`revision` is not a string".to_owned()),
+    }
 }
 
 /// The codes of what was found, and what is answered where nothing is refused.
@@ -179,7 +185,7 @@ fn truncate(body: &Value) -> Result<Value, String> {
 }
 
 fn provider(body: &Value) -> Result<Value, String> {
-    let revision = revision(body).unwrap_or(Revision::RbacManager);
+    let revision = revision(body, Revision::RbacManager)?;
     let name = body.get("providerRevision").and_then(Value::as_str).ok_or("`providerRevision` is missing")?;
     let names = |body: &Value| -> Vec<String> {
         let crds = list(body, "crds").iter();
@@ -222,7 +228,7 @@ fn composite(body: &Value) -> Result<Value, String> {
         plural: word("plural").unwrap_or_default(),
         claim_plural: word("claimPlural"),
     };
-    let objects = composite.objects(revision(body).unwrap_or(Revision::RbacManager));
+    let objects = composite.objects(revision(body, Revision::RbacManager)?);
     Ok(json!({ "objects": objects.iter().map(Object::to_json).collect::<Vec<_>>() }))
 }
 

@@ -155,7 +155,7 @@ impl Dependency {
 }
 
 /// Warns of rights that are more than they seem, on what a package uses or brings.
-pub(super) fn warn_of(group: &str, resource: &str, origin: Origin, word: &str, sink: &mut Sink) {
+pub fn warn_of(group: &str, resource: &str, origin: Origin, word: &str, sink: &mut Sink) {
     if is_installer(group, resource) {
         sink.push(
             Diagnostic::warning(

@@ -43,8 +43,9 @@ impl Revision {
         Some(match text {
             "1.0" => Revision::Seed,
             "1.1" => Revision::SeedNext,
-            "v0.9" => Revision::StackManager,
-            "v0.11" => Revision::PackageManager,
+            "v0.3" | "v0.4" | "v0.5" => Revision::Seed,
+            "v0.6" | "v0.7" | "v0.8" | "v0.9" => Revision::StackManager,
+            "v0.11" | "v0.12" => Revision::PackageManager,
             "rbac-manager" => Revision::RbacManager,
             _ if text.starts_with("rbac-manager-v1") => Revision::RbacManagerV1,
             _ if text.starts_with("rbac-manager-v2") => Revision::RbacManager,

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::folder::{files_of, only_document, tree_of, typed};
 use super::{Requested, StackSpec, TEMPLATES, install_origin};
 use crate::crossplane::definition::{Definition, Names};
+use crate::crossplane::dependency::warn_of;
 use crate::crossplane::metadata::{Metadata, PackageKind};
 use crate::crossplane::object::Account;
 use crate::crossplane::package::RequestedRule;
@@ -64,17 +65,24 @@ pub(super) fn link(
         PackageKind::Configuration => Requested::ConfigurationRevision,
     };
     check_installs(spec, document, sink);
-    if *meta.kind == PackageKind::Configuration && !contents.definitions.is_empty() {
+    let misplaced = match *meta.kind {
+        PackageKind::Configuration if !contents.definitions.is_empty() => {
+            "a Configuration brings no CustomResourceDefinitions"
+        }
+        PackageKind::Provider if !contents.composites.is_empty() => "a Provider brings no CompositeResourceDefinitions",
+        _ => "",
+    };
+    if !misplaced.is_empty() {
         sink.push(
-            Diagnostic::error(Code::UnexpectedPackageFile, "a Configuration brings no CustomResourceDefinitions")
-                .at(content)
-                .help("nobody would get rights on them; they belong into a Provider"),
+            Diagnostic::error(Code::UnexpectedPackageFile, misplaced).at(content).help(
+                "Crossplane takes CustomResourceDefinitions from Providers, and composite ones from Configurations",
+            ),
         );
     }
     for install in spec.installs.iter().filter(|install| install.kind != wanted) {
         sink.push(
             Diagnostic::error(Code::ScopeMismatch, format!("the package is a {:?}", *meta.kind))
-                .at(install.origin)
+                .at(install_origin(install, document))
                 .and(meta.kind.origin, "it says so here")
                 .help(format!("request it as a {wanted:?}")),
         );
@@ -167,7 +175,10 @@ impl Contents {
         let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
         match text(&["kind"]) {
             "CustomResourceDefinition" => {
-                self.definitions.extend(Definition::read(root, sink).map(|definition| definition.name));
+                if let Some(Definition { name, group, plural, origin, .. }) = Definition::read(root, sink) {
+                    warn_of(&group, &plural, origin, "brings", sink);
+                    self.definitions.push(name);
+                }
                 self.custom.extend(read_custom(root));
             }
             "ManagedResourceDefinition" => {
