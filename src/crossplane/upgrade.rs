@@ -82,9 +82,7 @@ impl Installed {
             _ => {}
         }
     }
-}
 
-impl Installed {
     /// Takes what another holds; a stack's objects may stand in several files.
     pub fn extend(&mut self, other: Installed) {
         for (stack, parts) in other.stacks {
