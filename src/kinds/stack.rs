@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::packaged::Templates;
 use crate::crossplane::image::{Image, Reader};
 use crate::crossplane::install::{Install, InstallKind};
+use crate::crossplane::object::Content;
 use crate::crossplane::package::RequestedRule;
 use crate::crossplane::revision::{Revision, Verbs};
 use crate::crossplane::stack::Stack;
@@ -269,9 +270,11 @@ impl Policy for Linked {
 
     fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
         let Some(stack) = self.stacks.get(part as usize) else { return };
-        let objects = stack.objects();
-        units.extend(
-            objects.iter().map(|object| TEMPLATES.unit(object, stack.install.origin, stack.package.scope_origin)),
-        );
+        units.extend(stack.objects().iter().map(|object| {
+            // What is in a role the package says; who gets it, the install.
+            let is_role = matches!(object.content, Content::Role(_));
+            let content = if is_role { stack.package.scope_origin } else { stack.install.origin };
+            TEMPLATES.unit(object, stack.install.origin, content)
+        }));
     }
 }
