@@ -31,4 +31,5 @@ pub mod rules;
 pub mod schemas;
 pub mod selector;
 mod shape;
+pub mod size;
 pub mod stored;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::conflicts::{self, Owners, Surroundings};
+use super::conflicts::{self, KnownDefinitions, Owners};
 use super::definition::Definition;
 use super::gate;
 use super::image::{Reader, same_organisation};
@@ -39,7 +39,7 @@ pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
         "provider-family" => family(body),
         "gate" => gate_question(body),
         "permission-request" => {
-            Ok(json!({ "allowed": gate::request_allowed(&rules(body, "owner"), &rules(body, "servant")) }))
+            Ok(json!({ "allowed": gate::rejected(&rules(body, "owner"), &rules(body, "servant")).is_empty() }))
         }
         _ => return None,
     })
@@ -83,7 +83,7 @@ fn plan(body: &Value) -> Result<Value, String> {
 /// Nothing is there beside the stacks of the question, and only the codes of what is found are answered.
 struct Alone;
 
-impl Surroundings for Alone {
+impl KnownDefinitions for Alone {
     fn serves(&self, _: &str, _: &str) -> Option<bool> {
         None
     }
@@ -211,7 +211,7 @@ fn provider(body: &Value) -> Result<Value, String> {
     let members =
         list(body, "family").iter().filter(|member| is_family(revision, own.as_deref(), image(member).as_deref()));
     let family: Vec<String> = members.flat_map(names).collect();
-    let rejected = provider.rejected(&rules(body, "allowedPermissions"));
+    let rejected = gate::rejected(&rules(body, "allowedPermissions"), &provider.permission_requests);
     if revision == Revision::RbacManagerV1 && !rejected.is_empty() {
         return Ok(json!({ "error": Code::PermissionRequestRejected.id(), "rejected": rejected }));
     }

@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 
 use super::definition::Definition;
 use super::dependency::Dependency;
-use super::package::PermissionScope;
 use super::revision::Revision;
 use super::stack::Stack;
 use crate::diag::{Code, Diagnostic, Sink};
 
 /// What is known of definitions beside the stacks.
-pub trait Surroundings {
+pub trait KnownDefinitions {
     /// Whether a resource is there by other means, and if so whether it lives in namespaces. `*` asks for the whole
     /// group, which does when all of it does.
     fn serves(&self, group: &str, plural: &str) -> Option<bool>;
@@ -71,7 +70,7 @@ impl<'s> Owners<'s> {
 }
 
 /// Tells what stacks of one cluster make of each other.
-pub fn check(stacks: &[&Stack], around: &dyn Surroundings, sink: &mut Sink) {
+pub fn check(stacks: &[&Stack], around: &dyn KnownDefinitions, sink: &mut Sink) {
     let owners = Owners::of(stacks);
     for owners in owners.iter().filter(|owners| owners.len() > 1) {
         check_definition(stacks, owners, around, sink);
@@ -79,7 +78,7 @@ pub fn check(stacks: &[&Stack], around: &dyn Surroundings, sink: &mut Sink) {
     check_cluster_stacks(stacks, sink);
     for stack in stacks {
         check_dependencies(stack, &owners, around, sink);
-        if stack.package.scope == PermissionScope::Cluster {
+        if stack.is_cluster() {
             sink.push(
                 Diagnostic::warning(
                     Code::StackReadsEverySecret,
@@ -93,7 +92,7 @@ pub fn check(stacks: &[&Stack], around: &dyn Surroundings, sink: &mut Sink) {
 }
 
 /// One definition, several owners: which schema wins?
-fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn Surroundings, sink: &mut Sink) {
+fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownDefinitions, sink: &mut Sink) {
     let Some((first, others)) = owners.split_first() else { return };
     let shown = |owner: &Owner<'_>| {
         stacks
@@ -182,7 +181,7 @@ fn field(path: &str) -> String {
 fn check_cluster_stacks(stacks: &[&Stack], sink: &mut Sink) {
     let mut names: BTreeMap<&str, &Stack> = BTreeMap::new();
     let mut kin: BTreeMap<String, Vec<&Stack>> = BTreeMap::new();
-    for stack in stacks.iter().filter(|stack| stack.package.scope == PermissionScope::Cluster) {
+    for stack in stacks.iter().filter(|stack| stack.is_cluster()) {
         if let Some(other) = names.insert(&stack.install.name, stack) {
             let objects = if stack.revision.has_personas() { "ClusterRoleBinding" } else { "ClusterRole" };
             sink.push(
@@ -231,10 +230,10 @@ fn kin_keys(stack: &Stack) -> Vec<String> {
     image.chain(title).chain(owned).collect()
 }
 
-fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn Surroundings, sink: &mut Sink) {
+fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn KnownDefinitions, sink: &mut Sink) {
     for dependency in &stack.package.dependencies {
         let meant: Vec<&Definition> = owners.meant(dependency).flatten().map(|owner| owner.definition).collect();
-        let is_cluster_stack = stack.package.scope == PermissionScope::Cluster;
+        let is_cluster_stack = stack.is_cluster();
         let elsewhere = around.serves(&dependency.group, &dependency.resource);
         if stack.revision == Revision::Seed && (!dependency.is_wildcard() || is_cluster_stack) {
             let cluster_scoped = meant.iter().find(|definition| !definition.is_namespaced);

@@ -17,11 +17,12 @@ pub fn stack_manager_allows(rule: &PolicyRule) -> bool {
     is_core_rule || (are_custom && rule.non_resource_urls.is_empty())
 }
 
-/// True when the permission requests of a package are within what `allowed` grants, as the validator of v1 sees it:
-/// each part is equal or `*`, and nothing else is a pattern.
-pub fn request_allowed(allowed: &[PolicyRule], requested: &[PolicyRule]) -> bool {
-    let atoms: Vec<PolicyRule> = allowed.iter().flat_map(PolicyRule::atoms).collect();
-    requested.iter().flat_map(PolicyRule::atoms).all(|wanted| atoms.iter().any(|own| is_within(own, &wanted)))
+/// The smallest parts of a package's permission requests that are not within what `allowed` grants, as the validator of
+/// v1 sees it: each part is equal or `*`, and nothing else is a pattern. One is enough for no role at all.
+pub fn rejected(allowed: &[PolicyRule], requested: &[PolicyRule]) -> Vec<PolicyRule> {
+    let held: Vec<PolicyRule> = allowed.iter().flat_map(PolicyRule::atoms).collect();
+    let wanted = requested.iter().flat_map(PolicyRule::atoms);
+    wanted.filter(|wanted| !held.iter().any(|own| is_within(own, wanted))).collect()
 }
 
 fn is_within(own: &PolicyRule, wanted: &PolicyRule) -> bool {

@@ -11,6 +11,7 @@ use super::stack::Stack;
 use crate::access::cover;
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
+use crate::k8s::size::{self, MAXIMUM_APPLIED};
 
 /// What a manager holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -114,23 +115,15 @@ fn key_of(atom: &PolicyRule) -> Option<(String, String)> {
     Some((atom.api_groups.first()?.clone(), atom.resources.first()?.clone()))
 }
 
-/// The most bytes of rules in one role. A server takes 1.5 MB, but kubectl and Argo CD keep a copy of what they applied
-/// in an annotation, and annotations end at 256 KiB.
-const MAXIMUM_ROLE: usize = 192 * 1024;
-
 /// Rules cut into roles that a server takes; they hold together what they hold.
 pub fn in_roles(rules: &[PolicyRule]) -> Vec<Vec<PolicyRule>> {
-    let size = |rule: &PolicyRule| {
-        let json = serde_json::to_string(rule).unwrap_or_default();
-        json.len() + json.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
-    };
     let mut roles: Vec<Vec<PolicyRule>> = vec![Vec::new()];
-    let mut room = MAXIMUM_ROLE;
-    for rule in rules.iter().flat_map(|rule| by_names(rule, size(rule).div_ceil(MAXIMUM_ROLE / 2))) {
-        let needed = size(&rule);
+    let mut room = MAXIMUM_APPLIED;
+    for rule in rules.iter().flat_map(|rule| by_names(rule, size::applied(rule).div_ceil(MAXIMUM_APPLIED / 2))) {
+        let needed = size::applied(&rule);
         if needed > room && roles.last().is_some_and(|role| !role.is_empty()) {
             roles.push(Vec::new());
-            room = MAXIMUM_ROLE;
+            room = MAXIMUM_APPLIED;
         }
         room = room.saturating_sub(needed);
         if let Some(role) = roles.last_mut() {
@@ -174,7 +167,7 @@ mod tests {
         let roles = in_roles(&rules);
         assert!(roles.len() >= 3, "{}", roles.len());
         for role in &roles {
-            assert!(serde_json::to_string(role).expect("JSON").len() <= MAXIMUM_ROLE);
+            assert!(serde_json::to_string(role).expect("JSON").len() <= MAXIMUM_APPLIED);
         }
         let held: Vec<PolicyRule> = roles.concat();
         assert!(cover::uncovered(&held, &rules).is_empty() && cover::uncovered(&rules, &held).is_empty());

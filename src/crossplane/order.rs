@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::conflicts::{Owner, Owners};
-use super::package::PermissionScope;
 use super::stack::Stack;
 
 /// A stack at its place in the order.
@@ -22,7 +21,7 @@ pub fn order(stacks: &[&Stack]) -> Vec<Step> {
     let owners = Owners::of(stacks);
     let rank = |index: usize| {
         let stack = stacks.get(index);
-        let key = stack.map(|stack| (stack.package.scope != PermissionScope::Cluster, stack.install.id()));
+        let key = stack.map(|stack| (!stack.is_cluster(), stack.install.id()));
         (key, index)
     };
     let needs: Vec<BTreeMap<usize, Vec<String>>> = stacks

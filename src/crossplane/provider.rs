@@ -1,7 +1,6 @@
 //! The RBAC manager, successor of the Stack Manager: roles of providers and of composite resources
 //! (`internal/controller/rbac` of Crossplane v1.14 and v2.3; `specs/systems.md` B7).
 
-use super::gate;
 use super::image::{Reader, same_organisation};
 use super::object::{Account, Labels, Object, rule, words};
 use super::revision::Revision;
@@ -87,12 +86,6 @@ impl Provider {
             Object::role(None, name("system"), system).labelled(system_label),
             Object::binding(None, name("system"), "ClusterRole", name("system"), self.accounts.clone()),
         ]
-    }
-
-    /// The requests that are not within what is allowed; one is enough for the provider to get no role at all.
-    pub fn rejected(&self, allowed: &[PolicyRule]) -> Vec<PolicyRule> {
-        let atoms = self.permission_requests.iter().flat_map(PolicyRule::atoms);
-        atoms.filter(|atom| !gate::request_allowed(allowed, std::slice::from_ref(atom))).collect()
     }
 }
 

@@ -69,14 +69,19 @@ const PACKAGES: Vocabulary = Vocabulary {
 };
 
 impl Stack {
+    /// True when it works in the whole cluster.
+    pub fn is_cluster(&self) -> bool {
+        self.package.scope == PermissionScope::Cluster
+    }
+
     /// Refuses an install that the package or the revision does not allow.
     pub fn check(&self, sink: &mut Sink) {
         let Self { package, install, .. } = self;
-        if install.kind.is_cluster() != (package.scope == PermissionScope::Cluster) {
+        if install.kind.is_cluster() != self.is_cluster() {
             let message =
                 format!("a {} cannot install a package of scope `{}`", install.kind.name(), package.scope.name());
             let [namespaced, cluster] = self.vocabulary().installs;
-            let wanted = if package.scope == PermissionScope::Cluster { cluster } else { namespaced };
+            let wanted = if self.is_cluster() { cluster } else { namespaced };
             sink.push(
                 Diagnostic::error(Code::ScopeMismatch, message)
                     .at(install.origin)
@@ -85,7 +90,7 @@ impl Stack {
             );
         }
         // Their objects are outside every namespace, so a Role reaches none of them.
-        let may_own_cluster_scoped = self.revision != Revision::Seed && package.scope == PermissionScope::Cluster;
+        let may_own_cluster_scoped = self.revision != Revision::Seed && self.is_cluster();
         for definition in package.definitions.iter().filter(|own| !own.is_namespaced && !may_own_cluster_scoped) {
             let help = match package.scope {
                 PermissionScope::Cluster => {
@@ -116,7 +121,7 @@ impl Stack {
     pub fn objects(&self) -> Vec<Object> {
         let install = &self.install;
         let account = install.account();
-        let is_cluster = self.package.scope == PermissionScope::Cluster;
+        let is_cluster = self.is_cluster();
         let own = Some(install.namespace.as_str()).filter(|_| !is_cluster);
         let mut objects = vec![Object::account(&account)];
         if !self.revision.has_personas() {
@@ -167,7 +172,7 @@ impl Stack {
             return Labels::new();
         }
         let words = self.vocabulary();
-        let scope = if self.package.scope == PermissionScope::Cluster { "environment" } else { "namespace" };
+        let scope = if self.is_cluster() { "environment" } else { "namespace" };
         let label = |key: String, value: &str| (key, value.to_owned());
         Labels::from([
             label("app.kubernetes.io/managed-by".to_owned(), words.manager),

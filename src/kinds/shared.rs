@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::k8s::size::{self, MAXIMUM_APPLIED};
 use crate::model::{Blueprint, Fill, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta, Target, Tested};
 use crate::yaml::Spanned;
 
@@ -77,7 +78,7 @@ impl Subjects {
             let own = targets.iter().map(|target| subject.size(target)).max().unwrap_or_default();
             size += own;
             match parts.last_mut() {
-                Some(part) if size <= MAXIMUM_SUBJECTS => part.push(subject),
+                Some(part) if size <= MAXIMUM_APPLIED => part.push(subject),
                 _ => {
                     size = own;
                     parts.push(vec![subject]);
@@ -111,10 +112,6 @@ impl Subjects {
     }
 }
 
-/// How many bytes the subjects of one binding may take. The server's own limit is 1.5 MB for an object, but kubectl
-/// and Argo CD keep a copy of what they applied in an annotation, and annotations end at 256 KiB.
-const MAXIMUM_SUBJECTS: usize = 192 * 1024;
-
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Subject {
@@ -133,8 +130,8 @@ impl Subject {
         let from = Fill { target, account: None, namespace: Some(&namespace) };
         let fill = |text: &String| Pattern::parse_checked(text).fill(from).to_string();
         let filled = Self { name: fill(&self.name), namespace: self.namespace.as_ref().map(fill), ..self.clone() };
-        let json = serde_json::to_string(&filled).unwrap_or_default();
-        1 + json.len() + json.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
+        // With the comma that follows.
+        1 + size::applied(&filled)
     }
 }
 
@@ -375,7 +372,7 @@ mod tests {
         for part in &found {
             let mut json = String::new();
             Data::List(part.clone().into()).write_json(&mut json);
-            assert!(json.len() < MAXIMUM_SUBJECTS, "{}", json.len());
+            assert!(json.len() < MAXIMUM_APPLIED, "{}", json.len());
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Contribution, Data, Home, Identity, InstalledManager, Kind, Linker, ObjectType, Pattern, Patterns, Policy,
+    Contribution, Data, Fill, Home, Identity, InstalledManager, Kind, Linker, ObjectType, Pattern, Patterns, Policy,
     PolicyMeta, RawDocument, Surroundings, Target, Unit,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
@@ -174,7 +174,10 @@ fn further_rules(
 
 /// A rule whose texts have the variables of a target filled in.
 fn at_target(rule: PolicyRule, target: &Target) -> PolicyRule {
-    let fill = |texts: Vec<String>| texts.iter().map(|text| Pattern::at_target(text, target)).collect();
+    let fill = |texts: Vec<String>| {
+        let filled = |text: &String| Pattern::parse_checked(text).fill(Fill::of(target)).to_string();
+        texts.iter().map(filled).collect()
+    };
     PolicyRule {
         api_groups: fill(rule.api_groups),
         resources: fill(rule.resources),

@@ -12,7 +12,6 @@ use crate::crossplane::conflicts::Owners;
 use crate::crossplane::install::InstallKind;
 use crate::crossplane::object::Account;
 use crate::crossplane::order::Step;
-use crate::crossplane::package::PermissionScope;
 use crate::crossplane::reach::Reach;
 use crate::crossplane::stack::Stack;
 use crate::crossplane::upgrade::Upgrade;
@@ -103,7 +102,7 @@ impl Told<'_> {
     fn reach_of(&self, told: &ToldStack<'_>, text: &mut String) {
         let install = &told.stack.install;
         let reach = &told.reach;
-        if told.stack.package.scope == PermissionScope::Namespaced && reach.is_isolated() {
+        if !told.stack.is_cluster() && reach.is_isolated() {
             let _ = writeln!(text, "  {install}: nothing outside `{}`", install.namespace);
             return;
         }

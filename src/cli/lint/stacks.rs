@@ -7,7 +7,6 @@ use super::super::session::Session;
 use super::super::stacks::{Refused, install_all};
 use super::MAXIMUM_RIGHTS;
 use crate::crossplane::object::Account;
-use crate::crossplane::package::PermissionScope;
 use crate::crossplane::reach::reach;
 use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, RunError, Sink};
@@ -19,7 +18,7 @@ use crate::report::human;
 pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink: &mut Sink) -> Result<(), RunError> {
     let bound = scene.world.bound_subjects();
     let stacks = session.project.stacks_of(target);
-    for stack in stacks.filter(|stack| stack.package.scope == PermissionScope::Namespaced) {
+    for stack in stacks.filter(|stack| !stack.is_cluster()) {
         check_isolation(stack, scene, &bound, sink);
     }
     for manager in session.project.stack_managers.iter().filter(|manager| manager.targets.contains(&target.name)) {

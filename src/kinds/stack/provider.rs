@@ -7,6 +7,7 @@ use super::folder::{files_of, only_document, tree_of, typed};
 use super::{Requested, StackSpec, TEMPLATES, install_origin};
 use crate::crossplane::definition::{Definition, Names};
 use crate::crossplane::dependency::warn_of;
+use crate::crossplane::gate;
 use crate::crossplane::metadata::{Metadata, PackageKind};
 use crate::crossplane::object::Account;
 use crate::crossplane::package::RequestedRule;
@@ -256,14 +257,7 @@ fn check_requests(meta: &Metadata, spec: &StackSpec, sink: &mut Sink) {
             );
             continue;
         }
-        let asked = Provider {
-            revision_name: String::new(),
-            definitions: Vec::new(),
-            accounts: Vec::new(),
-            capabilities: Vec::new(),
-            permission_requests: vec![written.policy_rule()],
-        };
-        if let Some(first) = asked.rejected(&allowed).first() {
+        if let Some(first) = gate::rejected(&allowed, &[written.policy_rule()]).first() {
             let shown = |list: &[String]| list.first().cloned().unwrap_or_default();
             let what = if first.non_resource_urls.is_empty() {
                 let (resource, group) = (shown(&first.resources), shown(&first.api_groups));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::crossplane::conflicts::{self, Surroundings};
+use crate::crossplane::conflicts::{self, KnownDefinitions};
 use crate::crossplane::definition::{self, Definition};
 use crate::crossplane::stack::Stack;
 use crate::diag::{Files, Severity, Sink};
@@ -36,7 +36,7 @@ struct Workspace<'w> {
     files: &'w Files,
 }
 
-impl Surroundings for Workspace<'_> {
+impl KnownDefinitions for Workspace<'_> {
     fn serves(&self, group: &str, plural: &str) -> Option<bool> {
         if plural != "*" {
             return self.api.find(group, plural).map(|resource| resource.namespaced);
