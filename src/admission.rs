@@ -1,5 +1,5 @@
 //! What admission makes of pods: Pod Security levels, PodSecurityPolicy, SecurityContextConstraints, and the labels
-//! that follow from them.
+//! that follow from them; and what a ValidatingAdmissionPolicy makes of any request.
 //!
 //! Beside the pipeline, like [`crate::access`], and on top of it: which of these rules applies to a pod is decided by
 //! who may use them, and that is what the authorizer answers. Knows neither policies nor templates.
@@ -9,6 +9,7 @@ pub mod gate;
 pub mod labels;
 pub mod level;
 pub mod pod;
+pub mod policy;
 pub mod psp;
 pub mod scc;
 pub mod standards;

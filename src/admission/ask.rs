@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::pod::Pod;
 use super::standards::questions as standards;
-use super::{labels, psp, scc};
+use super::{labels, policy, psp, scc};
 use crate::yaml;
 
 /// Answers a question if it is of a kind that is known here.
@@ -28,6 +28,7 @@ pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
         "psp-choose" => psp::ask::choose(body),
         "psp-compare" => psp::ask::compare(body),
         "psp-migrate" => psp::ask::migrate(body),
+        "admission-policy" => policy::ask::admission_policy(body),
         _ => return None,
     })
 }

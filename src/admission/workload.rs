@@ -20,6 +20,20 @@ const KINDS: [(&str, &str, &[&str]); 9] = [
     ("batch", "Job", &["spec", "template"]),
 ];
 
+/// The kind of an object that brings pods, and its template; a pod is its own.
+fn template_of(object: NodeRef<'_>) -> Option<(&'static str, NodeRef<'_>)> {
+    let text = |key| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+    let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+    template_of_kind(group, text("kind"), object)
+}
+
+/// The same for an object whose group and kind are known from elsewhere.
+pub fn template_of_kind<'t>(group: &str, kind: &str, object: NodeRef<'t>) -> Option<(&'static str, NodeRef<'t>)> {
+    let (_, kind, path) = KINDS.iter().find(|(of_group, known, _)| *of_group == group && *known == kind)?;
+    let template = path.iter().try_fold(object, |node, key| node.get(key)).filter(|node| !node.is_null())?;
+    Some((kind, template))
+}
+
 /// An object that brings pods.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
@@ -42,14 +56,8 @@ impl Workload {
     /// The first field whose value has another type than the API's.
     pub fn read(object: NodeRef<'_>) -> Result<Option<Self>, DeError> {
         let text = |node: Option<NodeRef<'_>>| node.and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-        let version = text(object.get("apiVersion"));
-        let group = version.rsplit_once('/').map_or("", |(group, _)| group);
-        let kind = object.get("kind").and_then(NodeRef::as_str).unwrap_or_default();
-        let found = KINDS.iter().find(|(of_group, name, _)| *of_group == group && *name == kind);
-        let Some((_, kind, path)) = found else { return Ok(None) };
-        let template = path.iter().try_fold(object, |node, key| node.get(key)).filter(|node| !node.is_null());
-        let Some(template) = template else { return Ok(None) };
-        let read = if *kind == "Pod" { Pod::read } else { Pod::read_template };
+        let Some((kind, template)) = template_of(object) else { return Ok(None) };
+        let read = if kind == "Pod" { Pod::read } else { Pod::read_template };
         let metadata = object.get("metadata");
         Ok(Some(Self {
             kind,

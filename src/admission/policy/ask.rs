@@ -1,0 +1,40 @@
+//! The question about an admission policy as JSON, for `bailiwick ask`.
+
+use serde_json::{Value, json};
+
+use super::{AdmissionRequest, Binding, Policy};
+use crate::yaml;
+
+/// `{"policy": {...}, "binding": {...}, "namespace": {...}, "requests": [...]}`: what the policy answers to each.
+///
+/// # Errors
+/// Why it is not a question.
+pub fn admission_policy(body: &Value) -> Result<Value, String> {
+    let given = |key: &str| body.get(key).filter(|value| !value.is_null());
+    let tree = yaml::from_json(given("policy").ok_or("`policy` is missing")?);
+    let root = tree.document(0).ok_or("`policy` is missing")?;
+    let policy = Policy::read(root).map_err(|error| format!("`policy`: {}", error.message))?;
+    let binding = match given("binding") {
+        Some(binding) => {
+            let tree = yaml::from_json(binding);
+            let root = tree.document(0).ok_or("`binding` is missing")?;
+            Some(Binding::read(root).map_err(|error| format!("`binding`: {}", error.message))?)
+        }
+        None => None,
+    };
+    let requests = given("requests").and_then(Value::as_array).ok_or("`requests` is not a list")?;
+    let answers = requests.iter().map(|request| {
+        let request = AdmissionRequest::from_json(request)?;
+        let verdict = policy.evaluate(&request, binding.as_ref(), given("namespace"));
+        Ok(json!({
+            "answer": verdict.answer.name(),
+            "matched": verdict.matched,
+            "message": verdict.message,
+            "reason": verdict.reason,
+            "warnings": verdict.warnings,
+            "audit": verdict.audit,
+            "unknown": verdict.unknown,
+        }))
+    });
+    Ok(json!({ "answers": answers.collect::<Result<Vec<_>, String>>()? }))
+}

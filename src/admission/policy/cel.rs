@@ -1,0 +1,84 @@
+//! CEL, the language of admission policies, as the API server evaluates it: cel-go with Kubernetes' own functions.
+//!
+//! An expression is read and looked through once ([`Program::compile`]) and then evaluated any number of times. Two things
+//! can go wrong then, and they are not the same: a [`Fail::Error`] is what the API server would meet, too, and a
+//! [`Fail::Unknown`] is what cannot be told from here. The first is swallowed by `&&` and `||` as cel-go does it, the
+//! second never turns into an answer.
+//!
+//! Reading and evaluating are bounded in depth and in work, so that no expression can hang or overflow.
+//!
+//! Left out on purpose, and answered with [`Fail::Unknown`]: timestamps and durations, URLs, IP addresses, quantities,
+//! named formats, versions, `format()`, and everything of an authorizer. Static types are looked at only as far as they
+//! decide what an expression means: one that the API server refuses for its types may have an answer here.
+
+mod ast;
+mod check;
+mod eval;
+mod functions;
+mod lexer;
+mod lists;
+mod macros;
+mod parser;
+mod pattern;
+mod strings;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub use check::Names;
+pub use eval::{Environment, Evaluation};
+pub use value::{Key, Map, Value};
+
+use ast::Expr;
+
+/// Why there is no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fail {
+    /// The evaluation fails in the API server, too.
+    Error(String),
+    /// It cannot be told from here.
+    Unknown(String),
+}
+
+impl Fail {
+    fn error(text: impl Into<String>) -> Self {
+        Self::Error(text.into())
+    }
+
+    /// What the API server says of arguments that no function takes.
+    fn no_such_overload() -> Self {
+        Self::error("no such overload")
+    }
+}
+
+/// A value, or why there is none.
+pub type Outcome = Result<Value, Fail>;
+
+/// An expression that was read.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// The expression as written.
+    pub source: String,
+    expr: Result<Expr, String>,
+}
+
+impl Program {
+    /// Reads an expression. One that cannot be evaluated here says so when it is asked for its value.
+    pub fn compile(source: &str, names: &Names<'_>) -> Self {
+        let expr = parser::parse(source).and_then(|expr| check::check(&expr, names).map(|()| expr));
+        Self { source: source.to_owned(), expr }
+    }
+
+    /// The value in an environment.
+    pub fn evaluate(&self, environment: &Environment<'_>) -> Outcome {
+        match &self.expr {
+            Ok(expr) => Evaluation::new(environment).evaluate(expr),
+            Err(reason) => Err(Fail::Unknown(reason.clone())),
+        }
+    }
+
+    /// Why the expression is not evaluated, if it is not.
+    pub fn problem(&self) -> Option<&str> {
+        self.expr.as_ref().err().map(String::as_str)
+    }
+}

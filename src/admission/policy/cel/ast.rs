@@ -1,0 +1,76 @@
+//! The tree of an expression. Macros are nodes of their own, and chains of `&&` and `||` are flat.
+
+use super::macros::Fold;
+use super::value::Literal;
+
+/// One node.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Expr {
+    /// A number, text or another constant.
+    Literal(Literal),
+    /// A name.
+    Ident(String),
+    /// `operand.field`, or `operand.?field`.
+    Select { operand: Box<Expr>, field: String, optional: bool },
+    /// `has(operand.field)`.
+    Has { operand: Box<Expr>, field: String, optional: bool },
+    /// `operand[index]`, or `operand[?index]`.
+    Index { operand: Box<Expr>, index: Box<Expr>, optional: bool },
+    /// A list; an entry with a mark is there only where its optional has a value.
+    List(Vec<(Expr, bool)>),
+    /// A map, likewise.
+    Map(Vec<(Expr, Expr, bool)>),
+    /// `!operand`.
+    Not(Box<Expr>),
+    /// `-operand`.
+    Negate(Box<Expr>),
+    /// Two operands.
+    Binary { operator: Operator, left: Box<Expr>, right: Box<Expr> },
+    /// All of them, in order.
+    And(Vec<Expr>),
+    /// One of them, in order.
+    Or(Vec<Expr>),
+    /// `condition ? then : otherwise`.
+    Conditional { condition: Box<Expr>, then: Box<Expr>, otherwise: Box<Expr> },
+    /// `function(arguments)`, or `target.function(arguments)`.
+    Call { target: Option<Box<Expr>>, function: String, arguments: Vec<Expr> },
+    /// A macro over the entries of a list or map.
+    Fold(Box<Fold>),
+}
+
+/// The operators of two operands that evaluate both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    In,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+}
+
+impl Expr {
+    /// The nodes below, for what walks the tree.
+    pub(super) fn children(&self) -> Vec<&Expr> {
+        match self {
+            Expr::Literal(_) | Expr::Ident(_) => Vec::new(),
+            Expr::Select { operand, .. } | Expr::Has { operand, .. } | Expr::Not(operand) | Expr::Negate(operand) => {
+                vec![operand]
+            }
+            Expr::Index { operand, index, .. } => vec![operand, index],
+            Expr::List(items) => items.iter().map(|(item, _)| item).collect(),
+            Expr::Map(entries) => entries.iter().flat_map(|(key, value, _)| [key, value]).collect(),
+            Expr::Binary { left, right, .. } => vec![left, right],
+            Expr::And(terms) | Expr::Or(terms) => terms.iter().collect(),
+            Expr::Conditional { condition, then, otherwise } => vec![condition, then, otherwise],
+            Expr::Call { target, arguments, .. } => target.as_deref().into_iter().chain(arguments).collect(),
+            Expr::Fold(fold) => std::iter::once(&fold.range).chain(&fold.bodies).collect(),
+        }
+    }
+}

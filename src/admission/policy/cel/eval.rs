@@ -1,0 +1,573 @@
+//! Evaluation, with the errors of cel-go and a bound on the work.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::ast::{Expr, Operator};
+use super::macros::{Fold, FoldKind};
+use super::value::{Key, Map, Value, compare, equal, length};
+use super::{Fail, Outcome, Program, check, functions, lists};
+
+/// The steps of one expression, with those of the variables that it asks for. Steps are counted so that they are never
+/// fewer than the API server's cost of the same, whose limit this is: what stays below it runs to its end there.
+const STEPS: u64 = 1_000_000;
+/// How deep one value may ask for another: an expression's depth, and that of the variables it asks for.
+const DEEPEST: u32 = 400;
+
+/// What the names of expressions stand for.
+#[derive(Debug)]
+pub struct Environment<'e> {
+    /// The object, or null.
+    pub object: Value,
+    /// The object as it was, or null.
+    pub old_object: Value,
+    /// The request.
+    pub request: Value,
+    /// The namespace, null where there is none; none where it is not known.
+    pub namespace: Option<Value>,
+    /// The variables by name.
+    pub variables: &'e BTreeMap<String, Program>,
+    /// What variables turned out to be.
+    known: RefCell<BTreeMap<String, Outcome>>,
+    /// The steps that are left for all expressions together.
+    budget: Cell<u64>,
+}
+
+impl<'e> Environment<'e> {
+    /// An environment in which expressions may take a number of steps together.
+    pub fn new(variables: &'e BTreeMap<String, Program>, budget: u64) -> Self {
+        Self {
+            object: Value::Null,
+            old_object: Value::Null,
+            request: Value::Null,
+            namespace: None,
+            variables,
+            known: RefCell::default(),
+            budget: Cell::new(budget),
+        }
+    }
+
+    /// The same, with variables that nobody asked for yet.
+    pub fn anew(&self, budget: u64) -> Self {
+        Self {
+            object: self.object.clone(),
+            old_object: self.old_object.clone(),
+            request: self.request.clone(),
+            namespace: self.namespace.clone(),
+            ..Self::new(self.variables, budget)
+        }
+    }
+
+    /// The steps that are left.
+    pub fn budget(&self) -> u64 {
+        self.budget.get()
+    }
+}
+
+/// The evaluation of one expression.
+#[derive(Debug)]
+pub struct Evaluation<'e> {
+    environment: &'e Environment<'e>,
+    /// Names that macros bind, the innermost last.
+    bound: Vec<(&'e str, Value)>,
+    steps: u64,
+    depth: u32,
+}
+
+impl<'e> Evaluation<'e> {
+    /// An evaluation that has not begun.
+    pub fn new(environment: &'e Environment<'e>) -> Self {
+        Self { environment, bound: Vec::new(), steps: 0, depth: 0 }
+    }
+
+    pub(super) fn evaluate(&mut self, expr: &'e Expr) -> Outcome {
+        let outcome = self.eval(expr);
+        let budget = self.environment.budget.get();
+        let Some(left) = budget.checked_sub(self.steps) else {
+            self.environment.budget.set(0);
+            return Err(too_much());
+        };
+        self.environment.budget.set(left);
+        outcome
+    }
+
+    /// Counts steps.
+    pub(super) fn spend(&mut self, steps: u64) -> Result<(), Fail> {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > STEPS { Err(too_much()) } else { Ok(()) }
+    }
+
+    fn eval(&mut self, expr: &'e Expr) -> Outcome {
+        self.spend(1)?;
+        if self.depth >= DEEPEST {
+            return Err(Fail::Unknown("the variables ask for each other too deeply to be evaluated here".to_owned()));
+        }
+        self.depth += 1;
+        let outcome = self.node(expr);
+        self.depth -= 1;
+        outcome
+    }
+
+    fn node(&mut self, expr: &'e Expr) -> Outcome {
+        match expr {
+            Expr::Literal(literal) => Ok(literal.clone()),
+            Expr::Ident(name) => self.ident(name),
+            Expr::Select { operand, field, optional } => {
+                let operand = self.operand(operand, field)?;
+                member(&operand, &Value::text(field.as_str()), *optional)
+            }
+            Expr::Has { operand, field, optional } => {
+                let operand = self.operand(operand, field)?;
+                let found = match (&operand, optional) {
+                    (Value::Optional(None), _) => None,
+                    (Value::Optional(Some(inner)), _) => inner.at(&Value::text(field.as_str()))?,
+                    (operand, _) => operand.at(&Value::text(field.as_str()))?,
+                };
+                Ok(Value::Bool(found.is_some()))
+            }
+            Expr::Index { operand, index, optional } => {
+                let operand = self.eval(operand)?;
+                if matches!(operand, Value::Optional(None)) {
+                    return Ok(operand);
+                }
+                let index = self.eval(index)?;
+                self.look_up(&operand, &index)?;
+                member(&operand, &index, *optional)
+            }
+            Expr::List(items) => self.list(items),
+            Expr::Map(entries) => self.map(entries),
+            Expr::Not(operand) => match self.eval(operand)? {
+                Value::Bool(truth) => Ok(Value::Bool(!truth)),
+                _ => Err(Fail::no_such_overload()),
+            },
+            Expr::Negate(operand) => functions::negate(&self.eval(operand)?),
+            Expr::Binary { operator, left, right } => {
+                let (left, right) = (self.eval(left), self.eval(right));
+                self.binary(*operator, &left?, &right?)
+            }
+            Expr::And(terms) => self.logical(terms, false),
+            Expr::Or(terms) => self.logical(terms, true),
+            Expr::Conditional { condition, then, otherwise } => match self.eval(condition)? {
+                Value::Bool(true) => self.eval(then),
+                Value::Bool(false) => self.eval(otherwise),
+                _ => Err(Fail::no_such_overload()),
+            },
+            Expr::Call { target, function, arguments } => self.call(target.as_deref(), function, arguments),
+            Expr::Fold(fold) => self.fold(fold),
+        }
+    }
+
+    fn ident(&self, name: &str) -> Outcome {
+        if let Some((_, value)) = self.bound.iter().rev().find(|(bound, _)| *bound == name) {
+            return Ok(value.clone());
+        }
+        match name {
+            "object" => Ok(self.environment.object.clone()),
+            "oldObject" => Ok(self.environment.old_object.clone()),
+            "request" => Ok(self.environment.request.clone()),
+            // A policy whose parameters are not known is not evaluated.
+            "params" => Ok(Value::Null),
+            "namespaceObject" => self
+                .environment
+                .namespace
+                .clone()
+                .ok_or_else(|| Fail::Unknown("the namespace of the request is not given".to_owned())),
+            other => check::type_named(other).ok_or_else(|| Fail::Unknown(format!("there is no name `{other}`"))),
+        }
+    }
+
+    /// What a field is taken from. A variable is one field of all variables, and evaluated when it is asked for.
+    fn operand(&mut self, operand: &'e Expr, field: &str) -> Outcome {
+        let Expr::Ident(name) = operand else { return self.eval(operand) };
+        if self.bound.iter().any(|(bound, _)| bound == name) {
+            return self.eval(operand);
+        }
+        match name.as_str() {
+            "variables" => {
+                let value = self.variable(field)?;
+                Ok(Value::of_entries([(field, value)].into_iter()))
+            }
+            "request" if field == "options" && self.environment.request.at(&Value::text("options"))?.is_none() => {
+                Err(Fail::Unknown("the options of the request are not given".to_owned()))
+            }
+            _ => self.eval(operand),
+        }
+    }
+
+    fn variable(&mut self, name: &str) -> Outcome {
+        let known = self.environment.known.borrow().get(name).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let program = self.environment.variables.get(name);
+        let program = program.ok_or_else(|| Fail::Unknown(format!("there is no variable `{name}`")))?;
+        let outcome = match &program.expr {
+            Ok(expr) => {
+                let bound = std::mem::take(&mut self.bound);
+                let outcome = self.eval(expr);
+                self.bound = bound;
+                outcome
+            }
+            Err(reason) => Err(Fail::Unknown(format!("the variable `{name}`: {reason}"))),
+        };
+        let outcome = outcome.map_err(|fail| match fail {
+            Fail::Error(text) => Fail::Error(format!("composited variable \"{name}\" fails to evaluate: {text}")),
+            unknown @ Fail::Unknown(_) => unknown,
+        });
+        self.environment.known.borrow_mut().insert(name.to_owned(), outcome.clone());
+        outcome
+    }
+
+    fn list(&mut self, items: &'e [(Expr, bool)]) -> Outcome {
+        self.spend(10)?;
+        let mut list = Vec::new();
+        for (item, optional) in items {
+            match (self.eval(item)?, optional) {
+                (value, false) => list.push(value),
+                (Value::Optional(value), true) => list.extend(value.as_deref().cloned()),
+                (_, true) => return Err(Fail::no_such_overload()),
+            }
+        }
+        Ok(Value::list(list))
+    }
+
+    fn map(&mut self, entries: &'e [(Expr, Expr, bool)]) -> Outcome {
+        self.spend(30)?;
+        let mut map = Map::new();
+        for (key, value, optional) in entries {
+            let key = self.eval(key)?;
+            let value = match (self.eval(value)?, optional) {
+                (value, false) => Some(value),
+                (Value::Optional(value), true) => value.as_deref().cloned(),
+                (_, true) => return Err(Fail::no_such_overload()),
+            };
+            let Some(value) = value else { continue };
+            let known = Key::of(&key).filter(|_| !matches!(key, Value::Double(_)));
+            let known = known.ok_or_else(|| Fail::Unknown("a map has a key that can be none".to_owned()))?;
+            if map.insert(known, (key, value)).is_some() {
+                return Err(Fail::Unknown("a map has a key twice".to_owned()));
+            }
+        }
+        Ok(Value::Map(Arc::new(map)))
+    }
+
+    fn binary(&mut self, operator: Operator, left: &Value, right: &Value) -> Outcome {
+        // Texts, lists and maps cost what is looked at.
+        let weight = match operator {
+            Operator::In => right.weight().saturating_mul(left.weight()),
+            _ => left.weight().saturating_add(right.weight()),
+        };
+        self.spend(weight)?;
+        if operator == Operator::In {
+            self.look_up(right, left)?;
+        }
+        let order = || compare(left, right);
+        let truth = match operator {
+            Operator::Equal => equal(left, right),
+            Operator::NotEqual => !equal(left, right),
+            Operator::Less => order()?.is_lt(),
+            Operator::LessOrEqual => order()?.is_le(),
+            Operator::Greater => order()?.is_gt(),
+            Operator::GreaterOrEqual => order()?.is_ge(),
+            Operator::In => match right {
+                Value::List(items) => items.iter().any(|item| equal(left, item)),
+                Value::Map(entries) => Key::of(left).is_some_and(|key| entries.contains_key(&key)),
+                _ => return Err(Fail::no_such_overload()),
+            },
+            _ => return functions::arithmetic(operator, left, right),
+        };
+        Ok(Value::Bool(truth))
+    }
+
+    /// `&&`, or `||` where what decides is true: a term that decides swallows the errors of all others.
+    fn logical(&mut self, terms: &'e [Expr], decides: bool) -> Outcome {
+        let mut first = None;
+        for term in terms {
+            let outcome = self.eval(term);
+            if is(&outcome, decides) {
+                return outcome;
+            }
+            keep(&mut first, outcome);
+        }
+        first.map_or(Ok(Value::Bool(!decides)), Err)
+    }
+
+    /// Bytes as a key make the API server give up the whole expression, unless it knows that all keys are texts.
+    fn look_up(&mut self, map: &Value, key: &Value) -> Result<(), Fail> {
+        let inner = if let Value::Optional(Some(inner)) = map { inner } else { map };
+        if matches!((inner, key), (Value::Map(_), Value::Bytes(_))) {
+            // Nothing is left, so that nothing decides after this.
+            self.steps = u64::MAX;
+            return Err(Fail::Unknown("bytes are looked up in a map".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, target: Option<&'e Expr>, function: &'e str, arguments: &'e [Expr]) -> Outcome {
+        let (name, target) = match target {
+            Some(Expr::Ident(namespace))
+                if functions::is_namespace(namespace) && !self.bound.iter().any(|(bound, _)| bound == namespace) =>
+            {
+                (format!("{namespace}.{function}"), None)
+            }
+            other => (function.to_owned(), other),
+        };
+        let Some(target) = target else {
+            let values = self.arguments(arguments)?;
+            if let ([argument], [value], true) = (arguments, values.as_slice(), functions::is_conversion(&name)) {
+                self.agree(argument, value)?;
+            }
+            return functions::global(self, &name, &values);
+        };
+        // The other value is looked at only where there is none.
+        if let ("or" | "orValue", [other]) = (function, arguments) {
+            return match self.eval(target)? {
+                Value::Optional(Some(inner)) if function == "orValue" => Ok(inner.as_ref().clone()),
+                Value::Optional(None) => self.eval(other),
+                Value::Optional(inner) => Ok(Value::Optional(inner)),
+                _ => Err(Fail::no_such_overload()),
+            };
+        }
+        let target_expr = target;
+        let target = self.eval(target);
+        let arguments = self.arguments(arguments);
+        let value = target?;
+        let arguments = arguments?;
+        if matches!(function, "indexOf" | "lastIndexOf") {
+            self.agree(target_expr, &value)?;
+        }
+        functions::member(self, &value, function, &arguments)
+    }
+
+    /// Functions with an implementation for each type take the one of the type that the compiler sees. That is not the
+    /// type of the value where an alternative, such as that of `orValue`, has given the whole its type.
+    fn agree(&self, expr: &Expr, value: &Value) -> Result<(), Fail> {
+        match self.seen(expr, 0) {
+            Some(seen) if seen != value.type_name() => {
+                let (found, text) = (value.type_name(), "which the compiler takes for");
+                Err(Fail::Unknown(format!("a function is called with a value of type {found}, {text} {seen}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The type that the compiler may see in an expression, as far as it comes from an alternative.
+    fn seen(&self, expr: &Expr, depth: u32) -> Option<&'static str> {
+        if depth > 64 {
+            return None;
+        }
+        let seen = |expr: &Expr| self.seen(expr, depth + 1);
+        match expr {
+            Expr::Literal(literal) => Some(literal.type_name()),
+            Expr::List(_) => Some("list"),
+            Expr::Map(_) => Some("map"),
+            Expr::Conditional { then, otherwise, .. } => seen(then).or_else(|| seen(otherwise)),
+            Expr::Binary { operator: Operator::Add, left, right } => seen(left).or_else(|| seen(right)),
+            Expr::Call { target: Some(target), function, arguments } => match (function.as_str(), arguments.as_slice())
+            {
+                ("orValue" | "or", [other]) => seen(target).or_else(|| seen(other)),
+                ("value", []) => seen(target),
+                ("of", [inner]) => seen(inner),
+                _ => None,
+            },
+            Expr::Fold(fold) if matches!(fold.kind, FoldKind::OptionalMap | FoldKind::OptionalFlatMap) => {
+                fold.bodies.first().and_then(seen)
+            }
+            Expr::Select { operand, field, optional: false } => match operand.as_ref() {
+                Expr::Ident(name) if name == "variables" => {
+                    seen(self.environment.variables.get(field)?.expr.as_ref().ok()?)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn arguments(&mut self, arguments: &'e [Expr]) -> Result<Vec<Value>, Fail> {
+        let outcomes: Vec<Outcome> = arguments.iter().map(|argument| self.eval(argument)).collect();
+        outcomes.into_iter().collect()
+    }
+
+    fn fold(&mut self, fold: &'e Fold) -> Outcome {
+        let range = self.eval(&fold.range)?;
+        if matches!(fold.kind, FoldKind::OptionalMap | FoldKind::OptionalFlatMap) {
+            return self.optional(fold, &range);
+        }
+        let entries = entries(&range, fold.names.len() == 2)?;
+        self.spend(length(entries.len()))?;
+        match fold.kind {
+            FoldKind::All => self.quantified(fold, entries, false),
+            FoldKind::Exists => self.quantified(fold, entries, true),
+            FoldKind::ExistsOne => self.exists_one(fold, entries),
+            _ => self.transform(fold, entries),
+        }
+    }
+
+    fn optional(&mut self, fold: &'e Fold, range: &Value) -> Outcome {
+        let ([name], [body]) = (fold.names.as_slice(), fold.bodies.as_slice()) else {
+            return Err(Fail::no_such_overload());
+        };
+        match range {
+            Value::Optional(None) => Ok(Value::Optional(None)),
+            Value::Optional(Some(inner)) => {
+                let value = self.with(&[name], [inner.as_ref().clone()], body)?;
+                Ok(if fold.kind == FoldKind::OptionalMap { value.some() } else { value })
+            }
+            _ => Err(Fail::no_such_overload()),
+        }
+    }
+
+    /// Evaluates a body with names bound.
+    fn with<const N: usize>(&mut self, names: &[&'e String], values: [Value; N], body: &'e Expr) -> Outcome {
+        let outer = self.bound.len();
+        self.bound.extend(names.iter().map(|name| name.as_str()).zip(values));
+        let outcome = self.eval(body);
+        self.bound.truncate(outer);
+        outcome
+    }
+
+    fn entry(&mut self, fold: &'e Fold, (key, value): (Value, Value), body: &'e Expr) -> Outcome {
+        match fold.names.as_slice() {
+            [name] => self.with(&[name], [value], body),
+            [first, second] => self.with(&[first, second], [key, value], body),
+            _ => Err(Fail::no_such_overload()),
+        }
+    }
+
+    fn quantified(&mut self, fold: &'e Fold, entries: Vec<(Value, Value)>, decides: bool) -> Outcome {
+        let mut first = None;
+        for entry in entries {
+            for body in &fold.bodies {
+                let outcome = self.entry(fold, entry.clone(), body);
+                if is(&outcome, decides) {
+                    return outcome;
+                }
+                keep(&mut first, outcome);
+            }
+        }
+        first.map_or(Ok(Value::Bool(!decides)), Err)
+    }
+
+    fn exists_one(&mut self, fold: &'e Fold, entries: Vec<(Value, Value)>) -> Outcome {
+        let (mut count, mut failed) = (0_usize, None);
+        for entry in entries {
+            for body in &fold.bodies {
+                match self.holds(fold, entry.clone(), body) {
+                    Ok(holds) => count += usize::from(holds),
+                    Err(fail) => replace(&mut failed, fail),
+                }
+            }
+        }
+        failed.map_or(Ok(Value::Bool(count == 1)), Err)
+    }
+
+    fn holds(&mut self, fold: &'e Fold, entry: (Value, Value), body: &'e Expr) -> Result<bool, Fail> {
+        match self.entry(fold, entry, body)? {
+            Value::Bool(truth) => Ok(truth),
+            _ => Err(Fail::no_such_overload()),
+        }
+    }
+
+    fn transform(&mut self, fold: &'e Fold, entries: Vec<(Value, Value)>) -> Outcome {
+        let (condition, body) = match fold.bodies.as_slice() {
+            [only] if fold.kind == FoldKind::Filter => (Some(only), None),
+            [only] => (None, Some(only)),
+            [condition, body] => (Some(condition), Some(body)),
+            _ => return Err(Fail::no_such_overload()),
+        };
+        let (mut made, mut failed) = (Vec::new(), None);
+        for (key, value) in entries {
+            let entry = (key.clone(), value.clone());
+            match condition.map_or(Ok(true), |condition| self.holds(fold, entry.clone(), condition)) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(fail) => {
+                    replace(&mut failed, fail);
+                    continue;
+                }
+            }
+            // Each entry makes a list of one there, which is then appended.
+            self.spend(12)?;
+            match body.map_or(Ok(value), |body| self.entry(fold, entry, body)) {
+                Ok(value) => made.push((key, value)),
+                Err(fail) => failed = Some(failed.unwrap_or(fail)),
+            }
+        }
+        if let Some(fail) = failed {
+            return Err(fail);
+        }
+        if fold.kind != FoldKind::MapOfValues {
+            return Ok(Value::list(made.into_iter().map(|(_, value)| value).collect()));
+        }
+        let made = made.into_iter().filter_map(|(key, value)| Some((Key::of(&key)?, (key, value))));
+        Ok(Value::Map(Arc::new(made.collect())))
+    }
+}
+
+fn too_much() -> Fail {
+    Fail::Unknown("it costs more than can be told to stay within the API server's limit".to_owned())
+}
+
+fn is(outcome: &Outcome, truth: bool) -> bool {
+    matches!(outcome, Ok(Value::Bool(found)) if *found == truth)
+}
+
+/// Keeps the first error; what is not known comes before all of them, since it might decide.
+fn keep(first: &mut Option<Fail>, outcome: Outcome) {
+    let fail = match outcome {
+        Ok(Value::Bool(_)) => return,
+        Ok(_) => Fail::no_such_overload(),
+        Err(fail) => fail,
+    };
+    if first.is_none() || matches!((&first, &fail), (Some(Fail::Error(_)), Fail::Unknown(_))) {
+        *first = Some(fail);
+    }
+}
+
+/// A condition that fails takes the place of what failed for the entries before it. What is not known stays.
+fn replace(failed: &mut Option<Fail>, fail: Fail) {
+    if !matches!(failed, Some(Fail::Unknown(_))) {
+        *failed = Some(fail);
+    }
+}
+
+/// A member of a value. What is asked of an optional is an optional, and so is what is asked for with `?`.
+fn member(operand: &Value, index: &Value, optional: bool) -> Outcome {
+    let found = match operand {
+        Value::Optional(None) => None,
+        Value::Optional(Some(inner)) => inner.at(index)?,
+        operand if optional => operand.at(index)?,
+        operand => return operand.must_have(index),
+    };
+    Ok(found.map_or(Value::Optional(None), Value::some))
+}
+
+/// The entries that a macro goes through, each with its key or index. With one name only, what is named is the item of
+/// a list and the key of a map.
+fn entries(range: &Value, has_both: bool) -> Result<Vec<(Value, Value)>, Fail> {
+    match range {
+        Value::List(items) => {
+            let indexed = items.iter().enumerate();
+            Ok(indexed.map(|(index, item)| (lists::number(index), item.clone())).collect())
+        }
+        Value::Map(entries) if has_both => Ok(entries.values().cloned().collect()),
+        Value::Map(entries) => Ok(entries.values().map(|(key, _)| (key.clone(), key.clone())).collect()),
+        other => Err(Fail::error(format!("got '{}', expected iterable type", go_type(other)))),
+    }
+}
+
+/// The type of a value as Go names it, which the API server lets its users see.
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "types.Null",
+        Value::Bool(_) => "types.Bool",
+        Value::Int(_) => "types.Int",
+        Value::UInt(_) => "types.Uint",
+        Value::Double(_) => "types.Double",
+        Value::String(_) => "types.String",
+        Value::Bytes(_) => "types.Bytes",
+        Value::Optional(_) => "*types.Optional",
+        other => other.type_name(),
+    }
+}

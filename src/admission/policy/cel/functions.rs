@@ -1,0 +1,263 @@
+//! The functions: which there are, and those of numbers, types and optionals.
+
+use super::ast::Operator;
+use super::eval::Evaluation;
+use super::value::{Value, length, whole};
+use super::{Fail, Outcome, lists, strings};
+
+/// What stands before the point of functions that belong to no value.
+pub(super) fn is_namespace(name: &str) -> bool {
+    matches!(name, "optional" | "lists" | "sets")
+}
+
+/// Whether there is a function of a name with a number of arguments.
+pub(super) fn is_global(name: &str, arguments: usize) -> bool {
+    match name {
+        "size" | "int" | "uint" | "double" | "string" | "bool" | "bytes" | "type" | "dyn" => arguments == 1,
+        "matches" => arguments == 2,
+        "optional.none" => arguments == 0,
+        "optional.of" | "optional.ofNonZeroValue" | "lists.range" => arguments == 1,
+        "sets.contains" | "sets.equivalent" | "sets.intersects" => arguments == 2,
+        _ => false,
+    }
+}
+
+/// Whether a function makes a value of another type, with an implementation for each type that it is made of.
+pub(super) fn is_conversion(name: &str) -> bool {
+    matches!(name, "int" | "uint" | "double" | "string" | "bool" | "bytes")
+}
+
+/// Whether a value has a function of a name with a number of arguments.
+pub(super) fn is_member(name: &str, arguments: usize) -> bool {
+    match name {
+        "size" | "lowerAscii" | "upperAscii" | "trim" | "hasValue" | "value" | "isSorted" | "sum" | "min" | "max"
+        | "distinct" | "reverse" | "sort" | "first" | "last" => arguments == 0,
+        "contains" | "startsWith" | "endsWith" | "matches" | "charAt" | "find" | "or" | "orValue" => arguments == 1,
+        "join" | "flatten" => arguments <= 1,
+        "indexOf" | "lastIndexOf" | "split" | "substring" | "findAll" => matches!(arguments, 1 | 2),
+        "replace" => matches!(arguments, 2 | 3),
+        "slice" => arguments == 2,
+        _ => false,
+    }
+}
+
+/// A function that belongs to no value.
+pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[Value]) -> Outcome {
+    match (name, arguments) {
+        ("optional.none", []) => Ok(Value::Optional(None)),
+        ("optional.of", [value]) => Ok(value.clone().some()),
+        ("optional.ofNonZeroValue", [value]) => {
+            Ok(if value.is_zero() { Value::Optional(None) } else { value.clone().some() })
+        }
+        ("dyn", [value]) => Ok(value.clone()),
+        ("type", [value]) => Ok(Value::Type(value.type_name())),
+        ("size", [value]) => size(evaluation, value),
+        ("matches", [text, _]) => member(evaluation, text, "matches", arguments.get(1..).unwrap_or_default()),
+        ("int", [value]) => int(value),
+        ("uint", [value]) => uint(value),
+        ("double", [value]) => double(value),
+        ("bool", [value]) => boolean(value),
+        ("bytes", [Value::String(text)]) => Ok(Value::Bytes(text.as_bytes().into())),
+        ("bytes", [value @ Value::Bytes(_)]) => Ok(value.clone()),
+        ("string", [value]) => {
+            evaluation.spend(value.weight())?;
+            string(value)
+        }
+        (name, arguments) => lists::global(evaluation, name, arguments),
+    }
+}
+
+/// A function of a value.
+pub(super) fn member(evaluation: &mut Evaluation<'_>, target: &Value, name: &str, arguments: &[Value]) -> Outcome {
+    match (target, name, arguments) {
+        (Value::Optional(inner), "hasValue", []) => Ok(Value::Bool(inner.is_some())),
+        (Value::Optional(inner), "value", []) => {
+            inner.as_deref().cloned().ok_or_else(|| Fail::error("optional.none() dereference"))
+        }
+        (target, "size", []) => size(evaluation, target),
+        (Value::String(text), name, arguments) => strings::member(evaluation, text, name, arguments),
+        (Value::List(items), name, arguments) => lists::member(evaluation, items, name, arguments),
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+fn size(evaluation: &mut Evaluation<'_>, value: &Value) -> Outcome {
+    let size = match value {
+        Value::String(text) => {
+            evaluation.spend(length(text.len()) / 10)?;
+            text.chars().count()
+        }
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(items) => items.len(),
+        Value::Map(entries) => entries.len(),
+        _ => return Err(Fail::no_such_overload()),
+    };
+    Ok(lists::number(size))
+}
+
+fn no_conversion(value: &Value, to: &str) -> Fail {
+    match value {
+        // What of these two has an overload is not told apart by the text of its error.
+        Value::String(_) | Value::Double(_) | Value::Bytes(_) => {
+            Fail::error(format!("type conversion error from '{}' to '{to}'", value.type_name()))
+        }
+        _ => Fail::no_such_overload(),
+    }
+}
+
+fn overflow() -> Fail {
+    Fail::error("integer overflow")
+}
+
+fn unsigned_overflow() -> Fail {
+    Fail::error("unsigned integer overflow")
+}
+
+/// A text as a whole number: digits behind at most one sign.
+fn parsed<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+fn int(value: &Value) -> Outcome {
+    match value {
+        Value::Int(_) => Ok(value.clone()),
+        Value::UInt(number) => i64::try_from(*number).map(Value::Int).map_err(|_| overflow()),
+        Value::Double(number) => {
+            // The ends themselves are refused, too.
+            #[expect(clippy::cast_precision_loss, reason = "the ends are powers of two")]
+            let (first, last) = (i64::MIN as f64, i64::MAX as f64);
+            let fits = number.is_finite() && *number > first && *number < last;
+            let truncated = whole(number.trunc()).and_then(|number| i64::try_from(number).ok());
+            truncated.filter(|_| fits).map(Value::Int).ok_or_else(overflow)
+        }
+        Value::String(text) => parsed(text).map(Value::Int).ok_or_else(|| no_conversion(value, "int")),
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+fn uint(value: &Value) -> Outcome {
+    match value {
+        Value::UInt(_) => Ok(value.clone()),
+        Value::Int(number) => u64::try_from(*number).map(Value::UInt).map_err(|_| unsigned_overflow()),
+        Value::Double(number) => {
+            #[expect(clippy::cast_precision_loss, reason = "the end is a power of two")]
+            let fits = number.is_finite() && *number >= 0.0 && *number < u64::MAX as f64;
+            let truncated = whole(number.trunc()).and_then(|number| u64::try_from(number).ok());
+            truncated.filter(|_| fits).map(Value::UInt).ok_or_else(unsigned_overflow)
+        }
+        Value::String(text) if text.starts_with('+') => Err(no_conversion(value, "uint")),
+        Value::String(text) => parsed(text).map(Value::UInt).ok_or_else(|| no_conversion(value, "uint")),
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+fn double(value: &Value) -> Outcome {
+    #[expect(clippy::cast_precision_loss, reason = "as cel-go converts")]
+    match value {
+        Value::Double(_) => Ok(value.clone()),
+        Value::Int(number) => Ok(Value::Double(*number as f64)),
+        Value::UInt(number) => Ok(Value::Double(*number as f64)),
+        Value::String(text) => {
+            // Hexadecimal notation, `_`, `inf` and what overflows are read in ways of their own there.
+            let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+            match parsed::<f64>(text) {
+                Some(number) if is_plain && number.is_finite() => Ok(Value::Double(number)),
+                None if is_plain => Err(no_conversion(value, "double")),
+                _ => Err(Fail::Unknown("a text is no plain number, and is not converted here".to_owned())),
+            }
+        }
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+fn boolean(value: &Value) -> Outcome {
+    match value {
+        Value::Bool(_) => Ok(value.clone()),
+        Value::String(text) => match text.as_ref() {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
+            _ => Err(no_conversion(value, "bool")),
+        },
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+fn string(value: &Value) -> Outcome {
+    match value {
+        Value::String(_) => Ok(value.clone()),
+        Value::Bool(truth) => Ok(Value::text(truth.to_string())),
+        Value::Int(number) => Ok(Value::text(number.to_string())),
+        Value::UInt(number) => Ok(Value::text(number.to_string())),
+        // Where the notation has no exponent, both ways to write the shortest digits agree.
+        Value::Double(number) if *number == 0.0 || (1e-4..1e6).contains(&number.abs()) => {
+            Ok(Value::text(number.to_string()))
+        }
+        Value::Double(_) => Err(Fail::Unknown("a number that large or small is not written here".to_owned())),
+        Value::Bytes(bytes) => std::str::from_utf8(bytes)
+            .map(Value::text)
+            .map_err(|_| Fail::error("invalid UTF-8 in bytes, cannot convert to string")),
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+/// `-value`.
+pub(super) fn negate(value: &Value) -> Outcome {
+    match value {
+        Value::Int(number) => number.checked_neg().map(Value::Int).ok_or_else(overflow),
+        Value::Double(number) => Ok(Value::Double(-number)),
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+/// The operators that make numbers, texts or lists.
+pub(super) fn arithmetic(operator: Operator, left: &Value, right: &Value) -> Outcome {
+    match (left, right) {
+        (Value::Int(left), Value::Int(right)) => ints(operator, *left, *right),
+        (Value::UInt(left), Value::UInt(right)) => uints(operator, *left, *right),
+        (Value::Double(left), Value::Double(right)) => Ok(Value::Double(match operator {
+            Operator::Add => left + right,
+            Operator::Subtract => left - right,
+            Operator::Multiply => left * right,
+            Operator::Divide => left / right,
+            _ => return Err(Fail::no_such_overload()),
+        })),
+        (Value::String(left), Value::String(right)) if operator == Operator::Add => {
+            Ok(Value::text(format!("{left}{right}")))
+        }
+        (Value::Bytes(left), Value::Bytes(right)) if operator == Operator::Add => {
+            Ok(Value::Bytes([left.as_ref(), right.as_ref()].concat().into()))
+        }
+        (Value::List(left), Value::List(right)) if operator == Operator::Add => {
+            Ok(Value::list(left.iter().chain(right.iter()).cloned().collect()))
+        }
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+fn by_zero(operator: Operator) -> Fail {
+    Fail::error(if operator == Operator::Divide { "division by zero" } else { "modulus by zero" })
+}
+
+fn ints(operator: Operator, left: i64, right: i64) -> Outcome {
+    let result = match operator {
+        Operator::Add => left.checked_add(right),
+        Operator::Subtract => left.checked_sub(right),
+        Operator::Multiply => left.checked_mul(right),
+        _ if right == 0 => return Err(by_zero(operator)),
+        Operator::Divide => left.checked_div(right),
+        _ => left.checked_rem(right),
+    };
+    result.map(Value::Int).ok_or_else(overflow)
+}
+
+fn uints(operator: Operator, left: u64, right: u64) -> Outcome {
+    let result = match operator {
+        Operator::Add => left.checked_add(right),
+        Operator::Subtract => left.checked_sub(right),
+        Operator::Multiply => left.checked_mul(right),
+        _ if right == 0 => return Err(by_zero(operator)),
+        Operator::Divide => left.checked_div(right),
+        _ => left.checked_rem(right),
+    };
+    result.map(Value::UInt).ok_or_else(unsigned_overflow)
+}

@@ -1,0 +1,169 @@
+//! The functions of lists: Kubernetes' own, and the extensions for lists and sets.
+
+use std::cmp::Ordering;
+
+use super::ast::Operator;
+use super::eval::Evaluation;
+use super::value::{Value, compare, equal};
+use super::{Fail, Outcome, functions, strings};
+
+/// The longest list that `lists.range` makes here.
+const LONGEST: i64 = 100_000;
+
+/// A count or index as a value.
+pub(super) fn number(number: usize) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// A function of lists that belongs to no value.
+pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[Value]) -> Outcome {
+    match (name, arguments) {
+        ("lists.range", [Value::Int(count)]) => {
+            if *count > LONGEST {
+                return Err(Fail::Unknown("a list that long is not made here".to_owned()));
+            }
+            evaluation.spend(u64::try_from(*count).unwrap_or_default())?;
+            Ok(Value::list((0..*count).map(Value::Int).collect()))
+        }
+        ("sets.contains", [Value::List(all), Value::List(some)]) => Ok(Value::Bool(contains(evaluation, all, some)?)),
+        ("sets.equivalent", [Value::List(left), Value::List(right)]) => {
+            Ok(Value::Bool(contains(evaluation, left, right)? && contains(evaluation, right, left)?))
+        }
+        ("sets.intersects", [Value::List(left), Value::List(right)]) => {
+            evaluation.spend(product(left, right))?;
+            Ok(Value::Bool(left.iter().any(|item| right.iter().any(|other| equal(item, other)))))
+        }
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+/// What it costs to hold each of one list against each of another.
+fn product(left: &[Value], right: &[Value]) -> u64 {
+    let weight = |items: &[Value]| items.iter().fold(1_u64, |sum, item| sum.saturating_add(item.weight()));
+    weight(left).saturating_mul(weight(right)).saturating_mul(2)
+}
+
+fn contains(evaluation: &mut Evaluation<'_>, all: &[Value], some: &[Value]) -> Result<bool, Fail> {
+    evaluation.spend(product(all, some))?;
+    Ok(some.iter().all(|item| all.iter().any(|other| equal(item, other))))
+}
+
+/// A function of a list.
+pub(super) fn member(evaluation: &mut Evaluation<'_>, items: &[Value], name: &str, arguments: &[Value]) -> Outcome {
+    evaluation.spend(items.iter().map(Value::weight).sum())?;
+    match (name, arguments) {
+        ("join", []) => strings::join(evaluation, items, ""),
+        ("join", [Value::String(separator)]) => strings::join(evaluation, items, separator),
+        ("isSorted", []) => is_sorted(items),
+        ("sum", []) => sum(items),
+        ("min", []) => extreme(items, Ordering::Less, "min"),
+        ("max", []) => extreme(items, Ordering::Greater, "max"),
+        ("indexOf", [wanted]) => {
+            evaluation.spend(product(items, std::slice::from_ref(wanted)))?;
+            Ok(items.iter().position(|item| equal(item, wanted)).map_or(Value::Int(-1), number))
+        }
+        ("lastIndexOf", [wanted]) => {
+            evaluation.spend(product(items, std::slice::from_ref(wanted)))?;
+            Ok(items.iter().rposition(|item| equal(item, wanted)).map_or(Value::Int(-1), number))
+        }
+        ("slice", [Value::Int(start), Value::Int(end)]) => slice(items, *start, *end),
+        ("reverse", []) => Ok(Value::list(items.iter().rev().cloned().collect())),
+        ("flatten", []) => Ok(Value::list(flattened(items, 1))),
+        ("flatten", [Value::Int(depth)]) => match u32::try_from(*depth) {
+            Ok(depth) => Ok(Value::list(flattened(items, depth))),
+            Err(_) => Err(Fail::error("level must be non-negative")),
+        },
+        ("first", []) => Ok(items.first().cloned().map_or(Value::Optional(None), Value::some)),
+        ("last", []) => Ok(items.last().cloned().map_or(Value::Optional(None), Value::some)),
+        ("distinct", []) => {
+            evaluation.spend(product(items, items))?;
+            let mut distinct: Vec<Value> = Vec::new();
+            for item in items {
+                if !distinct.iter().any(|known| equal(known, item)) {
+                    distinct.push(item.clone());
+                }
+            }
+            Ok(Value::list(distinct))
+        }
+        ("sort", []) => sort(items),
+        _ => Err(Fail::no_such_overload()),
+    }
+}
+
+fn is_sorted(items: &[Value]) -> Outcome {
+    for pair in items.windows(2) {
+        if let [first, second] = pair
+            && compare(first, second)?.is_gt()
+        {
+            return Ok(Value::Bool(false));
+        }
+    }
+    Ok(Value::Bool(true))
+}
+
+fn sum(items: &[Value]) -> Outcome {
+    let Some((first, rest)) = items.split_first() else {
+        return Err(Fail::Unknown("the type of the sum of an empty list is not told here".to_owned()));
+    };
+    if !matches!(first, Value::Int(_) | Value::UInt(_) | Value::Double(_)) {
+        return Err(Fail::no_such_overload());
+    }
+    rest.iter().try_fold(first.clone(), |sum, item| functions::arithmetic(Operator::Add, &sum, item))
+}
+
+fn extreme(items: &[Value], wanted: Ordering, name: &str) -> Outcome {
+    let Some((first, rest)) = items.split_first() else {
+        return Err(Fail::error(format!("{name} called on empty list")));
+    };
+    let mut found = first;
+    for item in rest {
+        if compare(item, found)? == wanted {
+            found = item;
+        }
+    }
+    Ok(found.clone())
+}
+
+fn slice(items: &[Value], start: i64, end: i64) -> Outcome {
+    let size = i64::try_from(items.len()).unwrap_or(i64::MAX);
+    let wrong = |text: String| Err(Fail::error(text));
+    if start < 0 || end < 0 {
+        return wrong(format!("cannot slice({start}, {end}), negative indexes not supported"));
+    }
+    if start > end {
+        return wrong(format!("cannot slice({start}, {end}), start index must be less than or equal to end index"));
+    }
+    if size < end {
+        return wrong(format!("cannot slice({start}, {end}), list is length {size}"));
+    }
+    let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+    let part = range.and_then(|(start, end)| items.get(start..end)).unwrap_or_default();
+    Ok(Value::list(part.to_vec()))
+}
+
+fn flattened(items: &[Value], depth: u32) -> Vec<Value> {
+    let mut flat = Vec::new();
+    for item in items {
+        match item {
+            Value::List(inner) if depth > 0 => flat.extend(flattened(inner, depth - 1)),
+            other => flat.push(other.clone()),
+        }
+    }
+    flat
+}
+
+/// In order; only values of one type can be sorted.
+fn sort(items: &[Value]) -> Outcome {
+    let Some(first) = items.first() else { return Ok(Value::list(Vec::new())) };
+    let is_like = |item: &Value| item.type_name() == first.type_name();
+    let can_be = matches!(
+        first,
+        Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Bool(_) | Value::String(_) | Value::Bytes(_)
+    );
+    if !can_be || !items.iter().all(is_like) {
+        return Err(Fail::Unknown("a list of values of several types is not sorted here".to_owned()));
+    }
+    let mut sorted = items.to_vec();
+    sorted.sort_by(|left, right| compare(left, right).unwrap_or(Ordering::Equal));
+    Ok(Value::list(sorted))
+}

@@ -1,0 +1,262 @@
+//! What expressions come to, beside what cel-go makes of them.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{Environment, Fail, Names, Program, Value};
+
+/// What an expression comes to, in short.
+fn told(expression: &str) -> String {
+    let sources = [("one", "1"), ("fails", "object.missing"), ("later", "variables.fails"), ("other", "ip('::1')")];
+    let mut names = Names::default();
+    let mut variables = BTreeMap::new();
+    for (name, source) in sources {
+        variables.insert(name.to_owned(), Program::compile(source, &names));
+        names.variables.insert(name);
+    }
+    let mut environment = Environment::new(&variables, 10_000_000);
+    environment.object = Value::from_json(&json!({
+        "a": 1, "half": 0.5, "text": "abc", "none": null, "list": [1, 2, 3], "labels": { "k": "v", "l": "w" },
+        "large": 18_446_744_073_709_551_615_u64, "nested": { "b": { "c": true } },
+    }));
+    environment.request = Value::from_json(&json!({ "operation": "CREATE", "userInfo": { "username": "u" } }));
+    match Program::compile(expression, &names).evaluate(&environment) {
+        Ok(value) => shown(&value),
+        Err(Fail::Error(error)) => format!("error: {error}"),
+        Err(Fail::Unknown(_)) => "unknown".to_owned(),
+    }
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text:?}"),
+        Value::List(items) => format!("[{}]", items.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Value::Map(entries) => {
+            let entries = entries.values().map(|(key, value)| format!("{}: {}", shown(key), shown(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::Optional(None) => "none".to_owned(),
+        Value::Optional(Some(inner)) => format!("some {}", shown(inner)),
+        Value::Double(number) => format!("{number:?}"),
+        Value::UInt(number) => format!("{number}u"),
+        other => other.printed(),
+    }
+}
+
+/// Holds a table of expressions, each with what it comes to, against the evaluation.
+fn hold(table: &[(&str, &str)]) {
+    for (expression, expected) in table {
+        assert_eq!(told(expression), *expected, "{expression}");
+    }
+}
+
+#[test]
+fn members_are_there_or_an_error_or_an_optional() {
+    hold(&[
+        ("object.a", "1"),
+        ("object.missing", "error: no such key: missing"),
+        ("object['missing']", "error: no such key: missing"),
+        ("object.text.x", "error: no such key: x"),
+        ("object.none.x", "error: no such key: x"),
+        ("object.list[3]", "error: index out of bounds: 3"),
+        ("object.list['a']", "error: unsupported index type 'string' in list"),
+        ("object.list[1.0]", "2"),
+        ("oldObject == null", "true"),
+        ("has(object.missing)", "false"),
+        ("has(object.none)", "true"),
+        ("has(object.missing.x)", "error: no such key: missing"),
+        ("has(object.?missing.x)", "false"),
+        ("object.?missing.x.y", "none"),
+        ("object.?nested.b.c", "some true"),
+        ("object.?nested.missing", "none"),
+        ("object.labels[?'k'].orValue('')", "\"v\""),
+        ("object.labels[?'x'].orValue('none')", "\"none\""),
+        ("object.list[?9].hasValue()", "false"),
+        ("oldObject.?metadata.name.orValue('x')", "\"x\""),
+        ("request.userInfo.extra[?'k'].orValue('')", "error: no such key: extra"),
+        ("request.userInfo.?extra[?'k'][0].orValue('')", "\"\""),
+        ("object.?a.or(optional.of(2)).value()", "1"),
+        ("object.?x.or(object.?a)", "some 1"),
+        ("object.?x.value()", "error: optional.none() dereference"),
+        ("object.?x.orValue(object.y)", "error: no such key: y"),
+        ("object.?a.orValue(object.y)", "1"),
+        ("object.?a.optMap(x, x + 1).orValue(0)", "2"),
+        ("object.?x.optMap(x, x + 1).orValue(0)", "0"),
+        ("optional.ofNonZeroValue('')", "none"),
+        ("[?object.?a, ?object.?x]", "[1]"),
+        ("{?'a': object.?a, ?'x': object.?x}", "{\"a\": 1}"),
+        ("optional.of(1) == optional.of(1.0)", "true"),
+    ]);
+}
+
+#[test]
+fn what_decides_swallows_errors_on_both_sides() {
+    hold(&[
+        ("object.x || true", "true"),
+        ("true || object.x", "true"),
+        ("object.x || false", "error: no such key: x"),
+        ("object.x && false", "false"),
+        ("object.x && object.y && true", "error: no such key: x"),
+        ("object.a || true", "true"),
+        ("object.a || false", "error: no such overload"),
+        ("[1, 2].all(x, object.x)", "error: no such key: x"),
+        ("[1, 2].all(x, x == 2 ? false : object.x)", "false"),
+        ("[1, 2].exists(x, x == 2 || object.x)", "true"),
+        ("[1, 2].exists_one(x, x == 2 || object.x)", "error: no such key: x"),
+        ("false ? object.x : 1", "1"),
+        // Of the conditions the last that fails is told, of the bodies the first.
+        ("[1, 2].filter(x, x == 1 ? object.x : object.y)", "error: no such key: y"),
+        ("[1, 2].map(x, x == 1 ? object.x : object.y)", "error: no such key: x"),
+        ("int(object.?half.orValue(3))", "unknown"),
+        ("int(object.?a.orValue(3))", "1"),
+        ("object.a ? 1 : 2", "error: no such overload"),
+        // What cannot be told is swallowed where it cannot matter, and nowhere else.
+        ("variables.other || true", "true"),
+        ("variables.other || object.x", "unknown"),
+        ("object.x || variables.other", "unknown"),
+        ("[1, 2].all(x, x == 2 ? variables.other : object.x)", "unknown"),
+        (
+            "variables.later == 1",
+            "error: composited variable \"later\" fails to evaluate: composited variable \"fails\" fails to evaluate: no such key: missing",
+        ),
+        ("variables.one", "1"),
+    ]);
+}
+
+#[test]
+fn numbers_are_compared_by_value_and_never_wrap_around() {
+    hold(&[
+        ("0 == 0.0", "true"),
+        ("1u == 1", "true"),
+        ("object.a == 1.0 && object.half < 1 && 1 > object.half", "true"),
+        ("type(object.a) == int && type(object.large) == double", "true"),
+        ("1 == '1'", "false"),
+        ("{'a': 1} == {'a': 1.0} && [1, 2] != [1]", "true"),
+        ("1.0 in [1] && 'k' in object.labels && !(1 in object.labels)", "true"),
+        ("{1: 'a'}[1u]", "\"a\""),
+        ("9223372036854775807 + 1", "error: integer overflow"),
+        ("-9223372036854775808", "-9223372036854775808"),
+        ("-(-9223372036854775808)", "error: integer overflow"),
+        ("0u - 1u", "error: unsigned integer overflow"),
+        ("1 / 0", "error: division by zero"),
+        ("1 % 0", "error: modulus by zero"),
+        ("-7 / 2 == -3 && -7 % 2 == -1", "true"),
+        ("1 + 1.0", "error: no such overload"),
+        ("object.text < 1", "error: no such overload"),
+        ("int('12') + int(2.9) + int(3u)", "17"),
+        ("int('x')", "error: type conversion error from 'string' to 'int'"),
+        ("int(1e19)", "error: integer overflow"),
+        ("string(1) + string(true) + string(0.5)", "\"1true0.5\""),
+        ("double('1.5') + 0x10 > 17.0", "error: no such overload"),
+        ("0x10 == 16 && 1e3 == 1000", "true"),
+        ("--1 == 1 && !!true", "true"),
+    ]);
+}
+
+#[test]
+fn macros_go_through_lists_and_maps() {
+    hold(&[
+        ("object.list.map(x, x * 2)", "[2, 4, 6]"),
+        ("object.list.map(x, x > 1, x * 2)", "[4, 6]"),
+        ("object.list.filter(x, x != 2)", "[1, 3]"),
+        ("object.labels.all(k, k.size() == 1)", "true"),
+        ("object.labels.exists(k, object.labels[k] == 'w')", "true"),
+        ("object.labels.all(k, v, k < v)", "true"),
+        ("object.list.exists(i, v, i == 2 && v == 3)", "true"),
+        ("object.list.transformList(i, v, i + v)", "[1, 3, 5]"),
+        ("object.labels.transformMap(k, v, k == 'k', v + '!')", "{\"k\": \"v!\"}"),
+        ("object.text.all(x, true)", "error: got 'types.String', expected iterable type"),
+        ("[[1], [2]].all(x, x.all(x, x > 0))", "true"),
+        ("object.list.exists_one(x, x > 2)", "true"),
+        ("[].all(x, false) && ![].exists(x, true)", "true"),
+    ]);
+}
+
+#[test]
+fn functions_are_those_of_the_api_server() {
+    hold(&[
+        ("'abc'.substring(1) + 'abc'.substring(0, 1)", "\"bca\""),
+        ("'abc'.substring(2, 1)", "error: invalid substring range. start: 2, end: 1"),
+        ("'abc'.substring(4)", "error: index out of range: 4"),
+        ("'äbc'.indexOf('b') + 'abcb'.lastIndexOf('b')", "4"),
+        ("'a-b-c'.split('-', 2)", "[\"a\", \"b-c\"]"),
+        ("'abc'.split('')", "[\"a\", \"b\", \"c\"]"),
+        ("['a', 'b'].join('/')", "\"a/b\""),
+        ("' a '.trim().upperAscii().replace('A', 'xx')", "\"xx\""),
+        ("size('äö') + [1].size() + size({1: 2})", "4"),
+        ("'abc'.matches('^a.c$') && matches('a1', '\\\\d')", "true"),
+        ("'a1b22'.findAll('[0-9]+')", "[\"1\", \"22\"]"),
+        ("'abc'.matches('(?i)A')", "unknown"),
+        ("[1, 2].sum() + [3, 1].max() + [2, 3].min()", "8"),
+        ("[].max()", "error: max called on empty list"),
+        ("[1, 1.5].isSorted() && [1, 2].indexOf(2) == 1", "true"),
+        ("sets.contains([1, 2], [2.0]) && sets.intersects([1], [1, 2])", "true"),
+        ("[[1], [2, 3]].flatten()", "[1, 2, 3]"),
+        ("object.list.slice(0, 2).reverse()", "[2, 1]"),
+        (r#"r'\d' + "\x41" + '''a'b''' == '\\dAa\'b'"#, "true"),
+    ]);
+}
+
+#[test]
+fn what_is_not_known_is_no_answer() {
+    for expression in [
+        "authorizer.group('').resource('pods').check('get').allowed()",
+        "quantity('1Gi').isGreaterThan(quantity('1Mi'))",
+        "timestamp('2024-01-01T00:00:00Z') < timestamp('2025-01-01T00:00:00Z')",
+        "'%d'.format([1])",
+        "true || isURL('x')",
+        "params.x",
+        "request.foo",
+        "request.options.dryRun",
+        "variables.nothing",
+        "namespaceObject.metadata.name",
+        "nobody == 1",
+        "1 +",
+        "object.a = 1",
+        "'abc",
+        "{1: 1, 1: 2}",
+        "[].sum()",
+        "b'a' in {'a': 1} || true",
+        "lists.range(1000).all(a, lists.range(1000).all(b, a + b >= 0)) || true",
+    ] {
+        assert_eq!(told(expression), "unknown", "{expression}");
+    }
+}
+
+#[test]
+fn no_expression_hangs_or_overflows() {
+    let deep = |open: &str, close: &str| format!("{}1{}", open.repeat(5000), close.repeat(5000));
+    let many = 30_000;
+    let hostile = [
+        deep("(", ")"),
+        deep("[", "]"),
+        deep("{1:", "}"),
+        format!("object{}", ".a".repeat(many)),
+        format!("object{}", "[0]".repeat(many / 2)),
+        format!("1{}", "+1".repeat(many)),
+        format!("{}1", "true?".repeat(5000)),
+        format!("'a'{}", ".trim()".repeat(5000)),
+        format!("{}1{}", "[1].map(x,".repeat(3000), ")".repeat(3000)),
+        "9".repeat(many),
+        "1e999999999".to_owned(),
+        format!("'{}'", "\\u".repeat(1000)),
+        "'a'.matches('((((((a{100}){100}){100}){100}){100}){100})')".to_owned(),
+        "lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, a + b + c >= 0)))".to_owned(),
+        "lists.range(99999).map(a, 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa').join('b').split('')".to_owned(),
+        "lists.range(9223372036854775807)".to_owned(),
+        "a".repeat(100_000),
+        String::new(),
+        "\u{0}".to_owned(),
+        "'\u{1F600}'.substring(0, 9223372036854775807)".to_owned(),
+    ];
+    for expression in hostile {
+        let answer = told(&expression);
+        let start: String = expression.chars().take(40).collect();
+        assert!(answer == "unknown" || answer.starts_with("error"), "{start}: {answer}");
+    }
+    assert_eq!(told(&format!("{}true", "true && ".repeat(5000))), "true");
+    assert_eq!(told(&format!("1{}", "+1".repeat(100))), "101");
+    assert_eq!(told(&format!("{}true", "!".repeat(30_000))), "true");
+    assert_eq!(told("'a'.replace('', 'b', -9223372036854775808)"), "\"bab\"");
+}

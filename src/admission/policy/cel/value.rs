@@ -1,0 +1,273 @@
+//! Values: what JSON holds, and what expressions make of it.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value as Json;
+
+use super::Fail;
+
+/// A value. Copies are cheap.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A whole number without sign.
+    UInt(u64),
+    /// Any other number.
+    Double(f64),
+    /// A text.
+    String(Arc<str>),
+    /// Bytes.
+    Bytes(Arc<[u8]>),
+    /// A list.
+    List(Arc<Vec<Value>>),
+    /// A map.
+    Map(Arc<Map>),
+    /// What may be there.
+    Optional(Option<Arc<Value>>),
+    /// A type, by its name.
+    Type(&'static str),
+}
+
+/// A constant of an expression.
+pub(super) type Literal = Value;
+
+/// The entries of a map, each with its key as a value.
+pub type Map = BTreeMap<Key, (Value, Value)>;
+
+/// What may be a key. A number is the same key in each of its types.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Number(i128),
+    /// A text.
+    String(Arc<str>),
+}
+
+impl Key {
+    /// The key that a value is, if it can be one.
+    pub fn of(value: &Value) -> Option<Self> {
+        Some(match value {
+            Value::Bool(truth) => Self::Bool(*truth),
+            Value::Int(number) => Self::Number(i128::from(*number)),
+            Value::UInt(number) => Self::Number(i128::from(*number)),
+            Value::Double(number) => Self::Number(whole(*number)?),
+            Value::String(text) => Self::String(Arc::clone(text)),
+            _ => return None,
+        })
+    }
+}
+
+/// A double that is a whole number, as one.
+pub(super) fn whole(number: f64) -> Option<i128> {
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and in range")]
+    (number.fract() == 0.0 && number.abs() < 1e19).then_some(number as i128)
+}
+
+impl Value {
+    /// A text as a value.
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Self::String(text.into())
+    }
+
+    /// A list as a value.
+    pub fn list(items: Vec<Value>) -> Self {
+        Self::List(Arc::new(items))
+    }
+
+    /// What JSON says. A number without fraction is an int where it fits, any other a double.
+    pub fn from_json(json: &Json) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(truth) => Self::Bool(*truth),
+            Json::Number(number) => {
+                number.as_i64().map_or_else(|| Self::Double(number.as_f64().unwrap_or_default()), Self::Int)
+            }
+            Json::String(text) => Self::text(text.as_str()),
+            Json::Array(items) => Self::list(items.iter().map(Self::from_json).collect()),
+            Json::Object(entries) => Self::of_entries(entries.iter().map(|(key, value)| (key.as_str(), value.into()))),
+        }
+    }
+
+    /// A map whose keys are texts.
+    pub fn of_entries<'k>(entries: impl Iterator<Item = (&'k str, Value)>) -> Self {
+        let entries = entries.map(|(key, value)| {
+            let key: Arc<str> = key.into();
+            (Key::String(Arc::clone(&key)), (Value::String(key), value))
+        });
+        Self::Map(Arc::new(entries.collect()))
+    }
+
+    /// The value as something that is there.
+    pub(super) fn some(self) -> Self {
+        Self::Optional(Some(Arc::new(self)))
+    }
+
+    /// The name of the type.
+    pub(super) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null_type",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::UInt(_) => "uint",
+            Self::Double(_) => "double",
+            Self::String(_) => "string",
+            Self::Bytes(_) => "bytes",
+            Self::List(_) => "list",
+            Self::Map(_) => "map",
+            Self::Optional(_) => "optional_type",
+            Self::Type(_) => "type",
+        }
+    }
+
+    /// True for what says nothing: null, false, zero, and what is empty.
+    pub(super) fn is_zero(&self) -> bool {
+        match self {
+            Self::Null | Self::Bool(false) | Self::Int(0) | Self::UInt(0) | Self::Optional(None) => true,
+            Self::Double(number) => *number == 0.0,
+            Self::String(text) => text.is_empty(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::List(items) => items.is_empty(),
+            Self::Map(entries) => entries.is_empty(),
+            Self::Bool(true) | Self::Int(_) | Self::UInt(_) | Self::Optional(Some(_)) | Self::Type(_) => false,
+        }
+    }
+
+    /// How many values there are, with all below, and one for every ten letters: what a look at all of them costs.
+    pub(super) fn weight(&self) -> u64 {
+        match self {
+            Self::String(text) => 1 + length(text.len()) / 10,
+            Self::Bytes(bytes) => 1 + length(bytes.len()) / 10,
+            Self::List(items) => items.iter().fold(1, |sum, item| sum + item.weight()),
+            Self::Map(entries) => entries.values().fold(1, |sum, (_, value)| sum + 2 + value.weight()),
+            Self::Optional(Some(inner)) => 1 + inner.weight(),
+            _ => 1,
+        }
+    }
+
+    /// What lies at a key or index; none where nothing does.
+    ///
+    /// # Errors
+    /// When a list is asked for something that is no index.
+    pub(super) fn at(&self, index: &Value) -> Result<Option<Value>, Fail> {
+        match self {
+            Self::Map(entries) => Ok(Key::of(index).and_then(|key| entries.get(&key)).map(|(_, value)| value.clone())),
+            Self::List(items) => {
+                let position = index_of(index)?;
+                Ok(usize::try_from(position).ok().and_then(|position| items.get(position)).cloned())
+            }
+            // Whatever has no members has none of this name.
+            _ => Ok(None),
+        }
+    }
+
+    /// As [`Value::at`], and nothing there is an error.
+    pub(super) fn must_have(&self, index: &Value) -> Result<Value, Fail> {
+        let kind = if matches!(self, Self::List(_)) { "index out of bounds" } else { "no such key" };
+        self.at(index)?.ok_or_else(|| Fail::error(format!("{kind}: {}", index.printed())))
+    }
+
+    /// As an error message prints it.
+    pub(super) fn printed(&self) -> String {
+        match self {
+            Self::Null => "null".to_owned(),
+            Self::Bool(truth) => truth.to_string(),
+            Self::Int(number) => number.to_string(),
+            Self::UInt(number) => number.to_string(),
+            Self::Double(number) => number.to_string(),
+            Self::String(text) => text.to_string(),
+            other => other.type_name().to_owned(),
+        }
+    }
+}
+
+impl From<&Json> for Value {
+    fn from(json: &Json) -> Self {
+        Self::from_json(json)
+    }
+}
+
+/// The number of an index.
+pub(super) fn index_of(index: &Value) -> Result<i64, Fail> {
+    let unsupported = || Fail::error(format!("unsupported index value {} in list", index.printed()));
+    match index {
+        Value::Int(number) => Ok(*number),
+        Value::UInt(number) => i64::try_from(*number).map_err(|_| unsupported()),
+        Value::Double(number) => whole(*number).and_then(|number| i64::try_from(number).ok()).ok_or_else(unsupported),
+        other => Err(Fail::error(format!("unsupported index type '{}' in list", other.type_name()))),
+    }
+}
+
+/// Whether two values are equal. Numbers are compared by what they stand for; values of other types never equal each
+/// other.
+pub(super) fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::List(left), Value::List(right)) => {
+            left.len() == right.len() && left.iter().zip(right.iter()).all(|(left, right)| equal(left, right))
+        }
+        (Value::Map(left), Value::Map(right)) => {
+            let has = |(key, (_, value)): (&Key, &(Value, Value))| {
+                right.get(key).is_some_and(|(_, other)| equal(value, other))
+            };
+            left.len() == right.len() && left.iter().all(has)
+        }
+        (Value::Optional(Some(left)), Value::Optional(Some(right))) => equal(left, right),
+        (Value::Int(_) | Value::UInt(_) | Value::Double(_), Value::Int(_) | Value::UInt(_) | Value::Double(_)) => {
+            numbers(left, right) == Some(Ordering::Equal)
+        }
+        (left, right) => left == right,
+    }
+}
+
+/// The order of two numbers, exactly; none where one of them is no number.
+fn numbers(left: &Value, right: &Value) -> Option<Ordering> {
+    let as_whole = |value: &Value| match value {
+        Value::Int(number) => Some(i128::from(*number)),
+        Value::UInt(number) => Some(i128::from(*number)),
+        _ => None,
+    };
+    match (left, right) {
+        (Value::Double(left), Value::Double(right)) => left.partial_cmp(right),
+        (Value::Double(left), right) => against(*left, as_whole(right)?),
+        (left, Value::Double(right)) => against(*right, as_whole(left)?).map(Ordering::reverse),
+        (left, right) => Some(as_whole(left)?.cmp(&as_whole(right)?)),
+    }
+}
+
+/// A double beside a whole number. cel-go compares them as doubles within the range of the whole numbers.
+fn against(double: f64, number: i128) -> Option<Ordering> {
+    #[expect(clippy::cast_precision_loss, reason = "as cel-go compares them")]
+    double.partial_cmp(&(number as f64))
+}
+
+/// The order of two values.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, Fail> {
+    match (left, right) {
+        (Value::Double(number), Value::Int(_) | Value::UInt(_) | Value::Double(_))
+        | (Value::Int(_) | Value::UInt(_), Value::Double(number))
+            if number.is_nan() =>
+        {
+            Err(Fail::error("NaN values cannot be ordered"))
+        }
+        (Value::Bool(left), Value::Bool(right)) => Ok(left.cmp(right)),
+        (Value::String(left), Value::String(right)) => Ok(left.cmp(right)),
+        (Value::Bytes(left), Value::Bytes(right)) => Ok(left.cmp(right)),
+        (left, right) => numbers(left, right).ok_or_else(Fail::no_such_overload),
+    }
+}
+
+/// A length as a number of steps.
+pub(super) fn length(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
