@@ -4,13 +4,13 @@
 //! policies/ templates/ -> source -> model -> expand -> render -> validate -> label -> emit -> out/  (or a diff)
 //!                                     ^                              |         ^
 //!                                   kinds                            v         |
-//!                                             objects -> access -> admission, crossplane -> answers
+//!                                             objects -> access -> admission, crossplane, node -> answers
 //! ```
 //!
 //! One direction: each arrow is a function from one type to the next, and [`compile`] names each stage once. Below
 //! all of them lie [`diag`], what can be wrong as data, and [`yaml`], the one representation of text that every
-//! stage works on. [`access`], [`admission`] and [`crossplane`] stand beside the pipeline: who may do what, which pods
-//! get in, and what packages get. [`label`] closes its one loop, from what is granted to the labels of namespaces.
+//! stage works on. [`access`], [`admission`], [`crossplane`] and [`node`] stand beside the pipeline: who may do what,
+//! which pods get in, what packages get, and what nodes reach. [`label`] closes its one loop, from what is granted to the labels of namespaces.
 
 pub mod diag;
 pub mod yaml;
@@ -24,6 +24,7 @@ pub mod k8s;
 pub mod kinds;
 pub mod label;
 pub mod model;
+pub mod node;
 pub mod render;
 pub mod source;
 pub mod validate;

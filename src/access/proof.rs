@@ -1,10 +1,12 @@
 //! Why: the chain subject <- binding <- role <- rule <- gathered role, and for a no the grant that misses by least.
 
+use std::collections::BTreeSet;
+
 use super::decide::{Decision, MissingRole, url_matches};
 use super::request::{Identity, Request};
 use super::rules::Rule;
 use super::symbols::Symbol;
-use super::world::{Binding, Layer, Role, Subject, SubjectKind, World, account_user};
+use super::world::{Binding, Layer, Role, RoleKind, Subject, SubjectKind, World, account_user};
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
 
@@ -236,6 +238,12 @@ impl World {
         let mut chains: Vec<(bool, Chain)> = bindings.collect();
         chains.sort_by(|left, right| (left.0, &left.1.binding.name).cmp(&(right.0, &right.1.binding.name)));
         chains.into_iter().map(|(_, chain)| chain).collect()
+    }
+
+    /// The names of the ClusterRoles that some binding binds, sorted.
+    pub fn bound_cluster_roles(&self) -> BTreeSet<String> {
+        let bound = self.bindings.iter().filter(|binding| binding.role_kind == RoleKind::ClusterRole);
+        bound.map(|binding| self.symbols.text(binding.role_name).to_owned()).collect()
     }
 
     /// The bindings that bind a role, with their subjects.

@@ -413,6 +413,12 @@ impl Binding {
 }
 
 impl World {
+    /// True where the labels of a Namespace keep its pods to the level `baseline` or `restricted`: they have nothing of the node.
+    pub fn restricts_pods(&self, namespace: &str) -> bool {
+        let level = self.namespaces.get(namespace).and_then(|labels| labels.get("pod-security.kubernetes.io/enforce"));
+        level.is_some_and(|level| matches!(level.as_str(), "baseline" | "restricted"))
+    }
+
     /// Resolves the bindings and makes the index.
     pub(super) fn from_parts(mut parts: Parts) -> Self {
         let ids = |keys: &mut dyn Iterator<Item = (Option<Symbol>, Symbol)>| keys.zip(0..).collect::<HashMap<_, u32>>();

@@ -10,3 +10,16 @@ pub fn objects(document: NodeRef<'_>) -> Vec<NodeRef<'_>> {
         None => vec![document],
     }
 }
+
+/// The objects of a document, each with its API version and kind: the items of a list of one kind, as the API server itself prints it,
+/// leave out what the list says.
+pub fn typed_objects<'t>(document: NodeRef<'t>) -> Vec<(String, String, NodeRef<'t>)> {
+    let text = |node: NodeRef<'_>, key: &str| node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+    let (version, kind) = (text(document, "apiVersion"), text(document, "kind"));
+    let item_kind = kind.strip_suffix("List").unwrap_or(&kind);
+    let typed = |object: NodeRef<'t>| match (text(object, "apiVersion"), text(object, "kind")) {
+        (own, kind) if !own.is_empty() && !kind.is_empty() => (own, kind, object),
+        _ => (version.clone(), item_kind.to_owned(), object),
+    };
+    objects(document).into_iter().map(typed).collect()
+}

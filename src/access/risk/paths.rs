@@ -18,6 +18,10 @@ use crate::access::world::{Binding, Holder, Layer, Role, World};
 /// A way to become more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
+    /// The risk whose condition opens it, such as `S001`; of several alike the first.
+    pub rule: &'static str,
+    /// The namespaces in which it is open; none for the whole cluster.
+    pub namespaces: Vec<String>,
     /// By what: rights, with the role they come from, and the namespace they are limited to.
     pub via: String,
     /// What one becomes, or reaches.
@@ -207,7 +211,9 @@ fn together(all: Vec<Found>) -> Vec<Path> {
         // Rights and roles, such as `pods create` and ` (ClusterRole edit)`.
         let split = |via: &str| via.split_once(" (").map(|(rights, roles)| (rights.to_owned(), roles.to_owned()));
         let same = paths.iter_mut().find(|path| {
-            path.to == to && split(&path.via).zip(split(&found.via)).is_some_and(|(left, right)| left.1 == right.1)
+            path.to == to
+                && path.namespaces == found.namespaces
+                && split(&path.via).zip(split(&found.via)).is_some_and(|(left, right)| left.1 == right.1)
         });
         match same.zip(split(&found.via)) {
             Some((path, (rights, roles))) => {
@@ -220,7 +226,10 @@ fn together(all: Vec<Found>) -> Vec<Path> {
                     }
                 }
             }
-            None => paths.push(Path { via: found.via, to, links: found.links }),
+            None => {
+                let rule = EDGES.get(found.edge).map_or("", |edge| edge.rule);
+                paths.push(Path { rule, namespaces: found.namespaces, via: found.via, to, links: found.links });
+            }
         }
     }
     paths

@@ -1,0 +1,272 @@
+//! The questions about nodes among those of `bailiwick ask`; `docs/ask.md` shows each with its answer. None needs a world.
+
+use serde_json::{Value, json};
+
+use super::agent::{Agent, OwnNode, Refusal, refusal_of_read};
+use super::authorize::{Authorizer, Decision, field_selector};
+use super::cluster::{Cluster, Named};
+use super::graph::{Graph, ObjectKind};
+use super::migration::{self, Inventory};
+use super::mirror::{annotation_problems, static_pod_problems};
+use super::powers::Powers;
+use super::reach::{Atlas, Certainty};
+use super::restriction::{Operation, Write, admit};
+use super::version::Version;
+use crate::access::{Builder, Identity, Layer, Request, ResourceRequest, UrlRequest, World};
+use crate::diag::{FileId, Origin, Span};
+use crate::k8s::list;
+use crate::k8s::rbac::PolicyRule;
+use crate::yaml::{self, Tree};
+
+/// Answers a question if it is of a kind that is known here.
+///
+/// # Errors
+/// Inside: why it cannot be answered.
+pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
+    Some(match kind {
+        "node" => node(body),
+        "node-agent" => node_agent(body),
+        "node-chain" => node_chain(body),
+        "node-migration" => node_migration(body),
+        "node-reach" => node_reach(body),
+        "static-pod" => static_pod(body),
+        _ => return None,
+    })
+}
+
+/// The version of a question with its feature gates; the newest where it names none.
+fn version(body: &Value) -> Result<Version, String> {
+    let version = match text(body, "version") {
+        "" => Version::new(super::version::LAST_MINOR)?,
+        text => Version::parse(text)?,
+    };
+    let gates = body.get("gates").and_then(Value::as_object).into_iter().flatten();
+    gates.into_iter().try_fold(version, |version, (name, is_on)| {
+        version.with_gate(name, is_on.as_bool().ok_or_else(|| format!("the gate `{name}` is neither true nor false"))?)
+    })
+}
+
+fn text<'v>(body: &'v Value, key: &str) -> &'v str {
+    body.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'v>(body: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
+    body.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Takes the objects at a key of a question, lists of them too.
+fn add_all(cluster: &mut Cluster, body: &Value, key: &str) {
+    for object in list(body, key) {
+        let tree = yaml::from_json(object);
+        for (version, kind, object) in tree.documents().flat_map(list::typed_objects) {
+            cluster.add_as(&version, &kind, object);
+        }
+    }
+}
+
+/// The decisions of the Node authorizer, of NodeRestriction and of validation about a cluster.
+fn node(body: &Value) -> Result<Value, String> {
+    let mut cluster = Cluster::new(version(body)?);
+    cluster.is_openshift = body.get("openshift").and_then(Value::as_bool).unwrap_or_default();
+    add_all(&mut cluster, body, "objects");
+    let graph = Graph::of(&cluster);
+    let authorizer = Authorizer::new(&cluster.version, &graph);
+    let requests: Vec<Value> =
+        list(body, "requests").map(|asked| request(&authorizer, asked)).collect::<Result<_, _>>()?;
+    let admission: Vec<Value> =
+        list(body, "admission").map(|asked| admission(&cluster, asked)).collect::<Result<_, _>>()?;
+    let validation: Vec<Value> = list(body, "validation").map(validation).collect();
+    Ok(json!({ "requests": requests, "admission": admission, "validation": validation }))
+}
+
+fn identity(asked: &Value) -> Identity {
+    let groups = list(asked, "groups").filter_map(Value::as_str).map(str::to_owned).collect();
+    Identity { user: text(asked, "user").to_owned(), groups }
+}
+
+fn attributes(asked: &Value) -> Request {
+    let own = |key| text(asked, key).to_owned();
+    if asked.get("path").is_some() {
+        Request::Url(UrlRequest { verb: own("verb"), path: own("path") })
+    } else {
+        Request::Resource(ResourceRequest {
+            verb: own("verb"),
+            group: own("apiGroup"),
+            version: String::new(),
+            resource: own("resource"),
+            subresource: own("subresource"),
+            namespace: own("namespace"),
+            name: own("name"),
+        })
+    }
+}
+
+fn request(authorizer: &Authorizer<'_>, asked: &Value) -> Result<Value, String> {
+    let request = attributes(asked);
+    // A selector that cannot be read selects nothing that is known.
+    let selector = field_selector(text(asked, "fieldSelector")).unwrap_or_default();
+    Ok(match authorizer.decide(&identity(asked), &request, &selector) {
+        Decision::Allow(_) => json!({ "decision": "allow" }),
+        Decision::NoOpinion(why) => json!({ "decision": "no-opinion", "reason": why }),
+    })
+}
+
+fn admission(cluster: &Cluster, asked: &Value) -> Result<Value, String> {
+    let tree = |key: &str| asked.get(key).filter(|object| object.is_object()).map(yaml::from_json);
+    let (object, old): (Option<Tree>, Option<Tree>) = (tree("object"), tree("oldObject"));
+    let operation = text(asked, "operation");
+    let write = Write {
+        operation: Operation::of(operation).ok_or_else(|| format!("there is no operation `{operation}`"))?,
+        group: text(asked, "apiGroup"),
+        resource: text(asked, "resource"),
+        subresource: text(asked, "subresource"),
+        namespace: text(asked, "namespace"),
+        name: text(asked, "name"),
+        object: object.as_ref().and_then(|tree| tree.document(0)),
+        old: old.as_ref().and_then(|tree| tree.document(0)),
+    };
+    let may_also = |_: &Identity, request: &Request| {
+        let Request::Resource(request) = request else { return false };
+        let listed = || list(asked, "audiencesAllowed").any(|audience| audience.as_str() == Some(&request.resource));
+        text(asked, "authz") == "allow" || listed()
+    };
+    Ok(match admit(cluster, &identity(asked), &write, &may_also) {
+        Ok(()) => json!({ "allowed": true }),
+        Err(refusal) => json!({ "allowed": false, "message": refusal.0 }),
+    })
+}
+
+fn validation(asked: &Value) -> Value {
+    let tree = |key: &str| asked.get(key).filter(|object| object.is_object()).map(yaml::from_json);
+    let (object, old) = (tree("object"), tree("oldObject"));
+    let Some(root) = object.as_ref().and_then(|tree| tree.document(0)) else { return json!({ "errors": [] }) };
+    let problems = annotation_problems(root, old.as_ref().and_then(|tree| tree.document(0)));
+    json!({ "errors": problems.into_iter().map(|(_, message)| message).collect::<Vec<_>>() })
+}
+
+/// The world of the RBAC objects of a question, on nothing.
+fn world(body: &Value, key: &str) -> World {
+    let mut builder = Builder::new(super::version::LAST_MINOR);
+    let nowhere = Layer::Input(Origin { file: FileId::default(), span: Span::default() });
+    for object in list(body, key) {
+        yaml::from_json(object).documents().for_each(|object| _ = builder.add(object, nowhere));
+    }
+    builder.build()
+}
+
+/// The decisions of the Node authorizer and of RBAC behind it.
+fn node_chain(body: &Value) -> Result<Value, String> {
+    let mut cluster = Cluster::new(version(body)?);
+    add_all(&mut cluster, body, "state");
+    let graph = Graph::of(&cluster);
+    let authorizer = Authorizer::new(&cluster.version, &graph);
+    let world = world(body, "objects");
+    let decide = |asked: &Value| {
+        let (who, request) = (identity(asked), attributes(asked));
+        let selector = field_selector(text(asked, "fieldSelector")).unwrap_or_default();
+        let by = if authorizer.decide(&who, &request, &selector).is_allowed() {
+            Some("Node")
+        } else {
+            world.allows(&who, &request).then_some("RBAC")
+        };
+        json!({ "allowed": by.is_some(), "by": by })
+    };
+    Ok(json!({ "answers": list(body, "requests").map(decide).collect::<Vec<_>>() }))
+}
+
+/// The objects of an agent, or why there can be none.
+fn node_agent(body: &Value) -> Result<Value, String> {
+    let agent = body.get("agent").ok_or("`agent` is missing")?;
+    let texts = |body: &Value, key: &str| list(body, key).filter_map(Value::as_str).map(str::to_owned).collect();
+    let account = agent.get("serviceAccount").ok_or("`serviceAccount` is missing")?;
+    let agent = Agent {
+        name: text(agent, "name").to_owned(),
+        account: (text(account, "namespace").to_owned(), text(account, "name").to_owned()),
+        reads: list(agent, "reads")
+            .map(|read| PolicyRule {
+                api_groups: vec![text(read, "apiGroup").to_owned()],
+                resources: texts(read, "resources"),
+                verbs: texts(read, "verbs"),
+                ..PolicyRule::default()
+            })
+            .collect(),
+        own_node: list(agent, "ownNode")
+            .map(|own| OwnNode {
+                group: text(own, "apiGroup").to_owned(),
+                resources: texts(own, "resources"),
+                verbs: texts(own, "verbs"),
+                node: Some(text(own, "node")).filter(|node| !node.is_empty()).unwrap_or("metadata.name").to_owned(),
+                labels: own.get("labels").and_then(Value::as_str).map(str::to_owned),
+            })
+            .collect(),
+    };
+    let refusal = (!Agent::is_expressible(&version(body)?)).then_some(Refusal::NeedsNewerKubernetes);
+    let refusal = refusal.or_else(|| agent.own_node.iter().find_map(OwnNode::refusal));
+    let refusal = refusal.or_else(|| agent.reads.iter().find_map(refusal_of_read));
+    Ok(match refusal {
+        Some(refusal) => json!({ "error": refusal.code().id() }),
+        None => json!({ "objects": agent.objects() }),
+    })
+}
+
+fn node_migration(body: &Value) -> Result<Value, String> {
+    let part = |key: &str| body.get(key).cloned().unwrap_or_else(|| json!([]));
+    let read = |key: &str, problem: serde_json::Error| format!("`{key}`: {problem}");
+    let inventory = Inventory {
+        api_server: serde_json::from_value(body.get("apiserver").cloned().unwrap_or_else(|| json!({})))
+            .map_err(|problem| read("apiserver", problem))?,
+        kubelets: serde_json::from_value(part("kubelets")).map_err(|problem| read("kubelets", problem))?,
+        nodes: serde_json::from_value(part("nodes")).map_err(|problem| read("nodes", problem))?,
+        bindings: serde_json::from_value(part("bindings")).map_err(|problem| read("bindings", problem))?,
+    };
+    Ok(json!(migration::report(&inventory)))
+}
+
+/// What each node reaches: Secrets and accounts, surely and perhaps, and what the accounts may do.
+fn node_reach(body: &Value) -> Result<Value, String> {
+    let mut cluster = Cluster::new(version(body)?);
+    add_all(&mut cluster, body, "objects");
+    let graph = Graph::of(&cluster);
+    let atlas = Atlas::new(&cluster, &graph);
+    let world = world(body, "objects");
+    let mut powers = Powers::new(&world);
+    let mut nodes = serde_json::Map::new();
+    for name in cluster.nodes.keys() {
+        let reach = atlas.of_node(name, false);
+        let of = |kind: ObjectKind, certainty: Certainty| -> Vec<String> {
+            let found = reach.of_kind(kind).filter(|(_, reached)| reached.certainty == certainty);
+            found.map(|(object, _)| format!("{}/{}", object.namespace, object.name)).collect()
+        };
+        let accounts: Vec<Named> = reach
+            .of_kind(ObjectKind::ServiceAccount)
+            .filter(|(_, reached)| reached.certainty == Certainty::Yes)
+            .map(|(object, _)| (object.namespace.clone(), object.name.clone()))
+            .collect();
+        let mut effective: Vec<String> = accounts.iter().flat_map(|account| powers.effective(account)).collect();
+        effective.sort();
+        effective.dedup();
+        let carried = powers.carried(&reach);
+        let trampolines = carried.iter().filter(|carried| !carried.powers.is_empty());
+        let findings: Vec<String> = trampolines.map(|carried| carried.finding(&atlas)).collect();
+        nodes.insert(
+            name.clone(),
+            json!({
+                "secrets": { "yes": of(ObjectKind::Secret, Certainty::Yes), "maybe": of(ObjectKind::Secret, Certainty::Maybe) },
+                "serviceAccounts": {
+                    "yes": of(ObjectKind::ServiceAccount, Certainty::Yes),
+                    "maybe": of(ObjectKind::ServiceAccount, Certainty::Maybe),
+                },
+                "effective": effective,
+                "findings": findings,
+            }),
+        );
+    }
+    Ok(json!({ "nodes": nodes }))
+}
+
+/// What is wrong with a manifest in the folder of static pods.
+fn static_pod(body: &Value) -> Result<Value, String> {
+    let tree = yaml::from_json(body.get("pod").ok_or("`pod` is missing")?);
+    let root = tree.document(0).ok_or("`pod` is empty")?;
+    Ok(json!({ "problems": static_pod_problems(root, &version(body)?) }))
+}

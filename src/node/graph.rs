@@ -1,0 +1,244 @@
+//! From which objects a way leads to a node: the graph of the Node authorizer (`plugin/pkg/auth/authorizer/node/graph.go`).
+//!
+//! ```text
+//! Secret, ConfigMap, ServiceAccount, ResourceClaim -> Pod -> Node
+//! Secret -> PersistentVolume -> PersistentVolumeClaim -> Pod
+//! VolumeAttachment, ResourceSlice, PodCertificateRequest -> Node
+//! ```
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::cluster::Cluster;
+use super::pod::Pod;
+use super::reach::Reach;
+use super::version::Gate;
+
+/// The kinds of objects in the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "the names are kinds of Kubernetes")]
+pub enum ObjectKind {
+    ConfigMap,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    PodCertificateRequest,
+    ResourceClaim,
+    ResourceSlice,
+    Secret,
+    ServiceAccount,
+    VolumeAttachment,
+    Node,
+}
+
+impl ObjectKind {
+    /// The name of the kind.
+    pub fn word(self) -> &'static str {
+        match self {
+            ObjectKind::ConfigMap => "ConfigMap",
+            ObjectKind::PersistentVolume => "PersistentVolume",
+            ObjectKind::PersistentVolumeClaim => "PersistentVolumeClaim",
+            ObjectKind::Pod => "Pod",
+            ObjectKind::PodCertificateRequest => "PodCertificateRequest",
+            ObjectKind::ResourceClaim => "ResourceClaim",
+            ObjectKind::ResourceSlice => "ResourceSlice",
+            ObjectKind::Secret => "Secret",
+            ObjectKind::ServiceAccount => "ServiceAccount",
+            ObjectKind::VolumeAttachment => "VolumeAttachment",
+            ObjectKind::Node => "Node",
+        }
+    }
+}
+
+/// An object of the graph.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Object {
+    /// Its kind.
+    pub kind: ObjectKind,
+    /// Its namespace; empty where it has none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Object {
+    /// An object.
+    pub fn new(kind: ObjectKind, namespace: &str, name: &str) -> Self {
+        Self { kind, namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+}
+
+impl std::fmt::Display for Object {
+    /// As `Secret a/web` or `Node n1`.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.namespace.is_empty() {
+            write!(formatter, "{} {}", self.kind.word(), self.name)
+        } else {
+            write!(formatter, "{} {}/{}", self.kind.word(), self.namespace, self.name)
+        }
+    }
+}
+
+type Vertex = usize;
+
+/// The graph of a cluster.
+#[derive(Debug, Default)]
+pub struct Graph {
+    objects: Vec<Object>,
+    vertices: HashMap<Object, Vertex>,
+    /// Where the edges of each vertex lead.
+    onward: Vec<Vec<Vertex>>,
+    /// Where the edges to each vertex come from.
+    back: Vec<Vec<Vertex>>,
+}
+
+impl Graph {
+    /// The graph of all that is known of a cluster.
+    pub fn of(cluster: &Cluster) -> Self {
+        let mut graph = Self::default();
+        cluster.pods.values().filter(|pod| !pod.node.is_empty()).for_each(|pod| graph.add_pod(pod));
+        for (name, volume) in &cluster.volumes {
+            let Some((namespace, claim)) = &volume.claim else { continue };
+            let volume_vertex = graph.vertex(Object::new(ObjectKind::PersistentVolume, "", name));
+            let claim = graph.vertex(Object::new(ObjectKind::PersistentVolumeClaim, namespace, claim));
+            graph.connect(volume_vertex, claim);
+            for (namespace, secret) in &volume.secrets {
+                let secret = graph.vertex(Object::new(ObjectKind::Secret, namespace, secret));
+                graph.connect(secret, volume_vertex);
+            }
+        }
+        let version = &cluster.version;
+        let bound = |of: &BTreeMap<String, String>| {
+            of.iter().filter(|(_, node)| !node.is_empty()).map(|(name, node)| (name.clone(), node.clone())).collect()
+        };
+        let mut at_nodes: Vec<(Object, String)> = Vec::new();
+        let mut add = |kind, bound: Vec<(String, String)>| {
+            at_nodes.extend(bound.into_iter().map(|(name, node)| (Object::new(kind, "", &name), node)));
+        };
+        add(ObjectKind::VolumeAttachment, bound(&cluster.attachments));
+        // The API server watches these two kinds only where they can be.
+        if version.since(30) && version.is_on(Gate::DynamicResourceAllocation) {
+            add(ObjectKind::ResourceSlice, bound(&cluster.slices));
+        }
+        if version.is_on(Gate::PodCertificateRequest) {
+            let requests = cluster.certificate_requests.iter();
+            at_nodes.extend(requests.map(|((namespace, name), node)| {
+                (Object::new(ObjectKind::PodCertificateRequest, namespace, name), node.clone())
+            }));
+        }
+        if cluster.follows_node_configuration() {
+            let sources = cluster.nodes.iter().filter_map(|(name, node)| Some((name, node.config_map.as_ref()?)));
+            at_nodes.extend(
+                sources.map(|(node, (namespace, name))| {
+                    (Object::new(ObjectKind::ConfigMap, namespace, name), node.clone())
+                }),
+            );
+        }
+        for (object, node) in at_nodes {
+            let (object, node) = (graph.vertex(object), graph.vertex(Object::new(ObjectKind::Node, "", &node)));
+            graph.connect(object, node);
+        }
+        graph
+    }
+
+    /// A graph in which the way from everything within reach of a node to that node is short.
+    pub fn of_reach(reach: &Reach<'_>, node: &str) -> Self {
+        let mut graph = Self::default();
+        let goal = graph.vertex(Object::new(ObjectKind::Node, "", node));
+        for object in reach.objects.keys() {
+            let object = graph.vertex((*object).clone());
+            graph.connect(object, goal);
+        }
+        graph
+    }
+
+    fn add_pod(&mut self, pod: &Pod) {
+        let vertex = self.vertex(Object::new(ObjectKind::Pod, &pod.namespace, &pod.name));
+        let node = self.vertex(Object::new(ObjectKind::Node, "", &pod.node));
+        self.connect(vertex, node);
+        // A node writes its mirror pods itself: they open nothing to it.
+        if pod.is_mirror {
+            return;
+        }
+        let references = &pod.references;
+        let account = std::slice::from_ref(&references.account);
+        let lists = [
+            (ObjectKind::ServiceAccount, account),
+            (ObjectKind::Secret, references.secrets.as_slice()),
+            (ObjectKind::ConfigMap, references.config_maps.as_slice()),
+            (ObjectKind::PersistentVolumeClaim, references.claims.as_slice()),
+            (ObjectKind::ResourceClaim, references.resource_claims.as_slice()),
+        ];
+        for (kind, names) in lists {
+            for name in names.iter().filter(|name| !name.is_empty() || kind == ObjectKind::ResourceClaim) {
+                let object = self.vertex(Object::new(kind, &pod.namespace, name));
+                self.connect(object, vertex);
+            }
+        }
+    }
+
+    fn vertex(&mut self, object: Object) -> Vertex {
+        if let Some(&known) = self.vertices.get(&object) {
+            return known;
+        }
+        let vertex = self.objects.len();
+        self.objects.push(object.clone());
+        self.vertices.insert(object, vertex);
+        self.onward.push(Vec::new());
+        self.back.push(Vec::new());
+        vertex
+    }
+
+    fn connect(&mut self, from: Vertex, to: Vertex) {
+        if let Some(onward) = self.onward.get_mut(from) {
+            onward.push(to);
+        }
+        if let Some(back) = self.back.get_mut(to) {
+            back.push(from);
+        }
+    }
+
+    /// The way from an object to a node, both ends included; none where there is none.
+    pub fn way(&self, object: &Object, node: &str) -> Option<Vec<&Object>> {
+        let start = *self.vertices.get(object)?;
+        let goal = *self.vertices.get(&Object::new(ObjectKind::Node, "", node))?;
+        // Each vertex with the one it was reached from; the graph has no cycles, but a pod may be reached twice.
+        let mut reached: HashMap<Vertex, Vertex> = HashMap::from([(start, start)]);
+        let mut waiting = vec![start];
+        while let Some(vertex) = waiting.pop() {
+            if vertex == goal {
+                let mut way = vec![vertex];
+                let mut last = vertex;
+                while let Some(&before) = reached.get(&last).filter(|before| **before != last) {
+                    way.push(before);
+                    last = before;
+                }
+                return Some(way.iter().rev().filter_map(|vertex| self.objects.get(*vertex)).collect());
+            }
+            for &next in self.onward.get(vertex).into_iter().flatten() {
+                reached.entry(next).or_insert_with(|| {
+                    waiting.push(next);
+                    vertex
+                });
+            }
+        }
+        None
+    }
+
+    /// Every object from which a way leads to a node, each with the next one on its way.
+    pub fn reach(&self, node: &str) -> BTreeMap<&Object, &Object> {
+        let mut reached = BTreeMap::new();
+        let Some(&goal) = self.vertices.get(&Object::new(ObjectKind::Node, "", node)) else { return reached };
+        let mut waiting = vec![goal];
+        while let Some(vertex) = waiting.pop() {
+            let Some(next) = self.objects.get(vertex) else { continue };
+            for &before in self.back.get(vertex).into_iter().flatten() {
+                let Some(object) = self.objects.get(before) else { continue };
+                reached.entry(object).or_insert_with(|| {
+                    waiting.push(before);
+                    next
+                });
+            }
+        }
+        reached
+    }
+}

@@ -1,0 +1,350 @@
+//! What a node reaches once somebody has taken it over: the objects that its kubelet may read, and the service accounts
+//! whose tokens it may make (`specs/systems.md` C5, 3a to 3c).
+//!
+//! Of pods that are bound the answer is exact. Of workloads it says too much rather than too little: it is right as long as
+//! every pod comes from these objects, and the nodes have the labels and taints that they have here.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+
+use super::cluster::{Account, Cluster, Named, Node};
+use super::graph::{Graph, Object, ObjectKind};
+use super::placement::{Constraints, Fit, Place, Taken};
+use super::pod::Pod;
+use super::workload::Workload;
+
+/// How sure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Certainty {
+    /// It is so.
+    Yes,
+    /// It depends on where pods are scheduled, or on what is not among the objects.
+    Maybe,
+}
+
+impl Certainty {
+    /// The word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Certainty::Yes => "yes",
+            Certainty::Maybe => "maybe",
+        }
+    }
+}
+
+/// What brings an object within reach.
+#[derive(Debug, Clone, Copy)]
+pub enum Via<'c> {
+    /// A pod on the node, or another object that is bound to it.
+    Bound(&'c Object),
+    /// A workload whose pods may come to it.
+    Workload(&'c Workload),
+}
+
+impl std::fmt::Display for Via<'_> {
+    /// As `Pod a/web` or `DaemonSet kube-system/agent`.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Via::Bound(object) => object.fmt(formatter),
+            Via::Workload(workload) => workload.fmt(formatter),
+        }
+    }
+}
+
+/// How an object is reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Reached<'c> {
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// What brings it there.
+    pub via: Via<'c>,
+}
+
+/// Everything within reach of a node; of several ways to an object the surest.
+#[derive(Debug, Default)]
+pub struct Reach<'c> {
+    /// The objects.
+    pub objects: BTreeMap<&'c Object, Reached<'c>>,
+    /// Claims of workloads of which no PersistentVolume is known.
+    pub open_claims: BTreeSet<&'c Named>,
+}
+
+impl<'c> Reach<'c> {
+    fn add(&mut self, object: &'c Object, reached: Reached<'c>) {
+        let known = self.objects.entry(object).or_insert(reached);
+        if reached.certainty < known.certainty {
+            *known = reached;
+        }
+    }
+
+    /// The objects of a kind.
+    pub fn of_kind(&self, kind: ObjectKind) -> impl Iterator<Item = (&'c Object, Reached<'c>)> {
+        self.objects.iter().filter(move |(object, _)| object.kind == kind).map(|(object, reached)| (*object, *reached))
+    }
+}
+
+/// The node that a pool's nodes are like, with those of them that are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pool {
+    /// The labels and taints that all of them have.
+    pub like: Node,
+    /// Their names.
+    pub members: Vec<String>,
+}
+
+impl Pool {
+    /// The pool of the nodes with some labels.
+    pub fn of(cluster: &Cluster, like: Node) -> Self {
+        let has_all = |node: &Node| like.labels.iter().all(|(key, value)| node.labels.get(key) == Some(value));
+        let members = cluster.nodes.iter().filter(|(_, node)| has_all(node)).map(|(name, _)| name.clone());
+        Self { members: members.collect(), like }
+    }
+}
+
+/// What a workload brings to wherever its pods come.
+#[derive(Debug)]
+struct Load {
+    /// The objects; those that are reached by a claim made for some pod of it are never sure.
+    objects: Vec<(Object, Certainty)>,
+    /// Claims without a volume.
+    open_claims: Vec<Named>,
+}
+
+/// A PersistentVolume that is bound to a claim.
+struct BoundVolume<'c> {
+    claim: &'c str,
+    name: &'c str,
+    secrets: &'c [Named],
+}
+
+/// The fits of all workloads at nodes alike.
+type Fits = Rc<Vec<(usize, Fit)>>;
+
+/// What can be told of every node of a cluster.
+#[derive(Debug)]
+pub struct Atlas<'c> {
+    cluster: &'c Cluster,
+    graph: &'c Graph,
+    /// What each workload brings, and where its pods may come to.
+    loads: Vec<Load>,
+    constraints: Vec<Constraints>,
+    /// The default account of the pods that name none, by the pod.
+    default_accounts: HashMap<Object, Object>,
+    /// Labels that some workload asks about: nodes that differ in others are alike.
+    asked_labels: BTreeSet<String>,
+    /// True when some workload asks about the names of nodes.
+    asks_names: bool,
+    fits: RefCell<HashMap<(Node, bool), Fits>>,
+}
+
+impl<'c> Atlas<'c> {
+    /// Of a cluster with its graph.
+    pub fn new(cluster: &'c Cluster, graph: &'c Graph) -> Self {
+        let mut by_namespace: HashMap<&str, Vec<BoundVolume<'_>>> = HashMap::new();
+        // A claim that names its volume gets it, whether the volume knows already or not.
+        let named = cluster.claims.iter().filter_map(|(claim, volume)| {
+            let (name, volume) = cluster.volumes.get_key_value(volume)?;
+            Some((claim, name, volume))
+        });
+        for ((namespace, claim), name, volume) in named {
+            let bound = BoundVolume { claim, name, secrets: &volume.secrets };
+            by_namespace.entry(namespace).or_default().push(bound);
+        }
+        for (name, volume) in &cluster.volumes {
+            if let Some((namespace, claim)) = &volume.claim {
+                let bound = BoundVolume { claim, name, secrets: &volume.secrets };
+                by_namespace.entry(namespace).or_default().push(bound);
+            }
+        }
+        let load = |workload: &Workload| {
+            let account = cluster.accounts.get(&(workload.id.0.clone(), workload.account().to_owned()));
+            let volumes = by_namespace.get(workload.id.0.as_str()).map_or(&[][..], Vec::as_slice);
+            load_of(workload, account, volumes)
+        };
+        let constraints: Vec<Constraints> = cluster
+            .workloads
+            .iter()
+            .map(|workload| workload.constraints.with_runtime_class(&cluster.runtime_classes))
+            .collect();
+        let asked_labels = constraints
+            .iter()
+            .flat_map(|constraints| constraints.labels().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        let asks_names = constraints.iter().any(Constraints::asks_for_name);
+        let nameless = |pod: &&Pod| !pod.is_mirror && pod.references.account.is_empty() && !pod.node.is_empty();
+        let default_account = |pod: &Pod| {
+            let account = Object::new(ObjectKind::ServiceAccount, &pod.namespace, "default");
+            (Object::new(ObjectKind::Pod, &pod.namespace, &pod.name), account)
+        };
+        Self {
+            cluster,
+            graph,
+            loads: cluster.workloads.iter().map(load).collect(),
+            default_accounts: cluster.pods.values().filter(nameless).map(default_account).collect(),
+            constraints,
+            asked_labels,
+            asks_names,
+            fits: RefCell::new(HashMap::new()),
+        }
+    }
+
+    /// What is within reach of a node; of one that is not known, as if it had neither labels nor taints. With `taken`, what comes
+    /// within reach once somebody makes of it what he can.
+    pub fn of_node(&self, name: &str, taken: bool) -> Reach<'_> {
+        let mut reach = Reach::default();
+        self.add_bound(name, Certainty::Yes, &mut reach);
+        let unknown = Node::default();
+        let node = self.cluster.nodes.get(name).unwrap_or(&unknown);
+        let place = Place { name: Some(name), node, taken: self.taken(taken) };
+        self.add_workloads(&self.fits_at(place), &mut reach);
+        reach
+    }
+
+    /// What is within reach of some node of a pool, or of one that is yet to join it.
+    pub fn of_pool(&self, pool: &Pool, taken: bool) -> Reach<'_> {
+        let mut reach = Reach::default();
+        let taken = self.taken(taken);
+        // Members alike have the same fits, which are added once.
+        let mut all: Vec<Fits> = Vec::new();
+        for (name, node) in pool.members.iter().filter_map(|name| Some((name, self.cluster.nodes.get(name)?))) {
+            self.add_bound(name, Certainty::Yes, &mut reach);
+            let fits = self.fits_at(Place { name: Some(name), node, taken });
+            if !all.iter().any(|known| Rc::ptr_eq(known, &fits)) {
+                all.push(fits);
+            }
+        }
+        // A node of which only pods are known may be one of the pool.
+        for name in self.cluster.node_names().into_iter().filter(|name| !self.cluster.nodes.contains_key(*name)) {
+            self.add_bound(name, Certainty::Maybe, &mut reach);
+        }
+        let joining = self.fits_at(Place { name: None, node: &pool.like, taken });
+        // Pods that name a node of another pool do not come to one of this.
+        let elsewhere = |position: usize| {
+            let name = self.constraints.get(position).map_or("", |constraints| constraints.node_name.as_str());
+            self.cluster.nodes.contains_key(name)
+        };
+        all.push(Rc::new(joining.iter().copied().filter(|(position, _)| !elsewhere(*position)).collect()));
+        all.iter().for_each(|fits| self.add_workloads(fits, &mut reach));
+        reach
+    }
+
+    fn taken(&self, taken: bool) -> Option<Taken> {
+        taken.then(|| Taken::of(self.cluster))
+    }
+
+    /// What the pods of the node name, as the Node authorizer sees it.
+    fn add_bound<'a>(&'a self, name: &str, certainty: Certainty, reach: &mut Reach<'a>) {
+        let reached = self.graph.reach(name);
+        for (object, next) in &reached {
+            let mut last = *object;
+            let mut step = Some(*next);
+            // The last one before the node is what brings it here.
+            while let Some(next) = step.filter(|next| next.kind != ObjectKind::Node) {
+                last = next;
+                step = reached.get(next).copied();
+            }
+            let reached = Reached { certainty, via: Via::Bound(last) };
+            reach.add(object, reached);
+            // A pod that names no account gets the default one when it is made.
+            if let Some(account) = self.default_accounts.get(*object) {
+                reach.add(account, reached);
+            }
+        }
+    }
+
+    fn add_workloads<'a>(&'a self, fits: &Fits, reach: &mut Reach<'a>) {
+        for (position, fit) in fits.iter() {
+            let (Some(workload), Some(load)) = (self.cluster.workloads.get(*position), self.loads.get(*position))
+            else {
+                continue;
+            };
+            let is_sure = workload.is_daemon() && *fit == Fit::Sure;
+            let own = if is_sure { Certainty::Yes } else { Certainty::Maybe };
+            for (object, at_best) in &load.objects {
+                reach.add(object, Reached { certainty: own.max(*at_best), via: Via::Workload(workload) });
+            }
+            reach.open_claims.extend(&load.open_claims);
+        }
+    }
+
+    /// The workloads whose pods may come to a place. Nodes with the same labels, as far as anybody asks about them, are looked at once,
+    /// unless somebody asks about names.
+    fn fits_at(&self, place: Place<'_>) -> Fits {
+        let find = || -> Fits {
+            let each = self.constraints.iter().enumerate();
+            Rc::new(each.filter_map(|(position, own)| Some((position, own.admit(place).ok()?))).collect())
+        };
+        if self.asks_names || place.name.is_none() {
+            return find();
+        }
+        let asked = place.node.labels.iter().filter(|(key, _)| self.asked_labels.contains(key.as_str()));
+        let alike = Node {
+            labels: asked.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            taints: place.node.taints.clone(),
+            ..Node::default()
+        };
+        Rc::clone(self.fits.borrow_mut().entry((alike, place.taken.is_some())).or_insert_with(find))
+    }
+
+    /// How many of the known nodes surely have the tokens of an account.
+    pub fn carriers(&self, account: &Named) -> usize {
+        let own =
+            |workload: &Workload| workload.is_daemon() && workload.id.0 == account.0 && workload.account() == account.1;
+        let each = self.cluster.workloads.iter().zip(&self.constraints);
+        let daemons: Vec<&Constraints> =
+            each.filter(|(workload, _)| own(workload)).map(|(_, constraints)| constraints).collect();
+        let is_own = |pod: &&Pod| match pod.references.account.as_str() {
+            "" => account.1 == "default",
+            name => name == account.1,
+        };
+        let pods = self.cluster.pods.values().filter(|pod| !pod.is_mirror && pod.namespace == account.0);
+        let bound: BTreeSet<&str> = pods.filter(is_own).map(|pod| pod.node.as_str()).collect();
+        let carries = |(name, node): &(&String, &Node)| {
+            let place = Place { name: Some(name), node, taken: None };
+            let fits = |constraints: &&Constraints| constraints.admit(place) == Ok(Fit::Sure);
+            bound.contains(name.as_str()) || daemons.iter().any(fits)
+        };
+        self.cluster.nodes.iter().filter(carries).count()
+    }
+
+    /// The cluster.
+    pub fn cluster(&self) -> &'c Cluster {
+        self.cluster
+    }
+}
+
+/// What a workload brings, with the volumes that are bound in its namespace.
+fn load_of(workload: &Workload, account: Option<&Account>, volumes: &[BoundVolume<'_>]) -> Load {
+    let namespace = &workload.id.0;
+    let references = &workload.references;
+    let pulled = account.map(|account| account.pull_secrets.as_slice()).unwrap_or_default();
+    let account = [workload.account().to_owned()];
+    let lists = [
+        (ObjectKind::ServiceAccount, account.as_slice()),
+        (ObjectKind::Secret, references.secrets.as_slice()),
+        (ObjectKind::Secret, pulled),
+        (ObjectKind::ConfigMap, references.config_maps.as_slice()),
+        (ObjectKind::PersistentVolumeClaim, references.claims.as_slice()),
+        (ObjectKind::ResourceClaim, references.resource_claims.as_slice()),
+    ];
+    let named = lists
+        .into_iter()
+        .flat_map(|(kind, names)| names.iter().map(move |name| (Object::new(kind, namespace, name), Certainty::Yes)));
+    let mut objects: Vec<(Object, Certainty)> = named.collect();
+    let mut open: BTreeSet<&str> = references.claims.iter().map(String::as_str).collect();
+    for BoundVolume { claim, name, secrets } in volumes {
+        let is_named = references.claims.iter().any(|own| own == claim);
+        if !is_named && !workload.makes_claim(claim) {
+            continue;
+        }
+        open.remove(claim);
+        // Which of the claims made for pods belongs to a pod of this node nobody can tell.
+        let certainty = if is_named { Certainty::Yes } else { Certainty::Maybe };
+        objects.push((Object::new(ObjectKind::PersistentVolumeClaim, namespace, claim), certainty));
+        objects.push((Object::new(ObjectKind::PersistentVolume, "", name), certainty));
+        let secrets = secrets.iter().map(|(namespace, secret)| Object::new(ObjectKind::Secret, namespace, secret));
+        objects.extend(secrets.map(|secret| (secret, certainty)));
+    }
+    Load { objects, open_claims: open.into_iter().map(|claim| (namespace.clone(), claim.to_owned())).collect() }
+}
