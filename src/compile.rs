@@ -20,8 +20,8 @@ use crate::k8s::catalogue::Api;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, Labels};
 use crate::model::{
-    AccessCheck, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, ObjectType, Policy, PolicyMeta,
-    Target, Unit, Workspace,
+    AccessCheck, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, NodeAccess, ObjectType, Policy,
+    PolicyMeta, Target, Unit, Workspace,
 };
 use crate::parallel;
 use crate::render::{Renderer, TemplateSet};
@@ -53,6 +53,8 @@ pub struct Project {
     pub expiries: Vec<Expiry>,
     /// What the AccessTests expect.
     pub access_checks: Vec<AccessCheck>,
+    /// Pools of nodes, what must stay out of their reach, and agents.
+    pub node_access: NodeAccess,
     /// The stacks that are installed.
     pub stacks: Vec<InstalledStack>,
     /// Who installs them.

@@ -8,6 +8,7 @@ mod findings;
 pub mod grant;
 pub mod manifests;
 pub mod namespace_set;
+pub mod node_access;
 mod packaged;
 pub mod permission_set;
 pub mod pod_security_profile;
@@ -40,6 +41,7 @@ pub const ALL: &[KindEntry] = &[
     KindEntry::of::<namespace_set::NamespaceSetKind>(),
     KindEntry::of::<tenancy::TenancyKind>(),
     KindEntry::of::<stack_manager::StackManagerKind>(),
+    KindEntry::of::<node_access::NodeAccessKind>(),
     KindEntry::of::<access_test::AccessTestKind>(),
 ];
 

@@ -10,6 +10,7 @@ mod data;
 mod date;
 mod kind;
 mod linked;
+mod node_access;
 mod pattern;
 mod target;
 mod unit;
@@ -25,6 +26,7 @@ pub use kind::{
     Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared, Surroundings, account_variables, check_patterns,
 };
 pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, RoleKind};
+pub use node_access::{Isolation, NodeAccess, NodePool, PlacedAgent};
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};

@@ -132,6 +132,8 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     let expiries = std::mem::take(&mut linker.expiries);
     let apis = std::mem::take(&mut linker.apis);
     let access_checks = std::mem::take(&mut linker.access_checks);
+    kinds::node_access::unknown_pools(&linker.node_access, sink);
+    let node_access = std::mem::take(&mut linker.node_access);
     let stacks = std::mem::take(&mut linker.stacks);
     let stack_managers = std::mem::take(&mut linker.managers);
     let mut by_file = Trees::default();
@@ -147,6 +149,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         apis,
         expiries,
         access_checks,
+        node_access,
         stacks,
         stack_managers,
         accepted: linked.accepted,

@@ -494,4 +494,33 @@ codes! {
         "`bailiwick.yaml` is looked for in this folder and every folder above it. `bailiwick init` makes one.";
     InvalidWorkspace, "invalid-workspace", "a workspace file that cannot be used",
         "`bailiwick explain Workspace` describes the file.";
+    // Nodes.
+    AgentNeedsNewerKubernetes, "needs-kubernetes-1.30", "an agent by node, before Kubernetes 1.30",
+        "Since 1.30 the token of a pod names the node that the pod is bound to, and admission policies are there for good. On an older target nothing can tell on which node a request was made: leave the target out, or give the agent an identity of its own on every node.";
+    AgentReadsCannotBeScoped, "reads-cannot-be-scoped-by-admission", "reads that are to be limited to the own node",
+        "Admission is asked about writes only (seed 003, \"Can this just be enforced by admission?\"). What an agent may read it may read of every node: put it under `reads`, where that is said.";
+    AgentWildcard, "wildcard-resource-with-per-node-scope", "a wildcard in what an agent may write of its own node",
+        "The role would grant every resource, subresources among them, and the policy has to list each by name: what comes later would be granted and not looked at. Name the groups and resources.";
+    AgentNotExpressible, "not-expressible-in-admission", "a write whose object says nothing of its node",
+        "The object of an eviction, an exec, a binding or a token request names no node, and an expression cannot look at the pod. The kubelet has the Node authorizer and NodeRestriction for that; an agent has nothing like it.";
+    AgentRelabelsNode, "agent-relabels-node", "an agent that may change any label and taint of its node",
+        "Labels and taints decide which pods come to a node. Whoever has the agent of a node can then draw pods there, with their Secrets. Say `labels:` with a prefix: only labels below it may change, and neither taints nor owners.";
+    AgentScopeBypassed, "agent-scope-bypassed", "an agent that holds more than its policy looks at",
+        "The policy of an agent looks at the resources and subresources that it lists. What the agent's account holds beside them by another grant it may write on every node.";
+    AgentCanBeImpersonated, "agent-can-be-defeated", "somebody who can act as an agent of any node",
+        "The policy believes what the token says. Whoever can make tokens of the account, create pods that run as it on a node of his choice, or impersonate it with its extra fields acts as the agent of any node (`specs/systems.md` C5). Take the right away, or keep it to those who hold more anyway.";
+    StaleNodesBinding, "stale-system-nodes-binding", "all nodes are bound to the role `system:node`",
+        "Kubernetes 1.6 bound the group `system:nodes` to `system:node`. A later API server adds subjects that are missing and takes none away, so that the binding survives every upgrade until somebody deletes its subject (seed 003, \"Upgrades from previous versions\", step 4). With it the Node authorizer restricts nothing: what it does not allow, RBAC allows. From 1.11 on any node lists every Secret, from 1.12 on it makes tokens of any service account.";
+    SystemNodeDrift, "system-node-drift", "a role `system:node` that is not that of its version",
+        "The API server adds rules that are missing when it starts, and leaves others there: what somebody added by hand, or what an older version had, holds on for everybody whom the role is bound to.";
+    NodesGroupInUse, "system-nodes-subject-in-use", "kubelets that depend on the binding of `system:nodes`",
+        "These kubelets are in the group and do not say which node they are. The Node authorizer has no opinion on them: without the subject of the binding they stop working. Reissue their certificates as `system:node:NAME` in the group first, or keep the subject with `binding: kept`.";
+    IsolationBroken, "isolation-broken", "a node pool that reaches Secrets which must be kept from it",
+        "Whoever takes over a node has what its kubelet may read, and the tokens of the service accounts of its pods, and so everything those may do. The steps that lead from the pool to the Secrets are told; taking one of them away is enough. An answer that says `perhaps` depends on where pods are scheduled.";
+    StaticPodRefersToObjects, "static-pod-refers-to-objects", "a static pod that refers to objects of the API",
+        "A kubelet reads static pods from files and writes mirror pods for them. NodeRestriction refuses mirror pods that refer to Secrets, ConfigMaps, service accounts, claims and the like, and since 1.34 the kubelet does not start such pods at all.";
+    StaticPodInvalid, "static-pod-invalid", "a file in the folder of static pods that is no static pod",
+        "A kubelet reads Pods there, and nothing else. The annotation `kubernetes.io/config.mirror` is the kubelet's own: in a file it makes the mirror pod invalid.";
+    SteerableSelector, "steerable-node-selector", "pods that are kept to nodes by a label that a kubelet can set itself",
+        "Who takes over a node can give it any label but those of Kubernetes that are not meant for kubelets, and so draw these pods there with their Secrets. Labels below `node-restriction.kubernetes.io/` are there to isolate: NodeRestriction lets no kubelet touch them. A taint keeps pods away from a node and does not keep a node from pods.";
 }

@@ -309,6 +309,8 @@ pub struct Linker<'w> {
     pub expiries: Vec<Expiry>,
     /// What the AccessTests expect.
     pub access_checks: Vec<super::AccessCheck>,
+    /// Pools of nodes, what must stay out of their reach, and agents.
+    pub node_access: super::NodeAccess,
 }
 
 impl<'w> Linker<'w> {
@@ -328,6 +330,7 @@ impl<'w> Linker<'w> {
             providers: Vec::new(),
             managers: Vec::new(),
             access_checks: Vec::new(),
+            node_access: super::NodeAccess::default(),
         }
     }
 

@@ -1,0 +1,271 @@
+//! What makes a NodeAccess policy impossible, or more than it looks.
+
+use std::collections::BTreeMap;
+
+use super::objects::{binding_of, own_node, read_rule};
+use super::{Agent, NodeAccessSpec};
+use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
+use crate::k8s::names::{Reasons, dns_label, dns_subdomain, label_key, label_value};
+use crate::model::{NodeAccess, PolicyMeta, Target};
+use crate::node::agent::{FIRST_MINOR, NODES, Refusal, refusal_of_read};
+use crate::node::system_node::Binding;
+use crate::node::version::Version;
+
+/// The authorizers that an API server has.
+const AUTHORIZERS: [&str; 6] = ["ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"];
+
+/// Checks the pools and what is asserted about them.
+pub(super) fn pools(spec: &NodeAccessSpec, known: &NodeAccess, meta: &PolicyMeta, sink: &mut Sink) {
+    let mut own: BTreeMap<&str, Origin> = BTreeMap::new();
+    for pool in &spec.pools {
+        check_name("a pool", &pool.name, pool.name.origin, dns_subdomain, sink);
+        let elsewhere = known.pools.iter().find(|other| {
+            other.name == pool.name.value && other.targets.iter().any(|target| meta.targets.contains(target))
+        });
+        let before = own.insert(&pool.name, pool.name.origin).or(elsewhere.map(|other| other.origin));
+        if let Some(before) = before {
+            sink.push(twice("pool", &pool.name, pool.name.origin, before));
+        }
+        for (key, value) in &pool.labels {
+            let reasons = label_key(key).and_then(|()| label_value(value));
+            if let Err(reasons) = reasons {
+                sink.push(invalid(format!("`{key}: {value}` is no label"), pool.origin, &reasons));
+            }
+        }
+    }
+    for isolation in &spec.isolation {
+        if isolation.namespaces.is_empty() {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, "an isolation that names no namespaces holds always")
+                    .at(isolation.origin)
+                    .help("name the namespaces whose Secrets must stay out of reach"),
+            );
+        }
+        for namespace in &isolation.namespaces {
+            check_name("a namespace", namespace, namespace.origin, dns_label, sink);
+        }
+    }
+}
+
+/// Checks the agents.
+pub(super) fn agents(
+    spec: &NodeAccessSpec,
+    known: &NodeAccess,
+    meta: &PolicyMeta,
+    targets: &[Target],
+    sink: &mut Sink,
+) {
+    let mut own: BTreeMap<&str, Origin> = BTreeMap::new();
+    for agent in &spec.agents {
+        let elsewhere = known.agents.iter().find(|other| {
+            other.agent.name == agent.name.value && other.targets.iter().any(|target| meta.targets.contains(target))
+        });
+        let before = own.insert(&agent.name, agent.name.origin).or(elsewhere.map(|other| other.origin));
+        if let Some(before) = before {
+            sink.push(twice("agent", &agent.name, agent.name.origin, before));
+        }
+        check_agent(agent, sink);
+        let old: Vec<&Target> = targets.iter().filter(|target| target.version.minor() < FIRST_MINOR).collect();
+        if let Some(first) = old.first() {
+            let names: Vec<String> = old.iter().map(|target| format!("`{}`", target.name)).collect();
+            sink.push(
+                Diagnostic::error(
+                    Refusal::NeedsNewerKubernetes.code(),
+                    format!(
+                        "`{}` cannot be held to its node on {}: tokens name their node since Kubernetes 1.{FIRST_MINOR}, and this is 1.{}",
+                        agent.name.value,
+                        names.join(", "),
+                        first.version.minor()
+                    ),
+                )
+                .at(agent.name.origin)
+                .help("leave such targets out by `targets`"),
+            );
+        }
+    }
+}
+
+fn check_agent(agent: &Agent, sink: &mut Sink) {
+    // These names stand in expressions too.
+    check_name("an agent", &agent.name, agent.name.origin, dns_subdomain, sink);
+    let account = &agent.service_account;
+    check_name("a service account", &account.name, account.name.origin, dns_subdomain, sink);
+    check_name("a namespace", &account.namespace, account.namespace.origin, dns_label, sink);
+    if agent.own_node.is_empty() {
+        sink.push(
+            Diagnostic::error(Code::InvalidValue, format!("`{}` writes nothing of its node", agent.name.value))
+                .at(agent.name.origin)
+                .help("say what under `ownNode`; an agent that only reads is a matter for a PermissionSet and a Grant"),
+        );
+    }
+    for reads in &agent.reads {
+        if let Some(refusal) = refusal_of_read(&read_rule(reads)) {
+            sink.push(refused(&refusal, reads.origin));
+        }
+        check_lists(&reads.resources, &reads.verbs, reads.origin, sink);
+    }
+    for own in &agent.own_node {
+        let compiled = own_node(own);
+        if let Some(refusal) = compiled.refusal() {
+            sink.push(refused(&refusal, own.origin));
+        }
+        check_lists(&own.resources, &own.verbs, own.origin, sink);
+        if let Some(prefix) = &own.labels {
+            let is_for_nodes =
+                compiled.group.is_empty() && own.resources.iter().all(|own| NODES.contains(&own.as_str()));
+            check_prefix(prefix, is_for_nodes, own.origin, sink);
+        }
+        if compiled.relabels_nodes() {
+            let message = format!("`{}` may change every label and taint of its node", agent.name.value);
+            sink.push(
+                Diagnostic::warning(Code::AgentRelabelsNode, message)
+                    .at(own.origin)
+                    .help("say `labels: agent.example.com/` and no other verbs than patch and update, so that only such labels may change"),
+            );
+        }
+    }
+}
+
+fn check_lists(resources: &[String], verbs: &[String], origin: Origin, sink: &mut Sink) {
+    for (list, what) in [(resources, "resources"), (verbs, "verbs")] {
+        if list.is_empty() {
+            sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("a rule without {what} grants nothing"))
+                    .at(origin)
+                    .help(format!("name the {what}")),
+            );
+        }
+    }
+}
+
+/// A prefix of label keys: it stands in an expression, between quotes.
+fn check_prefix(prefix: &str, is_for_nodes: bool, origin: Origin, sink: &mut Sink) {
+    let whole = format!("{prefix}x");
+    if let Err(reasons) = label_key(&whole) {
+        sink.push(invalid(format!("no label key begins with `{prefix}`"), origin, &reasons));
+    }
+    if !is_for_nodes {
+        sink.push(
+            Diagnostic::error(
+                Code::InvalidValue,
+                "`labels` limits the labels of Nodes, and this is about other objects",
+            )
+            .at(origin)
+            .help("write a rule of its own for `resources: [nodes]` of the group \"\""),
+        );
+    }
+}
+
+fn refused(refusal: &Refusal, origin: Origin) -> Diagnostic {
+    let (message, help) = match refusal {
+        Refusal::NeedsNewerKubernetes => ("this needs a newer Kubernetes".to_owned(), "leave the target out"),
+        Refusal::Read(verb) => (
+            format!("`{verb}` cannot be limited to the own node: admission is not asked about reads"),
+            "put what it may read of every node under `reads`",
+        ),
+        Refusal::Wildcard(text) => (
+            format!("`{text}` grants more than a policy can list"),
+            "name the groups and resources, each subresource by itself",
+        ),
+        Refusal::NotExpressible(text) => (
+            format!("`{text}` cannot be limited to the own node: no admission policy can tell the node"),
+            "let the kubelet do it, or grant it for all nodes with a PermissionSet and a Grant",
+        ),
+        Refusal::WriteAmongReads(verb) => {
+            (format!("`{verb}` is more than reading"), "put what it may write of its own node under `ownNode`")
+        }
+        Refusal::NotAField(field) => (
+            format!("`{field}` is no field that can name a node"),
+            "write a path of plain names, such as `metadata.name` or `spec.nodeName`",
+        ),
+    };
+    Diagnostic::error(refusal.code(), message).at(origin).help(help)
+}
+
+/// The version of each target with its feature gates, where the role of nodes is written.
+pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sink) -> BTreeMap<String, Version> {
+    let mut versions = BTreeMap::new();
+    let Some(system_node) = &spec.system_node else { return versions };
+    for mode in &system_node.authorization_mode {
+        if !AUTHORIZERS.contains(&mode.as_str()) {
+            let help = nearest(mode, AUTHORIZERS.iter().copied()).map_or_else(
+                || format!("there are: {}", AUTHORIZERS.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            let told =
+                Diagnostic::error(Code::UnknownValue, format!("there is no authorization mode `{}`", mode.value));
+            sink.push(told.at(mode.origin).help(help));
+        } else if mode.as_str() == "AlwaysAllow" {
+            let told = Diagnostic::error(Code::InvalidValue, "an API server that always allows limits nobody");
+            sink.push(told.at(mode.origin).help("take the mode out of `--authorization-mode`"));
+        }
+    }
+    for target in targets {
+        let gates = system_node.feature_gates.iter();
+        let version = Version::new(target.version.minor());
+        let version = gates.fold(version, |version, (name, is_on)| version?.with_gate(name, *is_on));
+        match version {
+            Ok(version) => {
+                let depend = binding_of(system_node, &version) != Binding::Bound;
+                let depending = system_node.kubelets.iter().filter(|kubelet| depend && kubelet.depends_on_group());
+                for kubelet in depending {
+                    let message =
+                        format!("`{}` depends on the group that the binding of `system:node` is to lose", kubelet.user);
+                    sink.push(
+                        Diagnostic::error(Code::NodesGroupInUse, message)
+                            .at(kubelet.origin)
+                            .help("reissue its certificate as `system:node:NAME`, or say `binding: kept` until then"),
+                    );
+                }
+                versions.insert(target.name.clone(), version);
+            }
+            Err(why) => sink.push(
+                Diagnostic::error(Code::InvalidValue, format!("{why}, which `{}` has", target.name))
+                    .at(system_node.origin)
+                    .help("name gates of that version that decide about nodes, or narrow `targets`"),
+            ),
+        }
+    }
+    versions
+}
+
+fn check_name(what: &str, name: &str, origin: Origin, valid: fn(&str) -> Result<(), Reasons>, sink: &mut Sink) {
+    if let Err(reasons) = valid(name) {
+        sink.push(invalid(format!("`{name}` cannot be the name of {what}"), origin, &reasons));
+    }
+}
+
+fn invalid(message: String, origin: Origin, reasons: &Reasons) -> Diagnostic {
+    let told = Diagnostic::error(Code::InvalidValue, message).at(origin).help("write one that the API server takes");
+    reasons.iter().fold(told, |told, reason| told.note(reason.to_string()))
+}
+
+fn twice(what: &str, name: &str, origin: Origin, before: Origin) -> Diagnostic {
+    Diagnostic::error(Code::DuplicatePolicy, format!("there are two {what}s `{name}`"))
+        .at(origin)
+        .and(before, "the other one")
+        .help("give each a name of its own")
+}
+
+/// Reports isolations of pools that no policy declares, once all are known.
+pub(crate) fn unknown_pools(access: &NodeAccess, sink: &mut Sink) {
+    for isolation in &access.isolations {
+        let missing: Vec<&String> = isolation
+            .targets
+            .iter()
+            .filter(|target| access.pools_on(target).all(|pool| pool.name != isolation.pool))
+            .collect();
+        let Some(first) = missing.first() else { continue };
+        let names = access.pools.iter().map(|pool| pool.name.as_str());
+        let near = nearest(&isolation.pool, names.filter(|name| *name != isolation.pool));
+        let help = near.map_or_else(
+            || "declare it under `pools` of a NodeAccess policy for that target".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        sink.push(
+            Diagnostic::error(Code::UnknownReference, format!("there is no pool `{}` on `{first}`", isolation.pool))
+                .at(isolation.origin)
+                .help(help),
+        );
+    }
+}
