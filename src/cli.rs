@@ -8,9 +8,11 @@ mod diff;
 mod explain;
 mod index;
 mod init;
+mod isolation;
 mod lint;
 mod man;
 mod migrate;
+mod node_reach;
 pub mod pages;
 mod question;
 mod render;
@@ -148,6 +150,8 @@ enum Command {
     CanI(can_i::Arguments),
     /// Ask who may do something.
     WhoCan(who_can::Arguments),
+    /// Tell what somebody reaches who has taken over a node: Secrets, and what its service accounts may do.
+    NodeReach(node_reach::Arguments),
     /// Keep what decides access in a file, to ask it again in no time.
     Index(index::Arguments),
     /// Answer questions about access, one JSON object a line.
@@ -193,6 +197,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Command::Test(arguments) => test::run(global, arguments),
         Command::CanI(arguments) => can_i::run(global, arguments),
         Command::WhoCan(arguments) => who_can::run(global, arguments),
+        Command::NodeReach(arguments) => node_reach::run(global, arguments),
         Command::Index(arguments) => index::run(global, arguments),
         Command::Ask(arguments) => ask::run(global, arguments),
         Command::Migrate(arguments) => migrate::run(global, arguments),

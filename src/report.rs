@@ -4,6 +4,7 @@ pub mod access;
 pub mod human;
 pub mod machine;
 pub mod migration;
+pub mod nodes;
 pub mod pod_security;
 pub mod risk;
 pub mod stacks;

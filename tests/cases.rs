@@ -44,11 +44,12 @@ spec:
 ";
 
 /// What is asked of the kinds of policies: three good cases each.
-const POLICY_KINDS: [&str; 9] = [
+const POLICY_KINDS: [&str; 10] = [
     "access-test",
     "grant",
     "manifests",
     "namespace-set",
+    "node-access",
     "permission-set",
     "pod-security-profile",
     "stack",

@@ -12,8 +12,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("yaml", &["diag"]),
     ("k8s", &["diag", "yaml"]),
     ("source", &["diag", "yaml"]),
-    ("model", &["diag", "yaml", "source", "k8s", "admission", "crossplane"]),
-    ("kinds", &["diag", "yaml", "source", "k8s", "model", "validate", "admission", "crossplane"]),
+    ("model", &["diag", "yaml", "source", "k8s", "admission", "crossplane", "node"]),
+    ("kinds", &["diag", "yaml", "source", "k8s", "model", "validate", "admission", "crossplane", "node"]),
     ("expand", &["diag", "model"]),
     ("render", &["diag", "yaml", "source", "model"]),
     ("validate", &["diag", "yaml", "k8s", "model", "render"]),
@@ -22,8 +22,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("access", &["diag", "yaml", "k8s"]),
     ("admission", &["diag", "yaml", "k8s", "access"]),
     ("crossplane", &["diag", "yaml", "k8s", "access"]),
+    ("node", &["diag", "yaml", "k8s", "access", "admission"]),
     ("migrate", &["yaml", "admission"]),
-    ("report", &["diag", "yaml", "k8s", "emit", "access", "admission", "crossplane", "migrate"]),
+    ("report", &["diag", "yaml", "k8s", "emit", "access", "admission", "crossplane", "node", "migrate"]),
     (
         "compile",
         &[
@@ -41,6 +42,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "parallel",
             "admission",
             "crossplane",
+            "node",
         ],
     ),
     (
@@ -59,6 +61,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "access",
             "admission",
             "crossplane",
+            "node",
             "validate",
             "migrate",
             "report",

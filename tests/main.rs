@@ -17,6 +17,7 @@ mod admission;
 mod cases;
 mod crossplane;
 mod layers;
+mod node;
 mod oracle;
 mod readme;
 mod registry;

@@ -113,7 +113,11 @@ fn codes_have_names_titles_and_pages() {
     for code in Code::ALL {
         assert!(ids.insert(code.id()), "{} is there twice", code.id());
         assert_eq!(Code::from_id(code.id()), Some(*code));
-        assert!(code.id().chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-'), "{}", code.id());
+        assert!(
+            code.id().chars().all(|letter| letter.is_ascii_alphanumeric() || "-.".contains(letter)),
+            "{}",
+            code.id()
+        );
         assert!(!code.title().ends_with('.') && code.title().starts_with(char::is_lowercase), "{}", code.title());
         assert!(code.page().len() > 40 && code.page().ends_with(['.', ')']), "{}", code.page());
     }

@@ -3,6 +3,7 @@
 mod determinism;
 mod interruption;
 mod migration;
+mod nodes;
 mod revisions;
 
 use std::path::Path;

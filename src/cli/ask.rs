@@ -12,6 +12,7 @@ use crate::admission;
 use crate::crossplane;
 use crate::diag::RunError;
 use crate::k8s::catalogue::LAST_MINOR;
+use crate::node;
 
 /// Options of `ask`.
 #[derive(Debug, Args)]
@@ -55,8 +56,10 @@ pub(super) fn run(_: &Global, _: &Arguments) -> Result<Outcome, RunError> {
 /// Answers a question that needs no world, or asks the asker.
 fn answer(asker: &mut Asker, question: &Value) -> Result<Value, String> {
     let entry = question.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
-    let alone = entry
-        .and_then(|(kind, body)| admission::ask::answer(kind, body).or_else(|| crossplane::ask::answer(kind, body)));
+    let alone = entry.and_then(|(kind, body)| {
+        let elsewhere = || crossplane::ask::answer(kind, body).or_else(|| node::ask::answer(kind, body));
+        admission::ask::answer(kind, body).or_else(elsewhere)
+    });
     alone.unwrap_or_else(|| asker.answer(question))
 }
 

@@ -1,15 +1,23 @@
 //! `bailiwick can-i`.
 
+mod node;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+
+use node::Admission;
 
 use super::question::{IdentityArguments, RequestArguments};
 use super::scene::{Scene, SceneArguments, with_scenes};
 use super::session::print;
 use super::{Global, Outcome};
-use crate::access::{Answer, Identity};
-use crate::diag::{Code, Diagnostic, Files, RunError};
+use crate::access::{Answer, Identity, Request};
+use crate::diag::{Code, Diagnostic, Files, RunError, Sink};
+use crate::node::authorize::field_selector;
+use crate::node::identity::NodeIdentity;
 use crate::report::access::{self, Told};
 
 /// Options of `can-i`.
@@ -21,6 +29,19 @@ pub(super) struct Arguments {
     identity: IdentityArguments,
     #[command(flatten)]
     scene: SceneArguments,
+    /// A field selector of a list or watch, such as `spec.nodeName=n1`: the Node authorizer looks at it.
+    #[arg(long, value_name = "SELECTOR", conflicts_with = "list")]
+    field_selector: Option<String>,
+    /// Ask admission too whether the object in this file may be written: NodeRestriction, and the ValidatingAdmissionPolicies that are
+    /// bound.
+    #[arg(long, value_name = "FILE", conflicts_with = "list")]
+    admission: Option<PathBuf>,
+    /// What else the authenticator says of who asks, as `KEY=VALUE`; may be repeated. Admission policies look at it.
+    #[arg(long, value_name = "KEY=VALUE", requires = "admission")]
+    as_user_extra: Vec<String>,
+    /// The object as it is, for a change.
+    #[arg(long, value_name = "FILE", requires = "admission")]
+    admission_old: Option<PathBuf>,
     /// List everything the identity may do in the namespace.
     #[arg(long, conflicts_with_all = ["verb", "resource", "name", "path", "http", "subresource"])]
     list: bool,
@@ -46,7 +67,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         print(global, vec![nobody], &Arc::new(Files::new()));
         return Ok(Outcome::Invalid);
     };
-    with_scenes(global, &arguments.scene, |scenes| {
+    let is_node = NodeIdentity::of(&who) != NodeIdentity::None;
+    let scene =
+        SceneArguments { with_surroundings: is_node || arguments.admission.is_some(), ..arguments.scene.clone() };
+    with_scenes(global, &scene, |scenes| {
         let mut outcome = Outcome::Fine;
         for scene in scenes {
             let told = if arguments.list {
@@ -69,8 +93,33 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
             return Outcome::Invalid;
         }
     };
+    let selector = match field_selector(arguments.field_selector.as_deref().unwrap_or_default()) {
+        Ok(selector) => selector,
+        Err(why) => return invalid(global, scene, why),
+    };
     let decision = scene.world.decide(who, &request);
-    let answer = decision.answer(arguments.scene.complete);
+    let said = node::ask(scene, who, &request, &selector);
+    let by_rbac = decision.answer(arguments.scene.complete);
+    // The first authorizer that allows decides; one that has no opinion leaves it to the next.
+    let by_node = said.as_ref().map_or(Answer::No, |said| said.answer);
+    let mut answer = match (by_node, by_rbac) {
+        (Answer::Yes, _) | (_, Answer::Yes) => Answer::Yes,
+        (Answer::Unknown, _) => Answer::Unknown,
+        (_, by_rbac) => by_rbac,
+    };
+    let objection = match admission(global, scene, arguments, who, &request) {
+        Ok(_) if answer == Answer::No => None,
+        Ok(Admission::Passes) => None,
+        Ok(Admission::Refuses(why)) => {
+            answer = Answer::No;
+            Some(why)
+        }
+        Ok(Admission::Unknown(why)) => {
+            answer = Answer::Unknown;
+            Some(why)
+        }
+        Err(why) => return invalid(global, scene, why),
+    };
     let told = Told { world: &scene.world, files: &scene.files, who, request: &request, decision: &decision, answer };
     let terminal = global.terminal();
     if let Some(hint) = arguments.request.subresource_hint(&request, scene.world.minor()) {
@@ -78,14 +127,59 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
     }
     match arguments.format {
         AnswerForm::Json => {
-            terminal.result(&scene.json_line(told.json()));
+            let mut json = told.json();
+            if let Some(map) = json.as_object_mut() {
+                map.extend(said.iter().map(|said| ("node".to_owned(), said.json())));
+                map.extend(objection.iter().map(|objection| ("admission".to_owned(), objection.as_str().into())));
+            }
+            terminal.result(&scene.json_line(json));
         }
         AnswerForm::Text => {
-            let reasons = if global.quiet { String::new() } else { told.reasons() };
-            terminal.result(&format!("{}{}\n{reasons}", scene.prefix(), word(answer)));
+            let is_maybe = answer == Answer::Unknown && by_node == Answer::Unknown;
+            let word = if is_maybe { "maybe" } else { word(answer) };
+            let mut reasons = objection.map_or_else(String::new, |objection| format!("  {objection}\n"));
+            reasons.push_str(&said.as_ref().map_or_else(String::new, node::Said::text));
+            // Who is allowed already needs no word about what RBAC lacks.
+            if by_node != Answer::Yes {
+                reasons.push_str(&told.reasons());
+            }
+            let reasons = if global.quiet { String::new() } else { reasons };
+            terminal.result(&format!("{}{word}\n{reasons}", scene.prefix()));
         }
     }
     if answer == Answer::Yes { Outcome::Fine } else { Outcome::No }
+}
+
+fn invalid(global: &Global, scene: &Scene, why: String) -> Outcome {
+    let problem = Diagnostic::error(Code::InvalidQuestion, why).help("`bailiwick can-i --help` shows how to ask");
+    print(global, vec![problem], &scene.files);
+    Outcome::Invalid
+}
+
+/// What admission says to what is allowed; nothing where it is not asked.
+fn admission(
+    global: &Global,
+    scene: &Scene,
+    arguments: &Arguments,
+    who: &Identity,
+    request: &Request,
+) -> Result<Admission, String> {
+    let Some(new) = &arguments.admission else { return Ok(Admission::Passes) };
+    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for written in &arguments.as_user_extra {
+        let (key, value) = written.split_once('=').ok_or_else(|| format!("`{written}` is no `KEY=VALUE`"))?;
+        extra.entry(key.to_lowercase()).or_default().push(value.to_owned());
+    }
+    let path = |path: &PathBuf| global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
+    let (new, old) = (path(new), arguments.admission_old.as_ref().map(path));
+    let mut sink = Sink::new();
+    let written = node::Written::read(Some(&new), old.as_deref(), global.jobs(), &scene.files, &mut sink)
+        .map_err(|error| error.to_string())?;
+    if sink.has_errors() {
+        print(global, sink.into_sorted(&scene.files), &scene.files);
+        return Err("the object cannot be read".to_owned());
+    }
+    node::admission(scene, who, &extra, request, &written)
 }
 
 fn list(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity) {

@@ -3,8 +3,8 @@
 use clap::Args;
 
 use super::diff::{Wanted, compare_and_print};
-use super::session::with_targets;
-use super::{Global, Outcome};
+use super::session::{print, with_targets};
+use super::{Global, Outcome, isolation};
 use crate::diag::{RunError, Sink};
 use crate::report::human;
 
@@ -33,6 +33,18 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         }
         if outcome == Outcome::No {
             global.terminal().note("the output differs from what the policies say; `bailiwick render` writes it\n");
+        }
+        if outcome == Outcome::Invalid {
+            return Ok(outcome);
+        }
+        let mut sink = Sink::new();
+        for target in targets {
+            isolation::judge(session, target, &mut sink)?;
+        }
+        let broken = session.project.without_accepted(sink.into_sorted(&session.project.files));
+        if !broken.is_empty() {
+            print(global, broken, &session.project.files);
+            return Ok(Outcome::No);
         }
         Ok(outcome)
     })

@@ -1,9 +1,11 @@
 //! `bailiwick lint`.
 
+mod nodes;
 mod stacks;
 mod workloads;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -17,6 +19,7 @@ use crate::access::cover;
 use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::model::Target;
+use crate::node::Version;
 use crate::report::{self, access::rule_text};
 use crate::yaml::NodeRef;
 
@@ -27,6 +30,9 @@ pub(super) struct Arguments {
     scene: SceneArguments,
     #[command(flatten)]
     selection: SelectionArguments,
+    /// Look at the manifests in this folder of static pods of a kubelet, too; may be repeated.
+    #[arg(long, value_name = "PATH")]
+    static_pods: Vec<PathBuf>,
 }
 
 /// How many missing rights a finding names.
@@ -51,6 +57,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     let scene = of_manifests(global, &arguments.scene, &files, &mut sink)?;
     if let Some(scene) = &scene {
         find_risks(scene, &selection, false, &mut sink);
+        nodes::check_role(scene, &mut sink);
+        let version = Version::new(scene.world.minor()).map_err(RunError::new)?;
+        nodes::check_static_pods(global, &arguments.static_pods, &version, &files, &mut sink)?;
     }
     let findings = sink.into_sorted(&files);
     let outcome = outcome(&findings);
@@ -68,14 +77,23 @@ fn lint(
     selection: &Selection,
 ) -> Result<Outcome, RunError> {
     let mut sink = Sink::new();
+    let access = &session.project.node_access;
+    let scene_arguments = SceneArguments { with_surroundings: true, ..arguments.scene.clone() };
     for target in targets {
-        let Some(scene) = of_target_into(session, target, &arguments.scene, &mut sink)? else { continue };
+        let Some(scene) = of_target_into(session, target, &scene_arguments, &mut sink)? else { continue };
         if !sink.has_errors() {
             check_applier(session, target, &scene, &mut sink)?;
             workloads::check(session, target, &scene, &mut sink)?;
             stacks::check(session, target, &scene, &mut sink)?;
+            nodes::check_role(&scene, &mut sink);
+            nodes::check_agents(&scene, access.agents_on(&target.name), &mut sink);
+            nodes::check_selectors(&scene, access.pools_on(&target.name), &mut sink);
             find_risks(&scene, selection, true, &mut sink);
         }
+    }
+    if let Some(target) = targets.first() {
+        let version = Version::new(target.version.minor()).map_err(RunError::new)?;
+        nodes::check_static_pods(session.global, &arguments.static_pods, &version, &session.project.files, &mut sink)?;
     }
     let findings = session.findings(sink);
     let outcome = outcome(&findings);

@@ -1,6 +1,7 @@
 //! `bailiwick migrate`.
 
 mod inputs;
+mod kubelets;
 mod output;
 
 use std::path::PathBuf;
@@ -33,6 +34,14 @@ enum What {
     ///
     /// Exit codes: 0 fine; 1 somebody has to decide something, as the report tells; 2 wrong usage or invalid input; 3 the run failed.
     Psp(PspArguments),
+    /// Kubelets, from the binding of all nodes to the Node authorizer (seed 003).
+    ///
+    /// Reads an inventory: `kubelets`, each with `user` and `groups` as its certificate says; `apiserver` with
+    /// `authorizationMode` and `admissionPlugins`; `nodes`. Tells which kubelets conform, what keeps the others going, and how far the four
+    /// steps have come. Bindings and Nodes come from the manifests too.
+    ///
+    /// Exit codes: 0 all steps are done, but for looking at the log; 1 something is left to do; 2 wrong usage or invalid input; 3 the run failed.
+    Kubelets(kubelets::Arguments),
 }
 
 /// Options of `migrate psp`.
@@ -73,6 +82,7 @@ enum Format {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     match &arguments.what {
         What::Psp(arguments) => psp(global, arguments),
+        What::Kubelets(arguments) => kubelets::run(global, arguments),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What questions are asked about: the workspace as it compiles now, or manifests from anywhere.
 
+mod surroundings;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,10 +18,13 @@ use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Severity, S
 use crate::emit::committed::Committed;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::label;
-use crate::model::Target;
+use crate::model::{Platform, Target};
+use crate::node::{Cluster, Version as NodeVersion};
 use crate::parallel;
 use crate::source::manifests;
 use crate::yaml::{self, NodeRef, Tree};
+
+pub(super) use surroundings::Surroundings;
 
 /// Options of every command that asks.
 #[derive(Debug, Clone, Default, Args)]
@@ -40,6 +45,9 @@ pub(super) struct SceneArguments {
     /// The manifests are all there is: a role that is not among them does not exist.
     #[arg(long)]
     pub(super) complete: bool,
+    /// Whether what decides beside RBAC is to be read too: nodes, pods and volumes, and admission policies.
+    #[arg(skip)]
+    pub(super) with_surroundings: bool,
 }
 
 /// A world to ask, and how to talk about it.
@@ -48,9 +56,16 @@ pub(super) struct Scene {
     pub(super) target: Option<String>,
     pub(super) world: World,
     pub(super) files: Arc<Files>,
+    /// What decides beside RBAC, where that was asked for.
+    pub(super) surroundings: Option<Surroundings>,
 }
 
 impl Scene {
+    /// Nodes, pods and volumes, where they were asked for.
+    pub(super) fn cluster(&self) -> Option<&Cluster> {
+        self.surroundings.as_ref().map(|surroundings| &surroundings.cluster)
+    }
+
     /// What stands before a short answer: the target, where there may be several.
     pub(super) fn prefix(&self) -> String {
         self.target.as_ref().map_or_else(String::new, |target| format!("{target}: "))
@@ -127,14 +142,22 @@ pub(super) fn of_target_into(
     arguments: &SceneArguments,
     sink: &mut Sink,
 ) -> Result<Option<Scene>, RunError> {
-    let Some(mut builder) = ground(session, target, arguments, sink)? else { return Ok(None) };
+    let mut surroundings = surroundings_of(arguments, target.version.minor(), target.platform == Platform::Openshift);
+    let Some(mut builder) = ground(session, target, arguments, &mut surroundings, sink)? else { return Ok(None) };
     each_object(session, target, sink, &mut |object, origin| {
         builder.add(object, Layer::Input(origin));
+        surroundings.iter_mut().for_each(|known| known.add_document(object));
     })?;
     let world = builder.build();
     report_doubts(&world, sink);
     let files = Arc::clone(&session.project.files);
-    Ok(Some(Scene { target: Some(target.name.clone()), world, files }))
+    Ok(Some(Scene { target: Some(target.name.clone()), world, files, surroundings }))
+}
+
+/// Where what decides beside RBAC is gathered, if it is asked for.
+fn surroundings_of(arguments: &SceneArguments, minor: u32, is_openshift: bool) -> Option<Surroundings> {
+    let version = NodeVersion::new(minor).ok().filter(|_| arguments.with_surroundings)?;
+    Some(Surroundings::new(version, is_openshift))
 }
 
 /// Compiles a target and shows each object with the place of its policy.
@@ -163,7 +186,7 @@ pub(super) fn of_committed(
     committed: &dyn Committed,
 ) -> Result<Option<World>, RunError> {
     let mut sink = Sink::new();
-    let Some(mut builder) = ground(session, target, &SceneArguments::default(), &mut sink)? else {
+    let Some(mut builder) = ground(session, target, &SceneArguments::default(), &mut None, &mut sink)? else {
         return Ok(None);
     };
     for entry in committed.list()?.iter().filter(|entry| !entry.is_link && !session.is_kept(target, &entry.path)) {
@@ -182,6 +205,7 @@ fn ground(
     session: &Session<'_>,
     target: &Target,
     arguments: &SceneArguments,
+    surroundings: &mut Option<Surroundings>,
     sink: &mut Sink,
 ) -> Result<Option<Builder>, RunError> {
     let minor = target.version.minor();
@@ -191,7 +215,7 @@ fn ground(
         (None, None) => Some(Baseline::DefaultPolicy(minor)),
     };
     let Some(baseline) = baseline else { return Ok(None) };
-    let mut builder = start(minor, &baseline, session.global.jobs(), &session.project.files, sink)?;
+    let mut builder = start(minor, &baseline, surroundings, session.global.jobs(), &session.project.files, sink)?;
     if matches!(baseline, Baseline::DefaultPolicy(_))
         && let Some(settings) = label::settings(target)
     {
@@ -204,6 +228,7 @@ fn ground(
     session.project.api(target).custom().for_each(|resource| builder.know(resource.clone()));
     for policy in session.project.policies_of(target) {
         policy.judged(&mut |document| {
+            surroundings.iter_mut().for_each(|known| known.add_document(document));
             builder.add_document(document, |place, added| {
                 if let Added::Misshapen(why) = added {
                     sink.push(misshapen(place.origin(), why));
@@ -235,13 +260,14 @@ pub(super) fn of_manifests(
         None => minor.map(Baseline::DefaultPolicy),
     };
     let (Some(minor), Some(baseline)) = (minor, baseline) else { return Ok(None) };
-    let mut builder = start(minor, &baseline, global.jobs(), files, sink)?;
+    let mut surroundings = surroundings_of(arguments, minor, false);
+    let mut builder = start(minor, &baseline, &mut surroundings, global.jobs(), files, sink)?;
     for path in &arguments.from {
-        add_manifests(&mut builder, &path_of(path), global.jobs(), files, sink)?;
+        add_manifests(&mut builder, &path_of(path), &mut surroundings, global.jobs(), files, sink)?;
     }
     let world = builder.build();
     report_doubts(&world, sink);
-    Ok(Some(Scene { target: None, world, files: Arc::clone(files) }))
+    Ok(Some(Scene { target: None, world, files: Arc::clone(files), surroundings }))
 }
 
 /// The bytes of a file that `index` wrote; none for anything else.
@@ -267,6 +293,16 @@ fn load_saved(
     files: &Arc<Files>,
     sink: &mut Sink,
 ) -> Option<Scene> {
+    if arguments.with_surroundings {
+        sink.push(
+            Diagnostic::error(
+                Code::UnusableIndex,
+                format!("`{}` keeps what RBAC decides by, and neither nodes nor admission policies", path.display()),
+            )
+            .help("ask the manifests that it was made from"),
+        );
+        return None;
+    }
     if arguments.baseline.is_some() || arguments.kubernetes_version.is_some() {
         sink.push(
             Diagnostic::error(Code::UnusableIndex, format!("`{}` brings its own version and baseline", path.display()))
@@ -277,7 +313,7 @@ fn load_saved(
     match saved::load(bytes, files) {
         Ok(world) => {
             report_doubts(&world, sink);
-            Some(Scene { target: None, world, files: Arc::clone(files) })
+            Some(Scene { target: None, world, files: Arc::clone(files), surroundings: None })
         }
         Err(reason) => {
             sink.push(
@@ -293,6 +329,7 @@ fn load_saved(
 fn start(
     minor: u32,
     baseline: &Baseline,
+    surroundings: &mut Option<Surroundings>,
     jobs: usize,
     files: &Arc<Files>,
     sink: &mut Sink,
@@ -302,7 +339,7 @@ fn start(
         Baseline::None => {}
         Baseline::DefaultPolicy(minor) => builder = builder.with_default_policy(*minor),
         Baseline::Dump(path) => {
-            add_manifests(&mut builder, path, jobs, files, sink)?;
+            add_manifests(&mut builder, path, surroundings, jobs, files, sink)?;
             builder.end_baseline();
         }
     }
@@ -313,6 +350,7 @@ fn start(
 fn add_manifests(
     builder: &mut Builder,
     path: &Path,
+    surroundings: &mut Option<Surroundings>,
     jobs: usize,
     files: &Arc<Files>,
     sink: &mut Sink,
@@ -320,6 +358,11 @@ fn add_manifests(
     let mut taken = 0;
     each_tree(path, jobs, files, sink, &mut |tree, sink| {
         taken += add_tree(builder, tree, sink, &mut |_, _| {});
+        for known in surroundings.iter_mut() {
+            tree.documents().for_each(|document| known.add_document(document));
+            // Where nodes are asked about, there need be nothing about access.
+            taken += usize::from(tree.documents().next().is_some());
+        }
     })?;
     if taken == 0 && !sink.has_errors() {
         sink.push(

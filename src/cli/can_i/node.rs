@@ -1,0 +1,231 @@
+//! What the authorizer of nodes says before RBAC is asked, and what admission says after.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::super::scene::{Scene, Surroundings, each_tree};
+use crate::access::{Answer, Identity, Request};
+use crate::admission::policy::{self, AdmissionRequest};
+use crate::diag::{Files, RunError, Sink};
+use crate::k8s::list;
+use crate::node::authorize::{Authorizer, Decision, FieldRequirement, Reason};
+use crate::node::graph::Graph;
+use crate::node::identity::NodeIdentity;
+use crate::node::mirror::annotation_problems;
+use crate::node::reach::{Atlas, Certainty};
+use crate::node::restriction::{Operation, Write, admit};
+use crate::report::access::rule_text;
+use crate::yaml::schema::to_json;
+use crate::yaml::{NodeRef, Tree};
+
+/// What the Node authorizer says.
+pub(super) struct Said {
+    /// Yes; unknown where it depends on where pods are scheduled; no where it has no opinion.
+    pub(super) answer: Answer,
+    /// The reasons, a line each.
+    pub(super) lines: Vec<String>,
+}
+
+impl Said {
+    /// The reasons as they are printed.
+    pub(super) fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("  {line}\n")).collect()
+    }
+
+    /// As JSON.
+    pub(super) fn json(&self) -> Value {
+        json!({ "answer": self.answer, "reasons": self.lines })
+    }
+}
+
+/// Asks the Node authorizer; none for an identity that is no node.
+pub(super) fn ask(scene: &Scene, who: &Identity, request: &Request, selector: &[FieldRequirement]) -> Option<Said> {
+    let cluster = scene.cluster()?;
+    let identity = NodeIdentity::of(who);
+    if identity == NodeIdentity::None {
+        return None;
+    }
+    let graph = Graph::of(cluster);
+    let said = |answer, lines| Some(Said { answer, lines });
+    let no_opinion = match Authorizer::new(&cluster.version, &graph).decide(who, request, selector) {
+        Decision::Allow(reason) => return said(Answer::Yes, vec![words(&reason)]),
+        Decision::NoOpinion(why) => why,
+    };
+    let NodeIdentity::Node(node) = identity else { return said(Answer::No, told(&no_opinion)) };
+    // The same with the pods of workloads where they may come to.
+    let atlas = Atlas::new(cluster, &graph);
+    let reach = atlas.of_node(node, false);
+    let wider = Graph::of_reach(&reach, node);
+    let Decision::Allow(Reason::Way(way)) = Authorizer::new(&cluster.version, &wider).decide(who, request, selector)
+    else {
+        return said(Answer::No, told(&no_opinion));
+    };
+    let reached = way.first().and_then(|object| reach.objects.get(object));
+    let (certainty, via) =
+        reached.map_or((Certainty::Maybe, String::new()), |reached| (reached.certainty, reached.via.to_string()));
+    let lines = match certainty {
+        Certainty::Yes => {
+            vec![format!("the Node authorizer: {via} has a pod on every node it may come to, and names it")]
+        }
+        Certainty::Maybe => vec![
+            format!("the Node authorizer: {via} names it, and its pods may come to `{node}`"),
+            "as long as every pod comes from these objects, and the node has these labels and taints".to_owned(),
+        ],
+    };
+    said(if certainty == Certainty::Yes { Answer::Yes } else { Answer::Unknown }, lines)
+}
+
+fn told(no_opinion: &str) -> Vec<String> {
+    if no_opinion.is_empty() { Vec::new() } else { vec![format!("the Node authorizer: {no_opinion}")] }
+}
+
+fn words(reason: &Reason) -> String {
+    match reason {
+        Reason::Way(way) => {
+            let steps: Vec<String> = way.iter().map(ToString::to_string).collect();
+            format!("the Node authorizer: {}", steps.join(" <- "))
+        }
+        Reason::Rule(rule) => format!("the Node authorizer, for every node: {}", rule_text(rule)),
+        Reason::Own => "the Node authorizer: it is about the node itself, or limited to what belongs to it".to_owned(),
+        Reason::LeftToAdmission => {
+            "the Node authorizer: NodeRestriction looks at the object when it is written".to_owned()
+        }
+    }
+}
+
+/// The object that is to be written, and the one that is there.
+pub(super) struct Written {
+    new: Option<Tree>,
+    old: Option<Tree>,
+}
+
+impl Written {
+    /// Reads them.
+    pub(super) fn read(
+        new: Option<&Path>,
+        old: Option<&Path>,
+        jobs: usize,
+        files: &Arc<Files>,
+        sink: &mut Sink,
+    ) -> Result<Self, RunError> {
+        let mut read = |path: Option<&Path>| -> Result<Option<Tree>, RunError> {
+            let Some(path) = path else { return Ok(None) };
+            let mut found = None;
+            each_tree(path, jobs, files, sink, &mut |tree, _| {
+                found.get_or_insert_with(|| tree.clone());
+            })?;
+            Ok(found)
+        };
+        Ok(Self { new: read(new)?, old: read(old)? })
+    }
+}
+
+fn first(tree: Option<&Tree>) -> Option<NodeRef<'_>> {
+    list::objects(tree?.document(0)?).into_iter().next()
+}
+
+/// What admission says to a write.
+pub(super) enum Admission {
+    /// Nothing is against it.
+    Passes,
+    /// It is refused, and why.
+    Refuses(String),
+    /// Nobody can tell, and why.
+    Unknown(String),
+}
+
+/// Asks NodeRestriction, validation of mirror pods, and the admission policies that are bound.
+///
+/// # Errors
+/// Why the question makes no sense.
+pub(super) fn admission(
+    scene: &Scene,
+    who: &Identity,
+    extra: &BTreeMap<String, Vec<String>>,
+    request: &Request,
+    written: &Written,
+) -> Result<Admission, String> {
+    let (Some(surroundings), Request::Resource(request)) = (&scene.surroundings, request) else {
+        return Ok(Admission::Passes);
+    };
+    let operation = match request.verb.as_str() {
+        "create" => Operation::Create,
+        "update" | "patch" => Operation::Update,
+        "delete" | "deletecollection" => Operation::Delete,
+        other => return Err(format!("admission is not asked about `{other}`")),
+    };
+    let (object, old) = (first(written.new.as_ref()), first(written.old.as_ref()));
+    if operation == Operation::Update && old.is_none() {
+        return Err("what is changed has to be there: name the object as it is by --admission-old".to_owned());
+    }
+    let is_removed = operation == Operation::Delete;
+    let write = Write {
+        operation,
+        group: &request.group,
+        resource: &request.resource,
+        subresource: &request.subresource,
+        namespace: &request.namespace,
+        name: &request.name,
+        object: object.filter(|_| !is_removed),
+        old: old.or(object.filter(|_| is_removed)),
+    };
+    let cluster = &surroundings.cluster;
+    let graph = Graph::of(cluster);
+    let authorizer = Authorizer::new(&cluster.version, &graph);
+    let may_also = |who: &Identity, request: &Request| {
+        authorizer.decide(who, request, &[]).is_allowed() || scene.world.allows(who, request)
+    };
+    if let Err(refusal) = admit(cluster, who, &write, &may_also) {
+        return Ok(Admission::Refuses(format!("NodeRestriction refuses: {}", refusal.0)));
+    }
+    let is_pod = request.group.is_empty() && request.resource == "pods" && request.subresource.is_empty();
+    let problems = write.object.filter(|_| is_pod).map(|object| annotation_problems(object, old)).unwrap_or_default();
+    if let Some((_, message)) = problems.into_iter().next() {
+        return Ok(Admission::Refuses(format!("the object is invalid: {message}")));
+    }
+    Ok(by_policies(surroundings, who, extra, &write))
+}
+
+/// Asks the admission policies. One that refuses decides, whatever others say.
+fn by_policies(
+    surroundings: &Surroundings,
+    who: &Identity,
+    extra: &BTreeMap<String, Vec<String>>,
+    write: &Write<'_>,
+) -> Admission {
+    let of_object = |path: &[&str]| {
+        let object = write.object.or(write.old);
+        object.and_then(|object| object.path(path)).and_then(NodeRef::as_str).unwrap_or_default()
+    };
+    let (api_version, kind) = (of_object(&["apiVersion"]), of_object(&["kind"]));
+    let name = if write.name.is_empty() { of_object(&["metadata", "name"]) } else { write.name };
+    let asked = AdmissionRequest {
+        user: who.user.clone(),
+        groups: who.groups.clone(),
+        extra: extra.clone(),
+        operation: write.operation.word().to_owned(),
+        api_group: write.group.to_owned(),
+        version: api_version.rsplit('/').next().unwrap_or_default().to_owned(),
+        resource: write.resource.to_owned(),
+        subresource: write.subresource.to_owned(),
+        kind: kind.to_owned(),
+        namespace: write.namespace.to_owned(),
+        name: name.to_owned(),
+        object: write.object.map(to_json),
+        old_object: write.old.map(to_json),
+        ..AdmissionRequest::default()
+    };
+    let objections = surroundings.objections(&asked);
+    let refused = objections.iter().find(|(_, verdict)| verdict.answer == policy::Answer::Deny);
+    match (refused, objections.first()) {
+        // The message names the policy.
+        (Some((_, verdict)), _) => Admission::Refuses(verdict.message.clone()),
+        (None, Some((name, verdict))) => {
+            Admission::Unknown(format!("ValidatingAdmissionPolicy '{name}' cannot be told: {}", verdict.message))
+        }
+        (None, None) => Admission::Passes,
+    }
+}

@@ -1,0 +1,84 @@
+//! What NodeAccess policies assert about the reach of nodes, held against what is compiled.
+
+use std::collections::BTreeSet;
+
+use super::scene::{Scene, SceneArguments, of_target_into};
+use super::session::Session;
+use crate::diag::{Code, Diagnostic, RunError, Sink, nearest};
+use crate::model::{Isolation, NodePool, Target};
+use crate::node::graph::Graph;
+use crate::node::powers::{Breach, Powers};
+use crate::node::reach::{Atlas, Certainty, Pool};
+
+/// Reports every assertion that does not hold on a target.
+pub(super) fn judge(session: &Session<'_>, target: &Target, sink: &mut Sink) -> Result<(), RunError> {
+    let access = &session.project.node_access;
+    if access.isolations_on(&target.name).next().is_none() {
+        return Ok(());
+    }
+    let arguments = SceneArguments { with_surroundings: true, ..SceneArguments::default() };
+    let mut own = Sink::new();
+    let scene = of_target_into(session, target, &arguments, &mut own)?;
+    // What was compiled was told already; what cannot be read beside it makes every answer worthless.
+    if own.has_errors() {
+        sink.absorb(own);
+        return Ok(());
+    }
+    let Some(scene) = scene else { return Ok(()) };
+    let Some(cluster) = scene.cluster() else { return Ok(()) };
+    let graph = Graph::of(cluster);
+    let atlas = Atlas::new(cluster, &graph);
+    let mut powers = Powers::new(&scene.world).with_agents(access.agents_on(&target.name).map(|placed| &placed.agent));
+    for isolation in access.isolations_on(&target.name) {
+        let Some(pool) = access.pools_on(&target.name).find(|pool| pool.name == isolation.pool) else { continue };
+        let own = Pool::of(cluster, pool.like.clone());
+        check_namespaces(&scene, target, isolation, sink);
+        // Whoever has a node gives it what labels he likes.
+        let (plain, drawn) = (atlas.of_pool(&own, false), atlas.of_pool(&own, true));
+        let at_once = powers.breaches(&own.members, &plain, &isolation.namespaces);
+        for breach in powers.breaches(&own.members, &drawn, &isolation.namespaces) {
+            let known = at_once.iter().find(|known| known.namespace == breach.namespace);
+            sink.push(broken(target, isolation, pool, known.unwrap_or(&breach), known.is_none()));
+        }
+    }
+    Ok(())
+}
+
+/// An assertion about namespaces that nobody knows would hold for ever.
+fn check_namespaces(scene: &Scene, target: &Target, isolation: &Isolation, sink: &mut Sink) {
+    let named = scene.world.known_namespaces();
+    let mut known: BTreeSet<&str> = named.iter().map(String::as_str).collect();
+    if let Some(cluster) = scene.cluster() {
+        known.extend(cluster.workloads.iter().map(|workload| workload.id.0.as_str()));
+        known.extend(cluster.pods.keys().map(|(namespace, _)| namespace.as_str()));
+    }
+    for namespace in isolation.namespaces.iter().filter(|namespace| !known.contains(namespace.as_str())) {
+        let help = nearest(namespace, known.iter().copied()).map_or_else(
+            || "make it by a NamespaceSet, or bring it in by a Manifests policy".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let message =
+            format!("nobody tells of a namespace `{namespace}` on `{}`: the isolation holds for nothing", target.name);
+        sink.push(Diagnostic::error(Code::UnknownReference, message).at(isolation.origin).help(help));
+    }
+}
+
+fn broken(target: &Target, isolation: &Isolation, pool: &NodePool, breach: &Breach, needs_labels: bool) -> Diagnostic {
+    let perhaps = if breach.certainty == Certainty::Maybe { "may be" } else { "are" };
+    let message = format!(
+        "on `{}`, Secrets of `{}` {perhaps} within reach of the pool `{}`",
+        target.name, breach.namespace, isolation.pool
+    );
+    let mut told = Diagnostic::error(Code::IsolationBroken, message).at(isolation.origin).and(pool.origin, "the pool");
+    for step in &breach.steps {
+        told = told.note(step.clone());
+    }
+    if needs_labels {
+        told = told.note("its kubelet draws them there by labels that it may give itself");
+    }
+    told.help(if needs_labels {
+        "keep the pods to nodes by a label below `node-restriction.kubernetes.io/`, or by a taint on the pool"
+    } else {
+        "take one of the steps away; `bailiwick node-reach` tells all that is within reach"
+    })
+}

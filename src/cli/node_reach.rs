@@ -1,0 +1,161 @@
+//! `bailiwick node-reach`.
+
+use clap::Args;
+
+use super::can_i::AnswerForm;
+use super::scene::{Scene, SceneArguments, of_manifests, of_target};
+use super::session::{print, with_targets};
+use super::{Global, Outcome};
+use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink, nearest};
+use crate::model::NodePool;
+use crate::node::agent::Agent;
+use crate::node::graph::Graph;
+use crate::node::powers::Powers;
+use crate::node::reach::{Atlas, Pool};
+use crate::report::nodes::{Line, Told};
+
+use std::sync::Arc;
+
+/// Options of `node-reach`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// A node, or a pool of a NodeAccess policy. Without it: a line for each.
+    name: Option<String>,
+    /// Tell how one comes from there to the Secrets of this namespace; may be repeated.
+    #[arg(long, value_name = "NAMESPACE", requires = "name")]
+    secrets_of: Vec<String>,
+    #[command(flatten)]
+    scene: SceneArguments,
+    /// In which form it is told.
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    format: AnswerForm,
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    let scene_arguments = SceneArguments { with_surroundings: true, ..arguments.scene.clone() };
+    if arguments.scene.from.is_empty() {
+        return with_targets(global, &arguments.scene.targets, |session, targets| {
+            let mut found = Lookup::default();
+            for target in targets {
+                let Some(scene) = of_target(session, target, &scene_arguments)? else { return Ok(Outcome::Invalid) };
+                let pools: Vec<&NodePool> = session.project.node_access.pools_on(&target.name).collect();
+                let agents: Vec<&Agent> =
+                    session.project.node_access.agents_on(&target.name).map(|placed| &placed.agent).collect();
+                found.add(tell(global, &scene, (&pools, &agents), arguments));
+            }
+            Ok(found.outcome(global, arguments, &session.project.files))
+        });
+    }
+    let files = Arc::new(Files::new());
+    let mut sink = Sink::new();
+    let scene = of_manifests(global, &scene_arguments, &files, &mut sink)?;
+    let diagnostics = sink.into_sorted(&files);
+    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+    print(global, diagnostics, &files);
+    let Some(scene) = scene.filter(|_| !failed) else { return Ok(Outcome::Invalid) };
+    let mut found = Lookup::default();
+    found.add(tell(global, &scene, (&[], &[]), arguments));
+    Ok(found.outcome(global, arguments, &files))
+}
+
+/// What came of looking for a name in some scenes.
+#[derive(Default)]
+struct Lookup {
+    is_found: bool,
+    /// Secrets that are asked about are within reach.
+    is_open: bool,
+    names: Vec<String>,
+}
+
+impl Lookup {
+    fn add(&mut self, other: Lookup) {
+        self.is_found |= other.is_found;
+        self.is_open |= other.is_open;
+        self.names.extend(other.names);
+    }
+
+    fn outcome(self, global: &Global, arguments: &Arguments, files: &Files) -> Outcome {
+        if self.is_found {
+            return if self.is_open { Outcome::No } else { Outcome::Fine };
+        }
+        let (message, help) = match &arguments.name {
+            Some(name) => {
+                let near = nearest(name, self.names.iter().map(String::as_str));
+                let help = near.map_or_else(
+                    || {
+                        "name a Node among the objects, a node that a pod is bound to, or a pool of a NodeAccess policy"
+                            .to_owned()
+                    },
+                    |near| format!("did you mean `{near}`?"),
+                );
+                (format!("there is no node and no pool `{name}`"), help)
+            }
+            None => (
+                "there are no nodes and no pools".to_owned(),
+                "bring Nodes in by a Manifests policy or --from, or declare `pools` in a NodeAccess policy".to_owned(),
+            ),
+        };
+        print(global, vec![Diagnostic::error(Code::InvalidQuestion, message).help(help)], files);
+        Outcome::Invalid
+    }
+}
+
+/// Tells of a node or a pool, or a line of each, knowing the pools and agents of the policies.
+fn tell(global: &Global, scene: &Scene, (pools, agents): (&[&NodePool], &[&Agent]), arguments: &Arguments) -> Lookup {
+    let Some(cluster) = scene.cluster() else { return Lookup::default() };
+    let graph = Graph::of(cluster);
+    let atlas = Atlas::new(cluster, &graph);
+    let mut powers = Powers::new(&scene.world).with_agents(agents.iter().copied());
+    let names = cluster.node_names();
+    let pool_of = |pool: &NodePool| Pool::of(cluster, pool.like.clone());
+    let terminal = global.terminal();
+    let Some(name) = &arguments.name else {
+        let mut lines: Vec<Line> = Vec::new();
+        for pool in pools {
+            lines.push(Line::of(&format!("pool {}", pool.name), &atlas.of_pool(&pool_of(pool), false), &mut powers));
+        }
+        for name in &names {
+            lines.push(Line::of(name, &atlas.of_node(name, false), &mut powers));
+        }
+        let is_found = !lines.is_empty();
+        if is_found {
+            terminal.result(&match arguments.format {
+                AnswerForm::Text => format!("{}{}", scene.heading(), Line::table(&lines)),
+                AnswerForm::Json => scene.json_line(serde_json::json!({ "nodes": lines })),
+            });
+        }
+        return Lookup { is_found, ..Lookup::default() };
+    };
+    let pool = pools.iter().find(|pool| pool.name == *name);
+    let known = pool.is_some() || names.contains(name.as_str());
+    let all = names.iter().map(|name| (*name).to_owned()).chain(pools.iter().map(|pool| pool.name.clone()));
+    if !known {
+        return Lookup { names: all.collect(), ..Lookup::default() };
+    }
+    let pool = pool.map(|pool| pool_of(pool));
+    let reach = |relabels: bool| match &pool {
+        Some(pool) => atlas.of_pool(pool, relabels),
+        None => atlas.of_node(name, relabels),
+    };
+    let (plain, relabelled) = (reach(false), reach(true));
+    let alone = [name.clone()];
+    let nodes = pool.as_ref().map_or(alone.as_slice(), |pool| &pool.members);
+    let breaches = powers.breaches(nodes, &relabelled, &arguments.secrets_of);
+    let told = Told {
+        name,
+        pool: pool.as_ref(),
+        carried: powers.carried(&plain),
+        kubelet: powers.of_kubelets(nodes),
+        atlas: &atlas,
+        plain: &plain,
+        relabelled: &relabelled,
+        asked: &arguments.secrets_of,
+        breaches: &breaches,
+    };
+    terminal.result(&match arguments.format {
+        AnswerForm::Text => format!("{}{}", scene.heading(), told.text(&mut powers)),
+        AnswerForm::Json => scene.json_line(told.json(&mut powers)),
+    });
+    Lookup { is_found: true, is_open: !breaches.is_empty(), names: Vec::new() }
+}

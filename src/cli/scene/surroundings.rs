@@ -1,0 +1,69 @@
+//! What decides beside RBAC, gathered from the same objects: nodes, pods and volumes, and admission policies.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::admission::policy::{AdmissionRequest, Answer, Binding, Policy, Verdict};
+use crate::k8s::list;
+use crate::node::{Cluster, Version};
+use crate::yaml::NodeRef;
+use crate::yaml::schema::to_json;
+
+/// What was gathered.
+#[derive(Debug)]
+pub(in crate::cli) struct Surroundings {
+    /// Nodes, pods and volumes.
+    pub(in crate::cli) cluster: Cluster,
+    policies: Vec<(String, Policy)>,
+    bindings: Vec<Binding>,
+    namespaces: BTreeMap<String, Value>,
+}
+
+impl Surroundings {
+    /// Nothing yet, in a cluster of a version.
+    pub(super) fn new(version: Version, is_openshift: bool) -> Self {
+        let mut cluster = Cluster::new(version);
+        cluster.is_openshift = is_openshift;
+        Self { cluster, policies: Vec::new(), bindings: Vec::new(), namespaces: BTreeMap::new() }
+    }
+
+    /// Takes each object of a document that matters.
+    pub(super) fn add_document(&mut self, document: NodeRef<'_>) {
+        for (version, kind, object) in list::typed_objects(document) {
+            self.cluster.add_as(&version, &kind, object);
+            self.add_policy(object);
+        }
+    }
+
+    /// Policies that cannot be read are for validation to tell.
+    fn add_policy(&mut self, object: NodeRef<'_>) {
+        let text = |path: &[&str]| object.path(path).and_then(NodeRef::as_str).unwrap_or_default();
+        let group = text(&["apiVersion"]).rsplit_once('/').map_or("", |(group, _)| group);
+        let name = text(&["metadata", "name"]).to_owned();
+        match (group, text(&["kind"])) {
+            ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
+                self.policies.retain(|(known, _)| *known != name);
+                self.policies.extend(Policy::read(object).ok().map(|policy| (name, policy)));
+            }
+            ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+                self.bindings.retain(|known| known.name != name);
+                self.bindings.extend(Binding::read(object).ok());
+            }
+            ("", "Namespace") => {
+                self.namespaces.insert(name, to_json(object));
+            }
+            _ => {}
+        }
+    }
+
+    /// What the admission policies that are bound make of a request, each that has something against it, or of which nobody can tell.
+    pub(in crate::cli) fn objections(&self, request: &AdmissionRequest) -> Vec<(&str, Verdict)> {
+        let namespace = self.namespaces.get(&request.namespace);
+        let bound = self.policies.iter().flat_map(|(name, policy)| {
+            let own = self.bindings.iter().filter(move |binding| binding.policy == *name);
+            own.map(move |binding| (name.as_str(), policy.evaluate(request, Some(binding), namespace)))
+        });
+        bound.filter(|(_, verdict)| verdict.answer != Answer::Allow).collect()
+    }
+}

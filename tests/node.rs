@@ -1,0 +1,260 @@
+//! What nodes may do, against the recorded cases.
+
+use bailiwick::node::ask;
+use bailiwick::node::system_node::{self, Binding, Style};
+use bailiwick::node::version::{FIRST_MINOR, LAST_MINOR, Version};
+use serde_json::{Value, json};
+
+use crate::support::shared;
+
+/// The cases of a file, which were recorded and are not ours to change.
+fn cases(text: &str) -> Vec<Value> {
+    let file: Value = serde_yaml::from_str(text).expect("the cases are YAML");
+    file["cases"].as_array().expect("a list").clone()
+}
+
+fn access_cases(kind: &str) -> Vec<Value> {
+    let cases = cases(include_str!("node/access-cases.yaml"));
+    cases.into_iter().filter(|case| case["kind"] == kind).collect()
+}
+
+fn ask(kind: &str, body: &Value) -> Value {
+    ask::answer(kind, body).expect("a question").expect("an answer")
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
+}
+
+#[test]
+fn the_authorizer_and_admission_decide_as_recorded() {
+    let case = &cases(include_str!("node/authorizer-cases.yaml"))[0];
+    let mut question = case.clone();
+    question["version"] = json!("1.36");
+    let answer = ask("node", &question);
+    let (requests, answers) = (case["requests"].as_array().expect("requests"), &answer["requests"]);
+    assert_eq!(requests.len(), 120);
+    for (request, told) in requests.iter().zip(answers.as_array().expect("answers")) {
+        assert_eq!(told["decision"], request["expect"], "{}: {told}", request["id"]);
+        assert!(text(told, "reason").contains(text(request, "reason")), "{}: {told}", request["id"]);
+    }
+    let (writes, answers) = (case["admission"].as_array().expect("writes"), &answer["admission"]);
+    assert_eq!(writes.len(), 65);
+    for (write, told) in writes.iter().zip(answers.as_array().expect("answers")) {
+        assert_eq!(told["allowed"], json!(write["expect"] == "allow"), "{}: {told}", write["id"]);
+        assert!(text(told, "message").contains(text(write, "message")), "{}: {told}", write["id"]);
+    }
+    for (pod, told) in
+        case["validation"].as_array().expect("pods").iter().zip(answer["validation"].as_array().expect("answers"))
+    {
+        let errors = told["errors"].to_string();
+        assert!(errors.contains(text(pod, "contains")), "{}: {told}", pod["id"]);
+        assert!(pod["absent"].is_null() || !errors.contains(text(pod, "absent")), "{}: {told}", pod["id"]);
+    }
+}
+
+#[test]
+fn static_pods_have_the_recorded_problems() {
+    let case = &access_cases("lint-static-pod")[0];
+    let requests = case["requests"].as_array().expect("pods");
+    assert_eq!(requests.len(), 13);
+    for request in requests {
+        let told = ask("static-pod", &json!({ "pod": request["pod"] }));
+        assert_eq!(told["problems"], request["expect"], "{}", request["id"]);
+    }
+}
+
+#[test]
+fn the_binding_is_that_of_the_version() {
+    for case in access_cases("system-node-binding") {
+        let input = &case["input"];
+        let version = Version::parse(text(input, "k8s")).expect("a known version");
+        let has_node = input["authorizationMode"].as_array().expect("modes").contains(&json!("Node"));
+        let binding = |style| system_node::binding(&version, style, has_node);
+        let expected = &case["expect"];
+        if !input["freshCluster"].is_null() {
+            let upstream = if text(expected, "kubeApiserver") == "bound" { Binding::Bound } else { Binding::Empty };
+            assert_eq!(binding(Style::Upstream), upstream, "{}", case["id"]);
+            let seed = if text(expected, "seedText").starts_with("bound") { Binding::Bound } else { Binding::Absent };
+            assert_eq!(binding(Style::Seed), seed, "{}", case["id"]);
+        }
+        assert_eq!(expected["object"]["apiVersion"], json!(system_node::api_version(&version)), "{}", case["id"]);
+    }
+}
+
+/// Each rule with its lists sorted, and the rules sorted: their order says nothing.
+fn sorted_rules(rules: &Value) -> Vec<String> {
+    let sorted = |rule: &Value| {
+        let list = |key: &str| {
+            let mut list: Vec<String> = rule[key].as_array().into_iter().flatten().map(Value::to_string).collect();
+            list.sort();
+            list.join(",")
+        };
+        format!("{} | {} | {}", list("apiGroups"), list("resources"), list("verbs"))
+    };
+    let mut rules: Vec<String> = rules.as_array().expect("rules").iter().map(sorted).collect();
+    rules.sort();
+    rules
+}
+
+fn own_rules(version: &Version) -> Vec<String> {
+    sorted_rules(&json!(system_node::rules(version)))
+}
+
+#[test]
+fn the_role_is_that_of_every_version() {
+    let Some(shared) = shared() else { return };
+    let read = |path: &str| -> Vec<Value> {
+        let text = std::fs::read_to_string(shared.join(path)).expect("a file");
+        let documents = serde_yaml::Deserializer::from_str(&text);
+        documents.map(|document| serde::Deserialize::deserialize(document).expect("YAML")).collect()
+    };
+    let by_version = &read("facts/node/system-node-rules-by-version.yaml")[0]["versions"];
+    for minor in FIRST_MINOR..=LAST_MINOR {
+        let Some(rules) = by_version.get(format!("1.{minor}")) else { continue };
+        // The table has every gated rule, with what its gate is by default.
+        let on = rules.as_array().expect("rules").iter().filter(|rule| !text(rule, "gateDefault").starts_with("false"));
+        let on: Vec<Value> = on.cloned().collect();
+        let version = Version::new(minor).expect("known");
+        assert_eq!(own_rules(&version), sorted_rules(&json!(on)), "1.{minor}");
+    }
+    for role in read("facts/node/system-node-effective-defaults.yaml") {
+        let version = text(&role["metadata"]["annotations"], "seeds-systems/k8s-version").to_owned();
+        let version = Version::parse(&version).expect("known");
+        assert_eq!(own_rules(&version), sorted_rules(&role["rules"]), "{version}");
+    }
+    for minor in [33, 35] {
+        let role = &read(&format!("reference/node/upstream-golden-1.{minor}-system-node.yaml"))[0];
+        assert_eq!(own_rules(&Version::new(minor).expect("known")), sorted_rules(&role["rules"]), "1.{minor}");
+    }
+}
+
+#[test]
+fn agents_become_the_recorded_objects_or_are_refused() {
+    let cases = access_cases("compile-node-agent");
+    assert_eq!(cases.len(), 6);
+    for case in cases {
+        let mut question = case["input"].clone();
+        question["version"] = case["input"]["k8s"].clone();
+        let told = ask("node-agent", &question);
+        let expected = &case["expect"];
+        assert_eq!(told.get("error"), expected.get("error"), "{}", case["id"]);
+        assert_eq!(told.get("objects"), expected.get("objects"), "{}", case["id"]);
+    }
+}
+
+#[test]
+fn the_chain_of_authorizers_decides_as_recorded() {
+    let cases = access_cases("authorize");
+    assert_eq!(cases.len(), 4);
+    for case in cases {
+        assert_eq!(case["input"]["chain"], json!(["Node", "RBAC"]));
+        let mut question = case["input"].clone();
+        question["requests"] = case["requests"].clone();
+        let told = ask("node-chain", &question);
+        let answers = told["answers"].as_array().expect("answers");
+        for (request, answer) in case["requests"].as_array().expect("requests").iter().zip(answers) {
+            assert_eq!(answer["allowed"], json!(request["expect"] == "allow"), "{} {}", case["id"], request["id"]);
+        }
+    }
+}
+
+#[test]
+fn the_migration_report_is_the_recorded_one() {
+    let case = &access_cases("node-migration")[0];
+    let told = ask("node-migration", &case["input"]);
+    let expected = &case["expect"];
+    assert_eq!(told["steps"], expected["steps"]);
+    assert_eq!(told["nodesWithoutIdentity"], expected["nodesWithoutIdentity"]);
+    let kubelets = expected["kubelets"].as_array().expect("kubelets");
+    for (expected, told) in kubelets.iter().zip(told["kubelets"].as_array().expect("kubelets")) {
+        for (key, value) in expected.as_object().expect("a map") {
+            assert_eq!(&told[key], value, "{key} of {expected}");
+        }
+    }
+}
+
+/// The nodes and workloads of a case, which leaves out what makes no difference, as manifests.
+fn manifests(input: &Value) -> Vec<Value> {
+    let list = |key: &str| input[key].as_array().cloned().unwrap_or_default();
+    let mut objects = list("objects");
+    for node in list("nodes") {
+        objects.push(json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": { "name": node["name"], "labels": node["labels"] },
+            "spec": { "taints": node["taints"] },
+        }));
+    }
+    for workload in list("workloads") {
+        let mut spec = workload["template"].clone();
+        let secrets = spec.as_object_mut().expect("a map").remove("secrets").expect("secrets");
+        let volume = |secret: &Value| json!({ "name": secret, "secret": { "secretName": secret } });
+        spec["volumes"] = secrets.as_array().expect("a list").iter().map(volume).collect();
+        let kind = text(&workload, "kind");
+        let (version, spec) = match kind {
+            "Pod" => ("v1", spec),
+            "CronJob" => ("batch/v1", json!({ "jobTemplate": { "spec": { "template": { "spec": spec } } } })),
+            _ => ("apps/v1", json!({ "template": { "spec": spec } })),
+        };
+        objects.push(json!({
+            "apiVersion": version, "kind": kind, "spec": spec,
+            "metadata": { "namespace": workload["namespace"], "name": workload["name"] },
+        }));
+    }
+    objects
+}
+
+#[test]
+fn nodes_reach_the_recorded_secrets() {
+    let case = &access_cases("node-reach")[0];
+    let told = ask("node-reach", &json!({ "objects": manifests(&case["input"]) }));
+    for (node, secrets) in case["expect"]["secrets"].as_object().expect("a map") {
+        assert_eq!(&told["nodes"][node]["secrets"], secrets, "{node}");
+    }
+}
+
+#[test]
+fn a_node_may_do_what_its_accounts_may() {
+    let case = &access_cases("node-blast-radius")[0];
+    let told = ask("node-reach", &json!({ "objects": manifests(&case["input"]) }));
+    for (node, expected) in case["expect"].as_object().expect("a map") {
+        let found = &told["nodes"][node];
+        assert_eq!(found["serviceAccounts"]["yes"], expected["serviceAccounts"], "{node}");
+        assert_eq!(found["effective"], expected["effective"], "{node}");
+        assert_eq!(found["findings"][0], expected["finding"], "{node}");
+    }
+}
+
+/// The Secrets that a node reaches, surely and perhaps.
+fn secrets(objects: &Value, node: &str) -> Value {
+    ask("node-reach", &json!({ "objects": objects }))["nodes"][node]["secrets"].clone()
+}
+
+#[test]
+fn what_the_server_adds_to_pods_counts() {
+    let objects = json!([
+        { "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n" },
+          "spec": { "taints": [{ "key": "gpu", "effect": "NoSchedule" }] } },
+        { "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "namespace": "a", "name": "default" },
+          "imagePullSecrets": [{ "name": "registry" }] },
+        { "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": { "name": "gpu" }, "handler": "gpu",
+          "scheduling": { "tolerations": [{ "key": "gpu", "operator": "Exists" }] } },
+        { "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": { "name": "plain" }, "handler": "plain" },
+        { "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": { "namespace": "a", "name": "d" },
+          "spec": { "template": { "spec": { "runtimeClassName": "gpu" } } } },
+        { "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": { "namespace": "b", "name": "unknown" },
+          "spec": { "template": { "spec": { "runtimeClassName": "elsewhere", "imagePullSecrets": [{ "name": "own" }] } } } },
+        { "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": { "namespace": "c", "name": "kept-away" },
+          "spec": { "template": { "spec": { "runtimeClassName": "plain", "imagePullSecrets": [{ "name": "own" }] } } } },
+    ]);
+    assert_eq!(secrets(&objects, "n"), json!({ "yes": ["a/registry"], "maybe": ["b/own"] }));
+}
+
+#[test]
+fn lists_of_one_kind_are_read() {
+    let objects = json!([
+        { "apiVersion": "v1", "kind": "NodeList", "items": [{ "metadata": { "name": "n" } }] },
+        { "apiVersion": "apps/v1", "kind": "DaemonSetList", "items": [{ "metadata": { "namespace": "a", "name": "d" },
+          "spec": { "template": { "spec": { "imagePullSecrets": [{ "name": "own" }] } } } }] },
+    ]);
+    assert_eq!(secrets(&objects, "n"), json!({ "yes": ["a/own"], "maybe": [] }));
+}
