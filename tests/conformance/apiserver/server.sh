@@ -5,6 +5,8 @@ module=$here/../rbac
 cache=${BAILIWICK_CONFORMANCE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bailiwick-conformance}
 work=$(mktemp -d)
 failures=0
+# What a harness wants of the server beside what all of them want.
+server_flags=()
 etcd_pid=
 server_pid=
 
@@ -125,7 +127,7 @@ start() {
     --tls-cert-file "$work/server.crt" --tls-private-key-file "$work/server.key" --client-ca-file "$work/ca.crt" \
     --service-account-issuer https://kubernetes.default.svc --service-account-key-file "$work/accounts.key" \
     --service-account-signing-key-file "$work/accounts.key" --service-cluster-ip-range 10.0.0.0/24 \
-    --allow-privileged >"$work/server.log" 2>&1 &
+    --allow-privileged "${server_flags[@]}" >"$work/server.log" 2>&1 &
   server_pid=$!
   cat >"$work/kubeconfig" <<EOF
 apiVersion: v1

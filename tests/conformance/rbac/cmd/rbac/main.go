@@ -9,6 +9,8 @@
 //	rbac namespaces --folder FOLDER [--bare]
 //	rbac policies --binary PATH --kubeconfig FILE --folder FOLDER --profiles FOLDER [--seed N] [--count N]
 //	rbac stacks --binary PATH --kubeconfig FILE --folder FOLDER --manager ACCOUNT [--cluster-stack ACCOUNT]... [--own GROUP]
+//	rbac agents --binary PATH --kubeconfig FILE --folder FOLDER --policies FOLDER --target NAME
+//	rbac kubelets --binary PATH --kubeconfig FILE --folder FOLDER [--seed N] [--count N]
 //
 // compare makes random worlds and questions, asks both sides and shows the smallest world in which they differ. serve
 // speaks the protocol of `bailiwick ask` with the real code, and with --lie it is wrong in a way that compare has to
@@ -17,7 +19,9 @@
 // the Namespaces that have to be there before them. policies compares the pods that a server with the admission policies
 // of profiles lets pass with those that PodSecurityPolicy lets pass. stacks installs the stacks of a folder as the manager
 // that the folder has for them, takes away what the manager holds part by part, and asks as the stacks; an account is
-// NAMESPACE/NAME. bench measures how long the real code takes to
+// NAMESPACE/NAME. agents lets the agents of nodes that policies ask for write
+// what belongs to their own node and to others; kubelets fills the server with nodes and pods, and compares what the nodes
+// may read and write. bench measures how long the real code takes to
 // decide. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the harness itself cannot run.
 package main
 
@@ -36,6 +40,7 @@ import (
 	"bailiwick.dev/conformance/rbac/internal/cluster"
 	"bailiwick.dev/conformance/rbac/internal/compare"
 	"bailiwick.dev/conformance/rbac/internal/lies"
+	"bailiwick.dev/conformance/rbac/internal/nodes"
 	"bailiwick.dev/conformance/rbac/internal/policies"
 	"bailiwick.dev/conformance/rbac/internal/stacks"
 )
@@ -49,7 +54,7 @@ const (
 )
 
 // errUsage ends the program with its own code.
-var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces|policies|stacks [OPTIONS]")
+var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces|policies|stacks|agents|kubelets [OPTIONS]")
 
 func main() {
 	// Kubernetes logs what it thinks of odd requests, and there are many.
@@ -88,6 +93,10 @@ func run(arguments []string) (int, error) {
 		return runPolicies(arguments[1:])
 	case "stacks":
 		return runStacks(arguments[1:])
+	case "agents":
+		return runAgents(arguments[1:])
+	case "kubelets":
+		return runKubelets(arguments[1:])
 	}
 	return usage, errUsage
 }
@@ -212,6 +221,42 @@ func runStacks(arguments []string) (int, error) {
 	}
 	options.Command = []string{*binary, "ask"}
 	return verdict(stacks.Check(context.Background(), os.Stdout, options))
+}
+
+func runAgents(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("agents", flag.ContinueOnError)
+	binary := flags.String("binary", "", "program with the verb `ask`")
+	options := nodes.AgentOptions{}
+	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
+	flags.StringVar(&options.Folder, "folder", "", "manifests that the server was not given yet")
+	flags.StringVar(&options.Policies, "policies", "", "the policies that they were made of")
+	flags.StringVar(&options.Target, "target", "", "the target that they were made for")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *binary == "" || options.Kubeconfig == "" || options.Folder == "" || options.Policies == "" || options.Target == "" {
+		return usage, fmt.Errorf("%w: agents needs --binary, --kubeconfig, --folder, --policies and --target", errUsage)
+	}
+	options.Command = []string{*binary, "ask"}
+	return verdict(nodes.Agents(context.Background(), os.Stdout, options))
+}
+
+func runKubelets(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("kubelets", flag.ContinueOnError)
+	binary := flags.String("binary", "", "program with the verb `ask`")
+	options := nodes.KubeletOptions{Baseline: "1.36"}
+	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
+	flags.StringVar(&options.Folder, "folder", "", "manifests that the server was given")
+	flags.Uint64Var(&options.Seed, "seed", 1, "what the pods and the questions depend on")
+	flags.IntVar(&options.Count, "count", 2400, "how many reviews")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if *binary == "" || options.Kubeconfig == "" || options.Folder == "" {
+		return usage, fmt.Errorf("%w: kubelets needs --binary, --kubeconfig and --folder", errUsage)
+	}
+	options.Command = []string{*binary, "ask"}
+	return verdict(nodes.Kubelets(context.Background(), os.Stdout, options))
 }
 
 func verdict(differs bool, err error) (int, error) {

@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// typeWarnings tells what the controller that checks the types of ValidatingAdmissionPolicies would put into their
+// TypeWarnings tells what the controller that checks the types of ValidatingAdmissionPolicies would put into their
 // status. It runs the checker itself, since that controller belongs to the controller manager.
-func typeWarnings(out io.Writer, config *rest.Config, objects []*unstructured.Unstructured) (int, error) {
+func TypeWarnings(out io.Writer, config *rest.Config, objects []*unstructured.Unstructured) (int, error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return 0, err

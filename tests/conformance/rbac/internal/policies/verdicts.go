@@ -71,7 +71,7 @@ func Compare(ctx context.Context, out io.Writer, options Options) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	warnings, err := typeWarnings(out, config, given)
+	warnings, err := TypeWarnings(out, config, given)
 	if err != nil {
 		return false, err
 	}
