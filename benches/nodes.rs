@@ -67,7 +67,7 @@ fn measure(nodes: usize) -> Result<(), Box<dyn Error>> {
     let built = started.elapsed();
     let started = Instant::now();
     let atlas = Atlas::new(&cluster, &graph);
-    let mut powers = Powers::new(&world);
+    let mut powers = Powers::new(&world, &cluster.version);
     let (mut secrets, mut accounts, mut trampolines) = (0, 0, 0);
     for name in cluster.node_names() {
         let reach = atlas.of_node(name, false);

@@ -28,7 +28,8 @@ pub(super) fn judge(session: &Session<'_>, target: &Target, sink: &mut Sink) -> 
     let Some(cluster) = scene.cluster() else { return Ok(()) };
     let graph = Graph::of(cluster);
     let atlas = Atlas::new(cluster, &graph);
-    let mut powers = Powers::new(&scene.world).with_agents(access.agents_on(&target.name).map(|placed| &placed.agent));
+    let agents = access.agents_on(&target.name).map(|placed| &placed.agent);
+    let mut powers = Powers::new(&scene.world, &cluster.version).with_agents(agents);
     for isolation in access.isolations_on(&target.name) {
         let Some(pool) = access.pools_on(&target.name).find(|pool| pool.name == isolation.pool) else { continue };
         let own = Pool::of(cluster, pool.like.clone());

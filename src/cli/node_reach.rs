@@ -106,7 +106,7 @@ fn tell(global: &Global, scene: &Scene, (pools, agents): (&[&NodePool], &[&Agent
     let Some(cluster) = scene.cluster() else { return Lookup::default() };
     let graph = Graph::of(cluster);
     let atlas = Atlas::new(cluster, &graph);
-    let mut powers = Powers::new(&scene.world).with_agents(agents.iter().copied());
+    let mut powers = Powers::new(&scene.world, &cluster.version).with_agents(agents.iter().copied());
     let names = cluster.node_names();
     let pool_of = |pool: &NodePool| Pool::of(cluster, pool.like.clone());
     let terminal = global.terminal();

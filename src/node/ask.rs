@@ -229,7 +229,7 @@ fn node_reach(body: &Value) -> Result<Value, String> {
     let graph = Graph::of(&cluster);
     let atlas = Atlas::new(&cluster, &graph);
     let world = world(body, "objects");
-    let mut powers = Powers::new(&world);
+    let mut powers = Powers::new(&world, &cluster.version);
     let mut nodes = serde_json::Map::new();
     for name in cluster.nodes.keys() {
         let reach = atlas.of_node(name, false);

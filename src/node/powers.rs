@@ -7,6 +7,7 @@ use super::cluster::Named;
 use super::graph::{Object, ObjectKind};
 use super::identity;
 use super::reach::{Atlas, Certainty, Reach, Reached};
+use super::version::Version;
 use crate::access::proof::RuleLink;
 use crate::access::request::ANONYMOUS;
 use crate::access::risk::Path;
@@ -119,18 +120,22 @@ pub struct Powers<'w> {
     own_node: BTreeMap<Named, BTreeSet<(String, String, &'static str)>>,
     /// Accounts whose policy does not say which labels of its Node may change.
     relabelling: BTreeSet<Named>,
+    /// True where pods mount the token of their account as a Secret that is made with the account: until 1.20, where the gate
+    /// `BoundServiceAccountTokenVolume` is off.
+    mounts_token_secrets: bool,
     powers: HashMap<Named, Vec<&'static str>>,
     paths: HashMap<Named, Vec<Path>>,
 }
 
 impl<'w> Powers<'w> {
-    /// Of a world.
-    pub fn new(world: &'w World) -> Self {
+    /// Of a world whose API server has a version.
+    pub fn new(world: &'w World, version: &Version) -> Self {
         Self {
             world,
             bound: world.bound_subjects(),
             own_node: BTreeMap::new(),
             relabelling: BTreeSet::new(),
+            mounts_token_secrets: !version.since(21),
             powers: HashMap::new(),
             paths: HashMap::new(),
         }
@@ -272,6 +277,10 @@ impl<'w> Powers<'w> {
         for (object, reached) in accounts {
             let account = (object.namespace.clone(), object.name.clone());
             let step = format!("{} runs as {}/{}", reached.via, account.0, account.1);
+            if self.mounts_token_secrets && namespaces.contains(&account.0) {
+                let steps = vec![step.clone(), "until 1.20 its pods mount the Secret with its token".to_owned()];
+                tell(&mut found, Breach { certainty: reached.certainty, namespace: account.0.clone(), steps });
+            }
             waiting.push_back((identity_of(&account), Some(account), reached.certainty, vec![step]));
         }
         while let Some((who, account, certainty, steps)) = waiting.pop_front() {
