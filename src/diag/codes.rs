@@ -516,7 +516,7 @@ codes! {
     NodesGroupInUse, "system-nodes-subject-in-use", "kubelets that depend on the binding of `system:nodes`",
         "These kubelets are in the group and do not say which node they are. The Node authorizer has no opinion on them: without the subject of the binding they stop working. Reissue their certificates as `system:node:NAME` in the group first, or keep the subject with `binding: kept`.";
     IsolationBroken, "isolation-broken", "a node pool that reaches Secrets which must be kept from it",
-        "Whoever takes over a node has what its kubelet may read, and the tokens of the service accounts of its pods, and so everything those may do. The steps that lead from the pool to the Secrets are told; taking one of them away is enough. An answer that says `perhaps` depends on where pods are scheduled.";
+        "Whoever takes over a node has what its kubelet may read, and the tokens of the service accounts of its pods, and so everything those may do. The steps that lead from the pool to the Secrets are told; taking one of them away is enough. An answer that says `may be` depends on where pods are scheduled.";
     StaticPodRefersToObjects, "static-pod-refers-to-objects", "a static pod that refers to objects of the API",
         "A kubelet reads static pods from files and writes mirror pods for them. NodeRestriction refuses mirror pods that refer to Secrets, ConfigMaps, service accounts, claims and the like, and since 1.34 the kubelet does not start such pods at all.";
     StaticPodInvalid, "static-pod-invalid", "a file in the folder of static pods that is no static pod",
