@@ -30,6 +30,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::compile::Options;
 use crate::model::Date;
 use crate::report::{ColorChoice, Terminal};
 
@@ -92,6 +93,10 @@ pub struct Global {
     /// How many threads to use. Default: one for each core.
     #[arg(short, long, global = true, value_name = "N", env = "BAILIWICK_JOBS", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
+    /// Make every object by itself, not once for all tenants that differ in names and numbers alone. The output is the
+    /// same; it takes longer.
+    #[arg(long, global = true, env = "BAILIWICK_NO_CLASSES")]
+    no_classes: bool,
     /// The day that counts as today, for grants that expire. Default: the system's, in UTC.
     #[arg(long, global = true, value_name = "YYYY-MM-DD", env = "BAILIWICK_TODAY")]
     today: Option<Date>,
@@ -123,6 +128,11 @@ impl Global {
             let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             Date::from_days(since_1970.as_secs() / 86_400)
         })
+    }
+
+    /// How to compile.
+    fn options(&self) -> Options {
+        Options { jobs: self.jobs(), json: false, classes: !self.no_classes }
     }
 
     fn jobs(&self) -> usize {

@@ -5,12 +5,14 @@
 //! back in the order of the paths, whatever the number of threads. Where labels of namespaces follow from everything
 //! else, the target is compiled once before to collect that.
 
+mod class;
 mod load;
 mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use self::class::{Class, Classes, Scratch, Stamped, StandIns, Unexplained, Way};
 use crate::admission::scc::defaults;
 use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
@@ -20,11 +22,11 @@ use crate::k8s::catalogue::Api;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, Labels};
 use crate::model::{
-    AccessCheck, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, NodeAccess, ObjectType, Policy,
-    PolicyMeta, Target, Unit, Workspace,
+    AccessCheck, Account, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, NodeAccess, ObjectType,
+    Policy, PolicyMeta, Target, Unit, Workspace,
 };
 use crate::parallel;
-use crate::render::{Renderer, TemplateSet};
+use crate::render::{Columns, Renderer, TemplateSet};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
 use crate::yaml;
@@ -114,11 +116,13 @@ pub struct OutputFile {
     /// The whole text.
     pub text: String,
     /// The kind of each object it holds, in order.
-    pub kinds: Vec<Arc<str>>,
+    pub kinds: Arc<[Arc<str>]>,
     /// Where the content of each object stands, in order: for a role the permission set, for a binding the grant.
-    pub origins: Vec<Origin>,
+    pub origins: Arc<[Origin]>,
     /// The objects as JSON, one a line, when that was asked for.
     pub json: Vec<String>,
+    /// True when it was made together with the other tenants of its class.
+    pub stamped: bool,
 }
 
 /// How to compile.
@@ -128,6 +132,8 @@ pub struct Options {
     pub jobs: usize,
     /// True when the objects are wanted as JSON too.
     pub json: bool,
+    /// True when tenants that differ in scalars alone are made together. The bytes are the same.
+    pub classes: bool,
 }
 
 /// Makes every file of a target. `work` runs on the compiling threads; `each` gets its results in order of path,
@@ -145,7 +151,7 @@ pub fn compile<R: Send>(
 ) -> Result<(), RunError> {
     // With an error in it, what was collected is not the whole, and what is wrong is for the pass that writes to tell.
     let mut collecting = Sink::new();
-    let labels = labels(project, target, options.jobs, &mut collecting)?.filter(|_| !collecting.has_errors());
+    let labels = labels(project, target, options, &mut collecting)?.filter(|_| !collecting.has_errors());
     pass(project, target, options, labels.as_ref(), work, each, sink)
 }
 
@@ -154,7 +160,12 @@ pub fn compile<R: Send>(
 ///
 /// # Errors
 /// When the run itself fails.
-pub fn labels(project: &Project, target: &Target, jobs: usize, sink: &mut Sink) -> Result<Option<Labels>, RunError> {
+pub fn labels(
+    project: &Project,
+    target: &Target,
+    options: Options,
+    sink: &mut Sink,
+) -> Result<Option<Labels>, RunError> {
     let Some(settings) = label::settings(target) else { return Ok(None) };
     let mut collector = Collector::new(settings);
     for tree in project.baselines.get(&target.name).into_iter().flatten() {
@@ -169,9 +180,9 @@ pub fn labels(project: &Project, target: &Target, jobs: usize, sink: &mut Sink) 
         let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
         Ok((tree, file.origins))
     };
-    let options = Options { jobs, json: false };
-    let mut collect = |(tree, origins): (yaml::Tree, Vec<Origin>), _, _| {
-        tree.documents().zip(origins).for_each(|(object, place)| collector.add(object, place));
+    let options = Options { json: false, ..options };
+    let mut collect = |(tree, origins): (yaml::Tree, Arc<[Origin]>), _, _| {
+        tree.documents().zip(origins.iter()).for_each(|(object, place)| collector.add(object, *place));
     };
     pass(project, target, options, None, &read, &mut collect, sink)?;
     Ok(Some(collector.finish()))
@@ -245,6 +256,8 @@ struct Worker<'p> {
     renderer: Renderer,
     validator: Validator<'p>,
     rendered: Vec<u8>,
+    classes: Classes,
+    scratch: Scratch,
 }
 
 /// A file while its objects arrive.
@@ -261,6 +274,12 @@ impl Draft {
     fn new(path: String) -> Self {
         let body = String::with_capacity(TYPICAL_FILE);
         Self { path, sources: Vec::new(), body, kinds: Vec::new(), origins: Vec::new(), json: Vec::new() }
+    }
+
+    /// Notes where an object comes from.
+    fn come_from(&mut self, unit: &Unit) {
+        self.sources.extend([unit.origin.file, unit.content.file]);
+        self.sources.extend(unit.account.map(|account| account.file));
     }
 }
 
@@ -279,6 +298,8 @@ impl<'p> Worker<'p> {
             renderer: Renderer::new(Arc::clone(&project.templates)),
             validator: Validator::new(target, project.api(target), &project.files, &project.trees),
             rendered: Vec::new(),
+            classes: Classes::default(),
+            scratch: Scratch::default(),
         }
     }
 
@@ -290,6 +311,11 @@ impl<'p> Worker<'p> {
     ) -> HomeResult<R> {
         let mut made = HomeResult { results: Ok(Vec::new()), facts: HomeFacts::default(), sink: Sink::new() };
         let Some(home) = index.home(position) else { return made };
+        if let Some((file, facts)) = self.stamped(index, position, home) {
+            made.facts = facts;
+            made.results = work(file).map(|result| vec![result]);
+            return made;
+        }
         let mut drafts = self.drafts(index, position, home, &mut made.facts, &mut made.sink);
         drafts.sort_by(|left, right| left.path.cmp(&right.path));
         // A file that lacks an object would be wrong; with an error nothing is written anyway.
@@ -307,11 +333,7 @@ impl<'p> Worker<'p> {
         facts: &mut HomeFacts,
         sink: &mut Sink,
     ) -> Vec<Draft> {
-        let policy = |index: usize| {
-            let detached = self.detached.get(index).and_then(Option::as_deref);
-            detached.or_else(|| self.project.policies.get(index).map(|shared| &**shared))
-        };
-        let units = index.units(position, policy, self.target);
+        let units = index.units(position, |index| self.policy(index), self.target);
         let mut drafts: Vec<Draft> = Vec::new();
         let mut previous: Option<&Unit> = None;
         for unit in &units {
@@ -322,6 +344,83 @@ impl<'p> Worker<'p> {
             }
         }
         drafts
+    }
+
+    fn policy(&self, index: usize) -> Option<&dyn Policy> {
+        let detached = self.detached.get(index).and_then(Option::as_deref);
+        detached.or_else(|| self.project.policies.get(index).map(|shared| &**shared))
+    }
+
+    /// The file of an account whose class is known; none where the general way is to be taken.
+    fn stamped(&mut self, index: &HomeIndex, position: usize, home: &Home) -> Option<(OutputFile, HomeFacts)> {
+        // Labels that follow from the whole target differ in more than scalars, and nobody needs JSON in a hurry.
+        if !self.options.classes || self.options.json || self.labels.is_some() {
+            return None;
+        }
+        let (policy, part) = index.single(position)?;
+        let Home::Namespace(namespace) = home else { return None };
+        let account = self.project.policies.get(policy)?.account(part)?;
+        let number = match self.classes.way(policy, account) {
+            Way::Stamp(number) => number,
+            Way::Make(fixed) => {
+                let made = self.make_class(policy, account, &fixed);
+                self.classes.keep(policy, account, made)?
+            }
+            Way::General => return None,
+        };
+        let stamped = self.classes.get(number)?.stamp(account, namespace, &mut self.scratch)?;
+        let Stamped { text, kinds, origins, facts } = stamped;
+        let path = file::path(Some(namespace), "Namespace", self.project.workspace.shards);
+        Some((OutputFile { path, text, kinds, origins, json: Vec::new(), stamped: true }, facts))
+    }
+
+    /// Makes the class of an account: two stand-ins go the whole way.
+    fn make_class(&mut self, policy: usize, account: Account<'_>, fixed: &Columns) -> Result<Class, Unexplained> {
+        let nothing = || Unexplained(Columns::new());
+        let stand_ins = StandIns::of(account, &class::open_columns(account, fixed)).ok_or_else(nothing)?;
+        let policy = self.policy(policy).ok_or_else(nothing)?;
+        let mut made = stand_ins.accounts().map(|account| {
+            let mut units = Vec::new();
+            policy.expand_account(self.target, account, &mut units);
+            units
+        });
+        let (first, second) = made.next().zip(made.next()).ok_or_else(nothing)?;
+        let namespace = first.first().map(|unit| Arc::clone(&unit.identity.name)).ok_or_else(nothing)?;
+        let mut builder = class::Builder::new(&stand_ins, &namespace);
+        let mut facts = HomeFacts::default();
+        let is_alike = |(first, second): (&Unit, &Unit)| {
+            let of_unit = |unit: &Unit| (unit.template, unit.origin, unit.content, unit.identity.object_type.clone());
+            of_unit(first) == of_unit(second)
+        };
+        if first.len() != second.len() || !first.iter().zip(&second).all(is_alike) {
+            return Err(nothing());
+        }
+        for (unit, other) in first.into_iter().zip(&second) {
+            let marked = stand_ins.mark(&unit.data, &other.data)?;
+            self.project.templates.only_prints(unit.template, &marked).map_err(class::unexplained)?;
+            let mut tree = self.checked(&unit, &mut facts).ok_or_else(nothing)?;
+            let other_tree = self.checked(other, &mut HomeFacts::default()).ok_or_else(nothing)?;
+            builder.add((unit, other), (&mut tree, &other_tree))?;
+        }
+        // What is told of one account is told of each, and no two texts of it are taken for each other.
+        let is_told_once = facts.is_told_once();
+        let mut sink = Sink::new();
+        TargetFacts::new(self.target, &self.project.existing).absorb(facts, &|_| true, &mut sink);
+        if !is_told_once || !sink.is_empty() {
+            return Err(nothing());
+        }
+        let mut draft = Draft::new(String::new());
+        builder.units().for_each(|unit| draft.come_from(unit));
+        builder.finish(self.heading(&mut draft.sources)).ok_or_else(nothing)
+    }
+
+    /// The tree of a unit that nothing whatever is to be said about.
+    fn checked(&mut self, unit: &Unit, facts: &mut HomeFacts) -> Option<yaml::Tree> {
+        let mut sink = Sink::new();
+        self.renderer.render(unit, &mut self.rendered).ok()?;
+        let text = std::str::from_utf8(&self.rendered).ok()?;
+        let is_valid = self.validator.check(unit, text, facts, &mut sink);
+        (is_valid && sink.is_empty()).then(|| self.validator.object().map(|root| root.tree().clone())).flatten()
     }
 
     /// Renders and validates an object, which the validator then holds; false when it cannot be used.
@@ -375,10 +474,9 @@ impl<'p> Worker<'p> {
             }
         }
         if let (Some(draft), Some(root)) = (drafts.first_mut(), self.validator.object()) {
-            draft.sources.extend([unit.origin.file, unit.content.file]);
-            draft.sources.extend(unit.account.map(|account| account.file));
+            draft.come_from(unit);
             if !draft.kinds.is_empty() {
-                draft.body.push_str("---\n");
+                draft.body.push_str(yaml::write::SEPARATOR);
             }
             yaml::write::document(root, &mut draft.body);
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
@@ -390,19 +488,25 @@ impl<'p> Worker<'p> {
     }
 
     fn finish(&self, mut draft: Draft) -> OutputFile {
-        draft.sources.sort();
-        draft.sources.dedup();
-        let files: Vec<_> = draft.sources.iter().map(|id| self.project.files.get(*id)).collect();
-        let mut sources: Vec<&str> = files.iter().map(|file| file.path()).collect();
-        sources.sort_unstable();
-        sources.dedup();
         OutputFile {
-            text: file::assemble(&sources, &draft.body),
+            text: file::with_heading(&self.heading(&mut draft.sources), &draft.body),
             path: draft.path,
-            kinds: draft.kinds,
-            origins: draft.origins,
+            kinds: draft.kinds.into(),
+            origins: draft.origins.into(),
             json: draft.json,
+            stamped: false,
         }
+    }
+
+    /// How a file begins that comes from these files.
+    fn heading(&self, sources: &mut Vec<FileId>) -> String {
+        sources.sort();
+        sources.dedup();
+        let files: Vec<_> = sources.iter().map(|id| self.project.files.get(*id)).collect();
+        let mut paths: Vec<&str> = files.iter().map(|file| file.path()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        file::heading(&paths)
     }
 }
 

@@ -41,7 +41,7 @@ impl Span {
 }
 
 /// A place in a text: which file, which bytes. Line, column and key path are looked up when they are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Origin {
     /// The file, as registered in [`Files`].
     pub file: FileId,

@@ -50,6 +50,16 @@ impl HomeIndex {
         self.entries.get(start).map(|(home, ..)| home)
     }
 
+    /// The only policy that adds to the file at a position, by its index, with the part; none where there are several.
+    pub fn single(&self, position: usize) -> Option<(usize, Contribution)> {
+        let start = *self.starts.get(position)?;
+        let end = self.starts.get(position + 1).copied().unwrap_or(self.entries.len());
+        match self.entries.get(start..end)? {
+            [(Home::Namespace(_), policy, part)] => Some((*policy as usize, *part)),
+            _ => None,
+        }
+    }
+
     /// True when some policy makes objects in a namespace.
     pub fn has_namespace(&self, namespace: &str) -> bool {
         self.entries
@@ -88,8 +98,14 @@ impl HomeIndex {
     }
 }
 
-/// Apply order: the namespace, then what is in it, with roles before their bindings, then what is cluster-scoped.
-fn order(unit: &Unit) -> (u8, u8, &str, &str, crate::diag::Origin) {
+/// Apply order: by kind, then by name.
+fn order(unit: &Unit) -> ((u8, u8, &str), &str, crate::diag::Origin) {
+    (kind_order(unit), &unit.identity.name, unit.origin)
+}
+
+/// Where the objects of a kind stand in apply order: the namespace, then what is in it, with roles before their bindings,
+/// then what is cluster-scoped.
+pub fn kind_order(unit: &Unit) -> (u8, u8, &str) {
     let identity = &unit.identity;
     let kind = &*identity.object_type.kind;
     let scope = match (kind, &identity.namespace) {
@@ -108,5 +124,5 @@ fn order(unit: &Unit) -> (u8, u8, &str, &str, crate::diag::Origin) {
         "RoleBinding" => 7,
         _ => 8,
     };
-    (scope, rank, kind, &identity.name, unit.origin)
+    (scope, rank, kind)
 }

@@ -30,5 +30,5 @@ pub use node_access::{Isolation, NodeAccess, NodePool, PlacedAgent};
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};
-pub use variables::{Account, Accounts, Scope, Variable, VariableType, Variables};
+pub use variables::{Account, AccountValue, Accounts, Scope, Variable, VariableType, Variables};
 pub use workspace::{OutputForm, RawTarget, RawWorkspace, Workspace, WorkspaceSpec};

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, mpsc};
 
-/// How many positions a thread takes at once.
-const CHUNK: usize = 32;
+/// The fewest and the most positions that a thread takes at once: few, so that short work is shared, and many, so that
+/// threads seldom wait for each other.
+const CHUNKS: std::ops::RangeInclusive<usize> = 8..=256;
+
+/// How many chunks a thread should get at least.
+const CHUNKS_EACH: usize = 32;
 
 /// How many chunks may be finished or under way beyond the last one consumed.
 const WINDOW: usize = 16;
@@ -19,7 +23,8 @@ pub(crate) fn in_order<S, R: Send>(
     work: impl Fn(&mut S, usize) -> R + Sync,
     mut consume: impl FnMut(usize, R) -> bool,
 ) {
-    let chunks = total.div_ceil(CHUNK);
+    let chunk_size = (total / (CHUNKS_EACH * jobs.max(1))).clamp(*CHUNKS.start(), *CHUNKS.end());
+    let chunks = total.div_ceil(chunk_size);
     if jobs <= 1 || chunks <= 1 {
         let mut state = state();
         for position in 0..total {
@@ -44,7 +49,7 @@ pub(crate) fn in_order<S, R: Send>(
                     if chunk >= chunks || !wait_for_room(consumed, stopped, chunk) {
                         return;
                     }
-                    let positions = chunk * CHUNK..((chunk + 1) * CHUNK).min(total);
+                    let positions = chunk * chunk_size..((chunk + 1) * chunk_size).min(total);
                     let results = positions.map(|position| work(&mut state, position)).collect();
                     if sender.send((chunk, results)).is_err() {
                         return;
@@ -59,7 +64,7 @@ pub(crate) fn in_order<S, R: Send>(
             early.insert(chunk, results);
             while let Some(results) = early.remove(&due) {
                 for (offset, result) in results.into_iter().enumerate() {
-                    if !stopped.load(Ordering::Relaxed) && !consume(due * CHUNK + offset, result) {
+                    if !stopped.load(Ordering::Relaxed) && !consume(due * chunk_size + offset, result) {
                         stopped.store(true, Ordering::Relaxed);
                     }
                 }

@@ -7,6 +7,7 @@
 
 mod builtin;
 mod composite;
+mod proof;
 mod templates;
 mod value;
 
@@ -18,6 +19,7 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 use crate::diag::{Code, Diagnostic, Origin, Span, nearest};
 use crate::model::{Data, Unit};
 pub use builtin::BUILTIN;
+pub use proof::{Columns, Marked, Refusal};
 pub use templates::TemplateSet;
 
 /// How many instructions one object may take: hundreds of times what the largest one needs.

@@ -10,7 +10,7 @@ mod world;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use table::{Cell, Row, Table};
+pub use table::{Cell, Row, read_csv, read_list};
 pub use world::{DiskWorld, MemoryWorld, World};
 
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
@@ -21,7 +21,7 @@ pub const MAXIMUM_FILE_SIZE: usize = 512 << 20;
 
 /// The texts of a workspace: each is read once.
 pub struct Sources {
-    world: Box<dyn World>,
+    world: Arc<dyn World>,
     files: Arc<Files>,
     texts: BTreeMap<String, Option<FileId>>,
     trees: BTreeMap<String, Arc<Tree>>,
@@ -30,7 +30,7 @@ pub struct Sources {
 impl Sources {
     /// The texts of a world, registered in `files`.
     pub fn new(world: Box<dyn World>, files: Arc<Files>) -> Self {
-        Self { world, files, texts: BTreeMap::new(), trees: BTreeMap::new() }
+        Self { world: Arc::from(world), files, texts: BTreeMap::new(), trees: BTreeMap::new() }
     }
 
     /// The registered texts.
@@ -38,9 +38,9 @@ impl Sources {
         &self.files
     }
 
-    /// The registered texts, shared.
-    pub fn shared_files(&self) -> Arc<Files> {
-        Arc::clone(&self.files)
+    /// Gives back the memory of a tree that nobody will ask for again.
+    pub fn forget_tree(&mut self, path: &str) {
+        self.trees.remove(path);
     }
 
     /// Every file below a folder, sorted; none when the folder is not there.
@@ -59,19 +59,8 @@ impl Sources {
         if let Some(known) = self.texts.get(path) {
             return Ok(*known);
         }
-        if self.world.leads_outside(path) {
-            let id = self.files.add(path, "");
+        if !self.is_within_bounds(path, sink) {
             self.texts.insert(path.to_owned(), None);
-            sink.push(
-                Diagnostic::error(Code::PathOutside, format!("`{path}` is a link that leaves the workspace"))
-                    .at(Origin { file: id, span: Span::default() })
-                    .help("copy the file: what decides the output lies where a review sees it"),
-            );
-            return Ok(None);
-        }
-        if let Some(size) = self.world.size(path).filter(|&size| size > MAXIMUM_FILE_SIZE as u64) {
-            self.texts.insert(path.to_owned(), None);
-            too_large(size, path, &self.files, sink);
             return Ok(None);
         }
         let Some(bytes) = self.world.read(path)? else {
@@ -80,6 +69,24 @@ impl Sources {
         let id = decode(bytes, path, &self.files, sink);
         self.texts.insert(path.to_owned(), id);
         Ok(id)
+    }
+
+    /// True for a file inside the workspace that is not too large to be read; otherwise the reason is in the sink.
+    fn is_within_bounds(&self, path: &str, sink: &mut Sink) -> bool {
+        if self.world.leads_outside(path) {
+            let id = self.files.add(path, "");
+            sink.push(
+                Diagnostic::error(Code::PathOutside, format!("`{path}` is a link that leaves the workspace"))
+                    .at(Origin { file: id, span: Span::default() })
+                    .help("copy the file: what decides the output lies where a review sees it"),
+            );
+            return false;
+        }
+        if let Some(size) = self.world.size(path).filter(|&size| size > MAXIMUM_FILE_SIZE as u64) {
+            too_large(size, path, &self.files, sink);
+            return false;
+        }
+        true
     }
 
     /// Reads a YAML text. None when there is no such file or no text in it.
@@ -98,9 +105,36 @@ impl Sources {
         Ok(Some(tree))
     }
 
-    /// Gives back the memory of a tree that nobody will ask for again.
-    pub fn forget_tree(&mut self, path: &str) {
-        self.trees.remove(path);
+    /// Reads a text for as long as it takes to go through it: it is not kept, and read again where a diagnostic shows a
+    /// part of it. None when it cannot be used, as with [`Sources::text`].
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn passing_text(&mut self, path: &str, sink: &mut Sink) -> Result<Option<(FileId, String)>, RunError> {
+        if self.texts.get(path) == Some(&None) {
+            return Ok(None);
+        }
+        if !self.is_within_bounds(path, sink) {
+            self.texts.insert(path.to_owned(), None);
+            return Ok(None);
+        }
+        let Some(bytes) = self.world.read(path)? else { return Ok(None) };
+        match String::from_utf8(bytes) {
+            Ok(text) if text.len() <= MAXIMUM_FILE_SIZE => {
+                let (world, place) = (Arc::clone(&self.world), path.to_owned());
+                let load = move || -> Arc<str> {
+                    let bytes = world.read(&place).ok().flatten().unwrap_or_default();
+                    String::from_utf8_lossy(&bytes).into()
+                };
+                Ok(Some((self.files.add_loaded(path, Box::new(load)), text)))
+            }
+            refused => {
+                let bytes = refused.map_or_else(std::string::FromUtf8Error::into_bytes, String::into_bytes);
+                decode(bytes, path, &self.files, sink);
+                self.texts.insert(path.to_owned(), None);
+                Ok(None)
+            }
+        }
     }
 
     /// True when a file is there.

@@ -10,11 +10,13 @@
     reason = "a test that fails panics"
 )]
 
+mod random;
 mod support;
 
 mod access;
 mod admission;
 mod cases;
+mod classes;
 mod crossplane;
 mod layers;
 mod node;

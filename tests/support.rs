@@ -7,6 +7,7 @@ use bailiwick::compile::{self, Options, OutputFile};
 use bailiwick::diag::{Diagnostic, FileId, Files, Sink};
 use bailiwick::k8s::stored::{Form, server_owned, to_stored};
 use bailiwick::model::Target;
+use bailiwick::report::human;
 use bailiwick::source::MemoryWorld;
 use bailiwick::yaml::{self, NodeRef};
 use serde_json::Value;
@@ -61,16 +62,20 @@ impl World {
 
     /// Compiles on a number of threads.
     pub(crate) fn compile_on(&self, jobs: usize) -> Compiled {
+        self.compile_with(Options { jobs, json: true, classes: true })
+    }
+
+    /// Compiles.
+    pub(crate) fn compile_with(&self, options: Options) -> Compiled {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
         let world = MemoryWorld::new(self.files.iter().cloned());
         let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink).expect("memory can be read");
-        let mut compiled = Compiled { files: Vec::new(), diagnostics: Vec::new() };
+        let mut compiled = Compiled { files: Vec::new(), diagnostics: Vec::new(), told: String::new() };
         if let Some(project) = project {
             let work = |file: OutputFile| Ok(file);
             let wanted = |target: &&Target| self.only.as_ref().is_none_or(|only| *only == target.name);
             for target in project.workspace.targets.iter().filter(wanted) {
-                let options = Options { jobs, json: true };
                 let name = target.name.clone();
                 let mut keep = |mut file: OutputFile, _, _| {
                     file.path = format!("{name}/{}", file.path);
@@ -83,6 +88,7 @@ impl World {
         } else {
             compiled.diagnostics = sink.into_sorted(&files);
         }
+        compiled.told = human::diagnostics(&compiled.diagnostics, &files);
         compiled
     }
 
@@ -97,6 +103,8 @@ impl World {
 pub(crate) struct Compiled {
     pub(crate) files: Vec<OutputFile>,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// The diagnostics as they are printed.
+    pub(crate) told: String,
 }
 
 impl Compiled {

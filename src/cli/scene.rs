@@ -174,7 +174,7 @@ pub(super) fn each_object(
             let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
             Ok((tree, file.origins))
         },
-        &mut |(tree, origins)| tree.documents().zip(origins).for_each(|(object, origin)| visit(object, origin)),
+        &mut |(tree, origins)| tree.documents().zip(origins.iter()).for_each(|(object, origin)| visit(object, *origin)),
         sink,
     )
 }

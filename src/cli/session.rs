@@ -1,11 +1,12 @@
 //! What the commands that compile have in common: finding the workspace, loading it, comparing its output with an
 //! earlier one.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::{self, Options, OutputFile, Project};
@@ -125,7 +126,7 @@ impl<'g> Session<'g> {
         sink: &mut Sink,
     ) -> Result<(), RunError> {
         let mut bar: Option<ProgressBar> = None;
-        let options = Options { jobs: self.global.jobs(), json };
+        let options = Options { json, ..self.global.options() };
         let watched = self.global.terminal().is_watched();
         let result = compile::compile(
             &self.project,
@@ -156,36 +157,50 @@ impl<'g> Session<'g> {
         sink: &mut Sink,
     ) -> Result<Comparison<T>, RunError> {
         let mut comparison = Comparison { plan: TargetPlan::default(), details: Vec::new() };
-        let mut paths: HashSet<String> = HashSet::new();
-        self.compile(
-            target,
-            false,
-            &|file| {
-                let old = match committed.differing(&file.path, &file.text)? {
-                    Differing::Same => return Ok((FilePlan::keep(&file.path, file.kinds.len()), None)),
-                    Differing::Missing => None,
-                    Differing::Different(old) => Some(old),
-                };
-                let plan = FilePlan::compare(&file.path, Some((&file.text, &file.kinds)), old.as_deref());
-                let detail = detail_of(&file, &plan, old.as_deref())?;
-                Ok((plan, Some(detail)))
-            },
-            &mut |(plan, detail)| {
-                paths.insert(plan.path.clone());
-                comparison.details.extend(detail);
-                comparison.plan.add(plan);
-            },
-            sink,
-        )?;
+        // Of the many files that stay, a hash of the path is all that is kept.
+        let mut paths: HashSet<u128> = HashSet::new();
+        let compared = |file: OutputFile| {
+            let path = hash_of(&file.path);
+            let old = match committed.differing(&file.path, &file.text)? {
+                Differing::Same => {
+                    let is_of_namespace = file.path.starts_with("namespaces/");
+                    return Ok(Compared::Same { path, objects: file.kinds.len(), is_of_namespace });
+                }
+                Differing::Missing => None,
+                Differing::Different(old) => Some(old),
+            };
+            let plan = FilePlan::compare(&file.path, Some((&file.text, &file.kinds)), old.as_deref());
+            let detail = detail_of(&file, &plan, old.as_deref())?;
+            Ok(Compared::Different { path, plan: Box::new(plan), detail })
+        };
+        let mut add = |compared| match compared {
+            Compared::Same { path, objects, is_of_namespace } => {
+                paths.insert(path);
+                comparison.plan.keep(objects, is_of_namespace);
+            }
+            Compared::Different { path, plan, detail } => {
+                paths.insert(path);
+                comparison.details.push(detail);
+                comparison.plan.add(*plan);
+            }
+        };
+        self.compile(target, false, &compared, &mut add, sink)?;
+        let mut others: Vec<Entry> = Vec::new();
+        committed.each(&mut |entry| {
+            if entry.is_link || !paths.contains(&hash_of(&entry.path)) {
+                others.push(entry);
+            }
+        })?;
+        others.sort();
         let mut links: HashSet<String> = HashSet::new();
-        for entry in committed.list()? {
+        for entry in others {
             // An empty path is the target's folder itself, which is a file.
             if entry.is_link || entry.path.is_empty() {
                 links.insert(entry.path.clone());
                 self.report_stray(target, entry, sink);
                 continue;
             }
-            if paths.contains(&entry.path) || self.is_kept(target, &entry.path) {
+            if self.is_kept(target, &entry.path) {
                 continue;
             }
             let old = committed.read(&entry.path)?.unwrap_or_default();
@@ -303,6 +318,18 @@ pub(super) struct Comparison<T> {
     pub(super) plan: TargetPlan,
     /// What `detail_of` made of the files that are not the same, in order of path.
     pub(super) details: Vec<T>,
+}
+
+/// A file held against earlier output.
+enum Compared<T> {
+    /// It stays as it is.
+    Same { path: u128, objects: usize, is_of_namespace: bool },
+    /// It is new, or changes.
+    Different { path: u128, plan: Box<FilePlan>, detail: T },
+}
+
+fn hash_of(path: &str) -> u128 {
+    xxh3_128(path.as_bytes())
 }
 
 fn progress_bar(target: &str, total: usize) -> ProgressBar {

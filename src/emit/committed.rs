@@ -1,12 +1,14 @@
 //! What the output is compared with: a folder, or a revision in git.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use walkdir::WalkDir;
+use rustix::fs::{Mode, OFlags};
 
 use crate::diag::RunError;
 
@@ -30,11 +32,22 @@ pub trait Committed: Send + Sync {
         })
     }
 
-    /// Every entry below the target's folder, sorted by path.
+    /// Shows every entry below the target's folder, in any order.
     ///
     /// # Errors
     /// When the folder is there and cannot be listed.
-    fn list(&self) -> Result<Vec<Entry>, RunError>;
+    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError>;
+
+    /// Every entry below the target's folder, sorted by path.
+    ///
+    /// # Errors
+    /// As with [`Committed::each`].
+    fn list(&self) -> Result<Vec<Entry>, RunError> {
+        let mut entries = Vec::new();
+        self.each(&mut |entry| entries.push(entry))?;
+        entries.sort();
+        Ok(entries)
+    }
 }
 
 /// What is there in place of a text.
@@ -58,67 +71,91 @@ pub struct Entry {
 }
 
 /// A folder on disk.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Folder {
     root: PathBuf,
-    /// False when there is no such folder, and so nothing in it to ask for.
-    is_there: bool,
+    /// The open folder, from which files are found with less to look up; none when there is no such folder, and so
+    /// nothing in it to ask for.
+    open: Option<OwnedFd>,
+}
+
+thread_local! {
+    /// What was read last: the next file goes to the same place.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Folder {
     /// The folder of a target.
     pub fn new(root: PathBuf) -> Self {
-        Self { is_there: root.exists(), root }
+        let open = rustix::fs::open(&root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        Self { root, open: open.ok() }
     }
 
-    /// Every entry but those below the top entries that `skip` names.
+    /// Every entry but those below the top entries that `skip` names, sorted by path.
     ///
     /// # Errors
     /// When the folder is there and cannot be listed.
     pub fn list_except(&self, skip: &dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> {
         let mut entries = Vec::new();
+        self.each_except(skip, &mut |entry| entries.push(entry))?;
+        entries.sort();
+        Ok(entries)
+    }
+
+    fn each_except(&self, skip: &dyn Fn(&str) -> bool, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
         match std::fs::symlink_metadata(&self.root) {
-            Err(_) => return Ok(entries),
+            Err(_) => return Ok(()),
             Ok(metadata) if !metadata.is_dir() => {
-                return Ok(vec![Entry { path: String::new(), is_link: !metadata.is_file() }]);
+                see(Entry { path: String::new(), is_link: !metadata.is_file() });
+                return Ok(());
             }
             Ok(_) => {}
         }
-        let walk = WalkDir::new(&self.root).min_depth(1).into_iter();
-        for entry in walk.filter_entry(|entry| entry.depth() != 1 || !skip(&entry.file_name().to_string_lossy())) {
-            let entry = entry.map_err(|error| {
-                let reason = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                RunError::new(format!("cannot list `{}`: {reason}", self.root.display()))
-            })?;
-            if entry.file_type().is_dir() {
-                continue;
+        let mut folders = vec![String::new()];
+        while let Some(folder) = folders.pop() {
+            let place = self.root.join(&folder);
+            let failed = |error: &std::io::Error| RunError::io("list", &place, error);
+            for entry in std::fs::read_dir(&place).map_err(|error| failed(&error))? {
+                let entry = entry.map_err(|error| failed(&error))?;
+                let kind = entry.file_type().map_err(|error| failed(&error))?;
+                let name = entry.file_name();
+                let name = name.to_string_lossy();
+                if folder.is_empty() && skip(&name) {
+                    continue;
+                }
+                let mut path = String::with_capacity(folder.len() + 1 + name.len());
+                if !folder.is_empty() {
+                    path.push_str(&folder);
+                    path.push('/');
+                }
+                path.push_str(&name);
+                if kind.is_dir() { folders.push(path) } else { see(Entry { path, is_link: !kind.is_file() }) }
             }
-            let relative = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
-            let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-            entries.push(Entry { path: parts.join("/"), is_link: !entry.file_type().is_file() });
         }
-        entries.sort();
-        Ok(entries)
+        Ok(())
     }
 }
 
 impl Committed for Folder {
     fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
-        if !self.is_there {
-            return Ok(Differing::Missing);
-        }
+        let Some(folder) = &self.open else { return Ok(Differing::Missing) };
         // One look at a little more than the text tells whether the file is the same: most of them are.
-        let place = self.root.join(path);
-        let mut bytes = vec![0; text.len() + 1];
-        match std::fs::File::open(&place).and_then(|mut file| file.read(&mut bytes)) {
-            Ok(length) if bytes.get(..length) == Some(text.as_bytes()) => Ok(Differing::Same),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Differing::Missing),
+        let is_same = BUFFER.with_borrow_mut(|buffer| {
+            buffer.clear();
+            buffer.reserve(text.len() + 1);
+            let file = rustix::fs::openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            rustix::io::read(&file, rustix::buffer::spare_capacity(buffer))?;
+            Ok(buffer.as_slice() == text.as_bytes())
+        });
+        match is_same {
+            Ok(true) => Ok(Differing::Same),
+            Err(rustix::io::Errno::NOENT) => Ok(Differing::Missing),
             _ => Ok(self.read(path)?.map_or(Differing::Missing, Differing::Different)),
         }
     }
 
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        if !self.is_there {
+        if self.open.is_none() {
             return Ok(None);
         }
         let path = self.root.join(path);
@@ -131,8 +168,8 @@ impl Committed for Folder {
         }
     }
 
-    fn list(&self) -> Result<Vec<Entry>, RunError> {
-        self.list_except(&|_| false)
+    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
+        self.each_except(&|_| false, see)
     }
 }
 
@@ -230,7 +267,8 @@ impl Committed for Revision {
         Ok(Some(bytes))
     }
 
-    fn list(&self) -> Result<Vec<Entry>, RunError> {
-        Ok(self.blobs.iter().map(|(path, (_, is_link))| Entry { path: path.clone(), is_link: *is_link }).collect())
+    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
+        self.blobs.iter().for_each(|(path, (_, is_link))| see(Entry { path: path.clone(), is_link: *is_link }));
+        Ok(())
     }
 }

@@ -28,8 +28,12 @@ pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String 
 ///
 /// `sources` are the policies it comes from, sorted.
 pub fn assemble<S: AsRef<str>>(sources: &[S], body: &str) -> String {
-    let mut text = String::with_capacity(body.len() + 160);
-    text.push_str(MADE_BY);
+    with_heading(&heading(sources), body)
+}
+
+/// How a file that comes from these policies begins; what follows depends on its objects.
+pub fn heading<S: AsRef<str>>(sources: &[S]) -> String {
+    let mut text = MADE_BY.to_owned();
     for (index, source) in sources.iter().enumerate() {
         if index > 0 {
             text.push_str(", ");
@@ -39,9 +43,49 @@ pub fn assemble<S: AsRef<str>>(sources: &[S], body: &str) -> String {
     }
     text.push_str(DO_NOT_EDIT);
     text.push_str(CHECKSUM);
-    text.push_str(&format!("{:032x}\n", xxh3_128(body.as_bytes())));
-    text.push_str(body);
     text
+}
+
+/// The whole text of a file with this [`heading`].
+pub fn with_heading(heading: &str, body: &str) -> String {
+    let mut file = Writer::new(heading, body.len());
+    file.body().push_str(body);
+    file.finish()
+}
+
+/// A file whose objects are still being written.
+#[derive(Debug)]
+pub struct Writer {
+    text: String,
+    /// Where the checksum stands: blanks, until the rest is known.
+    checksum: usize,
+}
+
+/// How many digits a checksum has.
+const CHECKSUM_LENGTH: usize = 32;
+
+impl Writer {
+    /// A file with this [`heading`], and with room for so many bytes of objects.
+    pub fn new(heading: &str, room: usize) -> Self {
+        let mut text = String::with_capacity(heading.len() + CHECKSUM_LENGTH + 1 + room);
+        text.push_str(heading);
+        text.push_str("                                \n");
+        Self { text, checksum: heading.len() }
+    }
+
+    /// What the objects are appended to.
+    pub fn body(&mut self) -> &mut String {
+        &mut self.text
+    }
+
+    /// The whole text, with the checksum of what was appended.
+    pub fn finish(mut self) -> String {
+        let end = self.checksum + CHECKSUM_LENGTH;
+        let body = self.text.get(end + 1..).unwrap_or_default();
+        let checksum = format!("{:032x}", xxh3_128(body.as_bytes()));
+        self.text.replace_range(self.checksum..end, &checksum);
+        self.text
+    }
 }
 
 /// Whose file it is.

@@ -243,7 +243,9 @@ pub struct TargetPlan {
 impl TargetPlan {
     /// Adds a file.
     pub fn add(&mut self, mut file: FilePlan) {
-        self.counts.add(file.counts);
+        if file.action != Action::Keep {
+            self.counts.add(file.counts);
+        }
         // The counts by kind of single files are not kept: there may be a hundred thousand of them.
         for (kind, counts) in std::mem::take(&mut file.by_kind) {
             // A binding that comes back under its own name for another role is told of by itself.
@@ -254,11 +256,17 @@ impl TargetPlan {
             self.by_kind.entry(kind).or_default().add(counts);
         }
         if file.action == Action::Keep {
-            self.kept_files += 1;
-            self.kept_namespaces += usize::from(file.path.starts_with("namespaces/"));
+            self.keep(file.counts.unchanged, file.path.starts_with("namespaces/"));
         } else {
             self.changes.push(file);
         }
+    }
+
+    /// Adds a file that stays as it is, with so many objects.
+    pub fn keep(&mut self, objects: usize, is_of_namespace: bool) {
+        self.counts.unchanged += objects;
+        self.kept_files += 1;
+        self.kept_namespaces += usize::from(is_of_namespace);
     }
 
     /// True when something is to be done.

@@ -12,7 +12,7 @@ use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, bin
 use super::stance::{Stance, refuse_our_keys, tenant_grants};
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns,
+    Account, Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns,
     PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind, Scope, Target, Unit, VariableType, Variables,
     check_patterns,
 };
@@ -549,7 +549,7 @@ impl Policy for Linked {
 
     fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
         let Some(class) = self.class(target) else { return };
-        for account in &self.accounts.rows {
+        for account in self.accounts.iter() {
             let from = Fill { target, account: Some(account), namespace: None };
             visit(&class.namespace.name.fill(from), &class.namespace.fill_field("labels", from));
         }
@@ -557,22 +557,30 @@ impl Policy for Linked {
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
         let Some(class) = self.class(target) else { return };
-        for (index, account) in self.accounts.rows.iter().enumerate() {
+        for (index, account) in self.accounts.iter().enumerate() {
             let from = Fill { target, account: Some(account), namespace: None };
             visit(Home::Namespace(class.namespace.name.fill(from)), Contribution::try_from(index).unwrap_or_default());
         }
     }
 
-    fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>) {
-        let (Some(class), Some(account), Home::Namespace(namespace)) =
-            (self.class(target), self.accounts.rows.get(part as usize), home)
-        else {
-            return;
-        };
-        units.push(class.namespace.fill(target, Some(account), None));
-        units.extend(class.inside.iter().map(|object| object.fill(target, Some(account), Some(namespace))));
+    fn account(&self, part: Contribution) -> Option<Account<'_>> {
+        self.accounts.get(part as usize)
+    }
+
+    fn expand(&self, target: &Target, _home: &Home, part: Contribution, units: &mut Vec<Unit>) {
+        if let Some(account) = self.account(part) {
+            self.expand_account(target, account, units);
+        }
+    }
+
+    fn expand_account(&self, target: &Target, account: Account<'_>, units: &mut Vec<Unit>) {
+        let Some(class) = self.class(target) else { return };
+        let made = class.namespace.fill(target, Some(account), None);
+        let namespace = Arc::clone(&made.identity.name);
+        units.push(made);
+        units.extend(class.inside.iter().map(|object| object.fill(target, Some(account), Some(&namespace))));
         if target.enforcement() == Enforcement::SecurityContextConstraints {
-            units.extend(class.granted.iter().map(|object| object.fill(target, Some(account), Some(namespace))));
+            units.extend(class.granted.iter().map(|object| object.fill(target, Some(account), Some(&namespace))));
         }
         let cluster = class.cluster.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
         units.extend(cluster.map(|(_, object)| object.fill(target, Some(account), None)));

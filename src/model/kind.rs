@@ -6,8 +6,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Data, Date, Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
-use crate::crossplane::object::Account;
+use super::{Account, Data, Date, Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
+use crate::crossplane::object;
 use crate::crossplane::provider::Provider;
 use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, Span, nearest};
@@ -108,6 +108,14 @@ pub trait Policy: Send + Sync {
         None
     }
 
+    /// The account that a part stands for, in a policy whose parts differ in nothing but that.
+    fn account(&self, _part: Contribution) -> Option<Account<'_>> {
+        None
+    }
+
+    /// What [`Policy::expand`] adds for an account, whether it is on the list or not.
+    fn expand_account(&self, _target: &Target, _account: Account<'_>, _units: &mut Vec<Unit>) {}
+
     /// Tells each object that is in the cluster without being compiled, for whoever judges the whole.
     fn judged(&self, _visit: &mut dyn FnMut(NodeRef<'_>)) {}
 
@@ -145,7 +153,7 @@ pub struct InstalledStack {
 #[derive(Debug, Clone)]
 pub struct InstalledManager {
     /// The service account.
-    pub account: Account,
+    pub account: object::Account,
     /// Where it is named.
     pub origin: Origin,
     /// The names of the targets.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Account, Data, Target};
+use super::{Account, AccountValue, Data, Target};
 
 /// A text with places for variables. `{name}` takes an account's value, `{target.x}` a target's, and `{{` and
 /// `}}` stand for single braces.
@@ -17,7 +17,7 @@ pub struct Fill<'f> {
     /// The target compiled for.
     pub target: &'f Target,
     /// The account, where there is one.
-    pub account: Option<&'f Account>,
+    pub account: Option<Account<'f>>,
     /// The namespace of the object, for [`OWN_NAMESPACE`].
     pub namespace: Option<&'f Arc<str>>,
 }
@@ -34,7 +34,22 @@ impl<'f> Fill<'f> {
         }
         match name.strip_prefix("target.") {
             Some(own) => self.target.variable(own),
-            None => self.account.and_then(|account| account.get(name)).cloned(),
+            None => self.account.and_then(|account| account.get(name)).map(AccountValue::to_data),
+        }
+    }
+
+    /// Appends the value of a variable as a part of a text.
+    fn write_value(self, name: &str, out: &mut String) {
+        if name == OWN_NAMESPACE {
+            out.push_str(self.namespace.map(|namespace| -> &str { namespace }).unwrap_or_default());
+        } else if let Some(own) = name.strip_prefix("target.") {
+            match self.target.variable(own) {
+                Some(Data::Str(text)) => out.push_str(&text),
+                Some(Data::Null) | None => {}
+                Some(other) => other.write_json(out),
+            }
+        } else if let Some(value) = self.account.and_then(|account| account.get(name)) {
+            value.write_text(out);
         }
     }
 }
@@ -165,11 +180,7 @@ impl Pattern {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => filled.push_str(text),
-                Piece::Variable(name) => match from.value(name) {
-                    Some(Data::Str(text)) => filled.push_str(&text),
-                    Some(Data::Null) | None => {}
-                    Some(other) => other.write_json(&mut filled),
-                },
+                Piece::Variable(name) => from.write_value(name, &mut filled),
             }
         }
         filled.into()

@@ -146,7 +146,7 @@ impl ObjectBlueprint {
     }
 
     /// The object for a target, an account and a namespace; cluster-scoped without one.
-    pub fn fill(&self, target: &Target, account: Option<&Account>, namespace: Option<&Arc<str>>) -> Unit {
+    pub fn fill(&self, target: &Target, account: Option<Account<'_>>, namespace: Option<&Arc<str>>) -> Unit {
         let from = Fill { target, account, namespace };
         let name = self.name.fill(from);
         let mut entries: Vec<(Arc<str>, Data)> = Vec::with_capacity(self.fields.len() + 4);
@@ -163,7 +163,7 @@ impl ObjectBlueprint {
                 && **field == **overridden
                 && let Some(over) = account.and_then(|account| account.get(variable))
             {
-                data = data.merged_with(over);
+                data = data.merged_with(&over.to_data());
             }
             entries.push((Arc::clone(field), data));
         }
@@ -173,7 +173,7 @@ impl ObjectBlueprint {
             data: Data::Map(entries.into()),
             origin: self.origin,
             content: self.content,
-            account: account.map(|account| account.origin),
+            account: account.map(Account::origin),
         }
     }
 }

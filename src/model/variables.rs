@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Data, Target};
 use crate::diag::Origin;
-use crate::yaml::Spanned;
+use crate::yaml::{self, Spanned};
 
 /// What type a variable has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -53,33 +53,199 @@ pub struct Variable {
 /// The declared columns, by name.
 pub type Variables = BTreeMap<String, Variable>;
 
-/// One account: its values in the order of [`Accounts::columns`].
-#[derive(Debug, Clone)]
-pub struct Account {
-    columns: Arc<[Arc<str>]>,
-    values: Box<[Data]>,
+/// What an account has in a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum AccountValue<'a> {
+    /// Nothing.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A string.
+    Text(&'a str),
+    /// A map of overrides.
+    Map(&'a Data),
+}
+
+impl AccountValue<'_> {
+    /// The value by itself.
+    pub fn to_data(self) -> Data {
+        match self {
+            AccountValue::Null => Data::Null,
+            AccountValue::Bool(truth) => Data::Bool(truth),
+            AccountValue::Int(number) => Data::Int(number),
+            AccountValue::Text(text) => Data::text(text),
+            AccountValue::Map(map) => map.clone(),
+        }
+    }
+
+    /// Appends the value as JSON on one line.
+    pub fn write_json(self, out: &mut String) {
+        match self {
+            AccountValue::Null => out.push_str("null"),
+            AccountValue::Bool(truth) => out.push_str(if truth { "true" } else { "false" }),
+            AccountValue::Int(number) => push_number(number, out),
+            AccountValue::Text(text) => yaml::write::double_quoted(text, out),
+            AccountValue::Map(map) => map.write_json(out),
+        }
+    }
+
+    /// Appends the value as a text that it is a part of: a string without quotes, nothing for null.
+    pub fn write_text(self, out: &mut String) {
+        match self {
+            AccountValue::Null => {}
+            AccountValue::Text(text) => out.push_str(text),
+            other => other.write_json(out),
+        }
+    }
+}
+
+fn push_number(number: i64, out: &mut String) {
+    use std::fmt::Write as _;
+    // A String takes everything.
+    _ = write!(out, "{number}");
+}
+
+/// One account of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct Account<'a> {
+    list: &'a Accounts,
+    row: usize,
+}
+
+impl<'a> Account<'a> {
+    /// The names of the columns.
+    pub fn columns(self) -> &'a Arc<[Arc<str>]> {
+        &self.list.columns
+    }
+
+    /// What the account has in a column, by its number.
+    pub fn value(self, column: usize) -> AccountValue<'a> {
+        let list = self.list;
+        let cell = list.cells.get(self.row * list.columns.len() + column).filter(|_| column < list.columns.len());
+        match cell.copied().unwrap_or(Cell::Null) {
+            Cell::Null => AccountValue::Null,
+            Cell::Bool(truth) => AccountValue::Bool(truth),
+            Cell::Int(number) => AccountValue::Int(number),
+            Cell::Text { start, length } => {
+                AccountValue::Text(list.texts.get(start as usize..(start + length) as usize).unwrap_or_default())
+            }
+            Cell::Map(index) => list.maps.get(index as usize).map_or(AccountValue::Null, AccountValue::Map),
+        }
+    }
+
+    /// What it has in every column.
+    pub fn values(self) -> impl Iterator<Item = AccountValue<'a>> {
+        (0..self.list.columns.len()).map(move |column| self.value(column))
+    }
+
+    /// A value by its column; none where the account has none.
+    pub fn get(self, name: &str) -> Option<AccountValue<'a>> {
+        let column = self.list.columns.iter().position(|column| **column == *name)?;
+        Some(self.value(column)).filter(|value| *value != AccountValue::Null)
+    }
+
     /// Where the row stands.
-    pub origin: Origin,
-}
-
-impl Account {
-    /// An account from its values; one value for each column.
-    pub fn new(columns: Arc<[Arc<str>]>, values: Vec<Data>, origin: Origin) -> Self {
-        Self { columns, values: values.into(), origin }
-    }
-
-    /// A value by its column.
-    pub fn get(&self, name: &str) -> Option<&Data> {
-        let index = self.columns.iter().position(|column| &**column == name)?;
-        self.values.get(index).filter(|value| **value != Data::Null)
+    pub fn origin(self) -> Origin {
+        self.list.origins.get(self.row).copied().unwrap_or_default()
     }
 }
 
-/// All accounts of a tenancy, sorted by name.
+/// All accounts of a tenancy: a table whose texts lie in one buffer, since there may be a million cells.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
-    /// The rows.
-    pub rows: Vec<Account>,
+    columns: Arc<[Arc<str>]>,
+    /// The cells, row after row.
+    cells: Vec<Cell>,
+    texts: String,
+    maps: Vec<Data>,
+    /// Where each row stands.
+    origins: Vec<Origin>,
+    /// The rows in the order they are gone through.
+    order: Vec<u32>,
+}
+
+/// A cell of the table.
+#[derive(Debug, Clone, Copy)]
+enum Cell {
+    Null,
+    Bool(bool),
+    Int(i64),
+    /// A range of the texts.
+    Text {
+        start: u32,
+        length: u32,
+    },
+    /// One of the maps.
+    Map(u32),
+}
+
+impl Accounts {
+    /// A list without accounts.
+    pub fn new(columns: Arc<[Arc<str>]>) -> Self {
+        Self { columns, ..Self::default() }
+    }
+
+    /// Adds an account by its values, one for each column. What is beyond the bounds of a table, 4 GiB of text, is left
+    /// out; no list of that size is read.
+    pub fn push<'v>(&mut self, values: impl IntoIterator<Item = AccountValue<'v>>, origin: Origin) {
+        for value in values {
+            let cell = match value {
+                AccountValue::Null => Cell::Null,
+                AccountValue::Bool(truth) => Cell::Bool(truth),
+                AccountValue::Int(number) => Cell::Int(number),
+                AccountValue::Text(text) => {
+                    let start = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+                    let length = u32::try_from(text.len()).unwrap_or_default();
+                    self.texts.push_str(text);
+                    if start.checked_add(length).is_some() { Cell::Text { start, length } } else { Cell::Null }
+                }
+                AccountValue::Map(map) => {
+                    self.maps.push(map.clone());
+                    Cell::Map(u32::try_from(self.maps.len() - 1).unwrap_or(u32::MAX))
+                }
+            };
+            self.cells.push(cell);
+        }
+        self.order.push(u32::try_from(self.origins.len()).unwrap_or(u32::MAX));
+        self.origins.push(origin);
+    }
+
+    /// Sorts the accounts by a column of strings; those that are equal stay in the order they were added.
+    pub fn sort_by_text(&mut self, name: &str) {
+        let mut order = std::mem::take(&mut self.order);
+        let text = |row: &u32| match self.account(*row).get(name) {
+            Some(AccountValue::Text(text)) => text,
+            _ => "",
+        };
+        order.sort_by(|left, right| text(left).cmp(text(right)));
+        self.order = order;
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// The account at a position.
+    pub fn get(&self, position: usize) -> Option<Account<'_>> {
+        self.order.get(position).map(|row| self.account(*row))
+    }
+
+    /// Every account, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Account<'_>> {
+        self.order.iter().map(|row| self.account(*row))
+    }
+
+    fn account(&self, row: u32) -> Account<'_> {
+        Account { list: self, row: row as usize }
+    }
 }
 
 /// Which variables a text may use.

@@ -2,158 +2,170 @@
 //!
 //! A CSV cell is text whose meaning the declared type decides; a cell of the others has a type of its own.
 
-use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Sink, Span};
+use crate::diag::{Code, Diagnostic, FileId, Origin, Sink, Span};
 use crate::yaml::NodeRef;
 
-/// Rows of named cells.
-#[derive(Debug, Default)]
-pub struct Table<'t> {
-    /// Where the names of the columns stand, in a table that has a line for them.
-    pub header: Option<Origin>,
-    /// The rows, in the order of the text.
-    pub rows: Vec<Row<'t>>,
-}
-
-/// One row.
-#[derive(Debug)]
-pub struct Row<'t> {
+/// One row, while it is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'r> {
     /// Where it stands.
     pub origin: Origin,
-    /// Its cells with the name of their column.
-    pub cells: Vec<(String, Cell<'t>)>,
+    /// Where the names of the columns stand, in a table that has a line for them.
+    pub header: Option<Origin>,
+    cells: Cells<'r>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Cells<'r> {
+    Csv { columns: &'r [String], line: Line<'r> },
+    Map(NodeRef<'r>),
+}
+
+/// A line of a CSV file.
+#[derive(Debug, Clone, Copy)]
+pub struct Line<'r> {
+    record: &'r csv::StringRecord,
+    text: &'r str,
+    origin: Origin,
+}
+
+impl Line<'_> {
+    /// Where a cell stands: looked for only where something is to be said about it.
+    fn place_of(self, index: usize) -> Origin {
+        let mut offset = 0;
+        for (position, cell) in self.record.iter().enumerate() {
+            let found = self.text.get(offset..).and_then(|rest| rest.find(cell)).unwrap_or_default();
+            if position == index && !self.text.is_empty() {
+                let start = self.origin.span.start as usize + offset + found;
+                return Origin { span: Span::new(start, start + cell.len().max(1)), ..self.origin };
+            }
+            offset = (offset + found + cell.len() + 1).min(self.text.len());
+        }
+        self.origin
+    }
 }
 
 /// What a cell holds.
-#[derive(Debug)]
-pub enum Cell<'t> {
-    /// Text of a CSV file; empty when nothing is there.
-    Text(String, Origin),
+#[derive(Debug, Clone, Copy)]
+pub enum Cell<'r> {
+    /// Text of a CSV file, with its line and number; empty when nothing is there.
+    Text(&'r str, Line<'r>, usize),
     /// A node of a JSON or YAML file.
-    Node(NodeRef<'t>),
+    Node(NodeRef<'r>),
 }
 
 impl Cell<'_> {
     /// Where it stands.
-    pub fn origin(&self) -> Origin {
+    pub fn origin(self) -> Origin {
         match self {
-            Cell::Text(_, origin) => *origin,
+            Cell::Text(_, line, index) => line.place_of(index),
             Cell::Node(node) => node.origin(),
         }
     }
 }
 
-impl<'t> Table<'t> {
-    /// Reads a list of maps.
-    pub fn from_list(list: NodeRef<'t>, sink: &mut Sink) -> Self {
-        if !list.is_seq() {
+impl<'r> Row<'r> {
+    /// Shows each cell with the name of its column.
+    pub fn each_cell(self, see: &mut dyn FnMut(&'r str, Cell<'r>)) {
+        match self.cells {
+            Cells::Csv { columns, line } => {
+                for (index, (column, text)) in columns.iter().zip(line.record.iter()).enumerate() {
+                    see(column, Cell::Text(text.trim(), line, index));
+                }
+            }
+            Cells::Map(map) => {
+                map.entries().for_each(|(key, value)| see(key.as_str().unwrap_or_default(), Cell::Node(value)));
+            }
+        }
+    }
+}
+
+/// Reads a list of maps, row by row.
+pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>, &mut Sink)) {
+    if !list.is_seq() {
+        sink.push(
+            Diagnostic::error(Code::InvalidAccounts, format!("expected a list of accounts, found {}", list.describe()))
+                .at(list.origin())
+                .help("write one map for each account: `- {name: ann, uid: 1001}`"),
+        );
+        return;
+    }
+    for item in list.items() {
+        if !item.is_map() {
             sink.push(
                 Diagnostic::error(
                     Code::InvalidAccounts,
-                    format!("expected a list of accounts, found {}", list.describe()),
+                    format!("expected a map of an account's values, found {}", item.describe()),
                 )
-                .at(list.origin())
-                .help("write one map for each account: `- {name: ann, uid: 1001}`"),
+                .at(item.origin())
+                .help("write a map for each account, such as `{name: ann, uid: 1001}`"),
             );
-            return Self::default();
+            continue;
         }
-        let mut rows = Vec::with_capacity(list.len());
-        for item in list.items() {
-            if !item.is_map() {
-                sink.push(
-                    Diagnostic::error(
-                        Code::InvalidAccounts,
-                        format!("expected a map of an account's values, found {}", item.describe()),
-                    )
-                    .at(item.origin())
-                    .help("write a map for each account, such as `{name: ann, uid: 1001}`"),
-                );
-                continue;
-            }
-            let cells = item
-                .entries()
-                .map(|(key, value)| (key.as_str().unwrap_or_default().to_owned(), Cell::Node(value)))
-                .collect();
-            rows.push(Row { origin: item.origin(), cells });
-        }
-        Self { header: None, rows }
+        see(Row { origin: item.origin(), header: None, cells: Cells::Map(item) }, sink);
     }
+}
 
-    /// Reads a CSV text whose first line names the columns.
-    pub fn from_csv(file: FileId, files: &Files, sink: &mut Sink) -> Self {
-        let source = files.get(file);
-        let text = source.text();
-        let body = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let shift = text.len() - body.len();
-        let place = |start: u64, length: usize| Origin {
-            file,
-            span: Span::new(start as usize + shift, start as usize + shift + length.max(1)),
-        };
-        let mut reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .comment(Some(b'#'))
-            .from_reader(body.as_bytes());
-        let mut header: Option<Vec<String>> = None;
-        let mut header_origin = None;
-        let mut rows = Vec::new();
-        for record in reader.records() {
-            let record = match record {
-                Ok(record) => record,
-                Err(error) => {
-                    let start = error.position().map_or(0, csv::Position::byte);
-                    sink.push(
-                        Diagnostic::error(Code::InvalidAccounts, "this line is not CSV")
-                            .at(place(start, 1))
-                            .help("look for a quote that is not closed"),
-                    );
-                    break;
-                }
-            };
-            let start = record.position().map_or(0, csv::Position::byte);
-            let line = body.get(start as usize..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-            let Some(columns) = &header else {
-                header = Some(record.iter().map(|name| name.trim().to_owned()).collect());
-                header_origin = Some(place(start, line.len()));
-                if check_header(&record, place(start, line.len()), sink) {
-                    continue;
-                }
-                break;
-            };
-            if record.len() != columns.len() {
+/// Reads a CSV text whose first line names the columns, row by row.
+pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>, &mut Sink)) {
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let shift = text.len() - body.len();
+    let place = |start: u64, length: usize| Origin {
+        file,
+        span: Span::new(start as usize + shift, start as usize + shift + length.max(1)),
+    };
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).comment(Some(b'#')).from_reader(body.as_bytes());
+    let mut header: Option<(Vec<String>, Origin)> = None;
+    let mut record = csv::StringRecord::new();
+    loop {
+        match reader.read_record(&mut record) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(error) => {
+                let start = error.position().map_or(0, csv::Position::byte);
                 sink.push(
-                    Diagnostic::error(
-                        Code::InvalidAccounts,
-                        format!("the header has {} cells and this line has {}", columns.len(), record.len()),
-                    )
-                    .at(place(start, line.len()))
-                    .help(if record.iter().any(|cell| cell.contains('\n')) {
-                        "look for a quote that is not closed"
-                    } else {
-                        "every line has a cell for each column; put a cell with a comma in quotes"
-                    }),
+                    Diagnostic::error(Code::InvalidAccounts, "this line is not CSV")
+                        .at(place(start, 1))
+                        .help("look for a quote that is not closed"),
                 );
+                break;
+            }
+        }
+        let start = record.position().map_or(0, csv::Position::byte);
+        let line = body.get(start as usize..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        let origin = place(start, line.len());
+        let Some((columns, header_origin)) = &header else {
+            header = Some((record.iter().map(|name| name.trim().to_owned()).collect(), origin));
+            if check_header(&record, origin, sink) {
                 continue;
             }
-            let origin = place(start, line.len());
-            let mut offset = 0;
-            let mut cells = Vec::with_capacity(columns.len());
-            for (column, cell) in columns.iter().zip(record.iter()) {
-                let found = line.get(offset..).and_then(|rest| rest.find(cell)).unwrap_or_default();
-                let cell_origin =
-                    if line.is_empty() { origin } else { place(start + (offset + found) as u64, cell.len()) };
-                offset = (offset + found + cell.len() + 1).min(line.len());
-                cells.push((column.clone(), Cell::Text(cell.trim().to_owned(), cell_origin)));
-            }
-            rows.push(Row { origin, cells });
-        }
-        if header.is_none() {
+            break;
+        };
+        if record.len() != columns.len() {
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, "this table has no header")
-                    .at(place(0, 1))
-                    .help("name the columns in the first line, such as `name,uid`"),
+                Diagnostic::error(
+                    Code::InvalidAccounts,
+                    format!("the header has {} cells and this line has {}", columns.len(), record.len()),
+                )
+                .at(origin)
+                .help(if record.iter().any(|cell| cell.contains('\n')) {
+                    "look for a quote that is not closed"
+                } else {
+                    "every line has a cell for each column; put a cell with a comma in quotes"
+                }),
             );
+            continue;
         }
-        Self { header: header_origin, rows }
+        let cells = Cells::Csv { columns, line: Line { record: &record, text: line, origin } };
+        see(Row { origin, header: Some(*header_origin), cells }, sink);
+    }
+    if header.is_none() {
+        sink.push(
+            Diagnostic::error(Code::InvalidAccounts, "this table has no header")
+                .at(place(0, 1))
+                .help("name the columns in the first line, such as `name,uid`"),
+        );
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod admission_policy;
 mod binding;
+pub mod holes;
 mod limits;
 mod metadata;
 mod namespace;

@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::default_policy;
 use crate::model::{Identity, ObjectType, Target, Unit};
@@ -19,16 +21,18 @@ pub struct HomeFacts {
     bindings: Vec<Binding>,
     /// Cluster-scoped objects: their type and name, and where they come from.
     cluster: Vec<(ObjectType, Arc<str>, Origin)>,
-    /// Roles by `Kind/name` whose rules are remarkable.
-    remarkable: Vec<(String, Remarkable, Origin)>,
+    /// Roles by kind and name whose rules are remarkable.
+    remarkable: Vec<(RoleName, Remarkable, Origin)>,
 }
+
+/// Kind and name of a role; a `Role` is meant in the namespace of whoever names it.
+type RoleName = (Arc<str>, Arc<str>);
 
 /// What matters of a binding.
 #[derive(Debug)]
 struct Binding {
     identity: Identity,
-    role_kind: Arc<str>,
-    role: Arc<str>,
+    role: RoleName,
     origin: Origin,
     /// Where the role is named.
     role_origin: Origin,
@@ -45,6 +49,17 @@ enum Remarkable {
 }
 
 impl HomeFacts {
+    /// The facts of a file whose objects are like those of another one but for the names of what is cluster-scoped.
+    pub fn of_cluster_objects(cluster: Vec<(ObjectType, Arc<str>, Origin)>) -> Self {
+        Self { cluster, ..Self::default() }
+    }
+
+    /// True when a second file of the same kind would add nothing but the names of its cluster-scoped objects.
+    pub fn is_told_once(&self) -> bool {
+        self.bindings.iter().all(|binding| binding.everyone.is_none())
+            && self.remarkable.iter().all(|((kind, _), ..)| **kind == *"Role")
+    }
+
     /// Notes that an object is made, valid or not: a reference to an invalid one is no second mistake.
     pub(super) fn name(&mut self, unit: &Unit) {
         let identity = &unit.identity;
@@ -84,8 +99,7 @@ impl HomeFacts {
             .find(|name| matches!(*name, "system:authenticated" | "system:unauthenticated" | "system:serviceaccounts"));
         self.bindings.push(Binding {
             identity: unit.identity.clone(),
-            role_kind: text(role_ref.and_then(|role| role.get("kind"))),
-            role: text(role_ref.and_then(|role| role.get("name"))),
+            role: (text(role_ref.and_then(|role| role.get("kind"))), text(role_ref.and_then(|role| role.get("name")))),
             origin: unit.origin,
             role_origin: unit.content,
             account: unit.account,
@@ -106,7 +120,7 @@ impl HomeFacts {
                     .filter_map(NodeRef::as_str)
                     .any(|value| value == "*" || wanted.contains(&value))
             };
-            let key = || format!("{}/{}", unit.identity.object_type.kind, unit.identity.name);
+            let key = || (Arc::clone(&unit.identity.object_type.kind), Arc::clone(&unit.identity.name));
             if has("verbs", &["use"])
                 && has("resources", &["podsecuritypolicies"])
                 && has("apiGroups", &["policy", "extensions"])
@@ -128,12 +142,18 @@ impl HomeFacts {
 pub struct TargetFacts<'p> {
     target: &'p Target,
     existing: &'p BTreeSet<Identity>,
-    cluster: HashMap<(ObjectType, Arc<str>), Origin>,
+    /// The places of cluster-scoped objects by a hash of their type and name: there may be one for each tenant.
+    cluster: HashMap<u128, Origin>,
+    /// The names of those that are ClusterRoles.
+    cluster_roles: BTreeSet<Arc<str>>,
     /// ClusterRoles that bindings refer to and that were not seen yet, with the first binding of each.
     wanted: BTreeMap<Arc<str>, (Identity, Origin, Option<Origin>)>,
-    tenant_roles: BTreeSet<String>,
-    remarkable: Vec<(String, Remarkable, Origin)>,
-    everyone: Vec<(String, String, Identity, Origin)>,
+    /// ClusterRoles that are bound to tenants.
+    tenant_roles: BTreeSet<Arc<str>>,
+    /// ClusterRoles whose rules are remarkable.
+    remarkable: Vec<(Arc<str>, Remarkable, Origin)>,
+    /// Bindings of ClusterRoles to everybody: the role, the group, and the binding.
+    everyone: Vec<(Arc<str>, String, Identity, Origin)>,
 }
 
 impl<'p> TargetFacts<'p> {
@@ -143,6 +163,7 @@ impl<'p> TargetFacts<'p> {
             target,
             existing,
             cluster: HashMap::new(),
+            cluster_roles: BTreeSet::new(),
             wanted: BTreeMap::new(),
             tenant_roles: BTreeSet::new(),
             remarkable: Vec::new(),
@@ -154,26 +175,42 @@ impl<'p> TargetFacts<'p> {
     /// policy makes objects in.
     pub fn absorb(&mut self, facts: HomeFacts, made_here: &dyn Fn(&str) -> bool, sink: &mut Sink) {
         for (object_type, name, origin) in facts.cluster {
-            let key = (object_type, name);
-            if let Some(first) = self.cluster.get(&key) {
-                let identity = Identity { object_type: key.0.clone(), namespace: None, name: Arc::clone(&key.1) };
-                sink.push(duplicate(&identity, origin, *first));
-            } else {
-                self.cluster.insert(key, origin);
+            if let Some(first) = self.cluster.get(&hash_of(&object_type, &name)) {
+                sink.push(duplicate(&Identity { object_type, namespace: None, name }, origin, *first));
+                continue;
+            }
+            self.cluster.insert(hash_of(&object_type, &name), origin);
+            if is_cluster_role(&object_type) {
+                self.cluster_roles.insert(name);
             }
         }
         for binding in &facts.bindings {
             self.check_role(binding, &facts.roles, sink);
             self.check_accounts(binding, &facts.accounts, made_here, sink);
-            let role = format!("{}/{}", binding.role_kind, binding.role);
+            let (kind, name) = &binding.role;
+            let of_here = |(role, ..): &&(RoleName, Remarkable, Origin)| **kind == *"Role" && *role == binding.role;
             if let Some(group) = &binding.everyone {
-                self.everyone.push((role.clone(), group.clone(), binding.identity.clone(), binding.origin));
+                let uses = |fact: &&(RoleName, Remarkable, Origin)| fact.1 == Remarkable::UsesPodSecurityPolicies;
+                if **kind == *"ClusterRole" {
+                    let binding = (Arc::clone(name), group.clone(), binding.identity.clone(), binding.origin);
+                    self.everyone.push(binding);
+                } else if facts.remarkable.iter().filter(of_here).any(|fact| uses(&fact)) {
+                    sink.push(binds_profile_to_everyone(&binding.role, group, &binding.identity, binding.origin));
+                }
             }
-            if binding.account.is_some() {
-                self.tenant_roles.insert(role);
+            if binding.account.is_some() && **kind == *"ClusterRole" {
+                self.tenant_roles.insert(Arc::clone(name));
             }
         }
-        self.remarkable.extend(facts.remarkable);
+        for (role, remarkable, origin) in facts.remarkable {
+            if *role.0 == *"ClusterRole" {
+                self.remarkable.push((role.1, remarkable, origin));
+            } else if remarkable == Remarkable::DeletesCollections
+                && facts.bindings.iter().any(|binding| binding.account.is_some() && binding.role == role)
+            {
+                sink.push(delete_collection_for_tenants(&role, origin));
+            }
+        }
     }
 
     /// Checks what needs the facts of every file.
@@ -181,75 +218,56 @@ impl<'p> TargetFacts<'p> {
         let cluster_role = ObjectType::new("rbac.authorization.k8s.io/v1", "ClusterRole");
         for (name, (binding, origin, account)) in &self.wanted {
             let identity = Identity { object_type: cluster_role.clone(), namespace: None, name: Arc::clone(name) };
-            let known = self.cluster.contains_key(&(cluster_role.clone(), Arc::clone(name)))
+            let known = self.cluster_roles.contains(name)
                 || self.existing.contains(&identity)
                 || default_policy::is_cluster_role(name, self.target.version.minor());
             if !known {
                 let minor = self.target.version.minor();
-                let candidates: Vec<&str> = self
-                    .cluster
-                    .keys()
-                    .filter(|(object_type, _)| *object_type == cluster_role)
-                    .map(|(_, name)| -> &str { name })
-                    .chain(default_policy::cluster_roles(minor).map(|name| -> &str { name }))
-                    .collect();
+                let made = self.cluster_roles.iter().map(|name| -> &str { name });
+                let candidates: Vec<&str> =
+                    made.chain(default_policy::cluster_roles(minor).map(|name| -> &str { name })).collect();
                 sink.push(unresolved(self.target, "ClusterRole", name, binding, *origin, *account, &candidates));
             }
         }
-        for (role, group, binding, origin) in &self.everyone {
-            let uses = |(name, remarkable, _): &&(String, Remarkable, Origin)| {
-                name == role && *remarkable == Remarkable::UsesPodSecurityPolicies
+        let role = |name: &Arc<str>| (Arc::clone(&cluster_role.kind), Arc::clone(name));
+        for (name, group, binding, origin) in &self.everyone {
+            let is_one = |known: &Arc<str>, remarkable: Remarkable| {
+                known == name && remarkable == Remarkable::UsesPodSecurityPolicies
             };
-            if self.remarkable.iter().any(|fact| uses(&fact)) {
-                sink.push(
-                    Diagnostic::warning(
-                        Code::BindsProfileToEveryone,
-                        format!("everybody in `{group}` may use the pod security policy of {role}"),
-                    )
-                    .at(*origin)
-                    .help("bind it to the accounts that need it")
-                    .note(format!("in {binding}")),
-                );
+            if self.remarkable.iter().any(|(known, remarkable, _)| is_one(known, *remarkable)) {
+                sink.push(binds_profile_to_everyone(&role(name), group, binding, *origin));
             }
         }
-        for (role, remarkable, origin) in &self.remarkable {
-            if *remarkable == Remarkable::DeletesCollections && self.tenant_roles.contains(role) {
-                sink.push(
-                    Diagnostic::warning(
-                        Code::DeleteCollectionForTenants,
-                        "tenants may delete every ConfigMap or Secret of their namespace at once",
-                    )
-                    .at(*origin)
-                    .help("take it back: `except: [{resources: [configmaps, secrets], verbs: [deletecollection]}]`")
-                    .note(format!("the role is {role}"))
-                    .foldable(),
-                );
+        for (name, remarkable, origin) in &self.remarkable {
+            if *remarkable == Remarkable::DeletesCollections && self.tenant_roles.contains(name) {
+                sink.push(delete_collection_for_tenants(&role(name), *origin));
             }
         }
     }
 
     fn check_role(&mut self, binding: &Binding, roles: &BTreeSet<Arc<str>>, sink: &mut Sink) {
-        if &*binding.role_kind == "ClusterRole" {
+        let (kind, name) = &binding.role;
+        if **kind == *"ClusterRole" {
             self.wanted
-                .entry(Arc::clone(&binding.role))
+                .entry(Arc::clone(name))
                 .or_insert_with(|| (binding.identity.clone(), binding.role_origin, binding.account));
             return;
         }
         let identity = Identity {
             object_type: ObjectType::new("rbac.authorization.k8s.io/v1", "Role"),
             namespace: binding.identity.namespace.clone(),
-            name: Arc::clone(&binding.role),
+            name: Arc::clone(name),
         };
         let namespace = binding.identity.namespace.as_deref().unwrap_or_default();
-        let known = roles.contains(&binding.role)
+        let known = roles.contains(name)
             || self.existing.contains(&identity)
-            || default_policy::is_role(namespace, &binding.role, self.target.version.minor());
+            || default_policy::is_role(namespace, name, self.target.version.minor());
         if !known {
             let candidates: Vec<&str> = roles.iter().map(|role| &**role).collect();
             sink.push(unresolved(
                 self.target,
                 "Role",
-                &binding.role,
+                name,
                 &binding.identity,
                 binding.role_origin,
                 binding.account,
@@ -291,6 +309,32 @@ impl<'p> TargetFacts<'p> {
             );
         }
     }
+}
+
+fn is_cluster_role(object_type: &ObjectType) -> bool {
+    *object_type.kind == *"ClusterRole" && *object_type.api_version == *"rbac.authorization.k8s.io/v1"
+}
+
+/// A hash that two objects share only when they are the same one; neither a version nor a kind has the byte between.
+fn hash_of(object_type: &ObjectType, name: &str) -> u128 {
+    xxh3_128([&object_type.api_version, &*object_type.kind, name].join("\0").as_bytes())
+}
+
+fn binds_profile_to_everyone((kind, name): &RoleName, group: &str, binding: &Identity, origin: Origin) -> Diagnostic {
+    let message = format!("everybody in `{group}` may use the pod security policy of {kind}/{name}");
+    Diagnostic::warning(Code::BindsProfileToEveryone, message)
+        .at(origin)
+        .help("bind it to the accounts that need it")
+        .note(format!("in {binding}"))
+}
+
+fn delete_collection_for_tenants((kind, name): &RoleName, origin: Origin) -> Diagnostic {
+    let message = "tenants may delete every ConfigMap or Secret of their namespace at once";
+    Diagnostic::warning(Code::DeleteCollectionForTenants, message)
+        .at(origin)
+        .help("take it back: `except: [{resources: [configmaps, secrets], verbs: [deletecollection]}]`")
+        .note(format!("the role is {kind}/{name}"))
+        .foldable()
 }
 
 /// The diagnostic for an object that is made twice.

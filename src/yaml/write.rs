@@ -8,6 +8,9 @@ use std::fmt::Write as _;
 use super::scalar::{Quoting, quoting};
 use super::tree::{NodeRef, Value};
 
+/// What stands between two documents.
+pub const SEPARATOR: &str = "---\n";
+
 /// Appends a document, ending with a line feed.
 pub fn document(root: NodeRef<'_>, out: &mut String) {
     match root.value() {

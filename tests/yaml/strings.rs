@@ -3,9 +3,10 @@
 use bailiwick::diag::Span;
 use bailiwick::yaml::{self, NodeId, Tree};
 
-use super::generate::{Random, mutate};
+use super::generate::mutate;
 use super::readers::reference;
 use super::{data, full, tokens, written};
+use crate::random::Random;
 
 /// How many random strings are written.
 const STRINGS: u64 = 9_000;

@@ -37,7 +37,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
         let mut known: Vec<String> = Vec::new();
         for target in targets {
             let mut sink = Sink::new();
-            let labels = compile::labels(&session.project, target, global.jobs(), &mut sink)?;
+            let labels = compile::labels(&session.project, target, global.options(), &mut sink)?;
             if labels.is_some() && !session.report(sink) {
                 return Ok(Outcome::Invalid);
             }

@@ -94,7 +94,7 @@ fn policy_of(
 
 /// Tells the gate what OpenShift enforces in namespaces that say no level.
 fn enforce_defaults(session: &Session<'_>, target: &Target, gate: &mut Gate<'_>) -> Result<(), RunError> {
-    let labels = compile::labels(&session.project, target, session.global.jobs(), &mut Sink::new())?;
+    let labels = compile::labels(&session.project, target, session.global.options(), &mut Sink::new())?;
     let Some(labels) = labels else { return Ok(()) };
     for (name, place) in gate.places() {
         if let Some(settled) = labels.world().settled(name) {

@@ -1,14 +1,16 @@
 //! Reads a tenancy's accounts and holds each row against the declared columns.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use regex::Regex;
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::TenancySpec;
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
-use crate::model::{Account, Accounts, Data, Linker, RawDocument, Variable, VariableType};
-use crate::source::{Cell, Row, Sources, Table};
+use crate::model::{Account, AccountValue, Accounts, Data, Linker, RawDocument, Variable, VariableType};
+use crate::source::{Cell, Row, Sources, read_csv, read_list};
 use crate::yaml::{NodeRef, Tree, Value};
 
 /// Every account that fits, sorted by name; the others are in the sink.
@@ -22,7 +24,7 @@ pub(super) fn read(
         return Accounts::default();
     };
     let place = document.spec.get("accounts").unwrap_or(document.spec);
-    let mut rows = match (&spec.accounts.file, place.get("inline")) {
+    let mut accounts = match (&spec.accounts.file, place.get("inline")) {
         (Some(file), None) => {
             let Some(path) = Sources::resolve(document.path, file) else {
                 sink.push(
@@ -35,7 +37,7 @@ pub(super) fn read(
             linker.claimed.insert(path.clone());
             read_file(&path, file.origin, &columns, linker, sink)
         }
-        (None, Some(inline)) => columns.rows(&Table::from_list(inline, sink), sink),
+        (None, Some(inline)) => columns.accounts(sink, &mut |sink, see| read_list(inline, sink, see)),
         (file, _) => {
             let what = if file.is_some() { "both `file` and `inline`" } else { "neither `file` nor `inline`" };
             sink.push(
@@ -46,22 +48,12 @@ pub(super) fn read(
             return Accounts::default();
         }
     };
-    rows.sort_by(|left, right| name_of(left).cmp(name_of(right)));
-    columns.refuse_duplicates(&rows, sink);
-    Accounts { rows }
+    accounts.sort_by_text("name");
+    columns.refuse_duplicates(&accounts, sink);
+    accounts
 }
 
-fn name_of(account: &Account) -> &str {
-    account.get("name").and_then(Data::as_str).unwrap_or_default()
-}
-
-fn read_file(
-    path: &str,
-    asked: Origin,
-    columns: &Columns<'_>,
-    linker: &mut Linker<'_>,
-    sink: &mut Sink,
-) -> Vec<Account> {
+fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Linker<'_>, sink: &mut Sink) -> Accounts {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     let missing = |sink: &mut Sink| {
         sink.push(
@@ -69,20 +61,17 @@ fn read_file(
                 .at(asked)
                 .help("the path is relative to the folder of this policy"),
         );
-        Vec::new()
+        Accounts::default()
     };
     let failed = |message: String, sink: &mut Sink| {
         sink.push(Diagnostic::error(Code::InvalidAccounts, message).at(asked));
-        Vec::new()
+        Accounts::default()
     };
     let before = sink.len();
     match extension {
-        "csv" => match linker.sources.text(path, sink) {
-            Ok(Some(file)) => {
-                let files = linker.sources.shared_files();
-                columns.rows(&Table::from_csv(file, &files, sink), sink)
-            }
-            Ok(None) if sink.len() > before => Vec::new(),
+        "csv" => match linker.sources.passing_text(path, sink) {
+            Ok(Some((file, text))) => columns.accounts(sink, &mut |sink, see| read_csv(file, &text, sink, see)),
+            Ok(None) if sink.len() > before => Accounts::default(),
             Ok(None) => missing(sink),
             Err(error) => failed(error.message, sink),
         },
@@ -92,7 +81,7 @@ fn read_file(
                 linker.sources.forget_tree(path);
                 rows
             }
-            Ok(None) if sink.len() > before => Vec::new(),
+            Ok(None) if sink.len() > before => Accounts::default(),
             Ok(None) => missing(sink),
             Err(error) => failed(error.message, sink),
         },
@@ -102,16 +91,16 @@ fn read_file(
                     .at(asked)
                     .help("an account list ends in .csv, .json, .yaml or .yml"),
             );
-            Vec::new()
+            Accounts::default()
         }
     }
 }
 
-fn read_tree(tree: &Tree, asked: Origin, columns: &Columns<'_>, sink: &mut Sink) -> Vec<Account> {
+fn read_tree(tree: &Tree, asked: Origin, columns: &Columns<'_>, sink: &mut Sink) -> Accounts {
     let mut documents = tree.documents();
     match (documents.next(), documents.next()) {
-        (Some(list), None) => columns.rows(&Table::from_list(list, sink), sink),
-        (None, _) => Vec::new(),
+        (Some(list), None) => columns.accounts(sink, &mut |sink, see| read_list(list, sink, see)),
+        (None, _) => Accounts::default(),
         (Some(_), Some(second)) => {
             sink.push(
                 Diagnostic::error(Code::InvalidAccounts, "an account list is one document")
@@ -119,7 +108,7 @@ fn read_tree(tree: &Tree, asked: Origin, columns: &Columns<'_>, sink: &mut Sink)
                     .and(asked, "named here")
                     .help("remove the `---` and join the lists"),
             );
-            Vec::new()
+            Accounts::default()
         }
     }
 }
@@ -173,45 +162,35 @@ impl<'s> Columns<'s> {
         Some(Self { names, declared })
     }
 
-    fn rows(&self, table: &Table<'_>, sink: &mut Sink) -> Vec<Account> {
+    /// The accounts of a table that `read` goes through, row by row.
+    fn accounts(&self, sink: &mut Sink, read: ReadTable<'_>) -> Accounts {
+        let mut accounts = Accounts::new(Arc::clone(&self.names));
         let mut unknown = BTreeSet::new();
-        table.rows.iter().filter_map(|row| self.row(row, table.header, &mut unknown, sink)).collect()
+        read(sink, &mut |row, sink| self.add(row, &mut unknown, &mut accounts, sink));
+        accounts
     }
 
-    /// An account from a row; none when some value does not fit. A column that is not declared is told of once.
-    fn row(
-        &self,
-        row: &Row<'_>,
-        header: Option<Origin>,
-        unknown: &mut BTreeSet<String>,
-        sink: &mut Sink,
-    ) -> Option<Account> {
-        let mut values = vec![Data::Null; self.declared.len()];
+    /// Adds the account of a row, unless some value does not fit. A column that is not declared is told of once.
+    fn add(&self, row: Row<'_>, unknown: &mut BTreeSet<String>, accounts: &mut Accounts, sink: &mut Sink) {
+        let mut values = vec![Held::Value(AccountValue::Null); self.declared.len()];
         let mut refused = vec![false; self.declared.len()];
         let mut fits = true;
-        for (column, cell) in &row.cells {
-            // A column `quota.limits.memory` is the entry `limits.memory` of the map `quota`.
-            let (name, entry) = match column.split_once('.') {
-                Some((name, entry)) if !self.names.iter().any(|known| **known == **column) => (name, Some(entry)),
-                _ => (column.as_str(), None),
-            };
-            let is_declared = |(known, variable, _): &(&str, &Variable, _)| {
-                *known == name && (entry.is_none() || variable.r#type == VariableType::Map)
-            };
-            let Some(index) = self.declared.iter().position(is_declared) else {
-                if unknown.insert(column.clone()) {
-                    sink.push(self.unknown_column(column, header.unwrap_or(cell.origin())));
+        row.each_cell(&mut |column, cell| {
+            let Some((index, entry)) = self.place_of(column) else {
+                if !unknown.contains(column) {
+                    unknown.insert(column.to_owned());
+                    sink.push(self.unknown_column(column, row.header.unwrap_or(cell.origin())));
                 }
                 fits = false;
-                continue;
+                return;
             };
             let (Some((name, variable, regex)), Some(place)) = (self.declared.get(index), values.get_mut(index)) else {
-                continue;
+                return;
             };
             match entry {
                 Some(entry) => add_entry(entry, cell, place),
                 None => match value(name, variable, regex.as_ref(), cell) {
-                    Ok(data) => *place = data,
+                    Ok(value) => *place = value,
                     Err(problem) => {
                         sink.push(*problem);
                         fits = false;
@@ -221,9 +200,9 @@ impl<'s> Columns<'s> {
                     }
                 },
             }
-        }
+        });
         for (((name, variable, _), value), refused) in self.declared.iter().zip(&values).zip(refused) {
-            if *value == Data::Null && !variable.optional && !refused {
+            if value.get() == AccountValue::Null && !variable.optional && !refused {
                 sink.push(
                     Diagnostic::error(Code::InvalidAccount, format!("this account has no `{name}`"))
                         .at(row.origin)
@@ -232,7 +211,21 @@ impl<'s> Columns<'s> {
                 fits = false;
             }
         }
-        fits.then(|| Account::new(Arc::clone(&self.names), values, row.origin))
+        if fits {
+            accounts.push(values.iter().map(Held::get), row.origin);
+        }
+    }
+
+    /// Which declared column a column of a table is, and for `quota.limits.memory` which entry of the map `quota`.
+    fn place_of<'c>(&self, column: &'c str) -> Option<(usize, Option<&'c str>)> {
+        let declared = |wanted: &str| self.declared.iter().position(|(known, ..)| *known == wanted);
+        if let Some(index) = declared(column) {
+            return Some((index, None));
+        }
+        let (name, entry) = column.split_once('.')?;
+        let index = declared(name)?;
+        let is_map = self.declared.get(index).is_some_and(|(_, variable, _)| variable.r#type == VariableType::Map);
+        is_map.then_some((index, Some(entry)))
     }
 
     fn unknown_column(&self, name: &str, origin: Origin) -> Diagnostic {
@@ -245,66 +238,80 @@ impl<'s> Columns<'s> {
         )
     }
 
-    fn refuse_duplicates(&self, rows: &[Account], sink: &mut Sink) {
+    fn refuse_duplicates(&self, accounts: &Accounts, sink: &mut Sink) {
         for (name, variable, _) in &self.declared {
             if !variable.unique && *name != "name" {
                 continue;
             }
-            let mut first: HashMap<String, Origin> = HashMap::with_capacity(rows.len());
-            for row in rows {
-                let Some(value) = row.get(name) else { continue };
-                let mut text = String::new();
+            // The hash of a value stands for it: texts of a million accounts need not be there twice.
+            let mut first: HashMap<u128, Origin> = HashMap::with_capacity(accounts.len());
+            let mut text = String::new();
+            for account in accounts.iter() {
+                let Some(value) = account.get(name) else { continue };
+                text.clear();
                 value.write_json(&mut text);
-                match first.get(&text) {
-                    Some(&earlier) => sink.push(
-                        Diagnostic::error(
-                            Code::DuplicateAccount,
-                            format!("two accounts have the {name} {}", bare(value)),
-                        )
-                        .at(row.origin.max(earlier))
-                        .and(row.origin.min(earlier), "the other one")
-                        .help(format!("give each account a {name} of its own")),
-                    ),
-                    None => {
-                        first.insert(text, row.origin);
-                    }
+                let earlier = *first.entry(xxh3_128(text.as_bytes())).or_insert(account.origin());
+                if earlier != account.origin() {
+                    sink.push(duplicate_account(name, account, earlier));
                 }
             }
         }
     }
 }
 
-fn bare(value: &Data) -> String {
-    let mut text = String::new();
-    match value {
-        Data::Str(inner) => text.push_str(inner),
-        other => other.write_json(&mut text),
+/// Goes through the rows of a table.
+type ReadTable<'t> = &'t mut dyn FnMut(&mut Sink, &mut dyn FnMut(Row<'_>, &mut Sink));
+
+/// A value of a row, while it is put together.
+#[derive(Debug, Clone)]
+enum Held<'r> {
+    Value(AccountValue<'r>),
+    Map(Data),
+}
+
+impl Held<'_> {
+    fn get(&self) -> AccountValue<'_> {
+        match self {
+            Held::Value(value) => *value,
+            Held::Map(map) => AccountValue::Map(map),
+        }
     }
-    format!("`{text}`")
+}
+
+fn duplicate_account(name: &str, account: Account<'_>, earlier: Origin) -> Diagnostic {
+    let mut text = String::new();
+    account.get(name).unwrap_or(AccountValue::Null).write_text(&mut text);
+    Diagnostic::error(Code::DuplicateAccount, format!("two accounts have the {name} `{text}`"))
+        .at(account.origin().max(earlier))
+        .and(account.origin().min(earlier), "the other one")
+        .help(format!("give each account a {name} of its own"))
 }
 
 /// Puts a cell into a map of overrides; an empty one leaves the map as it is.
-fn add_entry(entry: &str, cell: &Cell<'_>, place: &mut Data) {
+fn add_entry(entry: &str, cell: Cell<'_>, place: &mut Held<'_>) {
     let value = match cell {
-        Cell::Text(text, _) if text.is_empty() => return,
-        Cell::Text(text, _) => Data::text(text.as_str()),
-        Cell::Node(node) => Data::from_node(*node),
+        Cell::Text("", ..) => return,
+        Cell::Text(text, ..) => Data::text(text),
+        Cell::Node(node) => Data::from_node(node),
     };
-    let single = Data::map([(entry, value)]);
-    *place = place.merged_with(&single);
+    *place = Held::Map(place.get().to_data().merged_with(&Data::map([(entry, value)])));
 }
 
 /// The value of a cell, by its declared type.
-fn value(name: &str, variable: &Variable, regex: Option<&Regex>, cell: &Cell<'_>) -> Result<Data, Box<Diagnostic>> {
+fn value<'r>(
+    name: &str,
+    variable: &Variable,
+    regex: Option<&Regex>,
+    cell: Cell<'r>,
+) -> Result<Held<'r>, Box<Diagnostic>> {
     let problem = |message: String| Box::new(Diagnostic::error(Code::InvalidAccount, message).at(cell.origin()));
-    let data = match (cell, variable.r#type) {
-        (
-            Cell::Text(text, _),
-            VariableType::String | VariableType::Integer | VariableType::Boolean | VariableType::Map,
-        ) if text.is_empty() && (variable.optional || name != "name") => Data::Null,
-        (Cell::Text(text, _), VariableType::String) => Data::text(text.as_str()),
-        (Cell::Text(text, _), VariableType::Integer) => match text.parse::<i64>() {
-            Ok(number) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => Data::Int(number),
+    let held = match (cell, variable.r#type) {
+        (Cell::Text("", ..), _) if variable.optional || name != "name" => Held::Value(AccountValue::Null),
+        (Cell::Text(text, ..), VariableType::String) => Held::Value(AccountValue::Text(text)),
+        (Cell::Text(text, ..), VariableType::Integer) => match text.parse::<i64>() {
+            Ok(number) if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') => {
+                Held::Value(AccountValue::Int(number))
+            }
             _ => {
                 return Err(Box::new(
                     problem(format!("the {name} `{text}` is not a whole number"))
@@ -312,9 +319,9 @@ fn value(name: &str, variable: &Variable, regex: Option<&Regex>, cell: &Cell<'_>
                 ));
             }
         },
-        (Cell::Text(text, _), VariableType::Boolean) => match text.as_str() {
-            "true" => Data::Bool(true),
-            "false" => Data::Bool(false),
+        (Cell::Text(text, ..), VariableType::Boolean) => match text {
+            "true" => Held::Value(AccountValue::Bool(true)),
+            "false" => Held::Value(AccountValue::Bool(false)),
             _ => {
                 return Err(Box::new(
                     problem(format!("the {name} `{text}` is neither `true` nor `false`")).help("write one of the two"),
@@ -325,22 +332,29 @@ fn value(name: &str, variable: &Variable, regex: Option<&Regex>, cell: &Cell<'_>
             let help = format!("give each entry a column of its own, such as `{name}.pods`");
             return Err(Box::new(problem(format!("the {name} of a CSV table cannot be one cell")).help(help)));
         }
-        (Cell::Node(node), wanted) => node_value(name, *node, wanted, variable.optional)?,
+        (Cell::Node(node), wanted) => node_value(name, node, wanted, variable.optional)?,
     };
-    check_bounds(name, variable, regex, &data).map_err(|(message, help)| {
+    check_bounds(name, variable, regex, held.get()).map_err(|(message, help)| {
         let diagnostic = problem(message);
         Box::new(diagnostic.help_maybe(help))
     })?;
-    Ok(data)
+    Ok(held)
 }
 
-fn node_value(name: &str, node: NodeRef<'_>, wanted: VariableType, optional: bool) -> Result<Data, Box<Diagnostic>> {
+fn node_value<'r>(
+    name: &str,
+    node: NodeRef<'r>,
+    wanted: VariableType,
+    optional: bool,
+) -> Result<Held<'r>, Box<Diagnostic>> {
     let expected = match (node.value(), wanted) {
-        (Value::Null, _) if optional => return Ok(Data::Null),
-        (Value::Str(_), VariableType::String)
-        | (Value::Int(_), VariableType::Integer)
-        | (Value::Bool(_), VariableType::Boolean)
-        | (Value::Map(_), VariableType::Map) => return Ok(Data::from_node(node)),
+        (Value::Null, _) if optional => return Ok(Held::Value(AccountValue::Null)),
+        (Value::Str(_), VariableType::String) => {
+            return Ok(Held::Value(AccountValue::Text(node.as_str().unwrap_or_default())));
+        }
+        (Value::Int(number), VariableType::Integer) => return Ok(Held::Value(AccountValue::Int(number))),
+        (Value::Bool(truth), VariableType::Boolean) => return Ok(Held::Value(AccountValue::Bool(truth))),
+        (Value::Map(_), VariableType::Map) => return Ok(Held::Map(Data::from_node(node))),
         (_, VariableType::String) => "a string",
         (_, VariableType::Integer) => "a whole number",
         (_, VariableType::Boolean) => "true or false",
@@ -363,10 +377,10 @@ fn check_bounds(
     name: &str,
     variable: &Variable,
     regex: Option<&Regex>,
-    data: &Data,
+    value: AccountValue<'_>,
 ) -> Result<(), (String, Option<String>)> {
-    match data {
-        Data::Str(text) => {
+    match value {
+        AccountValue::Text(text) => {
             if text.is_empty() && name == "name" {
                 return Err(("an account's name is empty".to_owned(), Some("give each account a name".to_owned())));
             }
@@ -383,12 +397,12 @@ fn check_bounds(
                 return Err((format!("the {name} `{text}` does not match `{pattern}`"), Some(help)));
             }
         }
-        Data::Int(number) => {
-            if let Some(limit) = variable.minimum.filter(|limit| number < limit) {
+        AccountValue::Int(number) => {
+            if let Some(limit) = variable.minimum.filter(|limit| number < *limit) {
                 let help = format!("change the {name}, or its `minimum` under `spec.variables`");
                 return Err((format!("the {name} {number} is less than {limit}"), Some(help)));
             }
-            if let Some(limit) = variable.maximum.filter(|limit| number > limit) {
+            if let Some(limit) = variable.maximum.filter(|limit| number > *limit) {
                 let help = format!("change the {name}, or its `maximum` under `spec.variables`");
                 return Err((format!("the {name} {number} is more than {limit}"), Some(help)));
             }

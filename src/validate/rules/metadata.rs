@@ -37,10 +37,15 @@ impl NameRule {
         required: true,
         help: "lower case letters, digits and `-`, such as `team-a`, up to 63 bytes",
     };
+
+    /// True when a name that is not empty fits.
+    pub(super) fn fits(&self, name: &str) -> bool {
+        (self.name)(name).is_ok()
+    }
 }
 
 /// The most bytes that the annotations of an object may have together.
-const ANNOTATIONS_SIZE: usize = 262_144;
+pub(super) const ANNOTATIONS_SIZE: usize = 262_144;
 /// The random end of a generated name, and the most bytes of what stands before it.
 const GENERATED_END: &str = "xxxxx";
 const GENERATED_PREFIX: usize = 58;

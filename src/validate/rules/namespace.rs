@@ -7,7 +7,7 @@ use super::metadata::{self, NameRule};
 use super::{ErrorKind, Path, Report, entries, finalizer, items, place, shown, text};
 
 /// The prefix of the labels that Pod Security reads.
-const POD_SECURITY: &str = "pod-security.kubernetes.io/";
+pub(super) const POD_SECURITY: &str = "pod-security.kubernetes.io/";
 
 /// Checks a Namespace.
 pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report: &mut Report<'_>) {

@@ -1,0 +1,326 @@
+//! Classes of tenants against the general way: the same files and the same words on random policies, templates and
+//! accounts, most of which lie at the border of what may be stamped.
+
+use bailiwick::compile::{Options, OutputFile};
+
+use crate::random::Random;
+use crate::support::{Compiled, World};
+
+/// Compiles a world in both ways, on one thread and on three. Returns how many files one thread stamps, of how many.
+fn same_both_ways(world: &World, what: &str) -> (usize, usize) {
+    let options = |jobs, classes| Options { jobs, json: false, classes };
+    let general = world.compile_with(options(1, false));
+    assert!(general.files.iter().all(|file| !file.stamped), "{what}");
+    compare(&world.compile_with(options(3, true)), &general, what);
+    let classes = world.compile_with(options(1, true));
+    compare(&classes, &general, what);
+    (classes.files.iter().filter(|file| file.stamped).count(), general.files.len())
+}
+
+fn compare(classes: &Compiled, general: &Compiled, what: &str) {
+    assert_eq!(classes.told, general.told, "{what}");
+    let facts = |file: &OutputFile| (file.path.clone(), file.kinds.clone(), file.origins.clone());
+    let paths = |compiled: &Compiled| -> Vec<_> { compiled.files.iter().map(facts).collect() };
+    assert_eq!(paths(classes), paths(general), "{what}");
+    for (left, right) in classes.files.iter().zip(&general.files) {
+        assert_eq!(left.text, right.text, "{what}: {}", left.path);
+    }
+}
+
+/// A class that uses every place where a value may differ.
+const TENANCY: &str = r#"
+apiVersion: bailiwick.dev/v1alpha1
+kind: PodSecurityProfile
+metadata: {name: tenant}
+spec:
+  volumes: [configMap, hostPath]
+  hostPaths: [{pathPrefix: "/data/{name}"}, {pathPrefix: /srv, readOnly: true}]
+  runAsUser: {rule: MustRunAs, ranges: [{min: "{uid}", max: "{uid}"}]}
+  runAsGroup: {rule: MustRunAs, ranges: [{min: "{uid}", max: 70000}]}
+  fsGroup: {rule: MustRunAs, ranges: [{min: 1, max: 65535}]}
+  supplementalGroups: {rule: MustRunAs, ranges: [{min: "{uid}", max: "{uid}"}]}
+  seLinux: {rule: RunAsAny}
+---
+apiVersion: bailiwick.dev/v1alpha1
+kind: PermissionSet
+metadata: {name: own}
+spec:
+  rules:
+  - {apiGroups: [policy], resources: [podsecuritypolicies], resourceNames: ["t-{name}-psp"], verbs: [use]}
+  - {apiGroups: [""], resources: [pods], verbs: [get]}
+---
+apiVersion: bailiwick.dev/v1alpha1
+kind: Tenancy
+metadata: {name: tenants}
+spec:
+  accounts: {file: accounts.csv}
+  variables:
+    name: {type: string, maxLength: 70}
+    uid: {type: integer}
+    team: {type: string, optional: true}
+    note: {type: string, optional: true}
+    limits: {type: map, optional: true}
+  class:
+    namespace:
+      name: "t-{name}"
+      labels: {name: "t-{name}", team: "x{team}", fixed: "yes"}
+      annotations: {example.org/note: "{note} of {name}", example.org/uid: "{uid}"}
+    serviceAccounts: [{name: "bot-{name}"}]
+    resourceQuotas: [{name: "t-{name}", hard: {pods: 10, cpu: "2"}, overrides: limits}]
+    podSecurity: [{name: "t-{name}-psp", profile: tenant}]
+    roles: [{name: "t-{name}-own", permissionSet: own}]
+    grants:
+    - {name: "t-{name}-own", role: "t-{name}-own", to: {users: ["{name}"], groups: ["team:{team}"]}}
+    - {name: "m-{name}", clusterRole: view, to: {serviceAccounts: [{name: "bot-{name}"}]}}
+    - {name: "{name}-edit", clusterRole: edit, to: {users: ["{uid}"], serviceAccounts: [{name: ci, namespace: tools}]}}
+"#;
+
+fn world(policies: &str, accounts: &str) -> World {
+    World::with_targets(&["old"], "1.21")
+        .file("policies/tenants.yaml", policies)
+        .file("policies/accounts.csv", accounts)
+}
+
+#[test]
+fn accounts_that_differ_in_scalars_are_stamped() {
+    let rows: String = (0..200).map(|index| format!("user-{index},{},core,Nr. {index}: x,\n", 1000 + index)).collect();
+    let (stamped, files) = same_both_ways(&world(TENANCY, &format!("name,uid,team,note,limits.pods\n{rows}")), "200");
+    assert_eq!((stamped, files), (197, 200));
+}
+
+#[test]
+fn what_differs_by_a_map_or_by_what_is_missing_is_another_class() {
+    let row = |index: usize| {
+        let team = if index.is_multiple_of(3) { "" } else { "core" };
+        let pods = if index.is_multiple_of(2) { "" } else { "20" };
+        format!("user-{index},{},{team},note,{pods}\n", 1000 + index)
+    };
+    let rows: String = (0..120).map(row).collect();
+    let (stamped, files) = same_both_ways(&world(TENANCY, &format!("name,uid,team,note,limits.pods\n{rows}")), "four");
+    assert_eq!((stamped, files), (120 - 4 * 3, 120));
+}
+
+#[test]
+fn a_column_that_decides_something_splits_the_class() {
+    let template = "apiVersion: v1\nkind: Namespace\n{% include \"_metadata.yaml.j2\" %}\n{% if labels.team == \"xcore\" %}\
+                    spec: {finalizers: [kubernetes]}\n{% endif %}\n";
+    let rows: String = (0..60)
+        .map(|index| format!("user-{index},{},{},n,\n", 1000 + index, ["core", "web", "ops"][index % 3]))
+        .collect();
+    let world = world(TENANCY, &format!("name,uid,team,note,limits.pods\n{rows}"))
+        .file("templates/tenancy/namespace.yaml.j2", template);
+    let (stamped, files) = same_both_ways(&world, "by team");
+    // Three are seen before the class is tried, and three of each team after that.
+    assert_eq!((stamped, files), (60 - 4 - 3 * 3, 60));
+}
+
+const NAMES: [&str; 26] = [
+    "a",
+    "ab",
+    "n-1",
+    "y",
+    "no",
+    "007",
+    "1e3",
+    "0x1f",
+    "null",
+    "true",
+    "default",
+    "own",
+    "edit",
+    "t",
+    "m",
+    "zz-edit",
+    "x-own",
+    "ci",
+    "bot-a",
+    "tools",
+    "Upper",
+    "under_score",
+    "dot.ted",
+    "-edge",
+    "q00zwk",
+    "j00xvp-a",
+];
+const TEAMS: [&str; 14] =
+    ["core", "web", "", "y", "1", "a b", "system:masters", "é", "x\"\"y", "a\\b", "q02zwk", "…", "-", "long"];
+const NOTES: [&str; 12] = [
+    "plain",
+    "",
+    "with: colon",
+    "# hash",
+    "it's",
+    "\"\"quoted\"\"",
+    "tab\there",
+    "trailing ",
+    "{brace}",
+    "~",
+    "- x",
+    "é",
+];
+
+/// A table of accounts. Most are tame, so that classes come about.
+fn accounts(random: &mut Random, count: usize) -> String {
+    let mut text = "name,uid,team,note,limits.pods\n".to_owned();
+    for index in 0..count {
+        let wild = random.one_in(6);
+        let name = match random.below(8) {
+            0 if wild => format!("{}{}", random.pick(&NAMES), index),
+            1 if wild => (*random.pick(&NAMES)).to_owned(),
+            2 if wild => format!("{}{index}", "long-".repeat(random.below(14))),
+            3 => format!("zz{index}"),
+            4 => format!("aa{index}"),
+            _ => format!("user-{index}"),
+        };
+        let uid = match random.below(12) {
+            0 if wild => 0,
+            1 if wild => -5,
+            2 if wild => 28_658,
+            3 if wild => 4_294_967_296,
+            4 if wild => 70_001,
+            _ => 1000 + index as i64,
+        };
+        let team = if wild { random.pick(&TEAMS) } else { random.pick(&["core", "web"]) };
+        let note = if wild { random.pick(&NOTES) } else { "some note" };
+        let pods = if random.one_in(9) { "20" } else { "" };
+        text.push_str(&format!("{name},{uid},\"{team}\",\"{note}\",{pods}\n"));
+    }
+    text
+}
+
+/// Templates in place of built-in ones: some only print, some do something with what they print.
+const TEMPLATES: [(&str, &str); 22] = [
+    ("tenancy/namespace", "{% if name %}\n{% include \"tenancy/plain.yaml.j2\" %}\n{% endif %}\n"),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ labels.name }}, b: {{ labels[\"team\"] }}}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ labels.name|upper }}}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ \"p-\" ~ labels.name ~ \"-s\" }}}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ labels.name[0] }}}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels:\n{% for key in labels %}\n    {{ key }}: {{ loop.index ~ \"x\" }}\n{% endfor %}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {length: {{ (annotations|length) ~ \"\" }}, of: {{ (name|length) ~ \"\" }}}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n{% set own = labels.name %}\n  labels: {a: {{ own }}}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n{% with own = labels.name %}\n  labels: {a: {{ own }}}\n{% endwith %}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {{ {labels.name: \"x\"} }}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ \"core\" if labels.team == \"xcore\" else \"other\" }}}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ labels.team if labels.team is defined else \"none\" }}}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {pod-security.kubernetes.io/enforce: {{ labels.team }}}\n",
+    ),
+    (
+        "tenancy/namespace",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations:\n    text: {{ annotations[\"example.org/uid\"] }}\n    block: |\n      {{ name }}\n",
+    ),
+    (
+        "tenancy/role",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n{% for rule in rules %}\n- verbs: {{ rule.verbs }}\n  apiGroups: {{ rule.apiGroups }}\n  resources: {{ rule.resources }}\n{% if rule.resourceNames %}\n  resourceNames: {{ rule.resourceNames }}\n{% endif %}\n{% endfor %}\n",
+    ),
+    (
+        "tenancy/role",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n{% for rule in rules if not rule.resourceNames is defined or name in rule.resourceNames %}\n- {{ rule }}\n{% endfor %}\n",
+    ),
+    (
+        "tenancy/role",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n{% for rule in rules %}\n- {{ loop.previtem if loop.previtem is defined else rule }}\n{% endfor %}\n",
+    ),
+    (
+        "tenancy/role",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n{% for rule in rules %}\n{% set l = loop %}\n- {{ l.previtem if l.previtem is defined else rule }}\n{% endfor %}\n",
+    ),
+    (
+        "tenancy/rolebinding",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\n{% include \"_metadata.yaml.j2\" %}\nroleRef: {{ roleRef }}\nsubjects:\n{% for subject in subjects|sort(attribute=\"name\") %}\n- {{ subject }}\n{% endfor %}\n",
+    ),
+    (
+        "tenancy/rolebinding",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\n{% include \"_metadata.yaml.j2\" %}\nroleRef: {{ roleRef }}\nsubjects: {{ subjects|unique|list }}\n",
+    ),
+    (
+        "tenancy/podsecuritypolicy",
+        "{% include \"pod-security-profile/podsecuritypolicy.yaml.j2\" %}\n{# {{ name }} #}\n",
+    ),
+];
+
+/// What a class may have instead of what it has.
+const EDITS: [(&str, &str); 18] = [
+    ("name: \"t-{name}\"\n      labels", "name: \"{name}\"\n      labels"),
+    ("{name: \"t-{name}-own\", role", "{name: \"{name}\", role"),
+    ("name: \"m-{name}\"", "name: \"{team}-{name}\""),
+    ("name: \"m-{name}\"", "name: \"same\""),
+    ("users: [\"{name}\"], groups", "users: [\"{name}\", \"{team}\", ann], groups"),
+    ("groups: [\"team:{team}\"]", "groups: [\"{team}\"]"),
+    ("groups: [\"team:{team}\"]", "groups: [\"system:authenticated\"]"),
+    ("{name: ci, namespace: tools}", "{name: ci, namespace: t-user-7}"),
+    ("{name: ci, namespace: tools}", "{name: ci, namespace: \"t-{team}\"}"),
+    ("{name: ci, namespace: tools}", "{name: \"{name}\"}"),
+    ("{name: ci, namespace: tools}", "{name: \"bot-{team}\", namespace: \"t-{name}\"}"),
+    ("clusterRole: view", "clusterRole: \"{team}\""),
+    ("clusterRole: view", "clusterRole: nobody-makes-it"),
+    ("cpu: \"2\"", "cpu: \"{uid}\""),
+    ("fixed: \"yes\"", "fixed: \"{note}\""),
+    ("fixed: \"yes\"", "\"key-{team}\": \"x\""),
+    ("max: 70000", "max: \"{uid}\""),
+    ("{min: 1, max: 65535}", "{min: 1500, max: \"{uid}\"}"),
+];
+
+#[test]
+fn random_classes_are_what_the_general_way_makes_of_them() {
+    let (mut stamped, mut files) = (0, 0);
+    for seed in 0..100 {
+        let mut random = Random::new(seed);
+        let mut policies = TENANCY.to_owned();
+        for _ in 0..random.below(3) {
+            let (from, to) = random.pick(&EDITS);
+            policies = policies.replace(from, to);
+        }
+        let count = 8 + random.below(24);
+        let mut world = world(&policies, &accounts(&mut random, count));
+        let plain = "apiVersion: v1\nkind: Namespace\n{% include \"_metadata.yaml.j2\" %}\n";
+        for _ in 0..random.below(3) {
+            let (name, text) = random.pick(&TEMPLATES);
+            world = world.file(&format!("templates/{name}.yaml.j2"), text);
+            world = world.file("templates/tenancy/plain.yaml.j2", plain);
+        }
+        let (of_these, all) = same_both_ways(&world, &format!("seed {seed}"));
+        stamped += of_these;
+        files += all;
+    }
+    println!("{stamped} of {files} files were stamped");
+    assert!(files > 1_000 && stamped * 5 > files, "{stamped} of {files}: nothing was compared");
+}
