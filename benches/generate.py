@@ -24,9 +24,11 @@ spec:
   targets:
   - name: toolforge
     version: "1.21"
-  # The policies name it; the benchmark renders the other one only.
+  # The policies name these two as well; the benchmark renders the first one only.
   - name: toolforge-seed
     version: "1.21"
+  - name: toolforge-modern
+    version: "1.36"
 """
 
 COLOURS = ["amber", "azure", "black", "brown", "coral", "ivory", "green", "olive", "peach", "plum", "ruby", "white"]

@@ -15,11 +15,14 @@ local coreRule = {
   ],
   verbs: write,
 };
-local workloadRule = {
-  apiGroups: ['apps', 'batch'],
-  resources: ['controllerrevisions', 'cronjobs', 'deployments', 'jobs', 'replicasets', 'statefulsets'],
-  verbs: write,
-};
+local workloadRules = [
+  {
+    apiGroups: [group],
+    resources: ['controllerrevisions', 'cronjobs', 'deployments', 'jobs', 'replicasets', 'statefulsets'],
+    verbs: write,
+  }
+  for group in ['apps', 'batch']
+];
 local podSecurityAnnotations = {
   'seccomp.security.alpha.kubernetes.io/allowedProfileNames': 'runtime/default',
   'seccomp.security.alpha.kubernetes.io/defaultProfileName': 'runtime/default',
@@ -70,9 +73,7 @@ local tenant(row) =
       apiVersion: rbac + '/v1',
       kind: 'Role',
       metadata: { name: name, namespace: name },
-      rules: [
-        coreRule,
-        workloadRule,
+      rules: [coreRule] + workloadRules + [
         {
           apiGroups: ['policy'],
           resourceNames: [name + '-psp'],

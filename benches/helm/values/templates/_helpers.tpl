@@ -1,0 +1,6 @@
+{{- define "tenants.ownId" -}}
+ranges:
+- max: {{ .uid }}
+  min: {{ .uid }}
+rule: MustRunAs
+{{- end }}

@@ -1,0 +1,106 @@
+"""Runs programs in turn, keeps what the kernel says of them, and prints it as Markdown."""
+
+import dataclasses
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+
+@dataclasses.dataclass
+class Sample:
+    """One run of one program."""
+    wall: float
+    cpu: float
+    peak: int
+
+
+def wall(sample):
+    return sample.wall
+
+
+def cpu(sample):
+    return sample.cpu
+
+
+def peak(sample):
+    return sample.peak / 1e6
+
+
+def plain_environment():
+    """Ours, without what would give the programs options that no line here shows."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("BAILIWICK_", "GIT_"))}
+    return {**kept, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+
+
+def measure(command, stdout=subprocess.DEVNULL, stderr=None, code=0):
+    """Runs the command to its end, with that exit code; what it used is the kernel's account of that one process."""
+    errors = tempfile.TemporaryFile() if stderr is None else stderr
+    begin = time.perf_counter()
+    process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=stdout, stderr=errors,
+                               env=plain_environment())
+    _, status, usage = os.wait4(process.pid, 0)
+    elapsed = time.perf_counter() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != code:
+        with open(errors.name if stderr else errors.fileno(), "rb") as text:
+            text.seek(0)
+            message = text.read(2000).decode(errors="replace")
+        raise SystemExit(f"exit code {process.returncode}: {' '.join(map(str, command))}\n{message}")
+    return Sample(elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
+
+
+def alternate(runs, programs):
+    """Runs the programs in turn, after one round that is not counted; what was written before is on disk by then."""
+    samples = {label: [] for label in programs}
+    for turn in range(runs + 1):
+        for label, program in programs.items():
+            os.sync()
+            sample = program()
+            if turn > 0:
+                samples[label].append(sample)
+            print(f"  {label}: {sample.wall:.3f} s", file=sys.stderr)
+    return samples
+
+
+def median(samples, value):
+    return statistics.median(map(value, samples))
+
+
+def quotient(above, below, value):
+    """The ratio of the medians."""
+    return median(above, value) / median(below, value)
+
+
+def table(samples, scale=1, unit="s"):
+    lines = [f"| program | runs | CPU {unit} | wall {unit} | peak MB |", "|---|--:|--:|--:|--:|"]
+    digits = 1 if scale > 1 else 2
+    for label, runs in samples.items():
+        time_cells = [cell([scale * value(sample) for sample in runs], digits) for value in (cpu, wall)]
+        lines.append(f"| {label} | {len(runs)} | {' | '.join(time_cells)} | {peak_cell(runs)} |")
+    return "\n".join(lines)
+
+
+def cell(values, digits=2):
+    """Median, and the least and the most in brackets."""
+    values = list(values)
+    low, middle, high = (f"{value:.{digits}f}" for value in (min(values), statistics.median(values), max(values)))
+    return f"{middle} ({low}–{high})"
+
+
+def peak_cell(samples):
+    """Like `cell`. The kernel's account begins with the memory of this program, so less than that cannot be told."""
+    floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    highest = max(map(peak, samples))
+    return f"< {highest:.0f}" if highest < floor + 0.5 else cell(map(peak, samples), 0)
+
+
+def ratio(label, above, below, value):
+    """The ratio of the medians, and the ratios of neighbouring runs."""
+    medians = quotient(above, below, value)
+    pairs = [value(one) / value(other) for one, other in zip(above, below)]
+    digits = 2 if medians < 10 else 0
+    return f"- {label}: **{medians:.{digits}f}** (run by run {cell(pairs, digits)})"
