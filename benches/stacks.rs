@@ -15,6 +15,7 @@ use std::time::Instant;
 use bailiwick::compile::{self, Options};
 use bailiwick::diag::{Files, Sink};
 use bailiwick::source::MemoryWorld;
+use bailiwick::stats::Stats;
 use serde::Deserialize as _;
 use serde_json::json;
 
@@ -57,7 +58,14 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
         objects += kinds;
         bytes += length;
     };
-    compile::compile(&project, target, Options { jobs: 1, json: false, classes: true }, &work, &mut add, &mut sink)?;
+    compile::compile(
+        &project,
+        target,
+        Options { jobs: 1, json: false, classes: true, stats: &Stats::off() },
+        &work,
+        &mut add,
+        &mut sink,
+    )?;
     let compiled = started.elapsed();
     let started = Instant::now();
     let mut documents = 0;

@@ -15,6 +15,7 @@ mod migrate;
 mod node_reach;
 pub mod pages;
 mod question;
+mod recall;
 mod render;
 mod scene;
 mod schema;
@@ -27,12 +28,16 @@ mod who_can;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::compile::Options;
+use crate::diag::RunError;
 use crate::model::Date;
 use crate::report::{ColorChoice, Terminal};
+use crate::stats::Stats;
 
 /// How a run ended. The numbers are part of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +100,25 @@ pub struct Global {
     jobs: Option<u16>,
     /// Make every object by itself, not once for all tenants that differ in names and numbers alone. The output is the
     /// same; it takes longer.
-    #[arg(long, global = true, env = "BAILIWICK_NO_CLASSES")]
+    #[arg(long, global = true, env = "BAILIWICK_NO_CLASSES", value_parser = FalseyValueParser::new())]
     no_classes: bool,
+    /// Neither look at what an earlier run found, nor keep what this one finds.
+    #[arg(long, global = true, env = "BAILIWICK_NO_CACHE", value_parser = FalseyValueParser::new())]
+    no_cache: bool,
+    /// Where to keep what a run found. Default: `bailiwick` in the user's folder for caches.
+    #[arg(long, global = true, value_name = "DIR", env = "BAILIWICK_CACHE_DIR", conflicts_with = "no_cache")]
+    cache_dir: Option<PathBuf>,
+    /// Tell files that stayed as they were by their content, not by what the file system says of them.
+    #[arg(long, global = true)]
+    verify: bool,
+    /// Tell where the time went: for each stage how many documents, seconds and bytes.
+    #[arg(long, global = true)]
+    stats: bool,
+    /// Write a profile of the run, which browsers and Perfetto show.
+    #[arg(long, global = true, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[arg(skip)]
+    measured: Arc<Stats>,
     /// The day that counts as today, for grants that expire. Default: the system's, in UTC.
     #[arg(long, global = true, value_name = "YYYY-MM-DD", env = "BAILIWICK_TODAY")]
     today: Option<Date>,
@@ -130,9 +152,39 @@ impl Global {
         })
     }
 
+    /// The time in nanoseconds since 1970: a file that was changed just before may change again unseen.
+    #[expect(clippy::disallowed_methods, reason = "what time it is decides how files are told to be the same")]
+    fn nanoseconds(&self) -> i64 {
+        let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since_1970.as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    /// Where what a run found is kept; none where nothing is to be kept, or nobody has a place for it.
+    fn cache_folder(&self) -> Option<PathBuf> {
+        if self.no_cache {
+            return None;
+        }
+        let of_user = || {
+            let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+            let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+            Some(caches.join("bailiwick"))
+        };
+        self.cache_dir.clone().or_else(of_user)
+    }
+
+    /// What measures the run.
+    fn stats(&self) -> &Stats {
+        &self.measured
+    }
+
+    /// True when files are told by their content alone.
+    fn verifies(&self) -> bool {
+        self.verify
+    }
+
     /// How to compile.
-    fn options(&self) -> Options {
-        Options { jobs: self.jobs(), json: false, classes: !self.no_classes }
+    fn options(&self) -> Options<'_> {
+        Options { jobs: self.jobs(), json: false, classes: !self.no_classes, stats: &self.measured }
     }
 
     fn jobs(&self) -> usize {
@@ -188,7 +240,7 @@ pub fn generated_docs() -> Vec<(String, String)> {
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
-    let cli = match Cli::try_parse_from(arguments) {
+    let mut cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers; everything else is wrong usage.
@@ -196,6 +248,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
             return if error.use_stderr() { Outcome::Invalid } else { Outcome::Fine };
         }
     };
+    cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
     let global = &cli.global;
     let outcome = match &cli.command {
         Command::Init(arguments) => init::run(global, arguments),
@@ -216,9 +269,22 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Command::Completions(arguments) => completions::run(global, arguments),
         Command::Man(arguments) => man::run(global, arguments),
     };
+    let outcome = outcome.and_then(|outcome| tell_stats(global).map(|()| outcome));
     outcome.unwrap_or_else(|error| {
         let help = error.help.as_ref().map_or_else(String::new, |help| format!("help: {help}\n"));
         global.terminal().problem(&format!("error: {error}\n{help}"));
         Outcome::Failed
     })
+}
+
+/// Prints and writes what was measured.
+fn tell_stats(global: &Global) -> Result<(), RunError> {
+    if global.stats {
+        global.terminal().problem(&global.measured.table());
+    }
+    if let Some(path) = &global.trace {
+        let profile = format!("{}\n", global.measured.profile());
+        std::fs::write(path, profile).map_err(|error| RunError::io("write", path, &error))?;
+    }
+    Ok(())
 }

@@ -27,6 +27,7 @@ use crate::model::{
 };
 use crate::parallel;
 use crate::render::{Columns, Renderer, TemplateSet};
+use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
 use crate::yaml;
@@ -127,13 +128,15 @@ pub struct OutputFile {
 
 /// How to compile.
 #[derive(Debug, Clone, Copy)]
-pub struct Options {
+pub struct Options<'s> {
     /// How many threads.
     pub jobs: usize,
     /// True when the objects are wanted as JSON too.
     pub json: bool,
     /// True when tenants that differ in scalars alone are made together. The bytes are the same.
     pub classes: bool,
+    /// What measures the run.
+    pub stats: &'s Stats,
 }
 
 /// Makes every file of a target. `work` runs on the compiling threads; `each` gets its results in order of path,
@@ -144,7 +147,7 @@ pub struct Options {
 pub fn compile<R: Send>(
     project: &Project,
     target: &Target,
-    options: Options,
+    options: Options<'_>,
     work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
     each: &mut dyn FnMut(R, usize, usize),
     sink: &mut Sink,
@@ -163,7 +166,7 @@ pub fn compile<R: Send>(
 pub fn labels(
     project: &Project,
     target: &Target,
-    options: Options,
+    options: Options<'_>,
     sink: &mut Sink,
 ) -> Result<Option<Labels>, RunError> {
     let Some(settings) = label::settings(target) else { return Ok(None) };
@@ -191,7 +194,7 @@ pub fn labels(
 fn pass<R: Send>(
     project: &Project,
     target: &Target,
-    options: Options,
+    options: Options<'_>,
     labels: Option<&Labels>,
     work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
     each: &mut dyn FnMut(R, usize, usize),
@@ -251,13 +254,14 @@ struct Worker<'p> {
     /// Copies for this thread, where sharing would cost; see [`Policy::detached`].
     detached: Vec<Option<Box<dyn Policy>>>,
     target: &'p Target,
-    options: Options,
+    options: Options<'p>,
     labels: Option<&'p Labels>,
     renderer: Renderer,
     validator: Validator<'p>,
     rendered: Vec<u8>,
     classes: Classes,
     scratch: Scratch,
+    lap: Lap,
 }
 
 /// A file while its objects arrive.
@@ -284,7 +288,7 @@ impl Draft {
 }
 
 impl<'p> Worker<'p> {
-    fn new(project: &'p Project, target: &'p Target, options: Options, labels: Option<&'p Labels>) -> Self {
+    fn new(project: &'p Project, target: &'p Target, options: Options<'p>, labels: Option<&'p Labels>) -> Self {
         Self {
             project,
             detached: project
@@ -300,6 +304,7 @@ impl<'p> Worker<'p> {
             rendered: Vec::new(),
             classes: Classes::default(),
             scratch: Scratch::default(),
+            lap: Lap::default(),
         }
     }
 
@@ -311,7 +316,12 @@ impl<'p> Worker<'p> {
     ) -> HomeResult<R> {
         let mut made = HomeResult { results: Ok(Vec::new()), facts: HomeFacts::default(), sink: Sink::new() };
         let Some(home) = index.home(position) else { return made };
-        if let Some((file, facts)) = self.stamped(index, position, home) {
+        self.options.stats.lap("files", &mut self.lap);
+        let stats = self.options.stats;
+        let size = |stamped: &Option<(OutputFile, HomeFacts)>| {
+            stamped.as_ref().map_or((0, 0), |(file, _)| (file.kinds.len(), file.text.len()))
+        };
+        if let Some((file, facts)) = stats.time(Stage::Stamp, || self.stamped(index, position, home), size) {
             made.facts = facts;
             made.results = work(file).map(|result| vec![result]);
             return made;
@@ -333,7 +343,9 @@ impl<'p> Worker<'p> {
         facts: &mut HomeFacts,
         sink: &mut Sink,
     ) -> Vec<Draft> {
-        let units = index.units(position, |index| self.policy(index), self.target);
+        let stats = self.options.stats;
+        let made = || index.units(position, |index| self.policy(index), self.target);
+        let units = stats.time(Stage::Expand, made, |units| (units.len(), 0));
         let mut drafts: Vec<Draft> = Vec::new();
         let mut previous: Option<&Unit> = None;
         for unit in &units {
@@ -425,12 +437,17 @@ impl<'p> Worker<'p> {
 
     /// Renders and validates an object, which the validator then holds; false when it cannot be used.
     fn check(&mut self, unit: &Unit, home: &Home, facts: &mut HomeFacts, sink: &mut Sink) -> bool {
-        if let Err(problem) = self.renderer.render(unit, &mut self.rendered) {
+        let stats = self.options.stats;
+        let rendered = &mut self.rendered;
+        let render = || self.renderer.render(unit, rendered).map(|()| rendered.len());
+        let size = |length: &Result<usize, _>| (1, *length.as_ref().unwrap_or(&0));
+        if let Err(problem) = stats.time(Stage::Render, render, size) {
             sink.push(*problem);
             return false;
         }
         let text = std::str::from_utf8(&self.rendered).unwrap_or_default();
-        if !self.validator.check(unit, text, facts, sink) {
+        let validate = || self.validator.check(unit, text, facts, sink);
+        if !stats.time(Stage::Validate, validate, |_| (1, text.len())) {
             return false;
         }
         if let Some(labels) = self.labels {
@@ -478,7 +495,12 @@ impl<'p> Worker<'p> {
             if !draft.kinds.is_empty() {
                 draft.body.push_str(yaml::write::SEPARATOR);
             }
-            yaml::write::document(root, &mut draft.body);
+            let before = draft.body.len();
+            let emit = || {
+                yaml::write::document(root, &mut draft.body);
+                draft.body.len() - before
+            };
+            self.options.stats.time(Stage::Emit, emit, |length| (1, *length));
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
             draft.origins.push(unit.content);
             if self.options.json {

@@ -29,9 +29,11 @@ pub mod render;
 pub mod source;
 pub mod validate;
 
+pub mod cache;
 pub mod compile;
 pub mod migrate;
 mod parallel;
 pub mod report;
+pub mod stats;
 
 pub mod cli;

@@ -4,12 +4,14 @@
 //! leak into the output.
 
 pub mod manifests;
+mod recorded;
 mod table;
 mod world;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use recorded::{Answered, Answers, RecordedWorld};
 pub use table::{Cell, Row, read_csv, read_list};
 pub use world::{DiskWorld, MemoryWorld, World};
 

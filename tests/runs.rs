@@ -1,5 +1,6 @@
 //! Runs of the real binary that no folder of files can describe: threads, kills, full disks, git.
 
+mod cache;
 mod determinism;
 mod interruption;
 mod migration;
@@ -15,6 +16,7 @@ pub(crate) fn bailiwick(folder: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(folder)
         .env("NO_COLOR", "1")
+        .envs(if arguments.contains(&"--no-cache") { None } else { Some(("BAILIWICK_NO_CACHE", "1")) })
         .output()
         .expect("the program starts")
 }

@@ -9,6 +9,7 @@ use bailiwick::k8s::stored::{Form, server_owned, to_stored};
 use bailiwick::model::Target;
 use bailiwick::report::human;
 use bailiwick::source::MemoryWorld;
+use bailiwick::stats::Stats;
 use bailiwick::yaml::{self, NodeRef};
 use serde_json::Value;
 
@@ -62,11 +63,11 @@ impl World {
 
     /// Compiles on a number of threads.
     pub(crate) fn compile_on(&self, jobs: usize) -> Compiled {
-        self.compile_with(Options { jobs, json: true, classes: true })
+        self.compile_with(Options { jobs, json: true, classes: true, stats: &Stats::off() })
     }
 
     /// Compiles.
-    pub(crate) fn compile_with(&self, options: Options) -> Compiled {
+    pub(crate) fn compile_with(&self, options: Options<'_>) -> Compiled {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
         let world = MemoryWorld::new(self.files.iter().cloned());

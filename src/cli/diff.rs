@@ -5,6 +5,7 @@ mod meaning;
 use clap::Args;
 
 use self::meaning::{Meaning, StackNames};
+use super::recall::Recall;
 use super::scene::{SceneArguments, of_committed, of_target_into};
 use super::session::{Comparison, Session, with_targets};
 use super::{Global, Outcome};
@@ -39,7 +40,12 @@ pub(super) struct Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     with_targets(global, &arguments.targets, |session, targets| {
-        let wanted = Wanted { against: arguments.against.as_deref(), summary: arguments.summary, with_access: true };
+        let wanted = Wanted {
+            against: arguments.against.as_deref(),
+            summary: arguments.summary,
+            with_access: true,
+            recall: None,
+        };
         compare_and_print(session, targets, wanted, Sink::new())
     })
 }
@@ -53,6 +59,8 @@ pub(super) struct Wanted<'a> {
     pub(super) summary: bool,
     /// What the change really grants, too.
     pub(super) with_access: bool,
+    /// Where to note what is found as it should be.
+    pub(super) recall: Option<&'a Recall>,
 }
 
 /// Compiles, compares, and prints the differences; the answer is no when there are any.
@@ -62,7 +70,7 @@ pub(super) fn compare_and_print(
     wanted: Wanted<'_>,
     mut sink: Sink,
 ) -> Result<Outcome, RunError> {
-    let Wanted { against, summary, with_access } = wanted;
+    let Wanted { against, summary, with_access, recall } = wanted;
     let terminal = session.global.terminal();
     let output = session.project.workspace.output.clone();
     let mut text = String::new();
@@ -70,7 +78,11 @@ pub(super) fn compare_and_print(
     let mut lines = String::new();
     let mut drift = false;
     for target in targets {
-        let committed = open(session, against, target)?;
+        let watched = recall.map(|recall| recall.watch(Folder::new(session.output().join(&target.name)), target));
+        let committed: Box<dyn Committed + '_> = match &watched {
+            Some(watched) => Box::new(watched),
+            None => open(session, against, target)?,
+        };
         let shown = |path: &str| format!("{output}/{}/{path}", target.name);
         let stacks = StackNames::of(session, target);
         let meaning = |old: Option<&str>, new: Option<&str>| {
@@ -83,7 +95,10 @@ pub(super) fn compare_and_print(
                 if summary { String::new() } else { unified(&shown(&file.path), old.as_deref(), Some(&file.text)) };
             Ok((text, meaning))
         };
-        let Comparison { plan, details } = session.compare(target, &*committed, &difference, &mut sink)?;
+        let Comparison { plan, details, others } = session.compare(target, &*committed, &difference, &mut sink)?;
+        if let (Some(recall), Some(watched)) = (recall.filter(|_| !plan.is_drift()), &watched) {
+            recall.found(target, plan.counts.total(), watched.take_found(), others);
+        }
         session.warn_of_recreation(target, &plan, &mut sink);
         let mut add = |difference: String| {
             if text.len() + difference.len() > MAXIMUM_DIFF { left_out += 1 } else { text.push_str(&difference) }
@@ -111,12 +126,7 @@ pub(super) fn compare_and_print(
         } else {
             String::new()
         };
-        lines.push_str(&format!(
-            "{}: {}: {}\n",
-            target.name,
-            human::number(plan.counts.total(), "object"),
-            human::counts(plan.counts)
-        ));
+        lines.push_str(&human::target(&target.name, plan.counts));
         lines.push_str(&human::counts_by_kind(&plan.by_kind));
         let roles: Vec<&String> = plan.changes.iter().flat_map(|file| &file.changed_roles).collect();
         roles.iter().take(MAXIMUM_ROLES).for_each(|role| lines.push_str(&format!("  {role}\n")));
@@ -129,7 +139,11 @@ pub(super) fn compare_and_print(
         lines.push_str(&changes);
         lines.push_str(&changed.told());
     }
-    if !session.report(sink) {
+    let findings = session.findings(sink);
+    if let Some(recall) = recall {
+        recall.told(&findings, &session.project.files);
+    }
+    if !session.tell(findings) {
         return Ok(Outcome::Invalid);
     }
     terminal.result(&text);

@@ -2,16 +2,19 @@
 
 use clap::{Args, ValueEnum};
 
+use super::recall::unless_unchanged;
 use super::session::{Comparison, Session, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
+use crate::cache::KeptTarget;
 use crate::compile::OutputFile;
 use crate::diag::{Code, Diagnostic, RunError, Sink};
 use crate::emit::committed::Folder;
 use crate::emit::file::Ownership;
-use crate::emit::plan::{Action, TargetPlan};
+use crate::emit::plan::{Action, Counts, TargetPlan};
 use crate::emit::write::{StagedFile, Stager};
 use crate::model::Target;
 use crate::report::human;
+use crate::stats::Stage;
 
 /// Options of `render`.
 #[derive(Debug, Args)]
@@ -47,13 +50,23 @@ enum ObjectForm {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    with_targets(global, &arguments.targets, |session, targets| {
-        if arguments.stdout {
+    if arguments.stdout {
+        return with_targets(global, &arguments.targets, |session, targets| {
             print_objects(session, targets, arguments.format)
-        } else {
-            write(session, targets, arguments)
-        }
+        });
+    }
+    let done = |target: &KeptTarget| {
+        done(&target.name, target.files.len(), Counts { unchanged: target.objects, ..Counts::default() })
+    };
+    unless_unchanged(global, &arguments.targets, done, false, |_| {
+        with_targets(global, &arguments.targets, |session, targets| write(session, targets, arguments))
     })
+}
+
+/// The line that tells what was done for a target.
+fn done(target: &str, files: usize, counts: Counts) -> String {
+    let objects = human::number(counts.total(), "object");
+    format!("{target}: {objects} in {}: {}\n", human::number(files, "file"), human::counts(counts))
 }
 
 fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
@@ -70,7 +83,7 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         let stage = |file: &OutputFile, replaces: bool| {
             stager.stage(&format!("{}/{}", target.name, file.path), &file.text, replaces)
         };
-        let Comparison { plan, details } =
+        let Comparison { plan, details, .. } =
             session.compare(target, &committed, &|file, _, old| stage(file, old.is_some()), &mut sink)?;
         staged.extend(details);
         refuse(session, target, &plan, arguments, &mut sink);
@@ -90,20 +103,15 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         return Ok(Outcome::Invalid);
     }
     refuse_read_only(&output, &plans)?;
-    stager.commit(staged, &removed)?;
+    let files = staged.len();
+    session.global.stats().time(Stage::Commit, || stager.commit(staged, &removed), |_| (files, 0))?;
     if arguments.targets.is_empty() && leftovers.is_drift() {
         terminal
             .note(&format!("targets that are gone: {} deleted\n", human::number(leftovers.counts.deleted, "object")));
     }
     for (target, plan) in plans {
         let files = plan.kept_files + plan.changes.iter().filter(|file| file.action != Action::Delete).count();
-        terminal.note(&format!(
-            "{}: {} in {}: {}\n",
-            target.name,
-            human::number(plan.counts.total(), "object"),
-            human::number(files, "file"),
-            human::counts(plan.counts)
-        ));
+        terminal.note(&done(&target.name, files, plan.counts));
     }
     Ok(Outcome::Fine)
 }

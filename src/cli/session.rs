@@ -17,7 +17,8 @@ use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::write::STAGING;
 use crate::model::Target;
 use crate::report::human;
-use crate::source::DiskWorld;
+use crate::source::{Answers, DiskWorld, RecordedWorld};
+use crate::stats::Stage;
 
 /// From how many files on a run is long enough for a progress bar.
 const LONG_RUN: usize = 2_000;
@@ -29,6 +30,8 @@ pub(super) struct Session<'g> {
     pub(super) project: Project,
     /// What loading found: warnings, and errors after which it could go on.
     found: Vec<Diagnostic>,
+    /// What the workspace was asked.
+    pub(super) answers: Answers,
 }
 
 /// The folder of the workspace: this one, or the nearest above it with a workspace file.
@@ -72,7 +75,9 @@ impl<'g> Session<'g> {
             return Ok(Err(Outcome::Invalid));
         };
         let mut sink = Sink::new();
-        let project = compile::load(Box::new(DiskWorld::new(&root)), Arc::clone(&files), &mut sink)?;
+        let (world, answers) = RecordedWorld::new(Box::new(DiskWorld::new(&root)));
+        let load = || compile::load(Box::new(world), Arc::clone(&files), &mut sink);
+        let project = global.stats().time(Stage::Load, load, |_| (1, 0))?;
         if let Some(project) = &project {
             project.warn_of_expired(global.today(), &mut sink);
         }
@@ -80,7 +85,7 @@ impl<'g> Session<'g> {
         Ok(match project {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
-                Ok(Self { global, root, project, found })
+                Ok(Self { global, root, project, found, answers })
             }
             None => {
                 print(global, diagnostics, &files);
@@ -156,12 +161,14 @@ impl<'g> Session<'g> {
         detail_of: &DetailOf<'_, T>,
         sink: &mut Sink,
     ) -> Result<Comparison<T>, RunError> {
-        let mut comparison = Comparison { plan: TargetPlan::default(), details: Vec::new() };
+        let mut comparison = Comparison { plan: TargetPlan::default(), details: Vec::new(), others: Vec::new() };
+        let stats = self.global.stats();
         // Of the many files that stay, a hash of the path is all that is kept.
         let mut paths: HashSet<u128> = HashSet::new();
         let compared = |file: OutputFile| {
             let path = hash_of(&file.path);
-            let old = match committed.differing(&file.path, &file.text)? {
+            let compare = || committed.differing(&file.path, &file.text);
+            let old = match stats.time(Stage::Compare, compare, |_| (1, file.text.len()))? {
                 Differing::Same => {
                     let is_of_namespace = file.path.starts_with("namespaces/");
                     return Ok(Compared::Same { path, objects: file.kinds.len(), is_of_namespace });
@@ -186,11 +193,14 @@ impl<'g> Session<'g> {
         };
         self.compile(target, false, &compared, &mut add, sink)?;
         let mut others: Vec<Entry> = Vec::new();
-        committed.each(&mut |entry| {
-            if entry.is_link || !paths.contains(&hash_of(&entry.path)) {
-                others.push(entry);
-            }
-        })?;
+        let list = || {
+            committed.each(&mut |entry| {
+                if entry.is_link || !paths.contains(&hash_of(&entry.path)) {
+                    others.push(entry);
+                }
+            })
+        };
+        stats.time(Stage::List, list, |_| (1, 0))?;
         others.sort();
         let mut links: HashSet<String> = HashSet::new();
         for entry in others {
@@ -201,6 +211,7 @@ impl<'g> Session<'g> {
                 continue;
             }
             if self.is_kept(target, &entry.path) {
+                comparison.others.push(hash_of(&entry.path));
                 continue;
             }
             let old = committed.read(&entry.path)?.unwrap_or_default();
@@ -263,7 +274,11 @@ impl<'g> Session<'g> {
 
     /// Prints what was found; true when there is no error among it.
     pub(super) fn report(&self, sink: Sink) -> bool {
-        let diagnostics = self.findings(sink);
+        self.tell(self.findings(sink))
+    }
+
+    /// Prints findings; true when there is no error among them.
+    pub(super) fn tell(&self, diagnostics: Vec<Diagnostic>) -> bool {
         let fine = !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
         print(self.global, diagnostics, &self.project.files);
         fine
@@ -318,6 +333,8 @@ pub(super) struct Comparison<T> {
     pub(super) plan: TargetPlan,
     /// What `detail_of` made of the files that are not the same, in order of path.
     pub(super) details: Vec<T>,
+    /// Hashes of the paths of what is not ours and stays.
+    pub(super) others: Vec<u128>,
 }
 
 /// A file held against earlier output.

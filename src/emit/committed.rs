@@ -1,7 +1,7 @@
 //! What the output is compared with: a folder, or a revision in git.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
 use rustix::fs::{Mode, OFlags};
+use sha1::{Digest, Sha1};
 
 use crate::diag::RunError;
 
@@ -89,6 +90,12 @@ impl Folder {
     pub fn new(root: PathBuf) -> Self {
         let open = rustix::fs::open(&root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
         Self { root, open: open.ok() }
+    }
+
+    /// What the file system says of a file; none when there is none, or something that is no file.
+    pub fn stat(&self, path: &str) -> Option<rustix::fs::Stat> {
+        let stat = rustix::fs::statat(self.open.as_ref()?, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        (rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::RegularFile).then_some(stat)
     }
 
     /// Every entry but those below the top entries that `skip` names, sorted by path.
@@ -239,7 +246,59 @@ fn git(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, RunError> {
     Ok(output.stdout)
 }
 
+/// The name that git gives to a content.
+pub fn blob_id(bytes: &[u8]) -> BlobId {
+    let mut hasher = Sha1::new();
+    hasher.update(format!("blob {}\0", bytes.len()));
+    hasher.update(bytes);
+    hasher.finalize().into()
+}
+
+/// The name of a content in git, where names have 40 digits.
+pub type BlobId = [u8; 20];
+
+/// The names of the files of a checkout whose content is that of git's index, by their paths below a folder. Git tells
+/// that by their states, which a fresh checkout has set. None where there is no git, or no repository.
+pub fn checked_out(root: &Path, folder: &str) -> Option<BTreeMap<String, BlobId>> {
+    let listing = git(root, &["ls-files", "-s", "-v", "-z", "--", folder]).ok()?;
+    let changed = git(root, &["diff-files", "--name-only", "--relative", "-z", "--", folder]).ok()?;
+    let prefix = format!("{folder}/");
+    let changed: BTreeSet<&[u8]> = changed.split(|byte| *byte == 0).collect();
+    let mut blobs = BTreeMap::new();
+    for record in listing.split(|byte| *byte == 0) {
+        // A letter, the mode, the name of the blob, the stage of a merge, and behind a tab the path. A small letter and an
+        // `S` mark files that git does not look at.
+        let Some((meta, path)) = std::str::from_utf8(record).ok().and_then(|record| record.split_once('\t')) else {
+            continue;
+        };
+        let fields: Vec<&str> = meta.split(' ').collect();
+        let ["H", mode, blob, "0"] = fields.as_slice() else { continue };
+        let id = data_encoding::HEXLOWER.decode(blob.as_bytes()).ok().and_then(|id| BlobId::try_from(id).ok());
+        if let (Some(below), Some(id), true) = (path.strip_prefix(&prefix), id, mode.starts_with("100"))
+            && !changed.contains(path.as_bytes())
+        {
+            blobs.insert(below.to_owned(), id);
+        }
+    }
+    (!blobs.is_empty()).then_some(blobs)
+}
+
 impl Committed for Revision {
+    /// The name of a blob tells its content: only what differs is asked for.
+    fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
+        match self.blobs.get(path) {
+            Some((blob, _)) if *blob == data_encoding::HEXLOWER.encode(&blob_id(text.as_bytes())) => {
+                Ok(Differing::Same)
+            }
+            _ => Ok(match self.read(path)? {
+                None => Differing::Missing,
+                // Names of 64 digits are made in another way.
+                Some(bytes) if bytes == text.as_bytes() => Differing::Same,
+                Some(bytes) => Differing::Different(bytes),
+            }),
+        }
+    }
+
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
         let Some((blob, _)) = self.blobs.get(path) else {
             return Ok(None);

@@ -71,6 +71,11 @@ pub fn counts(counts: Counts) -> String {
     )
 }
 
+/// The line that tells what happens to the objects of a target.
+pub fn target(name: &str, of_target: Counts) -> String {
+    format!("{name}: {}: {}\n", number(of_target.total(), "object"), counts(of_target))
+}
+
 /// The same by kind, one line each, for the kinds that something happens to.
 pub fn counts_by_kind(by_kind: &BTreeMap<Arc<str>, Counts>) -> String {
     let mut text = String::new();

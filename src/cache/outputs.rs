@@ -1,0 +1,219 @@
+//! The files of an output folder: what state they were in when their content was known.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::diag::RunError;
+use crate::emit::committed::{BlobId, Committed, Differing, Entry, Folder, blob_id};
+use crate::parallel;
+
+/// What the file system says of a file: a file that was written to since says something else, unless that happened in
+/// the very moment it was looked at ([`KeptFile::is_settled`]).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    size: u64,
+    /// Nanoseconds since 1970, of the content and of the file's own data.
+    modified: i64,
+    changed: i64,
+    inode: u64,
+}
+
+impl State {
+    /// The state of a file; none when it cannot be told, or for anything but a file.
+    pub fn of(path: &Path) -> Option<Self> {
+        std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file).map(|metadata| Self::from(&metadata))
+    }
+}
+
+impl From<&std::fs::Metadata> for State {
+    fn from(metadata: &std::fs::Metadata) -> Self {
+        let nanoseconds = |seconds: i64, rest: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(rest);
+        Self {
+            size: metadata.size(),
+            modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+            changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+            inode: metadata.ino(),
+        }
+    }
+}
+
+impl From<rustix::fs::Stat> for State {
+    fn from(stat: rustix::fs::Stat) -> Self {
+        let nanoseconds = |seconds: i64, rest: u64| {
+            seconds.wrapping_mul(1_000_000_000).wrapping_add(i64::try_from(rest).unwrap_or_default())
+        };
+        Self {
+            size: u64::try_from(stat.st_size).unwrap_or_default(),
+            modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec as u64),
+            changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec as u64),
+            inode: stat.st_ino,
+        }
+    }
+}
+
+/// A file of the output whose content was right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptFile {
+    /// A hash of its path below the target's folder.
+    pub path: u128,
+    /// A hash of its content.
+    pub content: u128,
+    /// Git's name of its content.
+    pub blob: BlobId,
+    /// Its state, taken before the content was read.
+    pub state: State,
+    /// True when the file had been left alone for a while by then: a later change shows in its state.
+    pub is_settled: bool,
+}
+
+/// The output of one target.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct KeptTarget {
+    /// The target.
+    pub name: String,
+    /// How many objects there are, and in how many files.
+    pub objects: usize,
+    /// The files.
+    pub files: Vec<KeptFile>,
+    /// Hashes of the paths of what else lies there and may.
+    pub others: Vec<u128>,
+}
+
+/// A hash that stands for a path or a content.
+pub(super) fn hash(bytes: &[u8]) -> u128 {
+    xxh3_128(bytes)
+}
+
+impl KeptTarget {
+    /// True when the folder holds these files and no others, each as it was: by its state, else by its name in git
+    /// among the files of a checkout, else by its content.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn is_there(&self, folder: &Folder, jobs: usize, telling: &Telling<'_>) -> Result<bool, RunError> {
+        let mut entries: Vec<Entry> = Vec::with_capacity(self.files.len());
+        let mut is_plain = true;
+        folder.each(&mut |entry| {
+            is_plain &= !entry.is_link && !entry.path.is_empty();
+            entries.push(entry);
+        })?;
+        if !is_plain || entries.len() != self.files.len() + self.others.len() {
+            return Ok(false);
+        }
+        let files: HashMap<u128, &KeptFile> = self.files.iter().map(|file| (file.path, file)).collect();
+        let mut all_are = true;
+        parallel::in_order(
+            entries.len(),
+            jobs,
+            || (),
+            |(), position| {
+                let Some(entry) = entries.get(position) else { return false };
+                let path = hash(entry.path.as_bytes());
+                match files.get(&path) {
+                    Some(file) => file.is_there(folder, &entry.path, telling),
+                    None => self.others.contains(&path),
+                }
+            },
+            |_, is_one| {
+                all_are &= is_one;
+                is_one
+            },
+        );
+        Ok(all_are)
+    }
+}
+
+impl KeptFile {
+    fn is_there(&self, folder: &Folder, path: &str, telling: &Telling<'_>) -> bool {
+        let Some(state) = folder.stat(path).map(State::from) else { return false };
+        if state.size != self.state.size {
+            return false;
+        }
+        let is_told = match telling {
+            Telling::Content => false,
+            Telling::State(checked_out) => {
+                (self.is_settled && state == self.state)
+                    || checked_out().is_some_and(|of| of.get(path) == Some(&self.blob))
+            }
+        };
+        is_told || folder.read(path).ok().flatten().is_some_and(|bytes| hash(&bytes) == self.content)
+    }
+}
+
+/// How files are told to be as they were.
+pub enum Telling<'t> {
+    /// By their content alone.
+    Content,
+    /// By their state, and where that changed by what git knows of the checkout.
+    State(&'t (dyn Fn() -> Option<&'t BTreeMap<String, BlobId>> + Sync)),
+}
+
+/// An output folder that remembers which files were as they should be, and asks the states of earlier ones first.
+#[derive(Debug)]
+pub struct WatchedFolder {
+    folder: Folder,
+    earlier: HashMap<u128, KeptFile>,
+    /// Nanoseconds since 1970: a file that was changed after it is not settled.
+    settled_before: i64,
+    found: Mutex<Vec<KeptFile>>,
+}
+
+impl WatchedFolder {
+    /// A folder, with what an earlier run knew of it. `now` is the time in nanoseconds since 1970.
+    pub fn new(folder: Folder, earlier: Option<&KeptTarget>, now: i64) -> Self {
+        let files = earlier.into_iter().flat_map(|target| &target.files);
+        Self {
+            folder,
+            earlier: files.map(|file| (file.path, *file)).collect(),
+            settled_before: now.saturating_sub(SETTLING),
+            found: Mutex::default(),
+        }
+    }
+
+    /// The files that were found as they should be so far.
+    pub fn take_found(&self) -> Vec<KeptFile> {
+        std::mem::take(&mut *self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    fn is_same(&self, path: &str, text: &str) -> Option<bool> {
+        let (hash_of_path, content) = (hash(path.as_bytes()), hash(text.as_bytes()));
+        let state = State::from(self.folder.stat(path)?);
+        let earlier = self.earlier.get(&hash_of_path);
+        let is_known = earlier.is_some_and(|file| file.is_settled && file.state == state && file.content == content);
+        if !is_known && self.folder.differing(path, text).ok()? != Differing::Same {
+            return Some(false);
+        }
+        let is_settled = state.changed < self.settled_before;
+        let known_blob = earlier.filter(|file| file.content == content).map(|file| file.blob);
+        let blob = known_blob.unwrap_or_else(|| blob_id(text.as_bytes()));
+        let file = KeptFile { path: hash_of_path, content, blob, state, is_settled };
+        self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(file);
+        Some(true)
+    }
+}
+
+/// How long a file has to have been left alone: longer than the steps of any clock of a file system.
+const SETTLING: i64 = 2_000_000_000;
+
+impl Committed for &WatchedFolder {
+    fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
+        match self.is_same(path, text) {
+            Some(true) => Ok(Differing::Same),
+            _ => self.folder.differing(path, text),
+        }
+    }
+
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        self.folder.read(path)
+    }
+
+    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
+        self.folder.each(see)
+    }
+}

@@ -1,0 +1,160 @@
+//! Runs that have nothing to do because an earlier one found everything as it should be.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use super::session::{find_root, print};
+use super::{Global, Outcome};
+use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Program, Telling, Told, WatchedFolder};
+use crate::compile::Project;
+use crate::diag::{Diagnostic, FileId, Files, RunError};
+use crate::emit::committed::{Entry, Folder, checked_out};
+use crate::emit::write::STAGING;
+use crate::model::Target;
+use crate::render::BUILTIN;
+use crate::source::{Answers, DiskWorld, World};
+use crate::stats::Stage;
+
+/// What earlier runs in a workspace found, and what this one finds.
+#[derive(Debug)]
+pub(super) struct Recall {
+    cache: Cache,
+    root: PathBuf,
+    program: Program,
+    kept: Option<Kept>,
+    now: i64,
+    found: RefCell<Kept>,
+}
+
+impl Recall {
+    /// What is known of the workspace that the command runs in; none without a workspace, or where nothing is to be
+    /// known.
+    pub(super) fn open(global: &Global) -> Result<Option<Self>, RunError> {
+        let (Some(folder), Some(root)) = (global.cache_folder(), find_root(global)?) else { return Ok(None) };
+        let cache = Cache::of(&folder, &root);
+        let kept = cache.load();
+        let Some(program) = Program::running(kept.as_ref().map(|kept| kept.program)) else { return Ok(None) };
+        let kept = kept.filter(|kept| kept.program.is_same(program));
+        Ok(Some(Self { cache, root, program, kept, now: global.nanoseconds(), found: RefCell::default() }))
+    }
+
+    /// The targets of these names, all without any, when nothing changed since an earlier run found all of them as they
+    /// should be. What that run said beside it is said again.
+    pub(super) fn unchanged(&self, global: &Global, names: &[String]) -> Result<Option<Vec<&KeptTarget>>, RunError> {
+        let Some(kept) = &self.kept else { return Ok(None) };
+        let world = DiskWorld::new(&self.root);
+        let is_today = kept.today.as_ref().is_none_or(|day| *day == global.today().to_string());
+        if !is_today || !kept.has_same_inputs(&world) {
+            return Ok(None);
+        }
+        let output = self.root.join(&kept.output);
+        if self.beside(&output, &kept.targets)? != kept.beside {
+            return Ok(None);
+        }
+        let wanted = |target: &&KeptTarget| names.is_empty() || names.contains(&target.name);
+        let targets: Vec<&KeptTarget> = kept.targets.iter().filter(wanted).collect();
+        if names.iter().any(|name| kept.target(name).is_none()) {
+            return Ok(None);
+        }
+        for target in &targets {
+            let folder = Folder::new(output.join(&target.name));
+            // Asked for once, and only where the states of files say nothing.
+            let (root, asked) = (&self.root, OnceLock::new());
+            let of_git = || asked.get_or_init(|| checked_out(root, &format!("{}/{}", kept.output, target.name)));
+            let checked_out = || of_git().as_ref();
+            let telling = if global.verifies() { Telling::Content } else { Telling::State(&checked_out) };
+            if !target.is_there(&folder, global.jobs(), &telling)? {
+                return Ok(None);
+            }
+        }
+        let files = Arc::new(Files::new());
+        let Some(diagnostics) = said_again(&kept.told, &self.root, &files) else { return Ok(None) };
+        print(global, diagnostics, &files);
+        Ok(Some(targets))
+    }
+
+    /// The output folder of a target, from now on watched.
+    pub(super) fn watch(&self, folder: Folder, target: &Target) -> WatchedFolder {
+        let earlier = self.kept.as_ref().and_then(|kept| kept.target(&target.name));
+        WatchedFolder::new(folder, earlier, self.now)
+    }
+
+    /// Notes a target whose files are as they should be.
+    pub(super) fn found(&self, target: &Target, objects: usize, files: Vec<KeptFile>, others: Vec<u128>) {
+        let target = KeptTarget { name: target.name.clone(), objects, files, others };
+        self.found.borrow_mut().targets.push(target);
+    }
+
+    /// Notes what is said beside the result.
+    pub(super) fn told(&self, diagnostics: &[Diagnostic], files: &Files) {
+        self.found.borrow_mut().told.extend(diagnostics.iter().filter_map(|diagnostic| Told::of(diagnostic, files)));
+    }
+
+    /// Keeps what this run found: every target as it should be.
+    pub(super) fn keep(&self, global: &Global, project: &Project, answers: &Answers) -> Result<(), RunError> {
+        let output = &project.workspace.output;
+        let mut found = self.found.take();
+        found.beside = self.beside(&self.root.join(output), &found.targets)?;
+        found.output.clone_from(output);
+        self.cache.root().clone_into(&mut found.root);
+        found.program = self.program;
+        found.today = (!project.expiries.is_empty()).then(|| global.today().to_string());
+        found.answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        self.cache.save(&found);
+        Ok(())
+    }
+
+    /// A hash of what lies in the output folder beside the folders of the targets.
+    fn beside(&self, output: &Path, targets: &[KeptTarget]) -> Result<u128, RunError> {
+        let is_of_target = |top: &str| top == STAGING || targets.iter().any(|target| target.name == top);
+        let entries = Folder::new(output.to_path_buf()).list_except(&is_of_target)?;
+        let listed = |entry: &Entry| format!("{}\0{}\0", entry.path, entry.is_link);
+        Ok(xxhash_rust::xxh3::xxh3_128(entries.iter().map(listed).collect::<String>().as_bytes()))
+    }
+}
+
+/// Diagnostics of an earlier run; none where they cannot be said again.
+fn said_again(told: &[Told], root: &Path, files: &Files) -> Option<Vec<Diagnostic>> {
+    let mut known: Vec<(String, FileId)> = Vec::new();
+    let mut find = |path: &str| {
+        if let Some((_, id)) = known.iter().find(|(known, _)| known == path) {
+            return Some(*id);
+        }
+        let builtin = path.strip_prefix("<built-in>/");
+        let id = match builtin.and_then(|name| BUILTIN.iter().find(|(known, _)| *known == name)) {
+            Some((_, text)) => files.add(path, *text),
+            None => {
+                let bytes = DiskWorld::new(root).read(path).ok().flatten()?;
+                files.add(path, String::from_utf8_lossy(&bytes).into_owned())
+            }
+        };
+        known.push((path.to_owned(), id));
+        Some(id)
+    };
+    told.iter().map(|told| told.again(&mut find)).collect()
+}
+
+/// Runs a command that is done when nothing changed: `done` says so of each target, as a result or as a note; `run` does
+/// the work.
+pub(super) fn unless_unchanged(
+    global: &Global,
+    names: &[String],
+    done: impl Fn(&KeptTarget) -> String,
+    is_result: bool,
+    run: impl FnOnce(Option<Recall>) -> Result<Outcome, RunError>,
+) -> Result<Outcome, RunError> {
+    let recall = Recall::open(global)?;
+    let look = || recall.as_ref().map_or(Ok(None), |recall| recall.unchanged(global, names));
+    if let Some(targets) = global.stats().time(Stage::Recall, look, |_| (1, 0))? {
+        global.stats().note(|| "nothing changed since an earlier run".to_owned());
+        let lines: String = targets.into_iter().map(done).collect();
+        if is_result {
+            global.terminal().result(&lines)
+        } else {
+            global.terminal().note(&lines)
+        }
+        return Ok(Outcome::Fine);
+    }
+    run(recall)
+}

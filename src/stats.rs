@@ -1,0 +1,206 @@
+//! Where the time of a run goes: for each stage how often, how long, and how many bytes, and a profile over time.
+//!
+//! Nothing is measured unless it is asked for, and nothing that is measured shows in the output.
+
+use std::fmt::Write as _;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Policies, templates and account lists are read and linked.
+    Load,
+    /// Policies and accounts become objects without text.
+    Expand,
+    /// Templates make text of an object.
+    Render,
+    /// The text is read and checked.
+    Validate,
+    /// The object is written in its canonical form.
+    Emit,
+    /// The file of a tenant is filled into that of its class.
+    Stamp,
+    /// A file is held against the one that is there.
+    Compare,
+    /// The output folder is listed.
+    List,
+    /// Staged files are put into place.
+    Commit,
+    /// What an earlier run found is looked at.
+    Recall,
+}
+
+impl Stage {
+    const ALL: [(Stage, &'static str); 10] = [
+        (Stage::Recall, "recall"),
+        (Stage::Load, "load"),
+        (Stage::Expand, "expand"),
+        (Stage::Render, "render"),
+        (Stage::Validate, "validate"),
+        (Stage::Emit, "emit"),
+        (Stage::Stamp, "stamp"),
+        (Stage::Compare, "compare"),
+        (Stage::List, "list"),
+        (Stage::Commit, "commit"),
+    ];
+
+    fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(stage, _)| *stage == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// What is known of a stage.
+#[derive(Debug, Default)]
+struct Counter {
+    documents: AtomicU64,
+    nanoseconds: AtomicU64,
+    bytes: AtomicU64,
+}
+
+/// A stretch of time on one thread.
+#[derive(Debug)]
+struct Stretch {
+    name: &'static str,
+    thread: String,
+    start: Duration,
+    length: Duration,
+    documents: u64,
+}
+
+/// Measures a run, or does nothing.
+#[derive(Debug)]
+pub struct Stats {
+    is_on: bool,
+    start: Instant,
+    counters: [Counter; Stage::ALL.len()],
+    /// For a profile, where one is wanted.
+    stretches: Option<Mutex<Vec<Stretch>>>,
+    notes: Mutex<Vec<String>>,
+}
+
+/// Work of one thread that a profile shows in stretches.
+#[derive(Debug, Default)]
+pub struct Lap {
+    start: Option<Instant>,
+    documents: usize,
+}
+
+/// How long a stretch of short work is.
+const LONGEST_LAP: Duration = Duration::from_millis(5);
+
+/// How short the calls of a stage may be that a profile tells apart; shorter ones are told together.
+const SHORTEST: Duration = Duration::from_micros(200);
+
+impl Default for Stats {
+    fn default() -> Self {
+        Self::off()
+    }
+}
+
+impl Stats {
+    /// Measures nothing.
+    pub fn off() -> Self {
+        Self::new(false, false)
+    }
+
+    /// Measures, with a profile or without.
+    pub fn new(is_on: bool, with_profile: bool) -> Self {
+        Self {
+            is_on: is_on || with_profile,
+            start: Instant::now(),
+            counters: Default::default(),
+            stretches: with_profile.then(Mutex::default),
+            notes: Mutex::default(),
+        }
+    }
+
+    /// Runs a part of a stage. `size` tells how many documents and bytes came of it.
+    pub fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T, size: impl FnOnce(&T) -> (usize, usize)) -> T {
+        if !self.is_on {
+            return work();
+        }
+        let before = Instant::now();
+        let made = work();
+        let length = before.elapsed();
+        let (documents, bytes) = size(&made);
+        let counter = Stage::ALL.iter().zip(&self.counters).find(|((known, _), _)| *known == stage);
+        if let Some((_, counter)) = counter {
+            counter.documents.fetch_add(documents as u64, Ordering::Relaxed);
+            counter.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+            counter.nanoseconds.fetch_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        }
+        if length >= SHORTEST {
+            self.stretch(stage.name(), before, length, documents);
+        }
+        made
+    }
+
+    /// Notes one more document of work that is too short to be told by itself; a profile shows stretches of it.
+    pub fn lap(&self, name: &'static str, lap: &mut Lap) {
+        if self.stretches.is_none() {
+            return;
+        }
+        lap.documents += 1;
+        let start = *lap.start.get_or_insert_with(Instant::now);
+        if start.elapsed() >= LONGEST_LAP {
+            self.stretch(name, start, start.elapsed(), lap.documents);
+            *lap = Lap::default();
+        }
+    }
+
+    fn stretch(&self, name: &'static str, before: Instant, length: Duration, documents: usize) {
+        if let Some(stretches) = &self.stretches {
+            let thread = format!("{:?}", std::thread::current().id());
+            let start = before.duration_since(self.start);
+            let stretch = Stretch { name, thread, start, length, documents: documents as u64 };
+            stretches.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(stretch);
+        }
+    }
+
+    /// Notes a fact about the run.
+    pub fn note(&self, fact: impl FnOnce() -> String) {
+        if self.is_on {
+            self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(fact());
+        }
+    }
+
+    /// The stages that ran, one a line; seconds are those of all threads together.
+    pub fn table(&self) -> String {
+        let mut text = format!("{:<10} {:>12} {:>10} {:>14}\n", "stage", "documents", "seconds", "bytes");
+        for ((_, name), counter) in Stage::ALL.iter().zip(&self.counters) {
+            let get = |value: &AtomicU64| value.load(Ordering::Relaxed);
+            let (documents, bytes) = (get(&counter.documents), get(&counter.bytes));
+            let seconds = Duration::from_nanos(get(&counter.nanoseconds)).as_secs_f64();
+            if seconds > 0.0 {
+                _ = writeln!(text, "{name:<10} {documents:>12} {seconds:>10.3} {bytes:>14}");
+            }
+        }
+        _ = writeln!(text, "{:<10} {:>12} {:>10.3}", "whole run", "", self.start.elapsed().as_secs_f64());
+        for note in self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter() {
+            _ = writeln!(text, "{note}");
+        }
+        text
+    }
+
+    /// The profile, as browsers and Perfetto read it: an array of complete events, times in microseconds.
+    pub fn profile(&self) -> serde_json::Value {
+        let stretches = self.stretches.iter().flat_map(|stretches| {
+            let mut stretches = stretches.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            std::mem::take(&mut *stretches)
+        });
+        let event = |stretch: Stretch| {
+            serde_json::json!({
+                "name": stretch.name,
+                "ph": "X",
+                "pid": 1,
+                "tid": stretch.thread,
+                "ts": stretch.start.as_micros() as u64,
+                "dur": stretch.length.as_micros() as u64,
+                "args": {"documents": stretch.documents},
+            })
+        };
+        stretches.map(event).collect()
+    }
+}

@@ -1,0 +1,193 @@
+//! Runs with a cache: nothing is done twice, and nothing that changed is missed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
+
+use super::{accounts, snapshot, stderr, tenants};
+
+/// Runs the program with a cache beside the workspace.
+fn cached(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+        .args(arguments)
+        .arg("--cache-dir")
+        .arg(folder.with_extension("cache"))
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env_remove("BAILIWICK_NO_CACHE")
+        .output()
+        .expect("the program starts")
+}
+
+/// A workspace with its output, written long ago, and a cache that knows it.
+fn known(folder: &Path) {
+    tenants(folder, 40);
+    fs::create_dir_all(folder.join("templates/tenancy")).expect("a folder");
+    assert!(cached(folder, &["render"]).status.success());
+    age(folder);
+    assert!(cached(folder, &["check"]).status.success());
+    assert!(is_recalled(folder), "the second run recalls the first");
+}
+
+/// Waits until what was written has settled. Changes of a file's own data cannot be dated back.
+fn age(folder: &Path) {
+    let newest = walkdir::WalkDir::new(folder.join("out")).into_iter().flatten();
+    let newest = newest.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max();
+    let until = newest.unwrap_or(SystemTime::UNIX_EPOCH) + Duration::from_millis(2_200);
+    if let Ok(left) = until.duration_since(SystemTime::now()) {
+        std::thread::sleep(left);
+    }
+}
+
+/// True when `check` compiles nothing.
+fn is_recalled(folder: &Path) -> bool {
+    let output = cached(folder, &["check", "--stats"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    stderr(&output).contains("nothing changed since an earlier run")
+}
+
+#[test]
+fn a_change_of_any_input_or_output_is_seen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    known(&root);
+    let out = root.join("out/t/namespaces");
+    let template = "apiVersion: v1\nkind: Namespace\n{% include \"_metadata.yaml.j2\" %}\n{# changed #}\n";
+    type Change<'c> = (&'c str, Box<dyn Fn() + 'c>, i32);
+    let write = |path: &str, text: &str| fs::write(root.join(path), text).expect("a file");
+    let first = fs::read(out.join("tenant-0.yaml")).expect("a file");
+    let mut flipped = first.clone();
+    *flipped.last_mut().expect("not empty") ^= 1;
+    let changes: Vec<Change<'_>> = vec![
+        ("an account less", Box::new(|| write("policies/tenants.csv", &accounts(0..39))), 1),
+        ("the accounts as before", Box::new(|| write("policies/tenants.csv", &accounts(0..40))), 0),
+        ("a template that says the same", Box::new(|| write("templates/tenancy/namespace.yaml.j2", template)), 0),
+        ("a byte of the output", Box::new(|| fs::write(out.join("tenant-0.yaml"), &flipped).expect("a file")), 1),
+        ("that byte again", Box::new(|| fs::write(out.join("tenant-0.yaml"), &first).expect("a file")), 0),
+        ("a file of the output less", Box::new(|| fs::remove_file(out.join("tenant-1.yaml")).expect("a file")), 1),
+    ];
+    for (what, change, code) in changes {
+        change();
+        let plain = super::bailiwick(&root, &["check", "--no-cache"]);
+        let output = cached(&root, &["check"]);
+        assert_eq!(output.status.code(), Some(code), "{what}: {}", stderr(&output));
+        assert_eq!((output.stdout, output.stderr), (plain.stdout, plain.stderr), "{what}");
+    }
+    assert!(cached(&root, &["render"]).status.success());
+    fs::write(out.join("stray.yaml"), "kind: Role\n").expect("a file");
+    assert_eq!(cached(&root, &["check"]).status.code(), Some(2), "a file that is not ours");
+}
+
+#[test]
+fn a_cache_that_is_not_sound_is_no_cache() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    known(&root);
+    let caches = || fs::read_dir(root.with_extension("cache")).expect("a folder").flatten().map(|entry| entry.path());
+    let [path] = caches().collect::<Vec<_>>().try_into().expect("one cache");
+    let bytes = fs::read(&path).expect("a file");
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 2] ^= 1;
+    // Wherever it is cut, and whatever it says: the run goes its way and ends as it should.
+    let cut = |length: usize| bytes[..length].to_vec();
+    for broken in [flipped, cut(0), cut(7), cut(40), cut(bytes.len() - 1), b"something else".to_vec()] {
+        fs::write(&path, &broken).expect("a file");
+        let output = cached(&root, &["check", "--stats"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(!stderr(&output).contains("nothing changed since"), "{} bytes are trusted", broken.len());
+    }
+    assert!(is_recalled(&root), "and it is made anew");
+    // That of another workspace, under the name of this one.
+    let other = folder.path().join("other");
+    known(&other);
+    let [foreign] = fs::read_dir(other.with_extension("cache"))
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.path())
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("one cache");
+    fs::copy(foreign, &path).expect("a copy");
+    assert!(!stderr(&cached(&root, &["check", "--stats"])).contains("nothing changed since"));
+}
+
+#[test]
+fn what_was_just_written_is_told_by_its_content() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    known(&root);
+    let file = root.join("out/t/namespaces/tenant-3.yaml");
+    let text = fs::read(&file).expect("a file");
+    // The same content in another file: its state says nothing, its content all.
+    fs::remove_file(&file).expect("a file");
+    fs::write(&file, &text).expect("a file");
+    assert!(is_recalled(&root));
+    assert!(stderr(&cached(&root, &["check", "--stats", "--verify"])).contains("nothing changed since"));
+    let mut other = text.clone();
+    *other.last_mut().expect("not empty") = b' ';
+    fs::write(&file, &other).expect("a file");
+    assert_eq!(cached(&root, &["check"]).status.code(), Some(1));
+}
+
+#[test]
+fn warnings_are_said_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    tenants(&root, 3);
+    let unused = "apiVersion: bailiwick.dev/v1alpha1\nkind: PermissionSet\nmetadata: {name: nobody}\nspec:\n  rules:\n  \
+                  - {apiGroups: [\"\"], resources: [pods], resourceNames: [\"{name}\"], verbs: [get]}\n";
+    fs::write(root.join("policies/unused.yaml"), unused).expect("a file");
+    assert!(cached(&root, &["render"]).status.success());
+    age(&root);
+    let first = cached(&root, &["check"]);
+    assert!(stderr(&first).contains("unused-policy"), "{}", stderr(&first));
+    assert!(is_recalled(&root));
+    assert_eq!(stderr(&cached(&root, &["check"])), stderr(&first));
+    assert_eq!(
+        stderr(&cached(&root, &["check", "--diagnostics", "json"])),
+        stderr(&super::bailiwick(&root, &["check", "--diagnostics", "json", "--no-cache"]))
+    );
+}
+
+#[test]
+fn render_has_nothing_to_do_either() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    known(&root);
+    let before = snapshot(&root);
+    let again = cached(&root, &["render"]);
+    assert_eq!(stderr(&again), stderr(&super::bailiwick(&root, &["render", "--no-cache"])));
+    assert_eq!(snapshot(&root), before);
+}
+
+#[test]
+fn in_a_fresh_checkout_git_tells_what_is_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    known(&root);
+    let git = |at: &Path, arguments: &[&str]| {
+        let run = Command::new("git").args(arguments).current_dir(at).output().expect("git");
+        assert!(run.status.success(), "{}", stderr(&run));
+    };
+    let name = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+    git(&root, &["init", "-q"]);
+    git(&root, &["add", "."]);
+    git(&root, &[&name[..], &["commit", "-q", "-m", "all"]].concat());
+    // The same workspace at the same place, with files that nobody has seen.
+    let aside = folder.path().join("aside");
+    fs::rename(&root, &aside).expect("a folder");
+    git(folder.path(), &["clone", "-q", "aside", "w"]);
+    age(&root);
+    git(&root, &["update-index", "-q", "--refresh"]);
+    assert!(is_recalled(&root));
+    // What git does not look at is read, and so is what was changed since.
+    let file = root.join("out/t/namespaces/tenant-3.yaml");
+    let mut other = fs::read(&file).expect("a file");
+    *other.last_mut().expect("not empty") = b' ';
+    git(&root, &["update-index", "--assume-unchanged", "out/t/namespaces/tenant-3.yaml"]);
+    fs::write(&file, &other).expect("a file");
+    assert_eq!(cached(&root, &["check"]).status.code(), Some(1));
+    git(&root, &["update-index", "--no-assume-unchanged", "out/t/namespaces/tenant-3.yaml"]);
+    assert_eq!(cached(&root, &["check"]).status.code(), Some(1));
+}
