@@ -57,7 +57,7 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
         objects += kinds;
         bytes += length;
     };
-    compile::compile(&project, target, Options { jobs: 1, json: false }, &work, &mut add, &mut sink)?;
+    compile::compile(&project, target, Options { jobs: 1, json: false, part: None }, &work, &mut add, &mut sink)?;
     let compiled = started.elapsed();
     let started = Instant::now();
     let mut documents = 0;

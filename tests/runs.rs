@@ -4,6 +4,7 @@ mod determinism;
 mod interruption;
 mod migration;
 mod nodes;
+mod parts;
 mod revisions;
 
 use std::path::Path;

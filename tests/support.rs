@@ -70,7 +70,7 @@ impl World {
             let work = |file: OutputFile| Ok(file);
             let wanted = |target: &&Target| self.only.as_ref().is_none_or(|only| *only == target.name);
             for target in project.workspace.targets.iter().filter(wanted) {
-                let options = Options { jobs, json: true };
+                let options = Options { jobs, json: true, part: None };
                 let name = target.name.clone();
                 let mut keep = |mut file: OutputFile, _, _| {
                     file.path = format!("{name}/{}", file.path);

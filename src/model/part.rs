@@ -48,20 +48,20 @@ impl Part {
     /// True when a file of the output, by its path below the target's folder, is this part's to write, to judge and to
     /// remove.
     pub fn has_file(self, path: &str) -> bool {
-        match namespace_of(path) {
+        match Self::namespace_of(path) {
             Some(name) => self.has_namespace(name),
             None => self.is_first(),
         }
     }
 
+    /// The namespace whose file a path of the output is, in whatever folder of `namespaces/`.
+    pub fn namespace_of(path: &str) -> Option<&str> {
+        path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")
+    }
+
     fn has_namespace(self, name: &str) -> bool {
         xxh3_64(name.as_bytes()) % u64::from(self.of) == u64::from(self.number - 1)
     }
-}
-
-/// The namespace whose file a path of the output is, in whatever folder of `namespaces/`.
-fn namespace_of(path: &str) -> Option<&str> {
-    path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")
 }
 
 impl fmt::Display for Part {

@@ -72,7 +72,7 @@ pub fn counts(counts: Counts) -> String {
 }
 
 /// The same by kind, one line each, for the kinds that something happens to.
-pub fn counts_by_kind(by_kind: &BTreeMap<Arc<str>, Counts>) -> String {
+pub fn counts_by_kind(by_kind: &BTreeMap<String, Counts>) -> String {
     let mut text = String::new();
     for (kind, of_kind) in by_kind.iter().filter(|(_, counts)| counts.is_drift()) {
         let _ = writeln!(
