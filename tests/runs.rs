@@ -1,5 +1,6 @@
 //! Runs of the real binary that no folder of files can describe: threads, kills, full disks, git.
 
+mod ci;
 mod determinism;
 mod interruption;
 mod migration;
