@@ -58,14 +58,9 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
         objects += kinds;
         bytes += length;
     };
-    compile::compile(
-        &project,
-        target,
-        Options { jobs: 1, json: false, classes: true, stats: &Stats::off() },
-        &work,
-        &mut add,
-        &mut sink,
-    )?;
+    let off = Stats::off();
+    let options = Options { jobs: 1, json: false, classes: true, part: None, stats: &off };
+    compile::compile(&project, target, options, &work, &mut add, &mut sink)?;
     let compiled = started.elapsed();
     let started = Instant::now();
     let mut documents = 0;

@@ -11,6 +11,7 @@ mod init;
 mod isolation;
 mod lint;
 mod man;
+mod merge;
 mod migrate;
 mod node_reach;
 pub mod pages;
@@ -21,7 +22,9 @@ mod scene;
 mod schema;
 mod selection;
 mod session;
+mod shard;
 mod stacks;
+mod summary;
 mod table;
 mod test;
 mod who_can;
@@ -184,7 +187,7 @@ impl Global {
 
     /// How to compile.
     fn options(&self) -> Options<'_> {
-        Options { jobs: self.jobs(), json: false, classes: !self.no_classes, stats: &self.measured }
+        Options { jobs: self.jobs(), json: false, classes: !self.no_classes, part: None, stats: &self.measured }
     }
 
     fn jobs(&self) -> usize {
@@ -200,6 +203,8 @@ enum Command {
     Render(render::Arguments),
     /// Compile, compare with the output, print the difference; for CI.
     Check(check::Arguments),
+    /// Judge the parts of a `render` or `check` together, by the summaries that `--shard` left.
+    Merge(merge::Arguments),
     /// Show how what the policies say differs from earlier output.
     Diff(diff::Arguments),
     /// Print a role as a table of what it grants, and which of that is dead.
@@ -254,6 +259,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Command::Init(arguments) => init::run(global, arguments),
         Command::Render(arguments) => render::run(global, arguments),
         Command::Check(arguments) => check::run(global, arguments),
+        Command::Merge(arguments) => merge::run(global, arguments),
         Command::Diff(arguments) => diff::run(global, arguments),
         Command::Table(arguments) => table::run(global, arguments),
         Command::Lint(arguments) => lint::run(global, arguments),

@@ -8,6 +8,7 @@
 mod class;
 mod load;
 mod order;
+mod part;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::k8s::catalogue::Api;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, Labels};
 use crate::model::{
-    AccessCheck, Account, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, NodeAccess, ObjectType,
+    AccessCheck, Account, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, NodeAccess, ObjectType, Part,
     Policy, PolicyMeta, Target, Unit, Workspace,
 };
 use crate::parallel;
@@ -33,6 +34,7 @@ use crate::validate::{HomeFacts, Trees, Validator};
 use crate::yaml;
 
 pub use load::{WORKSPACE_FILE, load, load_workspace};
+pub use part::{Ledger, PartRecord, compile_part, homes, merge};
 
 /// A workspace that was read and linked.
 pub struct Project {
@@ -137,6 +139,8 @@ pub struct Options<'s> {
     pub classes: bool,
     /// What measures the run.
     pub stats: &'s Stats,
+    /// Which part of the namespaces is made; all of them without it.
+    pub part: Option<Part>,
 }
 
 /// Makes every file of a target. `work` runs on the compiling threads; `each` gets its results in order of path,
@@ -152,10 +156,7 @@ pub fn compile<R: Send>(
     each: &mut dyn FnMut(R, usize, usize),
     sink: &mut Sink,
 ) -> Result<(), RunError> {
-    // With an error in it, what was collected is not the whole, and what is wrong is for the pass that writes to tell.
-    let mut collecting = Sink::new();
-    let labels = labels(project, target, options, &mut collecting)?.filter(|_| !collecting.has_errors());
-    pass(project, target, options, labels.as_ref(), work, each, sink)
+    compile_part(project, target, Options { part: None, ..options }, work, each, sink).map(|_| ())
 }
 
 /// What the labels of a target's namespaces follow from; none where no cluster computes them. With an error in the sink
@@ -183,7 +184,7 @@ pub fn labels(
         let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
         Ok((tree, file.origins))
     };
-    let options = Options { json: false, ..options };
+    let options = Options { json: false, part: None, ..options };
     let mut collect = |(tree, origins): (yaml::Tree, Arc<[Origin]>), _, _| {
         tree.documents().zip(origins.iter()).for_each(|(object, place)| collector.add(object, *place));
     };
@@ -199,8 +200,13 @@ fn pass<R: Send>(
     work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
     each: &mut dyn FnMut(R, usize, usize),
     sink: &mut Sink,
-) -> Result<(), RunError> {
-    let index = HomeIndex::new(&project.policies, target);
+) -> Result<Ledger, RunError> {
+    let mut index = HomeIndex::new(&project.policies, target);
+    let mut ledger = Ledger::default();
+    if let Some(part) = options.part {
+        index.keep(part);
+        ledger.open();
+    }
     let existing = existing(project, target);
     let mut facts = TargetFacts::new(target, &existing);
     let total = index.len();
@@ -211,8 +217,11 @@ fn pass<R: Send>(
         || Worker::new(project, target, options, labels),
         |worker, position| worker.home(&index, position, work),
         |position, made: HomeResult<R>| {
+            let home = index.place(position);
             sink.absorb(made.sink);
+            ledger.note(home, &made.facts, sink);
             facts.absorb(made.facts, &|namespace| index.has_namespace(namespace), sink);
+            ledger.note_judged(home, sink);
             match made.results {
                 Ok(results) => results.into_iter().for_each(|result| each(result, position + 1, total)),
                 Err(error) => {
@@ -222,8 +231,10 @@ fn pass<R: Send>(
             failed.is_none()
         },
     );
-    facts.finish(sink);
-    failed.map_or(Ok(()), Err)
+    if !ledger.is_open() {
+        facts.finish(sink);
+    }
+    failed.map_or(Ok(ledger), Err)
 }
 
 /// The objects that are there without being compiled: those that policies tell of, and the platform's own roles.

@@ -14,12 +14,14 @@ mod near;
 use std::collections::HashMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 pub use codes::Code;
 pub use files::{FileId, Files, LineColumn, Loader, SourceFile};
 pub use near::nearest;
 
 /// A range of bytes in one text, end exclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Span {
     /// First byte.
     pub start: u32,
@@ -41,7 +43,7 @@ impl Span {
 }
 
 /// A place in a text: which file, which bytes. Line, column and key path are looked up when they are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Origin {
     /// The file, as registered in [`Files`].
     pub file: FileId,
@@ -50,7 +52,7 @@ pub struct Origin {
 }
 
 /// How bad a diagnostic is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Severity {
     /// Nothing is written while there is one.
     Error,
@@ -68,7 +70,7 @@ impl fmt::Display for Severity {
 }
 
 /// A second place that belongs to a diagnostic, with what it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// Where.
     pub origin: Origin,
@@ -77,7 +79,7 @@ pub struct Label {
 }
 
 /// One thing that is wrong with the input.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// Which kind of problem.
     pub code: Code,
@@ -173,6 +175,22 @@ impl Diagnostic {
         self
     }
 
+    /// Every place that it points at.
+    pub fn places(&mut self) -> impl Iterator<Item = &mut Origin> {
+        self.origin.iter_mut().chain(self.labels.iter_mut().map(|label| &mut label.origin))
+    }
+
+    /// One that came from a file: its texts are anybody's.
+    #[must_use]
+    pub fn received(mut self) -> Self {
+        let texts = [&mut self.message, &mut self.label].into_iter();
+        let texts = texts.chain(self.labels.iter_mut().map(|label| &mut label.text));
+        for text in texts.chain(&mut self.notes).chain(&mut self.help) {
+            *text = printable(std::mem::take(text));
+        }
+        self
+    }
+
     /// Marks a problem of an expanded object, see [`Sink::absorb`].
     #[must_use]
     pub fn foldable(mut self) -> Self {
@@ -235,6 +253,11 @@ impl Sink {
     /// What was collected, in that order.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.list
+    }
+
+    /// What was collected, in that order, to be changed or handed on.
+    pub fn into_list(self) -> Vec<Diagnostic> {
+        self.list
     }
 
     /// True when at least one error was collected.

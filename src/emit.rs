@@ -4,10 +4,12 @@
 //! objects -> file (header, checksum, path) -> plan (created, changed, deleted, unchanged) -> diff or write
 //!                                               ^
 //!                         committed: a folder, or a revision in git
+//! plan -> totals (what is told and judged of it; those of several parts add up)
 //! ```
 
 pub mod committed;
 pub mod diff;
 pub mod file;
 pub mod plan;
+pub mod totals;
 pub mod write;

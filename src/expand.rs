@@ -3,13 +3,14 @@
 //! The work is cut by [`Home`]: the index knows every file with the parts of policies that add to it, a few bytes
 //! each; the objects themselves exist only while their file is being made.
 
-use crate::model::{Contribution, Home, Policy, Target, Unit};
+use crate::model::{Contribution, Home, Part, Policy, Target, Unit};
 
 /// Every file of a target's output, sorted, with what adds to it.
 #[derive(Debug, Default)]
 pub struct HomeIndex {
     entries: Vec<(Home, u32, Contribution)>,
-    starts: Vec<usize>,
+    /// The entries of each file that is to be made.
+    homes: Vec<std::ops::Range<usize>>,
 }
 
 impl HomeIndex {
@@ -23,38 +24,47 @@ impl HomeIndex {
             }
         }
         entries.sort();
-        let mut starts: Vec<usize> = Vec::new();
+        let mut homes: Vec<std::ops::Range<usize>> = Vec::new();
         let mut last: Option<&Home> = None;
         for (position, (home, ..)) in entries.iter().enumerate() {
-            if last != Some(home) {
-                starts.push(position);
+            match homes.last_mut().filter(|_| last == Some(home)) {
+                Some(range) => range.end = position + 1,
+                None => homes.push(position..position + 1),
             }
             last = Some(home);
         }
-        Self { entries, starts }
+        Self { entries, homes }
+    }
+
+    /// Leaves only the files of a part to be made; what the index knows of namespaces stays the whole.
+    pub fn keep(&mut self, part: Part) {
+        let entries = &self.entries;
+        self.homes.retain(|range| entries.get(range.start).is_some_and(|(home, ..)| part.has(home)));
+    }
+
+    /// Where the file at a position stands among those of all parts.
+    pub fn place(&self, position: usize) -> u32 {
+        self.homes.get(position).map_or(u32::MAX, |range| u32::try_from(range.start).unwrap_or(u32::MAX))
     }
 
     /// How many files there are; the cluster-scoped objects count as one.
     pub fn len(&self) -> usize {
-        self.starts.len()
+        self.homes.len()
     }
 
     /// True when no policy adds anything.
     pub fn is_empty(&self) -> bool {
-        self.starts.is_empty()
+        self.homes.is_empty()
     }
 
     /// The file at a position.
     pub fn home(&self, position: usize) -> Option<&Home> {
-        let start = *self.starts.get(position)?;
-        self.entries.get(start).map(|(home, ..)| home)
+        self.entries.get(self.homes.get(position)?.start).map(|(home, ..)| home)
     }
 
     /// The only policy that adds to the file at a position, by its index, with the part; none where there are several.
     pub fn single(&self, position: usize) -> Option<(usize, Contribution)> {
-        let start = *self.starts.get(position)?;
-        let end = self.starts.get(position + 1).copied().unwrap_or(self.entries.len());
-        match self.entries.get(start..end)? {
+        match self.entries.get(self.homes.get(position)?.clone())? {
             [(Home::Namespace(_), policy, part)] => Some((*policy as usize, *part)),
             _ => None,
         }
@@ -79,10 +89,9 @@ impl HomeIndex {
         policy: impl Fn(usize) -> Option<&'p dyn Policy>,
         target: &Target,
     ) -> Vec<Unit> {
-        let start = self.starts.get(position).copied().unwrap_or(self.entries.len());
-        let end = self.starts.get(position + 1).copied().unwrap_or(self.entries.len());
+        let range = self.homes.get(position).cloned().unwrap_or_default();
         let mut units = Vec::new();
-        for (home, index, part) in self.entries.get(start..end).unwrap_or_default() {
+        for (home, index, part) in self.entries.get(range).unwrap_or_default() {
             if let Some(policy) = policy(*index as usize) {
                 policy.expand(target, home, *part, &mut units);
             }

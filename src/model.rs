@@ -11,6 +11,7 @@ mod date;
 mod kind;
 mod linked;
 mod node_access;
+mod part;
 mod pattern;
 mod target;
 mod unit;
@@ -27,6 +28,7 @@ pub use kind::{
 };
 pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, RoleKind};
 pub use node_access::{Isolation, NodeAccess, NodePool, PlacedAgent};
+pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};

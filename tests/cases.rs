@@ -58,7 +58,7 @@ const POLICY_KINDS: [&str; 10] = [
 ];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 15] = [
+const WITHOUT_PLACE: [Code; 17] = [
     Code::InvalidQuestion,
     Code::NothingToJudge,
     Code::NothingToMigrate,
@@ -72,17 +72,35 @@ const WITHOUT_PLACE: [Code; 15] = [
     Code::MassDelete,
     Code::MassRecreate,
     Code::ImmutableRoleRef,
+    Code::UnusableSummary,
+    Code::IncompleteParts,
     Code::UnknownRule,
     Code::WorkspaceNotFound,
 ];
 
 /// Codes that no case can reach, each with the reason.
-const WITHOUT_CASE: [(Code, &str); 0] = [];
+const WITHOUT_CASE: [(Code, &str); 1] =
+    [(Code::IncompleteParts, "a summary is of one version of the program; tests/runs/parts.rs makes its own")];
+
+/// In how many parts every case is run once more.
+const PARTS: usize = 3;
 
 #[test]
 fn every_case_ends_as_its_folder_says() {
+    each_case(all(), Case::run);
+}
+
+/// What parts write is what a single run writes, and what their merge prints is what it prints.
+#[test]
+fn every_case_ends_the_same_in_parts() {
+    let cases: Vec<Case> = all().into_iter().filter(Case::has_parts).collect();
+    assert!(cases.len() > 300, "{} cases", cases.len());
+    each_case(cases, Case::run_in_parts);
+}
+
+fn each_case(cases: Vec<Case>, run: fn(&Case) -> Vec<String>) {
     let wanted = std::env::var("CASE").unwrap_or_default();
-    let cases: Vec<Case> = all().into_iter().filter(|case| case.name.contains(&wanted)).collect();
+    let cases: Vec<Case> = cases.into_iter().filter(|case| case.name.contains(&wanted)).collect();
     let queue = Mutex::new(cases.iter());
     let failures = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -91,7 +109,7 @@ fn every_case_ends_as_its_folder_says() {
                 loop {
                     let next = queue.lock().unwrap().next();
                     let Some(case) = next else { break };
-                    failures.lock().unwrap().extend(case.run().into_iter().map(|why| format!("{}: {why}", case.name)));
+                    failures.lock().unwrap().extend(run(case).into_iter().map(|why| format!("{}: {why}", case.name)));
                 }
             });
         }
@@ -198,6 +216,90 @@ impl Case {
             failures.push("the run ended well".to_owned());
         }
         failures.extend(diagnostics(&stderr).iter().flat_map(Told::faults));
+        failures
+    }
+
+    fn arguments(&self) -> Vec<String> {
+        self.text("args").unwrap_or_else(|| "render\n".to_owned()).lines().map(str::to_owned).collect()
+    }
+
+    /// True for a case of a command that can do a part of its work, and that ends with a judgement.
+    fn has_parts(&self) -> bool {
+        let arguments = self.arguments();
+        let command = arguments.iter().find(|argument| matches!(argument.as_str(), "render" | "check"));
+        let single = ["--stdout", "--help", "--diagnostics", "-C", "--no-such-option"];
+        command.is_some() && !arguments.iter().any(|argument| single.iter().any(|one| argument.starts_with(one)))
+    }
+
+    /// Runs the case as a whole and in parts; says where the two differ.
+    fn run_in_parts(&self) -> Vec<String> {
+        let single = tempfile::tempdir().expect("a temporary folder");
+        let parts = tempfile::tempdir().expect("a temporary folder");
+        let summaries = tempfile::tempdir().expect("a temporary folder");
+        for scratch in [&single, &parts] {
+            self.set_up(scratch.path());
+        }
+        let run = |root: &Path, arguments: &[String]| {
+            let output = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+                .args(arguments)
+                .current_dir(root)
+                .env_clear()
+                .env("BAILIWICK_JOBS", "2")
+                .output()
+                .expect("the program starts");
+            let root = root.canonicalize().expect("a temporary folder");
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&format!("{}/", root.display()), "");
+            (output.status.code(), text(&output.stdout), text(&output.stderr))
+        };
+        let arguments = self.arguments();
+        let whole = run(single.path(), &arguments);
+        // What is said to every command is said to the merge, too.
+        let mut merging: Vec<String> = vec!["merge".to_owned()];
+        let day = arguments.iter().position(|argument| argument == "--today");
+        merging.extend(day.and_then(|day| arguments.get(day..day + 2)).into_iter().flatten().cloned());
+        merging.extend(arguments.iter().filter(|argument| matches!(argument.as_str(), "--quiet" | "-q")).cloned());
+        let mut differences = String::new();
+        for number in 1..=PARTS {
+            let summary = summaries.path().join(number.to_string()).display().to_string();
+            let shard = ["--shard".to_owned(), format!("{number}/{PARTS}"), "--summary-to".to_owned(), summary.clone()];
+            let (status, stdout, stderr) = run(parts.path(), &[arguments.as_slice(), &shard].concat());
+            if status == Some(3) || !Path::new(&summary).is_file() {
+                // A part that leaves no summary ends as the whole does.
+                let same = status == whole.0 && (status == Some(3) || stderr == whole.2);
+                return if same { Vec::new() } else { vec![format!("part {number}: {status:?}: {stderr}")] };
+            }
+            differences.push_str(&stdout);
+            merging.push(summary);
+        }
+        let merged = run(parts.path(), &merging);
+        let mut failures = Vec::new();
+        if merged.0 != whole.0 {
+            failures.push(format!("the parts end with {:?} and the whole with {:?}", merged.0, whole.0));
+        }
+        let plain = |text: &str| {
+            text.replace(
+                "the parts make no whole: what some of them wrote is not to be used\n",
+                "nothing was written\n",
+            )
+        };
+        let (old, new) = (whole.2.as_str(), plain(&merged.2));
+        if new != old {
+            failures.push(bailiwick::emit::diff::unified("stderr", Some(old), Some(&new)));
+        }
+        let sorted = |text: &str| {
+            let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        // The difference itself is printed by the parts, each its own.
+        let summary_only = arguments.iter().any(|argument| argument == "--summary");
+        let printed = if summary_only { &merged.1 } else { &differences };
+        if whole.0 != Some(2) && sorted(&whole.1) != sorted(printed) {
+            failures.push(bailiwick::emit::diff::unified("stdout", Some(&whole.1), Some(printed)));
+        }
+        if whole.0 != Some(2) && tree(&single.path().join("out")) != tree(&parts.path().join("out")) {
+            failures.push("the output differs".to_owned());
+        }
         failures
     }
 

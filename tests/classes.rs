@@ -10,7 +10,7 @@ use crate::support::{Compiled, World};
 /// Compiles a world in both ways, on one thread and on three. Returns how many files one thread stamps, of how many.
 fn same_both_ways(world: &World, what: &str) -> (usize, usize) {
     let off = Stats::off();
-    let options = |jobs, classes| Options { jobs, json: false, classes, stats: &off };
+    let options = |jobs, classes| Options { jobs, json: false, classes, part: None, stats: &off };
     let general = world.compile_with(options(1, false));
     assert!(general.files.iter().all(|file| !file.stamped), "{what}");
     compare(&world.compile_with(options(3, true)), &general, what);

@@ -1,4 +1,4 @@
-//! The commands of the README and of `docs/ask.md`: each `console` block is run, and prints what it says.
+//! The commands of the README, of `docs/ask.md` and of `docs/parts.md`: each `console` block is run, and prints what it says.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -42,6 +42,11 @@ fn the_commands_print_what_the_readme_says() {
 #[test]
 fn the_questions_have_the_answers_of_their_page() {
     run_all("docs/ask.md", 2);
+}
+
+#[test]
+fn parts_print_what_their_page_says() {
+    run_all("docs/parts.md", 5);
 }
 
 /// Runs the commands of a text, of which there are at least so many, in a fresh folder.

@@ -1,10 +1,12 @@
 //! Runs of the real binary that no folder of files can describe: threads, kills, full disks, git.
 
 mod cache;
+mod ci;
 mod determinism;
 mod interruption;
 mod migration;
 mod nodes;
+mod parts;
 mod revisions;
 
 use std::path::Path;

@@ -63,7 +63,7 @@ impl World {
 
     /// Compiles on a number of threads.
     pub(crate) fn compile_on(&self, jobs: usize) -> Compiled {
-        self.compile_with(Options { jobs, json: true, classes: true, stats: &Stats::off() })
+        self.compile_with(Options { jobs, json: true, classes: true, part: None, stats: &Stats::off() })
     }
 
     /// Compiles.

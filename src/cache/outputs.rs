@@ -11,6 +11,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::diag::RunError;
 use crate::emit::committed::{BlobId, Committed, Differing, Entry, Folder, blob_id};
+use crate::emit::plan::Counts;
+use crate::emit::totals::Totals;
 use crate::parallel;
 
 /// What the file system says of a file: a file that was written to since says something else, unless that happened in
@@ -91,6 +93,12 @@ pub(super) fn hash(bytes: &[u8]) -> u128 {
 }
 
 impl KeptTarget {
+    /// What is to be said of it: everything stays.
+    pub fn totals(&self) -> Totals {
+        let counts = Counts { unchanged: self.objects, ..Counts::default() };
+        Totals { counts, files: self.files.len(), ..Totals::default() }
+    }
+
     /// True when the folder holds these files and no others, each as it was: by its state, else by its name in git
     /// among the files of a checkout, else by its content.
     ///

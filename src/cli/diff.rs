@@ -14,14 +14,12 @@ use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder, Revision};
 use crate::emit::diff::unified;
 use crate::emit::plan::Action;
+use crate::emit::totals::Totals;
 use crate::model::Target;
 use crate::report::{access, human};
 
 /// How many bytes of differences are kept for printing; the rest is counted.
 const MAXIMUM_DIFF: usize = 16 << 20;
-
-/// How many changed roles are told one by one.
-const MAXIMUM_ROLES: usize = 20;
 
 /// Options of `diff`.
 #[derive(Debug, Args)]
@@ -99,7 +97,8 @@ pub(super) fn compare_and_print(
         if let (Some(recall), Some(watched)) = (recall.filter(|_| !plan.is_drift()), &watched) {
             recall.found(target, plan.counts.total(), watched.take_found(), others);
         }
-        session.warn_of_recreation(target, &plan, &mut sink);
+        let totals = Totals::of(&plan);
+        session.warn_of_recreation(target, &totals, &mut sink);
         let mut add = |difference: String| {
             if text.len() + difference.len() > MAXIMUM_DIFF { left_out += 1 } else { text.push_str(&difference) }
         };
@@ -126,16 +125,7 @@ pub(super) fn compare_and_print(
         } else {
             String::new()
         };
-        lines.push_str(&human::target(&target.name, plan.counts));
-        lines.push_str(&human::counts_by_kind(&plan.by_kind));
-        let roles: Vec<&String> = plan.changes.iter().flat_map(|file| &file.changed_roles).collect();
-        roles.iter().take(MAXIMUM_ROLES).for_each(|role| lines.push_str(&format!("  {role}\n")));
-        if roles.len() > MAXIMUM_ROLES {
-            lines.push_str(&format!("  and {}\n", human::number(roles.len() - MAXIMUM_ROLES, "further changed role")));
-        }
-        for binding in plan.changes.iter().flat_map(|file| &file.changed_role_refs).take(MAXIMUM_ROLES) {
-            lines.push_str(&format!("  {binding} is deleted and created anew: its role changes\n"));
-        }
+        lines.push_str(&told(&session.title(target), &totals));
         lines.push_str(&changes);
         lines.push_str(&changed.told());
     }
@@ -156,6 +146,26 @@ pub(super) fn compare_and_print(
         terminal.note(&lines)
     }
     Ok(if drift { Outcome::No } else { Outcome::Fine })
+}
+
+/// How much of a target differs, and how its roles do.
+pub(super) fn told(title: &str, totals: &Totals) -> String {
+    let objects = human::number(totals.counts.total(), "object");
+    let mut lines = format!("{title}: {objects}: {}\n", human::counts(totals.counts));
+    lines.push_str(&human::counts_by_kind(&totals.by_kind));
+    let mut roles = 0;
+    for role in totals.changed_roles.lines() {
+        lines.push_str(&format!("  {role}\n"));
+        roles += 1;
+    }
+    if totals.changed_roles.count > roles {
+        let further = human::number(totals.changed_roles.count - roles, "further changed role");
+        lines.push_str(&format!("  and {further}\n"));
+    }
+    for binding in totals.changed_role_refs.lines() {
+        lines.push_str(&format!("  {binding} is deleted and created anew: its role changes\n"));
+    }
+    lines
 }
 
 /// What the change means for each subject.

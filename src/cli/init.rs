@@ -1,5 +1,7 @@
 //! `bailiwick init`.
 
+mod ci;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -7,12 +9,23 @@ use clap::Args;
 use super::{Global, Outcome, schema};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::RunError;
+use crate::report::human;
 
 /// Options of `init`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The folder of the new workspace. Default: this one.
     folder: Option<PathBuf>,
+    /// Write what compiles the workspace in parts, too: a workflow of GitHub Actions and Jobs of Kubernetes. A workspace
+    /// that is there stays as it is.
+    #[arg(long)]
+    ci: bool,
+    /// In how many parts CI compiles the workspace.
+    #[arg(long, value_name = "N", default_value_t = 4, requires = "ci", value_parser = clap::value_parser!(u16).range(1..=i64::from(ci::MAXIMUM_PARTS)))]
+    parts: u16,
+    /// Overwrite a workflow and Jobs that are there.
+    #[arg(long, requires = "ci")]
+    force: bool,
 }
 
 /// What a new workspace holds beside the schemas.
@@ -30,16 +43,27 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     let terminal = global.terminal();
     let start = global.directory.clone().unwrap_or_else(|| ".".into());
     let folder = arguments.folder.as_ref().map_or(start.clone(), |folder| start.join(folder));
+    let is_there = |name: &str| folder.join(name).exists();
+    let only_ci = arguments.ci && is_there(WORKSPACE_FILE);
     let schemas = schema::files().into_iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), text));
-    let files: Vec<(String, String)> =
-        FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).chain(schemas).collect();
-    if let Some((name, _)) = files.iter().find(|(name, _)| folder.join(name).exists()) {
+    let workspace = FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).chain(schemas);
+    let mut files: Vec<(String, String)> = if only_ci { Vec::new() } else { workspace.collect() };
+    let for_ci = if arguments.ci { ci::files(arguments.parts) } else { Vec::new() };
+    let in_the_way = files.iter().chain(for_ci.iter().filter(|_| !arguments.force)).find(|(name, _)| is_there(name));
+    if let Some((name, _)) = in_the_way {
+        let help = if only_ci {
+            "`bailiwick init --ci --force` overwrites it"
+        } else {
+            "choose an empty folder: `bailiwick init FOLDER`"
+        };
         terminal.problem(&format!(
-            "error: `{}` is there already\nhelp: choose an empty folder: `bailiwick init FOLDER`; nothing was written\n",
+            "error: `{}` is there already\nhelp: {help}; nothing was written\n",
             folder.join(name).display()
         ));
         return Ok(Outcome::Invalid);
     }
+    let ci_paths: Vec<String> = for_ci.iter().map(|(name, _)| format!("`{name}`")).collect();
+    files.extend(for_ci);
     for (name, text) in &files {
         let path = folder.join(name);
         if let Some(parent) = path.parent() {
@@ -47,6 +71,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         }
         std::fs::write(&path, text).map_err(|error| RunError::io("write", &path, &error))?;
     }
-    terminal.note("a workspace with one policy, `policies/team.yaml`; `bailiwick render` compiles it into `out/`\n");
+    if !only_ci {
+        terminal
+            .note("a workspace with one policy, `policies/team.yaml`; `bailiwick render` compiles it into `out/`\n");
+    }
+    if arguments.ci {
+        let parts = human::number(arguments.parts.into(), "part");
+        terminal.note(&format!("CI in {parts}: {}; their first lines say what they need\n", ci_paths.join(" and ")));
+    }
     Ok(Outcome::Fine)
 }

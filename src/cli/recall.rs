@@ -139,13 +139,13 @@ fn said_again(told: &[Told], root: &Path, files: &Files) -> Option<Vec<Diagnosti
 /// the work.
 pub(super) fn unless_unchanged(
     global: &Global,
+    recall: Option<&Recall>,
     names: &[String],
     done: impl Fn(&KeptTarget) -> String,
     is_result: bool,
-    run: impl FnOnce(Option<Recall>) -> Result<Outcome, RunError>,
+    run: impl FnOnce() -> Result<Outcome, RunError>,
 ) -> Result<Outcome, RunError> {
-    let recall = Recall::open(global)?;
-    let look = || recall.as_ref().map_or(Ok(None), |recall| recall.unchanged(global, names));
+    let look = || recall.map_or(Ok(None), |recall| recall.unchanged(global, names));
     if let Some(targets) = global.stats().time(Stage::Recall, look, |_| (1, 0))? {
         global.stats().note(|| "nothing changed since an earlier run".to_owned());
         let lines: String = targets.into_iter().map(done).collect();
@@ -156,5 +156,5 @@ pub(super) fn unless_unchanged(
         }
         return Ok(Outcome::Fine);
     }
-    run(recall)
+    run()
 }

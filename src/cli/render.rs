@@ -2,15 +2,17 @@
 
 use clap::{Args, ValueEnum};
 
-use super::recall::unless_unchanged;
-use super::session::{Comparison, Session, with_targets};
+use super::recall::{Recall, unless_unchanged};
+use super::session::{Comparison, Session, with_part};
+use super::shard::{self, Loss, ShardArguments};
+use super::summary::{Command, Consent};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::cache::KeptTarget;
 use crate::compile::OutputFile;
 use crate::diag::{Code, Diagnostic, RunError, Sink};
 use crate::emit::committed::Folder;
-use crate::emit::file::Ownership;
 use crate::emit::plan::{Action, Counts, TargetPlan};
+use crate::emit::totals::Totals;
 use crate::emit::write::{StagedFile, Stager};
 use crate::model::Target;
 use crate::report::human;
@@ -22,17 +24,12 @@ pub(super) struct Arguments {
     /// Only these targets.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
-    /// Overwrite files of the output that were changed by hand.
-    #[arg(long)]
-    force: bool,
-    /// Accept that a target has no objects any more.
-    #[arg(long)]
-    allow_empty: bool,
-    /// Accept that more than half of a target's namespaces go.
-    #[arg(long)]
-    allow_mass_delete: bool,
+    #[command(flatten)]
+    consent: Consent,
+    #[command(flatten)]
+    shard: ShardArguments,
     /// Print the objects instead of writing files.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "summary_to")]
     stdout: bool,
     /// In which form objects are printed with `--stdout`.
     #[arg(long, value_name = "FORM", default_value = "yaml", requires = "stdout")]
@@ -50,23 +47,23 @@ enum ObjectForm {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    if arguments.stdout {
-        return with_targets(global, &arguments.targets, |session, targets| {
-            print_objects(session, targets, arguments.format)
-        });
-    }
-    let done = |target: &KeptTarget| {
-        done(&target.name, target.files.len(), Counts { unchanged: target.objects, ..Counts::default() })
+    let work = || {
+        with_part(global, &arguments.targets, &arguments.shard, |session, targets| {
+            let outcome = if arguments.stdout {
+                print_objects(session, targets, arguments.format)?
+            } else {
+                write(session, targets, arguments)?
+            };
+            let command = Command::Render { targets: arguments.targets.clone(), consent: arguments.consent };
+            shard::finish(session, outcome, command)
+        })
     };
-    unless_unchanged(global, &arguments.targets, done, false, |_| {
-        with_targets(global, &arguments.targets, |session, targets| write(session, targets, arguments))
-    })
-}
-
-/// The line that tells what was done for a target.
-fn done(target: &str, files: usize, counts: Counts) -> String {
-    let objects = human::number(counts.total(), "object");
-    format!("{target}: {objects} in {}: {}\n", human::number(files, "file"), human::counts(counts))
+    // What is kept is of the whole.
+    if arguments.stdout || arguments.shard.is_part() {
+        return work();
+    }
+    let done = |target: &KeptTarget| told(&target.name, &target.totals());
+    unless_unchanged(global, Recall::open(global)?.as_ref(), &arguments.targets, done, false, work)
 }
 
 fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
@@ -86,14 +83,19 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         let Comparison { plan, details, .. } =
             session.compare(target, &committed, &|file, _, old| stage(file, old.is_some()), &mut sink)?;
         staged.extend(details);
-        refuse(session, target, &plan, arguments, &mut sink);
-        session.warn_of_recreation(target, &plan, &mut sink);
+        let totals = Totals::of(&plan);
+        let loss = match session.part() {
+            Some(_) => Loss::of_part(session, target, &committed, &totals)?,
+            None => Loss::of(&totals),
+        };
+        refuse(session, target, &totals, loss, arguments.consent, &mut sink);
+        session.warn_of_recreation(target, &totals, &mut sink);
         let gone = plan.changes.iter().filter(|file| file.action == Action::Delete);
         removed.extend(gone.map(|file| format!("{}/{}", target.name, file.path)));
         plans.push((target, plan));
     }
     if arguments.targets.is_empty() {
-        refuse_edited(session, "", &leftovers, arguments, &mut sink);
+        refuse_edited(session, "", &Totals::of(&leftovers), arguments.consent, &mut sink);
         removed.extend(leftovers.changes.iter().map(|file| file.path.clone()));
     }
     if !session.report(sink) {
@@ -105,29 +107,48 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
     refuse_read_only(&output, &plans)?;
     let files = staged.len();
     session.global.stats().time(Stage::Commit, || stager.commit(staged, &removed), |_| (files, 0))?;
-    if arguments.targets.is_empty() && leftovers.is_drift() {
-        terminal
-            .note(&format!("targets that are gone: {} deleted\n", human::number(leftovers.counts.deleted, "object")));
+    if arguments.targets.is_empty() {
+        terminal.note(&told_of_leftovers(leftovers.counts));
     }
     for (target, plan) in plans {
-        let files = plan.kept_files + plan.changes.iter().filter(|file| file.action != Action::Delete).count();
-        terminal.note(&done(&target.name, files, plan.counts));
+        terminal.note(&told(&session.title(target), &Totals::of(&plan)));
     }
     Ok(Outcome::Fine)
 }
 
+/// How much of targets that are gone was deleted.
+pub(super) fn told_of_leftovers(counts: Counts) -> String {
+    if !counts.is_drift() {
+        return String::new();
+    }
+    format!("targets that are gone: {} deleted\n", human::number(counts.deleted, "object"))
+}
+
+/// What was written of a target.
+pub(super) fn told(title: &str, totals: &Totals) -> String {
+    format!(
+        "{title}: {} in {}: {}\n",
+        human::number(totals.counts.total(), "object"),
+        human::number(totals.files, "file"),
+        human::counts(totals.counts)
+    )
+}
+
 /// Refuses to overwrite what was changed by hand, and to delete nearly everything.
-fn refuse(session: &Session<'_>, target: &Target, plan: &TargetPlan, arguments: &Arguments, sink: &mut Sink) {
+pub(super) fn refuse(
+    session: &Session<'_>,
+    target: &Target,
+    totals: &Totals,
+    loss: Loss,
+    consent: Consent,
+    sink: &mut Sink,
+) {
     if sink.has_errors() {
         return;
     }
-    refuse_edited(session, &format!("{}/", target.name), plan, arguments, sink);
-    let namespaces = |action: fn(Action) -> bool| {
-        plan.changes.iter().filter(|file| action(file.action) && file.path.starts_with("namespaces/")).count()
-    };
-    let gone = namespaces(|action| action == Action::Delete);
-    let before = gone + plan.kept_namespaces + namespaces(|action| action == Action::Change);
-    if plan.counts.total() == 0 && plan.counts.deleted > 0 && !arguments.allow_empty {
+    refuse_edited(session, &format!("{}/", target.name), totals, consent, sink);
+    let Loss { everything, gone, before } = loss;
+    if everything && !consent.allow_empty {
         sink.push(
             Diagnostic::error(
                 Code::EmptyOutput,
@@ -135,7 +156,7 @@ fn refuse(session: &Session<'_>, target: &Target, plan: &TargetPlan, arguments: 
             )
             .help("`bailiwick render --allow-empty` says that it is meant"),
         );
-    } else if gone > 1 && gone * 2 > before && !arguments.allow_mass_delete && !arguments.allow_empty {
+    } else if gone > 1 && gone * 2 > before && !consent.allow_mass_delete && !consent.allow_empty {
         sink.push(
             Diagnostic::error(
                 Code::MassDelete,
@@ -150,12 +171,12 @@ fn refuse(session: &Session<'_>, target: &Target, plan: &TargetPlan, arguments: 
     }
 }
 
-/// Refuses to overwrite or remove what was changed by hand; `folder` is where the plan's paths begin.
-fn refuse_edited(session: &Session<'_>, folder: &str, plan: &TargetPlan, arguments: &Arguments, sink: &mut Sink) {
+/// Refuses to overwrite or remove what was changed by hand; `folder` is where the paths begin.
+pub(super) fn refuse_edited(session: &Session<'_>, folder: &str, totals: &Totals, consent: Consent, sink: &mut Sink) {
     let output = &session.project.workspace.output;
-    for file in plan.changes.iter().filter(|file| file.ownership == Some(Ownership::Edited) && !arguments.force) {
+    for path in totals.edited.iter().filter(|_| !consent.force) {
         sink.push(
-            Diagnostic::error(Code::EditedByHand, format!("`{output}/{folder}{}` was changed by hand", file.path))
+            Diagnostic::error(Code::EditedByHand, format!("`{output}/{folder}{path}` was changed by hand"))
                 .help("change the policies instead; `bailiwick diff` shows what differs")
                 .help("`bailiwick render --force` overwrites the file"),
         );
@@ -182,9 +203,10 @@ fn print_objects(session: &Session<'_>, targets: &[&Target], form: ObjectForm) -
     let mut text = String::new();
     for target in targets {
         let one = |file: OutputFile| Ok(file);
-        session.compile(
+        let mut told = Sink::new();
+        session.compile_part(
             target,
-            form == ObjectForm::Json,
+            (form == ObjectForm::Json, session.part()),
             &one,
             &mut |file| match form {
                 ObjectForm::Yaml => {
@@ -198,8 +220,9 @@ fn print_objects(session: &Session<'_>, targets: &[&Target], form: ObjectForm) -
                     }
                 }
             },
-            &mut sink,
+            &mut told,
         )?;
+        sink.absorb(told);
     }
     if !session.report(sink) {
         return Ok(Outcome::Invalid);

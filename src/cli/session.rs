@@ -8,14 +8,16 @@ use hashbrown::HashSet;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::shard::{Shard, ShardArguments};
 use super::{DiagnosticForm, Global, Outcome};
-use crate::compile::{self, Options, OutputFile, Project};
+use crate::compile::{self, Ledger, Options, OutputFile, Project};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Differing, Entry, Folder};
 use crate::emit::file::Ownership;
 use crate::emit::plan::{FilePlan, TargetPlan};
+use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
-use crate::model::Target;
+use crate::model::{Part, Target};
 use crate::report::human;
 use crate::source::{Answers, DiskWorld, RecordedWorld};
 use crate::stats::Stage;
@@ -28,6 +30,8 @@ pub(super) struct Session<'g> {
     pub(super) global: &'g Global,
     pub(super) root: PathBuf,
     pub(super) project: Project,
+    /// The part of the work that this run does; all of it without one.
+    pub(super) shard: Option<Shard>,
     /// What loading found: warnings, and errors after which it could go on.
     found: Vec<Diagnostic>,
     /// What the workspace was asked.
@@ -53,10 +57,21 @@ pub(super) fn with_targets(
     names: &[String],
     run: impl FnOnce(&Session<'_>, &[&Target]) -> Result<Outcome, RunError>,
 ) -> Result<Outcome, RunError> {
-    let session = match Session::open(global)? {
+    with_part(global, names, &ShardArguments::default(), run)
+}
+
+/// As [`with_targets`], with a part of the work to do, if one was asked for.
+pub(super) fn with_part(
+    global: &Global,
+    names: &[String],
+    shard: &ShardArguments,
+    run: impl FnOnce(&Session<'_>, &[&Target]) -> Result<Outcome, RunError>,
+) -> Result<Outcome, RunError> {
+    let mut session = match Session::open(global)? {
         Ok(session) => session,
         Err(outcome) => return Ok(outcome),
     };
+    session.shard = shard.open(&session.project.files);
     match session.targets(names) {
         Ok(targets) => run(&session, &targets),
         Err(outcome) => Ok(outcome),
@@ -85,7 +100,7 @@ impl<'g> Session<'g> {
         Ok(match project {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
-                Ok(Self { global, root, project, found, answers })
+                Ok(Self { global, root, project, shard: None, found, answers })
             }
             None => {
                 print(global, diagnostics, &files);
@@ -99,8 +114,8 @@ impl<'g> Session<'g> {
         self.root.join(&self.project.workspace.output)
     }
 
-    /// The targets whose names match, or all of them.
-    fn targets(&self, names: &[String]) -> Result<Vec<&Target>, Outcome> {
+    /// The targets whose names match, or all of them. Of names that no target has, the reasons are printed.
+    pub(super) fn targets(&self, names: &[String]) -> Result<Vec<&Target>, Outcome> {
         let all = &self.project.workspace.targets;
         let unknown = names.iter().find(|name| !all.iter().any(|target| target.name == **name));
         if let Some(name) = unknown {
@@ -121,7 +136,17 @@ impl<'g> Session<'g> {
         Ok(all.iter().filter(|target| names.is_empty() || names.contains(&target.name)).collect())
     }
 
-    /// Compiles a target; see [`compile::compile`].
+    /// What part of the work this run does.
+    pub(super) fn part(&self) -> Option<Part> {
+        self.shard.as_ref().map(|shard| shard.part)
+    }
+
+    /// What stands before the counts of a target: its name, and which part of it was looked at.
+    pub(super) fn title(&self, target: &Target) -> String {
+        self.part().map_or_else(|| target.name.clone(), |part| format!("{}, part {part}", target.name))
+    }
+
+    /// Compiles a whole target; see [`compile::compile`].
     pub(super) fn compile<R: Send>(
         &self,
         target: &Target,
@@ -130,10 +155,23 @@ impl<'g> Session<'g> {
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
     ) -> Result<(), RunError> {
+        self.compile_part(target, (json, None), work, each, sink).map(|_| ())
+    }
+
+    /// Compiles a part of a target, or all of it; whether objects are wanted as JSON comes first. The sink has to be the
+    /// target's own.
+    pub(super) fn compile_part<R: Send>(
+        &self,
+        target: &Target,
+        (json, part): (bool, Option<Part>),
+        work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+        each: &mut dyn FnMut(R),
+        sink: &mut Sink,
+    ) -> Result<Ledger, RunError> {
         let mut bar: Option<ProgressBar> = None;
-        let options = Options { json, ..self.global.options() };
+        let options = Options { json, part, ..self.global.options() };
         let watched = self.global.terminal().is_watched();
-        let result = compile::compile(
+        let result = compile::compile_part(
             &self.project,
             target,
             options,
@@ -191,11 +229,12 @@ impl<'g> Session<'g> {
                 comparison.plan.add(*plan);
             }
         };
-        self.compile(target, false, &compared, &mut add, sink)?;
+        let mut told = Sink::new();
+        let ledger = self.compile_part(target, (false, self.part()), &compared, &mut add, &mut told)?;
         let mut others: Vec<Entry> = Vec::new();
         let list = || {
             committed.each(&mut |entry| {
-                if entry.is_link || !paths.contains(&hash_of(&entry.path)) {
+                if (entry.is_link || !paths.contains(&hash_of(&entry.path))) && self.looks_at(&entry) {
                     others.push(entry);
                 }
             })
@@ -207,7 +246,7 @@ impl<'g> Session<'g> {
             // An empty path is the target's folder itself, which is a file.
             if entry.is_link || entry.path.is_empty() {
                 links.insert(entry.path.clone());
-                self.report_stray(target, entry, sink);
+                self.report_stray(target, entry, &mut told);
                 continue;
             }
             if self.is_kept(target, &entry.path) {
@@ -217,17 +256,28 @@ impl<'g> Session<'g> {
             let old = committed.read(&entry.path)?.unwrap_or_default();
             let plan = FilePlan::compare(&entry.path, None, Some(&old));
             if plan.ownership == Some(Ownership::Foreign) {
-                self.report_stray(target, entry, sink);
+                self.report_stray(target, entry, &mut told);
             } else {
                 comparison.plan.add(plan);
             }
         }
         let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign) && !links.contains(&file.path);
         for file in comparison.plan.changes.iter().filter(foreign) {
-            self.report_stray(target, Entry { path: file.path.clone(), is_link: false }, sink);
+            self.report_stray(target, Entry { path: file.path.clone(), is_link: false }, &mut told);
         }
         comparison.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
+        if let Some(shard) = &self.shard {
+            shard.note_target(target, ledger, told.diagnostics(), &comparison.plan);
+        }
+        sink.absorb(told);
         Ok(comparison)
+    }
+
+    /// True for an entry of a target's folder that is for this run to judge. A link, or a file where a folder has to be,
+    /// is in everybody's way.
+    fn looks_at(&self, entry: &Entry) -> bool {
+        let is_in_the_way = entry.is_link || matches!(entry.path.as_str(), "" | "namespaces");
+        self.part().is_none_or(|part| is_in_the_way || part.has_file(&entry.path))
     }
 
     /// True for a file of the output folder that is not ours and stays.
@@ -246,10 +296,14 @@ impl<'g> Session<'g> {
     /// Looks at what lies beside the folders of the targets: what is ours is left over from targets that are gone, and
     /// is returned as a plan to delete it, with paths below the output folder; anything else is reported.
     pub(super) fn beside_targets(&self, sink: &mut Sink) -> Result<TargetPlan, RunError> {
+        let mut leftovers = TargetPlan::default();
+        if self.part().is_some_and(|part| !part.is_first()) {
+            return Ok(leftovers);
+        }
+        let mut told = Sink::new();
         let workspace = &self.project.workspace;
         let whole = Folder::new(self.output());
         let skip = |top: &str| top == STAGING || workspace.targets.iter().any(|target| target.name == top);
-        let mut leftovers = TargetPlan::default();
         for Entry { path, is_link } in whole.list_except(&skip)? {
             if workspace.keep.is_match(&path) {
                 continue;
@@ -257,11 +311,15 @@ impl<'g> Session<'g> {
             let old = if is_link { Vec::new() } else { whole.read(&path)?.unwrap_or_default() };
             let plan = FilePlan::compare(&path, None, Some(&old));
             if is_link || plan.ownership == Some(Ownership::Foreign) {
-                sink.push(stray(format!("{}/{path}", workspace.output).trim_end_matches('/'), is_link));
+                told.push(stray(format!("{}/{path}", workspace.output).trim_end_matches('/'), is_link));
             } else {
                 leftovers.add(plan);
             }
         }
+        if let Some(shard) = &self.shard {
+            shard.note_beside_targets(told.diagnostics(), &leftovers);
+        }
+        sink.absorb(told);
         Ok(leftovers)
     }
 
@@ -285,8 +343,8 @@ impl<'g> Session<'g> {
     }
 
     /// Warns of a rename in very many places and of bindings that have to be made anew, before anything is written.
-    pub(super) fn warn_of_recreation(&self, target: &Target, plan: &TargetPlan, sink: &mut Sink) {
-        for (kind, files) in plan.mass_recreates(self.project.workspace.mass_recreate_threshold) {
+    pub(super) fn warn_of_recreation(&self, target: &Target, totals: &Totals, sink: &mut Sink) {
+        for (kind, files) in totals.mass_recreates(self.project.workspace.mass_recreate_threshold) {
             sink.push(
                 Diagnostic::warning(
                     Code::MassRecreate,
@@ -299,9 +357,8 @@ impl<'g> Session<'g> {
                 .help("roll it out in parts: add the new objects first, remove the old ones in a later change"),
             );
         }
-        let changed: Vec<&String> = plan.changes.iter().flat_map(|file| &file.changed_role_refs).collect();
-        if let Some(first) = changed.first() {
-            let others = changed.len() - 1;
+        if let Some(first) = totals.changed_role_refs.lines().next() {
+            let others = totals.changed_role_refs.count.saturating_sub(1);
             let more =
                 if others > 0 { format!(" and {}", human::number(others, "other binding")) } else { String::new() };
             sink.push(

@@ -3,7 +3,7 @@
 macro_rules! codes {
     ($($variant:ident, $id:literal, $title:literal, $page:literal;)*) => {
         /// Which kind of problem a diagnostic tells of. A code names the bad pattern.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         pub enum Code {
             $(#[doc = $title] $variant,)*
         }
@@ -489,6 +489,11 @@ codes! {
         "Renaming a templated object deletes and creates it everywhere at once. On 2024-06-12 such a rename took Toolforge's API servers down. Roll it out in parts: first add the new name, then remove the old one.";
     ImmutableRoleRef, "immutable-roleRef", "a binding whose role changes under the same name",
         "`roleRef` cannot be changed: the object has to be deleted and created again, and Flux and server-side Argo CD syncs fail until somebody does. Give the binding a new name instead.";
+    // Parts of a run.
+    UnusableSummary, "unusable-summary", "a summary that `merge` cannot use",
+        "`render` and `check` write a summary with `--shard K/N --summary-to FILE`, and `merge` takes those of all N parts. Each has to be as it was written (a checksum tells), by this version of the program, from this very input: other policies, templates or account lists mean other objects.\n\nRun the part again, on the commit that `merge` runs on.";
+    IncompleteParts, "incomplete-parts", "parts that do not make a whole",
+        "Every part from 1 to N has to be there once, each made by the same command with the same options. What some part would have found is otherwise found by nobody.";
     // The workspace.
     WorkspaceNotFound, "workspace-not-found", "no workspace here",
         "`bailiwick.yaml` is looked for in this folder and every folder above it. `bailiwick init` makes one.";

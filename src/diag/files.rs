@@ -3,8 +3,13 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock, RwLock};
 
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::Origin;
+
 /// Names a registered text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct FileId(u32);
 
 impl FileId {
@@ -114,6 +119,30 @@ impl Files {
         let mut list = self.list.write().unwrap_or_else(std::sync::PoisonError::into_inner);
         list.push(file);
         FileId(u32::try_from(list.len() - 1).unwrap_or_default())
+    }
+
+    /// How many texts there are.
+    pub fn count(&self) -> usize {
+        self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).len()
+    }
+
+    /// A hash of every path and text, in the order of their ids: with the same one, two runs mean the same by an id.
+    pub fn digest(&self) -> u128 {
+        let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let mut hasher = Xxh3Default::new();
+        for file in &list {
+            for text in [file.path(), file.text()] {
+                hasher.update(&(text.len() as u64).to_le_bytes());
+                hasher.update(text.as_bytes());
+            }
+        }
+        hasher.digest128()
+    }
+
+    /// True when there is such a text, and the place is a piece of it.
+    pub fn has(&self, place: Origin) -> bool {
+        let (start, end) = (place.span.start as usize, place.span.end as usize);
+        (place.file.0 as usize) < self.count() && self.get(place.file).text().get(start..end).is_some()
     }
 
     /// The text behind an id.

@@ -9,7 +9,7 @@ use crate::k8s::grants::{Grant, grants};
 use crate::yaml::{self, NodeRef, Tree, Value};
 
 /// How many objects are affected in which way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Counts {
     /// New.
     pub created: usize,
@@ -272,10 +272,5 @@ impl TargetPlan {
     /// True when something is to be done.
     pub fn is_drift(&self) -> bool {
         !self.changes.is_empty()
-    }
-
-    /// The kinds renamed in more than `threshold` files, with how many files.
-    pub fn mass_recreates(&self, threshold: usize) -> impl Iterator<Item = (&str, usize)> {
-        self.renamed.iter().filter(move |(_, files)| **files > threshold).map(|(kind, files)| (kind.as_str(), *files))
     }
 }

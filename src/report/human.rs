@@ -71,13 +71,8 @@ pub fn counts(counts: Counts) -> String {
     )
 }
 
-/// The line that tells what happens to the objects of a target.
-pub fn target(name: &str, of_target: Counts) -> String {
-    format!("{name}: {}: {}\n", number(of_target.total(), "object"), counts(of_target))
-}
-
 /// The same by kind, one line each, for the kinds that something happens to.
-pub fn counts_by_kind(by_kind: &BTreeMap<Arc<str>, Counts>) -> String {
+pub fn counts_by_kind(by_kind: &BTreeMap<String, Counts>) -> String {
     let mut text = String::new();
     for (kind, of_kind) in by_kind.iter().filter(|(_, counts)| counts.is_drift()) {
         let _ = writeln!(

@@ -3,15 +3,20 @@
 //! Each file of the output yields a few facts while its objects are at hand; the facts of all files together are
 //! what remains in memory, a name or two for each tenant.
 
+mod part;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::default_policy;
 use crate::model::{Identity, ObjectType, Target, Unit};
 use crate::yaml::NodeRef;
+
+pub use part::{PartCollector, PartFacts, judge};
 
 /// Facts about the objects of one file.
 #[derive(Debug, Default)]
@@ -42,7 +47,7 @@ struct Binding {
 }
 
 /// What advice needs to know of a role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Remarkable {
     UsesPodSecurityPolicies,
     DeletesCollections,

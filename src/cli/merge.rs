@@ -1,0 +1,217 @@
+//! `bailiwick merge`: the parts of a run, judged together.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::session::{Session, print, with_targets};
+use super::shard::Loss;
+use super::summary::{Command, Consent, Summary};
+use super::{DiagnosticForm, Global, Outcome, check, diff, render};
+use crate::compile::{self, PartRecord};
+use crate::diag::{Code, Diagnostic, RunError, Sink};
+use crate::emit::totals::Totals;
+use crate::model::Target;
+
+/// Options of `merge`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// What each part of the run wrote with `--summary-to`, in any order.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// A summary with the file it is in.
+struct Given {
+    path: PathBuf,
+    summary: Summary,
+}
+
+/// Runs the command: nothing is compiled, and what is printed is what a single run prints.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+    with_targets(global, &[], |session, _| {
+        let mut sink = Sink::new();
+        let given = read(session, &arguments.files, &mut sink)?;
+        if !sink.has_errors() {
+            find_gaps(&given, &mut sink);
+        }
+        let files = &session.project.files;
+        if sink.has_errors() {
+            print(global, sink.into_sorted(files), files);
+            return Ok(Outcome::Invalid);
+        }
+        let command = given.first().map(|first| first.summary.command.clone());
+        let named = match &command {
+            Some(Command::Render { targets, .. } | Command::Check { targets, .. }) => targets.clone(),
+            None => Vec::new(),
+        };
+        let targets = match session.targets(&named) {
+            Ok(targets) => targets,
+            Err(outcome) => return Ok(outcome),
+        };
+        let whole = Whole::of(given.into_iter().map(|given| given.summary).collect());
+        Ok(match command {
+            Some(Command::Render { consent, .. }) => {
+                conclude_render(session, &targets, whole, consent, named.is_empty())
+            }
+            Some(Command::Check { summary, .. }) => conclude_check(session, &targets, whole, summary, named.is_empty()),
+            None => Outcome::Invalid,
+        })
+    })
+}
+
+/// Reads every summary; those that cannot be used are reported.
+fn read(session: &Session<'_>, paths: &[PathBuf], sink: &mut Sink) -> Result<Vec<Given>, RunError> {
+    let files = &session.project.files;
+    let input = files.digest();
+    let mut given = Vec::with_capacity(paths.len());
+    for path in paths {
+        let place = session.global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
+        let bytes = std::fs::read(&place).map_err(|error| RunError::io("read", &place, &error))?;
+        match Summary::from_bytes(&bytes, files, input) {
+            Ok(summary) => given.push(Given { path: path.clone(), summary }),
+            Err(why) => sink.push(
+                Diagnostic::error(Code::UnusableSummary, format!("`{}` cannot be used: {why}", path.display()))
+                    .help("run the part again with `--summary-to`, on the same input and with the same program"),
+            ),
+        }
+    }
+    Ok(given)
+}
+
+/// Reports parts that are missing, there twice, or not of one run.
+fn find_gaps(given: &[Given], sink: &mut Sink) {
+    let Some(first) = given.first() else { return };
+    let (_, of) = first.summary.part;
+    let incomplete = |message: String| {
+        Diagnostic::error(Code::IncompleteParts, message).help("give the summary of each part of one run, each once")
+    };
+    let mut seen: BTreeMap<u16, &Given> = BTreeMap::new();
+    for one in given {
+        let (number, of_other) = one.summary.part;
+        let (path, first_path) = (one.path.display(), first.path.display());
+        if of_other != of {
+            sink.push(incomplete(format!("`{path}` is part {number}/{of_other}, and `{first_path}` is one of {of}")));
+        } else if one.summary.command != first.summary.command {
+            sink.push(incomplete(format!("`{path}` and `{first_path}` are of different commands or options")));
+        } else if let Some(earlier) = seen.insert(number, one) {
+            sink.push(incomplete(format!(
+                "part {number}/{of} is there twice: `{}` and `{path}`",
+                earlier.path.display()
+            )));
+        }
+    }
+    let missing: Vec<String> =
+        (1..=of).filter(|number| !seen.contains_key(number)).map(|number| format!("{number}/{of}")).collect();
+    match (sink.has_errors(), missing.as_slice()) {
+        (true, _) | (false, []) => {}
+        (false, [one]) => sink.push(incomplete(format!("part {one} is missing"))),
+        (false, several) => sink.push(incomplete(format!("the parts {} are missing", several.join(", ")))),
+    }
+}
+
+/// What all parts found.
+#[derive(Default)]
+struct Whole {
+    targets: BTreeMap<String, (Vec<PartRecord>, Totals)>,
+    leftovers: Totals,
+    beside_targets: Vec<Diagnostic>,
+    isolation: Vec<Diagnostic>,
+}
+
+impl Whole {
+    fn of(summaries: Vec<Summary>) -> Self {
+        let mut whole = Self::default();
+        for summary in summaries {
+            for target in summary.targets {
+                let (records, totals) = whole.targets.entry(target.name).or_default();
+                records.push(target.record);
+                totals.add(target.totals);
+            }
+            whole.leftovers.add(summary.leftovers);
+            whole.beside_targets.extend(summary.beside_targets);
+            whole.isolation.extend(summary.isolation);
+        }
+        whole
+    }
+
+    /// Judges a target, and gives its totals.
+    fn judge(&mut self, session: &Session<'_>, target: &Target, sink: &mut Sink) -> Totals {
+        let (records, totals) = self.targets.remove(&target.name).unwrap_or_default();
+        compile::merge(&session.project, target, records, sink);
+        totals
+    }
+}
+
+fn begin(whole: &mut Whole) -> Sink {
+    let mut sink = Sink::new();
+    std::mem::take(&mut whole.beside_targets).into_iter().for_each(|diagnostic| sink.push(diagnostic));
+    sink
+}
+
+/// What `render` says of a whole run.
+fn conclude_render(
+    session: &Session<'_>,
+    targets: &[&Target],
+    mut whole: Whole,
+    consent: Consent,
+    with_leftovers: bool,
+) -> Outcome {
+    let terminal = session.global.terminal();
+    let mut sink = begin(&mut whole);
+    let mut lines = String::new();
+    for target in targets {
+        let totals = whole.judge(session, target, &mut sink);
+        render::refuse(session, target, &totals, Loss::of(&totals), consent, &mut sink);
+        session.warn_of_recreation(target, &totals, &mut sink);
+        lines.push_str(&render::told(&target.name, &totals));
+    }
+    if with_leftovers {
+        render::refuse_edited(session, "", &whole.leftovers, consent, &mut sink);
+        lines.insert_str(0, &render::told_of_leftovers(whole.leftovers.counts));
+    }
+    if !session.report(sink) {
+        if session.global.diagnostics == DiagnosticForm::Human {
+            terminal.problem("the parts make no whole: what some of them wrote is not to be used\n");
+        }
+        return Outcome::Invalid;
+    }
+    terminal.note(&lines);
+    Outcome::Fine
+}
+
+/// What `check` says of a whole run. The differences were printed by the parts.
+fn conclude_check(
+    session: &Session<'_>,
+    targets: &[&Target],
+    mut whole: Whole,
+    summary: bool,
+    with_leftovers: bool,
+) -> Outcome {
+    let terminal = session.global.terminal();
+    let mut sink = begin(&mut whole);
+    let mut lines = String::new();
+    let mut outcome = Outcome::Fine;
+    for target in targets {
+        let totals = whole.judge(session, target, &mut sink);
+        session.warn_of_recreation(target, &totals, &mut sink);
+        if totals.is_drift() {
+            outcome = Outcome::No;
+        }
+        lines.push_str(&diff::told(&target.name, &totals));
+    }
+    if !session.report(sink) {
+        return Outcome::Invalid;
+    }
+    if summary {
+        terminal.result(&lines);
+    } else {
+        terminal.note(&lines);
+    }
+    let left_over = if with_leftovers { whole.leftovers.changed_files } else { 0 };
+    let outcome = check::conclude(session, outcome, left_over);
+    let mut broken = Sink::new();
+    whole.isolation.into_iter().for_each(|diagnostic| broken.push(diagnostic));
+    check::tell_isolation(session, outcome, broken)
+}

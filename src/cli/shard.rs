@@ -1,0 +1,180 @@
+//! `--shard K/N`: one part of a run, and what it leaves for `bailiwick merge`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use clap::Args;
+
+use super::session::Session;
+use super::summary::{Command, Summary, TargetSummary};
+use super::{Global, Outcome};
+use crate::compile::{self, Ledger};
+use crate::diag::{Diagnostic, Files, RunError};
+use crate::emit::committed::Committed;
+use crate::emit::file;
+use crate::emit::plan::TargetPlan;
+use crate::emit::totals::Totals;
+use crate::model::{Part, Target};
+
+/// Options of the commands that can do a part of their work.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct ShardArguments {
+    /// Only the K-th of N parts of the namespaces; the first one has what belongs to no namespace, too.
+    #[arg(long, value_name = "K/N")]
+    shard: Option<Part>,
+    /// Write what `bailiwick merge` needs to judge all parts together to this file.
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    summary_to: Option<PathBuf>,
+}
+
+/// The part of the run, with what it found so far.
+pub(super) struct Shard {
+    /// Which part.
+    pub(super) part: Part,
+    summary_to: Option<PathBuf>,
+    /// What was read, before anything was compiled.
+    input: u128,
+    known_files: usize,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    targets: Vec<TargetSummary>,
+    leftovers: Totals,
+    beside_targets: Vec<Diagnostic>,
+    isolation: Vec<Diagnostic>,
+}
+
+impl ShardArguments {
+    /// True when not all of the work is asked for.
+    pub(super) fn is_part(&self) -> bool {
+        self.shard.is_some()
+    }
+
+    /// The part that was asked for, in a workspace of which these texts were read.
+    pub(super) fn open(&self, files: &Files) -> Option<Shard> {
+        let part = self.shard?;
+        // Nobody asks for the hash without a summary.
+        let input = self.summary_to.as_ref().map_or(0, |_| files.digest());
+        let known_files = files.count();
+        Some(Shard { part, summary_to: self.summary_to.clone(), input, known_files, found: Mutex::default() })
+    }
+}
+
+impl Shard {
+    fn note(&self, add: impl FnOnce(&mut Found)) {
+        if self.summary_to.is_some() {
+            add(&mut self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        }
+    }
+
+    /// Notes what was found in a target: everything told of it, and the plan.
+    pub(super) fn note_target(&self, target: &Target, ledger: Ledger, told: &[Diagnostic], plan: &TargetPlan) {
+        self.note(|found| {
+            let record = ledger.record(target, told);
+            found.targets.push(TargetSummary { name: target.name.clone(), record, totals: Totals::of(plan) });
+        });
+    }
+
+    /// Notes what lies beside the folders of the targets.
+    pub(super) fn note_beside_targets(&self, told: &[Diagnostic], leftovers: &TargetPlan) {
+        self.note(|found| {
+            found.beside_targets = told.to_vec();
+            found.leftovers = Totals::of(leftovers);
+        });
+    }
+
+    /// Notes which isolations of nodes do not hold.
+    pub(super) fn note_isolation(&self, told: &[Diagnostic]) {
+        self.note(|found| found.isolation = told.to_vec());
+    }
+
+    /// Writes the summary, or says what is still to be judged.
+    pub(super) fn finish(&self, global: &Global, files: &Files, command: Command) -> Result<(), RunError> {
+        let Some(path) = &self.summary_to else {
+            global.terminal().note(&format!(
+                "part {}: what one namespace says of another is not judged yet; `--summary-to FILE` and `bailiwick merge` do\n",
+                self.part
+            ));
+            return Ok(());
+        };
+        let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let summary = Summary {
+            part: (self.part.number(), self.part.of()),
+            input: self.input,
+            command,
+            targets: found.targets,
+            leftovers: found.leftovers,
+            beside_targets: found.beside_targets,
+            isolation: found.isolation,
+            texts: Vec::new(),
+        };
+        let bytes = summary.into_bytes(files, self.known_files).map_err(RunError::new)?;
+        let path = global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
+        write_whole(&path, &bytes)
+    }
+}
+
+/// Whoever reads the file at the same time finds the old one or the new one.
+fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    std::fs::write(&beside, bytes)
+        .and_then(|()| std::fs::rename(&beside, path))
+        .map_err(|error| RunError::io("write", path, &error))
+}
+
+/// What decides whether a run deletes too much.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Loss {
+    /// True when no object is left, and some were there.
+    pub(super) everything: bool,
+    /// How many namespaces go.
+    pub(super) gone: usize,
+    /// How many there were.
+    pub(super) before: usize,
+}
+
+impl Loss {
+    /// That of a whole target.
+    pub(super) fn of(totals: &Totals) -> Self {
+        Self {
+            everything: totals.counts.total() == 0 && totals.counts.deleted > 0,
+            gone: totals.gone_namespaces,
+            before: totals.namespaces_before,
+        }
+    }
+
+    /// That of the whole target a part of which has these totals, by the names of its files: what the part would delete
+    /// says little of how much goes altogether. A part that deletes nothing leaves the question to those that do.
+    pub(super) fn of_part(
+        session: &Session<'_>,
+        target: &Target,
+        committed: &dyn Committed,
+        totals: &Totals,
+    ) -> Result<Self, RunError> {
+        let mut loss = Self { everything: false, gone: 0, before: 0 };
+        if totals.counts.deleted == 0 {
+            return Ok(loss);
+        }
+        let homes = compile::homes(&session.project, target);
+        loss.everything = homes.is_empty();
+        let shards = session.project.workspace.shards;
+        for entry in committed.list()?.iter().filter(|entry| !entry.is_link && !session.is_kept(target, &entry.path)) {
+            let Some(name) = Part::namespace_of(&entry.path) else { continue };
+            loss.before += 1;
+            let stays = homes.has_namespace(name) && file::path(Some(name), "", shards) == entry.path;
+            loss.gone += usize::from(!stays);
+        }
+        Ok(loss)
+    }
+}
+
+/// Ends a command: a part leaves what the merge needs.
+pub(super) fn finish(session: &Session<'_>, outcome: Outcome, command: Command) -> Result<Outcome, RunError> {
+    if let Some(shard) = &session.shard {
+        shard.finish(session.global, &session.project.files, command)?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,256 @@
+//! The file that a part of a run leaves for `bailiwick merge`: facts and counts, and what was found.
+//!
+//! It begins with a mark of this format and its version and with the version of the program, and ends with a checksum:
+//! one that is cut off, changed, foreign or of another version is refused. Places in it are places of the input that
+//! it names by a hash; only texts that are no input, such as what a template rendered, are in it themselves.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::compile::PartRecord;
+use crate::diag::{Diagnostic, FileId, Files, Origin};
+use crate::emit::totals::Totals;
+
+/// What a summary begins with; the last byte is the version of the format.
+const MARK: &[u8; 16] = b"bailiwick parts\x01";
+
+/// Length of the checksums: of the version, behind the mark, and of everything, at the end.
+const CHECKSUM: usize = size_of::<u64>();
+
+/// What a part found.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Summary {
+    /// Its number, and how many there are.
+    pub(super) part: (u16, u16),
+    /// A hash of everything that was read.
+    pub(super) input: u128,
+    pub(super) command: Command,
+    pub(super) targets: Vec<TargetSummary>,
+    /// Files of targets that are gone.
+    pub(super) leftovers: Totals,
+    /// What was found beside the folders of the targets.
+    pub(super) beside_targets: Vec<Diagnostic>,
+    /// Isolations of nodes that do not hold.
+    pub(super) isolation: Vec<Diagnostic>,
+    /// Texts that diagnostics point into and that are no input: the number of each, its name and itself.
+    pub(super) texts: Vec<(FileId, String, String)>,
+}
+
+/// What a part found in a target.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct TargetSummary {
+    pub(super) name: String,
+    pub(super) record: PartRecord,
+    pub(super) totals: Totals,
+}
+
+/// The command that the parts do together, as far as its options decide what is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Command {
+    /// `render`.
+    Render {
+        /// The targets that were named.
+        targets: Vec<String>,
+        /// What was accepted.
+        consent: Consent,
+    },
+    /// `check`.
+    Check {
+        /// The targets that were named.
+        targets: Vec<String>,
+        /// True when the counts only were asked for.
+        summary: bool,
+    },
+}
+
+/// What `render` may do that it refuses otherwise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
+pub(super) struct Consent {
+    /// Overwrite files of the output that were changed by hand.
+    #[arg(long)]
+    pub(super) force: bool,
+    /// Accept that a target has no objects any more.
+    #[arg(long)]
+    pub(super) allow_empty: bool,
+    /// Accept that more than half of a target's namespaces go.
+    #[arg(long)]
+    pub(super) allow_mass_delete: bool,
+}
+
+impl Summary {
+    /// The file. `known` texts were input; those after them are taken along where a diagnostic points into one.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub(super) fn into_bytes(mut self, files: &Files, known: usize) -> Result<Vec<u8>, String> {
+        let mut texts: BTreeMap<FileId, (String, String)> = BTreeMap::new();
+        for place in
+            self.diagnostics().flat_map(Diagnostic::places).filter(|place| place.file.number() as usize >= known)
+        {
+            texts.entry(place.file).or_insert_with(|| {
+                let file = files.get(place.file);
+                (file.path().to_owned(), file.text().to_owned())
+            });
+        }
+        self.texts = texts.into_iter().map(|(id, (path, text))| (id, path, text)).collect();
+        let mut bytes = MARK.to_vec();
+        bytes.extend(version().to_le_bytes());
+        let mut bytes = postcard::to_extend(&self, bytes).map_err(|error| error.to_string())?;
+        let checksum = xxh3_64(&bytes);
+        bytes.extend(checksum.to_le_bytes());
+        Ok(bytes)
+    }
+
+    /// The summary in a file. Texts in it are registered in `files`, which had the hash `input` before.
+    ///
+    /// # Errors
+    /// Why the file cannot be used.
+    pub(super) fn from_bytes(bytes: &[u8], files: &Files, input: u128) -> Result<Self, String> {
+        let (version_of_format, mark) = MARK.split_last().ok_or("it is no summary of a part")?;
+        if !bytes.starts_with(mark) {
+            return Err("it is no summary of a part".to_owned());
+        }
+        let (content, checksum) =
+            bytes.len().checked_sub(CHECKSUM).and_then(|at| bytes.split_at_checked(at)).ok_or("it ends too early")?;
+        if checksum != xxh3_64(content).to_le_bytes() {
+            return Err("its checksum does not fit: it was cut off or changed".to_owned());
+        }
+        let content = content.get(mark.len()..).and_then(|rest| rest.strip_prefix(&[*version_of_format]));
+        let content = content.and_then(|rest| rest.strip_prefix(&version().to_le_bytes()));
+        let content = content.ok_or("it was written by another version of this program")?;
+        let mut summary: Self = postcard::from_bytes(content).map_err(|error| format!("it cannot be read: {error}"))?;
+        if summary.input != input {
+            return Err("it is of another input than this workspace's".to_owned());
+        }
+        if !summary.settle(files) {
+            return Err("its parts do not fit together".to_owned());
+        }
+        Ok(summary)
+    }
+
+    /// Points the diagnostics into `files`. False when something in it names nothing: a checksum tells of accidents
+    /// only.
+    fn settle(&mut self, files: &Files) -> bool {
+        let ids: BTreeMap<FileId, FileId> =
+            std::mem::take(&mut self.texts).into_iter().map(|(id, path, text)| (id, files.add(path, text))).collect();
+        for diagnostic in self.diagnostics() {
+            for place in diagnostic.places() {
+                place.file = ids.get(&place.file).copied().unwrap_or(place.file);
+            }
+            let received = std::mem::replace(diagnostic, Diagnostic::error(diagnostic.code, "")).received();
+            *diagnostic = received;
+        }
+        let countable = self.diagnostics().all(|diagnostic| u32::try_from(diagnostic.repeated).is_ok());
+        let has = |place: Origin| files.has(place);
+        let told = self.beside_targets.iter_mut().chain(&mut self.isolation);
+        let (number, of) = self.part;
+        countable
+            && (1..=of).contains(&number)
+            && told.flat_map(Diagnostic::places).all(|place| has(*place))
+            && self.leftovers.is_plausible()
+            && self.targets.iter_mut().all(|target| target.totals.is_plausible() && target.record.is_consistent(has))
+    }
+
+    fn diagnostics(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
+        let of_targets = self.targets.iter_mut().flat_map(|target| &mut target.record.diagnostics);
+        of_targets.map(|(_, diagnostic)| diagnostic).chain(&mut self.beside_targets).chain(&mut self.isolation)
+    }
+}
+
+/// The version of the program as a number. Templates that are built in are input and not looked at here.
+fn version() -> u64 {
+    xxh3_64(env!("CARGO_PKG_VERSION").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{Code, Span};
+
+    fn summary() -> Summary {
+        Summary {
+            part: (1, 2),
+            input: 7,
+            command: Command::Check { targets: Vec::new(), summary: false },
+            targets: vec![TargetSummary {
+                name: "t".to_owned(),
+                record: PartRecord::default(),
+                totals: Totals { files: 3, ..Totals::default() },
+            }],
+            leftovers: Totals::default(),
+            beside_targets: vec![Diagnostic::error(Code::ForeignFile, "`out/x` is not a file of ours")],
+            isolation: Vec::new(),
+            texts: Vec::new(),
+        }
+    }
+
+    fn pointing_at(file: FileId, start: usize, end: usize) -> Diagnostic {
+        Diagnostic::error(Code::InvalidObject, "x").at(Origin { file, span: Span::new(start, end) })
+    }
+
+    #[test]
+    fn what_is_not_a_whole_summary_is_refused() {
+        let files = Files::new();
+        let bytes = summary().into_bytes(&files, files.count()).expect("bytes");
+        assert!(Summary::from_bytes(&bytes, &files, 7).is_ok());
+        assert!(Summary::from_bytes(&bytes, &files, 8).is_err_and(|why| why.contains("another input")));
+        for length in 0..bytes.len() {
+            assert!(Summary::from_bytes(&bytes[..length], &files, 7).is_err(), "{length} bytes");
+        }
+        for position in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[position] ^= 0x10;
+            assert!(Summary::from_bytes(&changed, &files, 7).is_err(), "byte {position}");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(Summary::from_bytes(&longer, &files, 7).is_err());
+    }
+
+    /// A checksum that fits is no proof: whoever can write a file can write that, too.
+    #[test]
+    fn numbers_that_fit_nothing_are_refused() {
+        let files = Files::new();
+        let file = files.add("policies/a.yaml", "ä: 1\n");
+        let known = files.count();
+        type Change<'c> = &'c dyn Fn(&mut Summary);
+        let wrong: [Change<'_>; 6] = [
+            &|summary| summary.part = (3, 2),
+            &|summary| summary.part = (0, 0),
+            &|summary| summary.targets[0].totals.files = usize::MAX,
+            &|summary| summary.isolation.push(pointing_at(FileId::from_number(9), 0, 0)),
+            &|summary| summary.beside_targets.push(pointing_at(file, 0, 1)),
+            &|summary| summary.targets[0].record.diagnostics.push((0, pointing_at(file, 4, 9))),
+        ];
+        for (number, change) in wrong.iter().enumerate() {
+            let mut changed = summary();
+            change(&mut changed);
+            // Every text counts as input, so that none is taken along.
+            let bytes = changed.into_bytes(&files, usize::MAX).expect("bytes");
+            assert!(Summary::from_bytes(&bytes, &files, 7).is_err(), "change {number}");
+        }
+        let mut right = summary();
+        right.isolation.push(pointing_at(file, 0, 2));
+        let bytes = right.into_bytes(&files, known).expect("bytes");
+        assert!(Summary::from_bytes(&bytes, &files, 7).is_ok());
+    }
+
+    #[test]
+    fn rendered_texts_come_along() {
+        let here = Files::new();
+        here.add("policies/a.yaml", "a: 1\n");
+        let known = here.count();
+        let rendered = here.add("<rendered Role a/b>", "kind: [\n");
+        let mut told = summary();
+        told.isolation.push(pointing_at(rendered, 6, 7));
+        let bytes = told.into_bytes(&here, known).expect("bytes");
+        let there = Files::new();
+        there.add("policies/a.yaml", "a: 1\n");
+        let read = Summary::from_bytes(&bytes, &there, 7).expect("a summary");
+        let place = read.isolation.first().and_then(|diagnostic| diagnostic.origin).expect("a place");
+        assert_eq!(there.get(place.file).path(), "<rendered Role a/b>");
+        assert_eq!(there.get(place.file).text(), "kind: [\n");
+    }
+}

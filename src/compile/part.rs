@@ -1,0 +1,120 @@
+//! Compiling a part of a target's namespaces, and judging all parts together.
+//!
+//! What one object says about another is judged by [`merge`], on what each part recorded; a part alone tells of
+//! everything else. Labels of namespaces follow from the whole target, so that each part of a target with labels
+//! compiles the whole once to collect them, and makes its own files with them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Options, OutputFile, Project, existing, labels, pass};
+use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
+use crate::expand::HomeIndex;
+use crate::model::Target;
+use crate::validate::HomeFacts;
+use crate::validate::set::{PartCollector, PartFacts, judge};
+
+/// What a part found, while it is made. Nothing is kept for a whole target.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    kept: Option<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    collector: PartCollector,
+    /// For each diagnostic of the sink: the place of the home that it was found in; none for one that is judged anew
+    /// when the parts are merged.
+    homes: Vec<Option<u32>>,
+}
+
+impl Ledger {
+    /// Begins to keep what is found.
+    pub(super) fn open(&mut self) {
+        self.kept = Some(Kept::default());
+    }
+
+    /// True when what is found is kept.
+    pub(super) fn is_open(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Notes the facts of a home, and what making it told.
+    pub(super) fn note(&mut self, home: u32, facts: &HomeFacts, sink: &Sink) {
+        if let Some(kept) = &mut self.kept {
+            kept.collector.add(home, facts);
+            kept.homes.resize(sink.len(), Some(home));
+        }
+    }
+
+    /// Notes what its facts told. Two objects of one name in two homes are found by all parts together.
+    pub(super) fn note_judged(&mut self, home: u32, sink: &Sink) {
+        if let Some(Kept { homes, .. }) = &mut self.kept {
+            let news = sink.diagnostics().get(homes.len()..).unwrap_or_default();
+            homes.extend(news.iter().map(|news| (news.code != Code::DuplicateObject).then_some(home)));
+        }
+    }
+
+    /// What the merge needs. `told` is the whole sink of the target: what follows the homes' own is of no home.
+    pub fn record(self, target: &Target, told: &[Diagnostic]) -> PartRecord {
+        let Kept { collector, homes } = self.kept.unwrap_or_default();
+        let homes = homes.into_iter().chain(std::iter::repeat(Some(u32::MAX)));
+        let kept = told.iter().zip(homes).filter_map(|(diagnostic, home)| Some((home?, diagnostic.clone())));
+        PartRecord { diagnostics: kept.collect(), facts: collector.finish(target) }
+    }
+}
+
+/// What a part found in a target.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// What is wrong within single homes, with the place of each among those of all parts.
+    pub diagnostics: Vec<(u32, Diagnostic)>,
+    /// What concerns several homes.
+    pub facts: PartFacts,
+}
+
+impl PartRecord {
+    /// True when everything in it names something; `has` tells of the places that there are.
+    pub fn is_consistent(&mut self, has: impl Fn(Origin) -> bool) -> bool {
+        let told = self.diagnostics.iter_mut().flat_map(|(_, diagnostic)| diagnostic.places().map(|place| *place));
+        told.chain(self.facts.places()).all(has) && self.facts.is_consistent()
+    }
+}
+
+/// Makes the files of a part of a target, or of all of it; see [`super::compile`]. The sink has to be the target's own.
+///
+/// # Errors
+/// The first error of `work`.
+pub fn compile_part<R: Send>(
+    project: &Project,
+    target: &Target,
+    options: Options,
+    work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+    each: &mut dyn FnMut(R, usize, usize),
+    sink: &mut Sink,
+) -> Result<Ledger, RunError> {
+    // With an error in it, what was collected is not the whole, and what is wrong is for the pass that writes to tell.
+    let mut collecting = Sink::new();
+    let labels = labels(project, target, options, &mut collecting)?.filter(|_| !collecting.has_errors());
+    pass(project, target, options, labels.as_ref(), work, each, sink)
+}
+
+/// Tells what all parts of a target found, in the order of a single run, and what they could not know alone.
+pub fn merge(project: &Project, target: &Target, parts: Vec<PartRecord>, sink: &mut Sink) {
+    let mut facts = Vec::with_capacity(parts.len());
+    let mut told = Vec::new();
+    for part in parts {
+        facts.push(part.facts);
+        told.extend(part.diagnostics);
+    }
+    told.sort_by_key(|(home, _)| *home);
+    let after_homes = told.partition_point(|(home, _)| *home < u32::MAX);
+    let strays = told.split_off(after_homes);
+    told.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
+    judge(target, &existing(project, target), &facts, sink);
+    strays.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
+}
+
+/// Which homes a target has, in all parts.
+pub fn homes(project: &Project, target: &Target) -> HomeIndex {
+    HomeIndex::new(&project.policies, target)
+}

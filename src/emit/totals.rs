@@ -1,0 +1,168 @@
+//! What is told of a plan and judged by it, without the plan itself: totals of several parts add up to those of the
+//! whole.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::file::Ownership;
+use super::plan::{Action, Counts, FilePlan, TargetPlan};
+
+/// How many changed roles are told one by one.
+pub const MAXIMUM_TOLD: usize = 20;
+
+/// Totals of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// What happens to the objects.
+    pub counts: Counts,
+    /// The same by kind; unchanged files do not count here.
+    pub by_kind: BTreeMap<String, Counts>,
+    /// How many files there are afterwards.
+    pub files: usize,
+    /// How many files do not stay as they are.
+    pub changed_files: usize,
+    /// How many files of namespaces go.
+    pub gone_namespaces: usize,
+    /// How many files of namespaces were there.
+    pub namespaces_before: usize,
+    /// In how many files an object of a kind goes while another of the same kind comes: a rename.
+    pub renamed: BTreeMap<String, usize>,
+    /// Files that were changed by hand, by path.
+    pub edited: Vec<String>,
+    /// Roles whose rules grant more or less than before.
+    pub changed_roles: Told,
+    /// Bindings whose role changes under the same name.
+    pub changed_role_refs: Told,
+}
+
+/// The first of many lines, with how many there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// At most [`MAXIMUM_TOLD`], each with the path of its file, in order of path.
+    first: Vec<(String, String)>,
+    /// All of them.
+    pub count: usize,
+}
+
+impl Told {
+    fn of(plan: &TargetPlan, lines: impl Fn(&FilePlan) -> &Vec<String>) -> Self {
+        let all = plan.changes.iter().flat_map(|file| lines(file).iter().map(|line| (&file.path, line)));
+        let first = all.clone().take(MAXIMUM_TOLD).map(|(path, line)| (path.clone(), line.clone())).collect();
+        Self { first, count: all.count() }
+    }
+
+    /// The first lines.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.first.iter().map(|(_, line)| line.as_str())
+    }
+
+    fn add(&mut self, other: Self) {
+        self.first.extend(other.first);
+        // A file is in one part, so that its lines keep their order.
+        self.first.sort_by(|left, right| left.0.cmp(&right.0));
+        self.first.truncate(MAXIMUM_TOLD);
+        self.count += other.count;
+    }
+}
+
+impl Totals {
+    /// The totals of a plan whose changes are in order of path.
+    pub fn of(plan: &TargetPlan) -> Self {
+        let count = |is_counted: fn(&&FilePlan) -> bool| plan.changes.iter().filter(is_counted).count();
+        let gone_namespaces = count(|file| file.action == Action::Delete && file.path.starts_with("namespaces/"));
+        let changed = count(|file| file.action == Action::Change && file.path.starts_with("namespaces/"));
+        let edited = plan.changes.iter().filter(|file| file.ownership == Some(Ownership::Edited));
+        Self {
+            counts: plan.counts,
+            by_kind: plan.by_kind.iter().map(|(kind, counts)| (kind.to_string(), *counts)).collect(),
+            files: plan.kept_files + count(|file| file.action != Action::Delete),
+            changed_files: plan.changes.len(),
+            gone_namespaces,
+            namespaces_before: gone_namespaces + changed + plan.kept_namespaces,
+            renamed: plan.renamed.clone(),
+            edited: edited.map(|file| file.path.clone()).collect(),
+            changed_roles: Told::of(plan, |file| &file.changed_roles),
+            changed_role_refs: Told::of(plan, |file| &file.changed_role_refs),
+        }
+    }
+
+    /// Adds the totals of another part.
+    pub fn add(&mut self, other: Self) {
+        self.counts.add(other.counts);
+        for (kind, counts) in other.by_kind {
+            self.by_kind.entry(kind).or_default().add(counts);
+        }
+        self.files += other.files;
+        self.changed_files += other.changed_files;
+        self.gone_namespaces += other.gone_namespaces;
+        self.namespaces_before += other.namespaces_before;
+        for (kind, files) in other.renamed {
+            *self.renamed.entry(kind).or_default() += files;
+        }
+        self.edited.extend(other.edited);
+        self.changed_roles.add(other.changed_roles);
+        self.changed_role_refs.add(other.changed_role_refs);
+    }
+
+    /// True when something is to be done.
+    pub fn is_drift(&self) -> bool {
+        self.changed_files > 0
+    }
+
+    /// The kinds renamed in more than `threshold` files, with how many files.
+    pub fn mass_recreates(&self, threshold: usize) -> impl Iterator<Item = (&str, usize)> {
+        self.renamed.iter().filter(move |(_, files)| **files > threshold).map(|(kind, files)| (kind.as_str(), *files))
+    }
+
+    /// True when the numbers are such as a run can have; adding up those of any number of parts is then safe.
+    pub fn is_plausible(&self) -> bool {
+        let counts = self.by_kind.values().chain([&self.counts]);
+        let counts = counts.flat_map(|of| [of.created, of.changed, of.deleted, of.unchanged]);
+        let single = [
+            self.files,
+            self.changed_files,
+            self.gone_namespaces,
+            self.namespaces_before,
+            self.changed_roles.count,
+            self.changed_role_refs.count,
+        ];
+        counts.chain(single).chain(self.renamed.values().copied()).all(|count| u32::try_from(count).is_ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, action: Action, role: &str) -> FilePlan {
+        FilePlan { action, changed_roles: vec![role.to_owned()], ..FilePlan::keep(path, 2) }
+    }
+
+    #[test]
+    fn the_totals_of_parts_are_those_of_the_whole() {
+        let files = || {
+            vec![
+                file("cluster/clusterrole.yaml", Action::Change, "a"),
+                file("namespaces/a.yaml", Action::Delete, "b"),
+                file("namespaces/b.yaml", Action::Change, "c"),
+                file("namespaces/c.yaml", Action::Create, "d"),
+                FilePlan::keep("namespaces/d.yaml", 3),
+            ]
+        };
+        let of = |files: Vec<FilePlan>| {
+            let mut plan = TargetPlan::default();
+            files.into_iter().for_each(|file| plan.add(file));
+            Totals::of(&plan)
+        };
+        let whole = of(files());
+        assert_eq!((whole.files, whole.changed_files), (4, 4));
+        assert_eq!((whole.gone_namespaces, whole.namespaces_before), (1, 3));
+        // The parts in the wrong order, and their files in turns.
+        let of_part = |odd: usize| files().into_iter().enumerate().filter(move |(at, _)| at % 2 == odd);
+        let mut sum = of(of_part(1).map(|(_, file)| file).collect());
+        sum.add(of(of_part(0).map(|(_, file)| file).collect()));
+        assert_eq!(sum, whole);
+        assert_eq!(sum.changed_roles.lines().collect::<Vec<_>>(), ["a", "b", "c", "d"]);
+    }
+}

@@ -1,0 +1,121 @@
+//! One of the parts that a large workspace is compiled in, each by a run of its own.
+
+use std::fmt;
+use std::str::FromStr;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Home;
+
+/// The K-th of N parts. Which part a namespace belongs to is a function of its name and of N alone, so that neither
+/// other tenants nor the layout of the output move it: `xxh3_64(name) mod N + 1`. What is cluster-scoped and nobody's
+/// own belongs to the first part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    number: u16,
+    of: u16,
+}
+
+impl Part {
+    /// The part of this number, which is from 1 to `of`.
+    pub fn new(number: u16, of: u16) -> Option<Self> {
+        (1..=of).contains(&number).then_some(Self { number, of })
+    }
+
+    /// Its number, from 1 on.
+    pub fn number(self) -> u16 {
+        self.number
+    }
+
+    /// How many parts there are.
+    pub fn of(self) -> u16 {
+        self.of
+    }
+
+    /// True for the part that has whatever belongs to no namespace.
+    pub fn is_first(self) -> bool {
+        self.number == 1
+    }
+
+    /// True when the objects of a home are made by this part.
+    pub fn has(self, home: &Home) -> bool {
+        match home {
+            Home::Cluster => self.is_first(),
+            Home::Namespace(name) => self.has_namespace(name),
+        }
+    }
+
+    /// True when a file of the output, by its path below the target's folder, is this part's to write, to judge and to
+    /// remove.
+    pub fn has_file(self, path: &str) -> bool {
+        match Self::namespace_of(path) {
+            Some(name) => self.has_namespace(name),
+            None => self.is_first(),
+        }
+    }
+
+    /// The namespace whose file a path of the output is, in whatever folder of `namespaces/`.
+    pub fn namespace_of(path: &str) -> Option<&str> {
+        path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")
+    }
+
+    fn has_namespace(self, name: &str) -> bool {
+        xxh3_64(name.as_bytes()) % u64::from(self.of) == u64::from(self.number - 1)
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.number, self.of)
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_digit()).then(|| digits.parse().ok());
+        text.split_once('/')
+            .and_then(|(number_of, of)| Self::new(number(number_of)??, number(of)??))
+            .ok_or_else(|| format!("a part is K/N with K from 1 to N and N up to {}, such as 2/8", u16::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_in_one_part_for_good() {
+        for of in [1, 2, 7] {
+            for name in ["tool-a", "tool-b", "kube-system", "x"] {
+                let path = format!("namespaces/07/{name}.yaml");
+                let parts = || (1..=of).filter_map(|number| Part::new(number, of));
+                let home = Home::Namespace(name.into());
+                let having: Vec<u16> = parts().filter(|part| part.has(&home)).map(Part::number).collect();
+                let files: Vec<u16> = parts().filter(|part| part.has_file(&path)).map(Part::number).collect();
+                assert_eq!(having.len(), 1);
+                assert_eq!(having, files);
+            }
+        }
+        // As long as these hold, the parts of two versions of the program fit together.
+        let part_of = |name: &str| (1..=8).find(|number| Part { number: *number, of: 8 }.has_namespace(name));
+        assert_eq!(["tool-a", "tool-b", "default"].map(part_of), [Some(3), Some(4), Some(3)]);
+    }
+
+    #[test]
+    fn what_belongs_to_no_namespace_is_the_first_ones() {
+        for path in ["cluster/clusterrole.yaml", "namespaces/README.md", "namespaces", "stray.yaml", ""] {
+            let having: Vec<u16> = (1..=5).filter(|number| Part { number: *number, of: 5 }.has_file(path)).collect();
+            assert_eq!(having, [1], "{path}");
+        }
+    }
+
+    #[test]
+    fn parts_are_written_as_numbers() {
+        assert_eq!("2/8".parse(), Ok(Part { number: 2, of: 8 }));
+        for wrong in ["0/4", "5/4", "1", "1/", "/4", "+1/4", "1/4/4", "1/70000", "one/4", ""] {
+            assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+        }
+    }
+}
