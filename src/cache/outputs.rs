@@ -47,13 +47,13 @@ impl From<&std::fs::Metadata> for State {
 
 impl From<rustix::fs::Stat> for State {
     fn from(stat: rustix::fs::Stat) -> Self {
-        let nanoseconds = |seconds: i64, rest: u64| {
-            seconds.wrapping_mul(1_000_000_000).wrapping_add(i64::try_from(rest).unwrap_or_default())
+        let nanoseconds = |seconds: i64, rest: Result<i64, std::num::TryFromIntError>| {
+            seconds.wrapping_mul(1_000_000_000).wrapping_add(rest.unwrap_or_default())
         };
         Self {
             size: u64::try_from(stat.st_size).unwrap_or_default(),
-            modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec as u64),
-            changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec as u64),
+            modified: nanoseconds(stat.st_mtime, i64::try_from(stat.st_mtime_nsec)),
+            changed: nanoseconds(stat.st_ctime, i64::try_from(stat.st_ctime_nsec)),
             inode: stat.st_ino,
         }
     }

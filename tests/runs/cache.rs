@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::{accounts, snapshot, stderr, tenants};
 
@@ -30,14 +30,19 @@ fn known(folder: &Path) {
     assert!(is_recalled(folder), "the second run recalls the first");
 }
 
-/// Waits until what was written has settled. Changes of a file's own data cannot be dated back.
+/// Waits until what was written has settled, by the clock of the file system. Changes of a file's own data cannot be
+/// dated back.
 fn age(folder: &Path) {
-    let newest = walkdir::WalkDir::new(folder.join("out")).into_iter().flatten();
-    let newest = newest.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max();
-    let until = newest.unwrap_or(SystemTime::UNIX_EPOCH) + Duration::from_millis(2_200);
-    if let Ok(left) = until.duration_since(SystemTime::now()) {
-        std::thread::sleep(left);
+    let probe = folder.with_extension("probe");
+    let now = || {
+        fs::write(&probe, "").expect("a file");
+        fs::metadata(&probe).and_then(|metadata| metadata.modified()).expect("a time")
+    };
+    let until = now() + Duration::from_millis(2_200);
+    while now() < until {
+        std::thread::sleep(Duration::from_millis(100));
     }
+    fs::remove_file(&probe).expect("a file");
 }
 
 /// True when `check` compiles nothing.
