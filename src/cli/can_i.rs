@@ -17,6 +17,7 @@ use super::{Global, Outcome};
 use crate::access::{Answer, Identity, Request};
 use crate::diag::{Code, Diagnostic, Files, RunError, Sink};
 use crate::node::authorize::field_selector;
+use crate::node::graph::Graph;
 use crate::node::identity::NodeIdentity;
 use crate::report::access::{self, Told};
 
@@ -98,7 +99,8 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
         Err(why) => return invalid(global, scene, why),
     };
     let decision = scene.world.decide(who, &request);
-    let said = node::ask(scene, who, &request, &selector);
+    let graph = scene.cluster().map(Graph::of);
+    let said = scene.cluster().zip(graph.as_ref()).and_then(|scene| node::ask(scene, who, &request, &selector));
     let by_rbac = decision.answer(arguments.scene.complete);
     // The first authorizer that allows decides; one that has no opinion leaves it to the next.
     let by_node = said.as_ref().map_or(Answer::No, |said| said.answer);
@@ -107,7 +109,7 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
         (Answer::Unknown, _) => Answer::Unknown,
         (_, by_rbac) => by_rbac,
     };
-    let objection = match admission(global, scene, arguments, who, &request) {
+    let objection = match admission(global, (scene, graph.as_ref()), arguments, who, &request) {
         Ok(_) if answer == Answer::No => None,
         Ok(Admission::Passes) => None,
         Ok(Admission::Refuses(why)) => {
@@ -159,7 +161,7 @@ fn invalid(global: &Global, scene: &Scene, why: String) -> Outcome {
 /// What admission says to what is allowed; nothing where it is not asked.
 fn admission(
     global: &Global,
-    scene: &Scene,
+    (scene, graph): (&Scene, Option<&Graph>),
     arguments: &Arguments,
     who: &Identity,
     request: &Request,
@@ -179,7 +181,7 @@ fn admission(
         print(global, sink.into_sorted(&scene.files), &scene.files);
         return Err("the object cannot be read".to_owned());
     }
-    node::admission(scene, who, &extra, request, &written)
+    node::admission(scene, graph, who, &extra, request, &written)
 }
 
 fn list(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity) {

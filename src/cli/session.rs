@@ -67,10 +67,12 @@ pub(super) fn with_part(
     shard: &ShardArguments,
     run: impl FnOnce(&Session<'_>, &[&Target]) -> Result<Outcome, RunError>,
 ) -> Result<Outcome, RunError> {
-    let mut session = match Session::open(global)? {
+    let session = match Session::open(global)? {
         Ok(session) => session,
         Err(outcome) => return Ok(outcome),
     };
+    // The program ends with the command: giving back the memory of a million cells one by one is work for nothing.
+    let mut session = std::mem::ManuallyDrop::new(session);
     session.shard = shard.open(&session.project.files);
     match session.targets(names) {
         Ok(targets) => run(&session, &targets),

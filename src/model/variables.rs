@@ -214,13 +214,18 @@ impl Accounts {
 
     /// Sorts the accounts by a column of strings; those that are equal stay in the order they were added.
     pub fn sort_by_text(&mut self, name: &str) {
-        let mut order = std::mem::take(&mut self.order);
-        let text = |row: &u32| match self.account(*row).get(name) {
-            Some(AccountValue::Text(text)) => text,
+        let Some(column) = self.columns.iter().position(|known| **known == *name) else { return };
+        let text = |row: u32| match self.account(row).value(column) {
+            AccountValue::Text(text) => text,
             _ => "",
         };
-        order.sort_by(|left, right| text(left).cmp(text(right)));
-        self.order = order;
+        // The first bytes tell most texts apart, without a look at the texts themselves.
+        let first = |text: &str| {
+            text.bytes().chain(std::iter::repeat(0)).take(8).fold(0_u64, |all, byte| all << 8 | u64::from(byte))
+        };
+        let mut order: Vec<(u64, u32)> = self.order.iter().map(|row| (first(text(*row)), *row)).collect();
+        order.sort_by(|left, right| left.0.cmp(&right.0).then_with(|| text(left.1).cmp(text(right.1))));
+        self.order = order.into_iter().map(|(_, row)| row).collect();
     }
 
     /// How many there are.

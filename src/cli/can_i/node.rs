@@ -11,6 +11,7 @@ use crate::access::{Answer, Identity, Request};
 use crate::admission::policy::{self, AdmissionRequest};
 use crate::diag::{Files, RunError, Sink};
 use crate::k8s::list;
+use crate::node::Cluster;
 use crate::node::authorize::{Authorizer, Decision, FieldRequirement, Reason};
 use crate::node::graph::Graph;
 use crate::node::identity::NodeIdentity;
@@ -42,21 +43,24 @@ impl Said {
 }
 
 /// Asks the Node authorizer; none for an identity that is no node.
-pub(super) fn ask(scene: &Scene, who: &Identity, request: &Request, selector: &[FieldRequirement]) -> Option<Said> {
-    let cluster = scene.cluster()?;
+pub(super) fn ask(
+    (cluster, graph): (&Cluster, &Graph),
+    who: &Identity,
+    request: &Request,
+    selector: &[FieldRequirement],
+) -> Option<Said> {
     let identity = NodeIdentity::of(who);
     if identity == NodeIdentity::None {
         return None;
     }
-    let graph = Graph::of(cluster);
     let said = |answer, lines| Some(Said { answer, lines });
-    let no_opinion = match Authorizer::new(&cluster.version, &graph).decide(who, request, selector) {
+    let no_opinion = match Authorizer::new(&cluster.version, graph).decide(who, request, selector) {
         Decision::Allow(reason) => return said(Answer::Yes, vec![words(&reason)]),
         Decision::NoOpinion(why) => why,
     };
     let NodeIdentity::Node(node) = identity else { return said(Answer::No, told(&no_opinion)) };
     // The same with the pods of workloads where they may come to.
-    let atlas = Atlas::new(cluster, &graph);
+    let atlas = Atlas::new(cluster, graph);
     let reach = atlas.of_node(node, false);
     let wider = Graph::of_reach(&reach, node);
     let Decision::Allow(Reason::Way(way)) = Authorizer::new(&cluster.version, &wider).decide(who, request, selector)
@@ -113,10 +117,15 @@ impl Written {
     ) -> Result<Self, RunError> {
         let mut read = |path: Option<&Path>| -> Result<Option<Tree>, RunError> {
             let Some(path) = path else { return Ok(None) };
-            let mut found = None;
+            let (mut found, mut objects) = (None, 0);
             each_tree(path, jobs, files, sink, &mut |tree, _| {
+                objects += tree.documents().flat_map(list::objects).count();
                 found.get_or_insert_with(|| tree.clone());
             })?;
+            if objects != 1 && !sink.has_errors() {
+                let path = path.display();
+                return Err(RunError::new(format!("`{path}` holds {objects} objects, and a write is about one")));
+            }
             Ok(found)
         };
         Ok(Self { new: read(new)?, old: read(old)? })
@@ -143,12 +152,13 @@ pub(super) enum Admission {
 /// Why the question makes no sense.
 pub(super) fn admission(
     scene: &Scene,
+    graph: Option<&Graph>,
     who: &Identity,
     extra: &BTreeMap<String, Vec<String>>,
     request: &Request,
     written: &Written,
 ) -> Result<Admission, String> {
-    let (Some(surroundings), Request::Resource(request)) = (&scene.surroundings, request) else {
+    let (Some(surroundings), Some(graph), Request::Resource(request)) = (&scene.surroundings, graph, request) else {
         return Ok(Admission::Passes);
     };
     let operation = match request.verb.as_str() {
@@ -173,8 +183,7 @@ pub(super) fn admission(
         old: old.or(object.filter(|_| is_removed)),
     };
     let cluster = &surroundings.cluster;
-    let graph = Graph::of(cluster);
-    let authorizer = Authorizer::new(&cluster.version, &graph);
+    let authorizer = Authorizer::new(&cluster.version, graph);
     let may_also = |who: &Identity, request: &Request| {
         authorizer.decide(who, request, &[]).is_allowed() || scene.world.allows(who, request)
     };
