@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! objects -> file (header, checksum, path) -> plan (created, changed, deleted, unchanged) -> diff or write
-//!                                               ^
-//!                         committed: a folder, or a revision in git
+//!                                               ^                                            |
+//!                         committed: a folder, or a revision in git          group: equal changes once
 //! ```
 
 pub mod committed;
 pub mod diff;
 pub mod file;
+pub mod group;
+pub mod objects;
 pub mod plan;
+pub mod words;
 pub mod write;

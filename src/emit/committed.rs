@@ -94,8 +94,14 @@ impl Folder {
                 continue;
             }
             let relative = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
-            let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-            entries.push(Entry { path: parts.join("/"), is_link: !entry.file_type().is_file() });
+            let path = match relative.to_str() {
+                Some(path) if std::path::MAIN_SEPARATOR == '/' => path.to_owned(),
+                _ => {
+                    let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+                    parts.join("/")
+                }
+            };
+            entries.push(Entry { path, is_link: !entry.file_type().is_file() });
         }
         entries.sort();
         Ok(entries)
@@ -107,13 +113,24 @@ impl Committed for Folder {
         if !self.is_there {
             return Ok(Differing::Missing);
         }
-        // One look at a little more than the text tells whether the file is the same: most of them are.
+        // One look at a little more than the text tells whether the file is the same: most of them are. Of one that
+        // is not, the rest is read without opening it again.
         let place = self.root.join(path);
         let mut bytes = vec![0; text.len() + 1];
-        match std::fs::File::open(&place).and_then(|mut file| file.read(&mut bytes)) {
-            Ok(length) if bytes.get(..length) == Some(text.as_bytes()) => Ok(Differing::Same),
+        let look = |mut file: std::fs::File| {
+            let length = file.read(&mut bytes)?;
+            bytes.truncate(length);
+            if bytes == text.as_bytes() {
+                return Ok(Differing::Same);
+            }
+            // By way of `take`, which does not ask how large the file is: there is hardly anything left.
+            file.take(u64::MAX).read_to_end(&mut bytes)?;
+            Ok(Differing::Different(std::mem::take(&mut bytes)))
+        };
+        match std::fs::File::open(&place).and_then(look) {
+            Ok(found) => Ok(found),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Differing::Missing),
-            _ => Ok(self.read(path)?.map_or(Differing::Missing, Differing::Different)),
+            Err(_) => Ok(self.read(path)?.map_or(Differing::Missing, Differing::Different)),
         }
     }
 
