@@ -1,6 +1,7 @@
 //! Runs of the real binary that no folder of files can describe: threads, kills, full disks, git.
 
 mod determinism;
+mod grouping;
 mod interruption;
 mod migration;
 mod nodes;

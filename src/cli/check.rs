@@ -17,6 +17,9 @@ pub(super) struct Arguments {
     /// Print the counts only.
     #[arg(long)]
     summary: bool,
+    /// Print every file whole, also those that change in the same way as others.
+    #[arg(long)]
+    no_group: bool,
 }
 
 /// Runs the command.
@@ -24,8 +27,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     with_targets(global, &arguments.targets, |session, targets| {
         let mut sink = Sink::new();
         let leftovers = session.beside_targets(&mut sink)?;
-        let mut outcome =
-            compare_and_print(session, targets, Wanted { summary: arguments.summary, ..Wanted::default() }, sink)?;
+        let (summary, every) = (arguments.summary, arguments.no_group);
+        let wanted = Wanted { summary, every, ..Wanted::default() };
+        let mut outcome = compare_and_print(session, targets, wanted, sink)?;
         if outcome == Outcome::Fine && arguments.targets.is_empty() && leftovers.is_drift() {
             let count = human::number(leftovers.changes.len(), "file");
             global.terminal().note(&format!("left over from targets that are gone: {count}\n"));

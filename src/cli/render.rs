@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::session::{Comparison, Session, with_targets};
+use super::session::{Found, Session, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::OutputFile;
 use crate::diag::{Code, Diagnostic, RunError, Sink};
@@ -70,9 +70,9 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         let stage = |file: &OutputFile, replaces: bool| {
             stager.stage(&format!("{}/{}", target.name, file.path), &file.text, replaces)
         };
-        let Comparison { plan, details } =
-            session.compare(target, &committed, &|file, _, old| stage(file, old.is_some()), &mut sink)?;
-        staged.extend(details);
+        let stage = |found: &Found<'_>| found.file.map(|file| stage(file, found.old.is_some())).transpose();
+        let mut keep = |file: Option<StagedFile>| staged.extend(file);
+        let plan = session.compare(target, &committed, &stage, &mut keep, &mut sink)?;
         refuse(session, target, &plan, arguments, &mut sink);
         session.warn_of_recreation(target, &plan, &mut sink);
         let gone = plan.changes.iter().filter(|file| file.action == Action::Delete);

@@ -12,9 +12,11 @@ use crate::compile::{self, Options, OutputFile, Project};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Differing, Entry, Folder};
 use crate::emit::file::Ownership;
+use crate::emit::objects::{FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::write::STAGING;
 use crate::model::Target;
+use crate::parallel;
 use crate::report::human;
 use crate::source::DiskWorld;
 
@@ -147,16 +149,19 @@ impl<'g> Session<'g> {
     }
 
     /// Compiles a target and compares every file with earlier output. `detail_of` is called on the compiling threads
-    /// for each file that is not the same, with its old bytes.
+    /// for each file that is not the same; what it makes of them goes to `each`, those that stay or come in order of
+    /// namespace, then those that go in order of path.
     pub(super) fn compare<T: Send>(
         &self,
         target: &Target,
         committed: &dyn Committed,
         detail_of: &DetailOf<'_, T>,
+        each: &mut dyn FnMut(T),
         sink: &mut Sink,
-    ) -> Result<Comparison<T>, RunError> {
-        let mut comparison = Comparison { plan: TargetPlan::default(), details: Vec::new() };
+    ) -> Result<TargetPlan, RunError> {
+        let mut whole = TargetPlan::default();
         let mut paths: HashSet<String> = HashSet::new();
+        let memory = Memory::default();
         self.compile(
             target,
             false,
@@ -166,42 +171,63 @@ impl<'g> Session<'g> {
                     Differing::Missing => None,
                     Differing::Different(old) => Some(old),
                 };
-                let plan = FilePlan::compare(&file.path, Some((&file.text, &file.kinds)), old.as_deref());
-                let detail = detail_of(&file, &plan, old.as_deref())?;
-                Ok((plan, Some(detail)))
+                let change = memory.compare(&file.path, Some((&file.text, &file.kinds)), old.as_deref());
+                let detail = detail_of(&Found { file: Some(&file), old: old.as_deref(), change: &change })?;
+                Ok((change.plan, Some(detail)))
             },
             &mut |(plan, detail)| {
                 paths.insert(plan.path.clone());
-                comparison.details.extend(detail);
-                comparison.plan.add(plan);
+                detail.into_iter().for_each(&mut *each);
+                whole.add(plan);
             },
             sink,
         )?;
         let mut links: HashSet<String> = HashSet::new();
+        let mut gone: Vec<Entry> = Vec::new();
         for entry in committed.list()? {
             // An empty path is the target's folder itself, which is a file.
             if entry.is_link || entry.path.is_empty() {
                 links.insert(entry.path.clone());
                 self.report_stray(target, entry, sink);
-                continue;
+            } else if !paths.contains(&entry.path) && !self.is_kept(target, &entry.path) {
+                gone.push(entry);
             }
-            if paths.contains(&entry.path) || self.is_kept(target, &entry.path) {
-                continue;
-            }
-            let old = committed.read(&entry.path)?.unwrap_or_default();
-            let plan = FilePlan::compare(&entry.path, None, Some(&old));
-            if plan.ownership == Some(Ownership::Foreign) {
-                self.report_stray(target, entry, sink);
-            } else {
-                comparison.plan.add(plan);
-            }
+        }
+        let mut failed = None;
+        parallel::in_order(
+            gone.len(),
+            self.global.jobs(),
+            || (),
+            |(), position| {
+                let path = gone.get(position).map_or("", |entry| &entry.path);
+                let old = committed.read(path)?.unwrap_or_default();
+                let change = memory.compare(path, None, Some(&old));
+                let is_foreign = change.plan.ownership == Some(Ownership::Foreign);
+                let found = Found { file: None, old: Some(&old), change: &change };
+                let detail = if is_foreign { None } else { Some(detail_of(&found)?) };
+                Ok((change.plan, detail))
+            },
+            |_, made| {
+                match made {
+                    Ok((plan, Some(detail))) => {
+                        each(detail);
+                        whole.add(plan);
+                    }
+                    Ok((plan, None)) => self.report_stray(target, Entry { path: plan.path, is_link: false }, sink),
+                    Err(error) => failed = Some(error),
+                }
+                failed.is_none()
+            },
+        );
+        if let Some(error) = failed {
+            return Err(error);
         }
         let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign) && !links.contains(&file.path);
-        for file in comparison.plan.changes.iter().filter(foreign) {
+        for file in whole.changes.iter().filter(foreign) {
             self.report_stray(target, Entry { path: file.path.clone(), is_link: false }, sink);
         }
-        comparison.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
-        Ok(comparison)
+        whole.changes.sort_by(|left, right| left.path.cmp(&right.path));
+        Ok(whole)
     }
 
     /// True for a file of the output folder that is not ours and stays.
@@ -285,8 +311,17 @@ impl<'g> Session<'g> {
     }
 }
 
-/// What a command makes of a file that is not the same: given the file, the comparison and the old bytes.
-pub(super) type DetailOf<'d, T> = dyn Fn(&OutputFile, &FilePlan, Option<&[u8]>) -> Result<T, RunError> + Sync + 'd;
+/// What a command makes of a file that is not the same.
+pub(super) type DetailOf<'d, T> = dyn Fn(&Found<'_>) -> Result<T, RunError> + Sync + 'd;
+
+/// A file that is not the same.
+pub(super) struct Found<'f> {
+    /// As it is now; none for one that goes.
+    pub(super) file: Option<&'f OutputFile>,
+    /// As it was; none for a new one.
+    pub(super) old: Option<&'f [u8]>,
+    pub(super) change: &'f FileChange<'f>,
+}
 
 /// An entry of the output folder that nobody of ours made.
 fn stray(path: &str, is_link: bool) -> Diagnostic {
@@ -296,13 +331,6 @@ fn stray(path: &str, is_link: bool) -> Diagnostic {
     }
     Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours"))
         .help("move it away, or name it under `spec.keep` in `bailiwick.yaml`")
-}
-
-/// A target's output held against earlier output.
-pub(super) struct Comparison<T> {
-    pub(super) plan: TargetPlan,
-    /// What `detail_of` made of the files that are not the same, in order of path.
-    pub(super) details: Vec<T>,
 }
 
 fn progress_bar(target: &str, total: usize) -> ProgressBar {
