@@ -2,14 +2,17 @@
 //!
 //! ```text
 //! objects -> file (header, checksum, path) -> plan (created, changed, deleted, unchanged) -> diff or write
-//!                                               ^
-//!                         committed: a folder, or a revision in git
+//!                                               ^                                            |
+//!                         committed: a folder, or a revision in git          group: equal changes once
 //! plan -> totals (what is told and judged of it; those of several parts add up)
 //! ```
 
 pub mod committed;
 pub mod diff;
 pub mod file;
+pub mod group;
+pub mod objects;
 pub mod plan;
 pub mod totals;
+pub mod words;
 pub mod write;

@@ -1,6 +1,7 @@
 //! Puts results into words: one file per form of output. The only place, with `cli`, that writes to the terminal.
 
 pub mod access;
+pub mod groups;
 pub mod human;
 pub mod machine;
 pub mod migration;

@@ -3,6 +3,7 @@
 mod cache;
 mod ci;
 mod determinism;
+mod grouping;
 mod interruption;
 mod migration;
 mod nodes;

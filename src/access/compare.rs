@@ -28,6 +28,8 @@ pub struct Change {
     pub lost: Vec<PolicyRule>,
     /// Who, and where, sorted.
     pub subjects: Vec<Affected>,
+    /// True when names among the rules are those of the first subject, and every other one has its own instead.
+    pub own_names: bool,
 }
 
 /// A subject that a change concerns.
@@ -105,11 +107,17 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
             None => {
                 positions.insert((*difference).clone(), next);
                 let (gained, lost) = (*difference).clone();
-                changes.push(Change { gained, lost, subjects: vec![affected] });
+                changes.push(Change { gained, lost, subjects: vec![affected], own_names: false });
             }
         }
     }
-    for change in &mut changes {
+    sort(&mut changes);
+    changes
+}
+
+/// Puts changes in order, largest class first, and their subjects.
+pub fn sort(changes: &mut [Change]) {
+    for change in changes.iter_mut() {
         change.subjects.sort();
     }
     // What is gained is what a reviewer has to see first.
@@ -117,7 +125,6 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
         let key = |change: &Change| (change.gained.is_empty(), usize::MAX - change.subjects.len());
         key(left).cmp(&key(right)).then_with(|| left.subjects.cmp(&right.subjects))
     });
-    changes
 }
 
 impl<'w> Side<'w> {

@@ -335,6 +335,26 @@ impl Builder {
         }
     }
 
+    /// The users and groups that some binding so far gives something in the whole cluster.
+    pub fn held_cluster_wide(&self) -> BTreeSet<String> {
+        let bindings = self.bindings.iter().filter(|binding| binding.namespace.is_none());
+        let subjects = bindings.flat_map(|binding| binding.subjects_in(&self.subjects));
+        let text = |symbol| self.symbols.text(symbol);
+        subjects
+            .map(|subject| match subject.kind {
+                SubjectKind::ServiceAccount => account_user(text(subject.namespace), text(subject.name)),
+                _ => text(subject.name).to_owned(),
+            })
+            .collect()
+    }
+
+    /// The namespaces that have a role or a binding so far.
+    pub fn places(&self) -> BTreeSet<String> {
+        let roles = self.roles.iter().filter_map(|role| role.namespace);
+        let bindings = self.bindings.iter().filter_map(|binding| binding.namespace);
+        roles.chain(bindings).map(|namespace| self.symbols.text(namespace).to_owned()).collect()
+    }
+
     /// Settles aggregation, resolves the bindings and makes the index.
     pub fn build(mut self) -> World {
         let doubts = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols, self.stated);

@@ -24,6 +24,9 @@ pub(super) struct Arguments {
     summary: bool,
     #[command(flatten)]
     shard: ShardArguments,
+    /// Print every file whole, also those that change in the same way as others.
+    #[arg(long)]
+    no_group: bool,
 }
 
 /// Runs the command.
@@ -52,7 +55,8 @@ fn check(
 ) -> Result<Outcome, RunError> {
     let mut sink = Sink::new();
     let leftovers = session.beside_targets(&mut sink)?;
-    let wanted = Wanted { summary: arguments.summary, recall, ..Wanted::default() };
+    let (summary, every) = (arguments.summary, arguments.no_group);
+    let wanted = Wanted { summary, every, recall, ..Wanted::default() };
     let outcome = compare_and_print(session, targets, wanted, sink)?;
     let left_over = if arguments.targets.is_empty() { leftovers.changes.len() } else { 0 };
     let outcome = conclude(session, outcome, left_over);

@@ -1,22 +1,25 @@
 //! `bailiwick diff`.
 
+mod alike;
+mod effect;
 mod meaning;
 
 use clap::Args;
 
-use self::meaning::{Meaning, StackNames};
+use self::effect::{Effect, Rules, Ways};
+use self::meaning::{Known, Meaning, StackNames};
 use super::recall::Recall;
-use super::scene::{SceneArguments, of_committed, of_target_into};
-use super::session::{Comparison, Session, with_targets};
+use super::session::{Comparison, Found, Session, with_targets};
 use super::{Global, Outcome};
-use crate::access::compare::compare;
 use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder, Revision};
 use crate::emit::diff::unified;
-use crate::emit::plan::Action;
+use crate::emit::group::Groups;
+use crate::emit::objects::Way;
 use crate::emit::totals::Totals;
 use crate::model::Target;
-use crate::report::{access, human};
+use crate::report::groups::folded;
+use crate::report::human;
 
 /// How many bytes of differences are kept for printing; the rest is counted.
 const MAXIMUM_DIFF: usize = 16 << 20;
@@ -33,14 +36,19 @@ pub(super) struct Arguments {
     /// Print the counts only.
     #[arg(long)]
     summary: bool,
+    /// Print every file whole, also those that change in the same way as others.
+    #[arg(long)]
+    no_group: bool,
 }
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     with_targets(global, &arguments.targets, |session, targets| {
+        let Arguments { against, summary, no_group, .. } = arguments;
         let wanted = Wanted {
-            against: arguments.against.as_deref(),
-            summary: arguments.summary,
+            against: against.as_deref(),
+            summary: *summary,
+            every: *no_group,
             with_access: true,
             recall: None,
         };
@@ -55,6 +63,8 @@ pub(super) struct Wanted<'a> {
     pub(super) against: Option<&'a str>,
     /// The counts only.
     pub(super) summary: bool,
+    /// Every file, whether others change in the same way or not.
+    pub(super) every: bool,
     /// What the change really grants, too.
     pub(super) with_access: bool,
     /// Where to note what is found as it should be.
@@ -68,7 +78,7 @@ pub(super) fn compare_and_print(
     wanted: Wanted<'_>,
     mut sink: Sink,
 ) -> Result<Outcome, RunError> {
-    let Wanted { against, summary, with_access, recall } = wanted;
+    let Wanted { against, summary, every, with_access, recall } = wanted;
     let terminal = session.global.terminal();
     let output = session.project.workspace.output.clone();
     let mut text = String::new();
@@ -83,45 +93,45 @@ pub(super) fn compare_and_print(
         };
         let shown = |path: &str| format!("{output}/{}/{path}", target.name);
         let stacks = StackNames::of(session, target);
-        let meaning = |old: Option<&str>, new: Option<&str>| {
-            if with_access { Meaning::of(old, new, &stacks) } else { Meaning::default() }
+        let (known, ways) = (Known::default(), Ways::default());
+        let difference = |found: &Found<'_>| {
+            let meaning = if with_access { Meaning::of(found, &stacks, &known) } else { Meaning::default() };
+            let way = found.change.way.clone().filter(|_| !every);
+            let path = shown(&found.change.plan.path);
+            let text = if summary || !Groups::needs_text(way.as_ref()) {
+                String::new()
+            } else {
+                let old = found.old.map(String::from_utf8_lossy);
+                unified(&path, old.as_deref(), found.file.map(|file| &*file.text))
+            };
+            let rules = if with_access { Rules::of(found, &ways) } else { None };
+            Ok((path, way, text, meaning, rules))
         };
-        let difference = |file: &crate::compile::OutputFile, _: &_, old: Option<&[u8]>| {
-            let old = old.map(String::from_utf8_lossy);
-            let meaning = meaning(old.as_deref(), Some(&file.text));
-            let text =
-                if summary { String::new() } else { unified(&shown(&file.path), old.as_deref(), Some(&file.text)) };
-            Ok((text, meaning))
+        let mut groups = Groups::new(MAXIMUM_DIFF.saturating_sub(text.len()));
+        let mut changed = Meaning::default();
+        let mut effect = Effect::new(session, target);
+        let mut each = |(path, way, text, meaning, rules): (String, Option<Way>, String, Meaning, Option<Rules>)| {
+            groups.add(&path, way, text);
+            changed.add(meaning);
+            if let Some(rules) = rules {
+                effect.add(rules);
+            }
         };
-        let Comparison { plan, details, others } = session.compare(target, &*committed, &difference, &mut sink)?;
+        let compared = session.compare(target, &*committed, &difference, &mut each, &mut sink)?;
+        let Comparison { plan, others } = compared;
         if let (Some(recall), Some(watched)) = (recall.filter(|_| !plan.is_drift()), &watched) {
             recall.found(target, plan.counts.total(), watched.take_found(), others);
         }
         let totals = Totals::of(&plan);
         session.warn_of_recreation(target, &totals, &mut sink);
-        let mut add = |difference: String| {
-            if text.len() + difference.len() > MAXIMUM_DIFF { left_out += 1 } else { text.push_str(&difference) }
-        };
-        let mut changed = Meaning::default();
-        for (difference, of_file) in details {
-            add(difference);
-            changed.add(of_file);
-        }
-        for file in plan.changes.iter().filter(|file| file.action == Action::Delete && (with_access || !summary)) {
-            let old = committed.read(&file.path)?.unwrap_or_default();
-            let old = String::from_utf8_lossy(&old);
-            changed.add(meaning(Some(&old), None));
-            if !summary {
-                add(unified(&shown(&file.path), Some(&old), None));
-            }
+        if !summary {
+            let (of_target, without_room) = groups.finish(folded);
+            text.push_str(&of_target);
+            left_out += without_room;
         }
         drift |= plan.is_drift();
         let changes = if with_access && plan.is_drift() && !sink.has_errors() {
-            let touches_access = plan.by_kind.iter().any(|(kind, counts)| {
-                matches!(&**kind, "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding")
-                    && counts.total() > counts.unchanged
-            });
-            access_changes(session, target, &*committed, touches_access)?
+            effect.told(&*committed)?
         } else {
             String::new()
         };
@@ -166,23 +176,6 @@ pub(super) fn told(title: &str, totals: &Totals) -> String {
         lines.push_str(&format!("  {binding} is deleted and created anew: its role changes\n"));
     }
     lines
-}
-
-/// What the change means for each subject.
-fn access_changes(
-    session: &Session<'_>,
-    target: &Target,
-    committed: &dyn Committed,
-    touches_access: bool,
-) -> Result<String, RunError> {
-    if !touches_access {
-        return Ok(String::new());
-    }
-    // What is wrong with the policies was told by the comparison of the texts.
-    let new = of_target_into(session, target, &SceneArguments::default(), &mut Sink::new())?;
-    let old = of_committed(session, target, committed)?;
-    let (Some(new), Some(old)) = (new, old) else { return Ok(String::new()) };
-    Ok(access::changes(&compare(&old, &new.world)))
 }
 
 /// What to compare with: a folder when there is one of that name, otherwise a revision.

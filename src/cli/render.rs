@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::recall::{Recall, unless_unchanged};
-use super::session::{Comparison, Session, with_part};
+use super::session::{Comparison, Found, Session, with_part};
 use super::shard::{self, Loss, ShardArguments};
 use super::summary::{Command, Consent};
 use super::{DiagnosticForm, Global, Outcome};
@@ -80,9 +80,9 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         let stage = |file: &OutputFile, replaces: bool| {
             stager.stage(&format!("{}/{}", target.name, file.path), &file.text, replaces)
         };
-        let Comparison { plan, details, .. } =
-            session.compare(target, &committed, &|file, _, old| stage(file, old.is_some()), &mut sink)?;
-        staged.extend(details);
+        let stage = |found: &Found<'_>| found.file.map(|file| stage(file, found.old.is_some())).transpose();
+        let mut keep = |file: Option<StagedFile>| staged.extend(file);
+        let Comparison { plan, .. } = session.compare(target, &committed, &stage, &mut keep, &mut sink)?;
         let totals = Totals::of(&plan);
         let loss = match session.part() {
             Some(_) => Loss::of_part(session, target, &committed, &totals)?,

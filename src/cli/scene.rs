@@ -201,7 +201,7 @@ pub(super) fn of_committed(
 }
 
 /// What lies under the output of a target: the baseline, and what its Manifests only tell of.
-fn ground(
+pub(super) fn ground(
     session: &Session<'_>,
     target: &Target,
     arguments: &SceneArguments,

@@ -14,10 +14,12 @@ use crate::compile::{self, Ledger, Options, OutputFile, Project};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Differing, Entry, Folder};
 use crate::emit::file::Ownership;
+use crate::emit::objects::{FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::model::{Part, Target};
+use crate::parallel;
 use crate::report::human;
 use crate::source::{Answers, DiskWorld, RecordedWorld};
 use crate::stats::Stage;
@@ -193,16 +195,19 @@ impl<'g> Session<'g> {
     }
 
     /// Compiles a target and compares every file with earlier output. `detail_of` is called on the compiling threads
-    /// for each file that is not the same, with its old bytes.
+    /// for each file that is not the same; what it makes of them goes to `each`, those that stay or come in order of
+    /// namespace, then those that go in order of path.
     pub(super) fn compare<T: Send>(
         &self,
         target: &Target,
         committed: &dyn Committed,
         detail_of: &DetailOf<'_, T>,
+        each: &mut dyn FnMut(T),
         sink: &mut Sink,
-    ) -> Result<Comparison<T>, RunError> {
-        let mut comparison = Comparison { plan: TargetPlan::default(), details: Vec::new(), others: Vec::new() };
+    ) -> Result<Comparison, RunError> {
+        let mut comparison = Comparison { plan: TargetPlan::default(), others: Vec::new() };
         let stats = self.global.stats();
+        let memory = Memory::default();
         // Of the many files that stay, a hash of the path is all that is kept.
         let mut paths: HashSet<u128> = HashSet::new();
         let compared = |file: OutputFile| {
@@ -216,9 +221,9 @@ impl<'g> Session<'g> {
                 Differing::Missing => None,
                 Differing::Different(old) => Some(old),
             };
-            let plan = FilePlan::compare(&file.path, Some((&file.text, &file.kinds)), old.as_deref());
-            let detail = detail_of(&file, &plan, old.as_deref())?;
-            Ok(Compared::Different { path, plan: Box::new(plan), detail })
+            let change = memory.compare(&file.path, Some((&file.text, &file.kinds)), old.as_deref());
+            let detail = detail_of(&Found { file: Some(&file), old: old.as_deref(), change: &change })?;
+            Ok(Compared::Different { path, plan: Box::new(change.plan), detail })
         };
         let mut add = |compared| match compared {
             Compared::Same { path, objects, is_of_namespace } => {
@@ -227,7 +232,7 @@ impl<'g> Session<'g> {
             }
             Compared::Different { path, plan, detail } => {
                 paths.insert(path);
-                comparison.details.push(detail);
+                each(detail);
                 comparison.plan.add(*plan);
             }
         };
@@ -244,24 +249,46 @@ impl<'g> Session<'g> {
         stats.time(Stage::List, list, |_| (1, 0))?;
         others.sort();
         let mut links: HashSet<String> = HashSet::new();
+        let mut gone: Vec<Entry> = Vec::new();
         for entry in others {
             // An empty path is the target's folder itself, which is a file.
             if entry.is_link || entry.path.is_empty() {
                 links.insert(entry.path.clone());
                 self.report_stray(target, entry, &mut told);
-                continue;
-            }
-            if self.is_kept(target, &entry.path) {
+            } else if self.is_kept(target, &entry.path) {
                 comparison.others.push(hash_of(&entry.path));
-                continue;
-            }
-            let old = committed.read(&entry.path)?.unwrap_or_default();
-            let plan = FilePlan::compare(&entry.path, None, Some(&old));
-            if plan.ownership == Some(Ownership::Foreign) {
-                self.report_stray(target, entry, &mut told);
             } else {
-                comparison.plan.add(plan);
+                gone.push(entry);
             }
+        }
+        let mut failed = None;
+        parallel::in_order(
+            gone.len(),
+            self.global.jobs(),
+            || (),
+            |(), position| {
+                let path = gone.get(position).map_or("", |entry| &entry.path);
+                let old = committed.read(path)?.unwrap_or_default();
+                let change = memory.compare(path, None, Some(&old));
+                let is_foreign = change.plan.ownership == Some(Ownership::Foreign);
+                let found = Found { file: None, old: Some(&old), change: &change };
+                let detail = if is_foreign { None } else { Some(detail_of(&found)?) };
+                Ok((change.plan, detail))
+            },
+            |_, made| {
+                match made {
+                    Ok((plan, Some(detail))) => {
+                        each(detail);
+                        comparison.plan.add(plan);
+                    }
+                    Ok((plan, None)) => self.report_stray(target, Entry { path: plan.path, is_link: false }, &mut told),
+                    Err(error) => failed = Some(error),
+                }
+                failed.is_none()
+            },
+        );
+        if let Some(error) = failed {
+            return Err(error);
         }
         let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign) && !links.contains(&file.path);
         for file in comparison.plan.changes.iter().filter(foreign) {
@@ -374,8 +401,17 @@ impl<'g> Session<'g> {
     }
 }
 
-/// What a command makes of a file that is not the same: given the file, the comparison and the old bytes.
-pub(super) type DetailOf<'d, T> = dyn Fn(&OutputFile, &FilePlan, Option<&[u8]>) -> Result<T, RunError> + Sync + 'd;
+/// What a command makes of a file that is not the same.
+pub(super) type DetailOf<'d, T> = dyn Fn(&Found<'_>) -> Result<T, RunError> + Sync + 'd;
+
+/// A file that is not the same.
+pub(super) struct Found<'f> {
+    /// As it is now; none for one that goes.
+    pub(super) file: Option<&'f OutputFile>,
+    /// As it was; none for a new one.
+    pub(super) old: Option<&'f [u8]>,
+    pub(super) change: &'f FileChange<'f>,
+}
 
 /// An entry of the output folder that nobody of ours made.
 fn stray(path: &str, is_link: bool) -> Diagnostic {
@@ -388,10 +424,8 @@ fn stray(path: &str, is_link: bool) -> Diagnostic {
 }
 
 /// A target's output held against earlier output.
-pub(super) struct Comparison<T> {
+pub(super) struct Comparison {
     pub(super) plan: TargetPlan,
-    /// What `detail_of` made of the files that are not the same, in order of path.
-    pub(super) details: Vec<T>,
     /// Hashes of the paths of what is not ours and stays.
     pub(super) others: Vec<u128>,
 }

@@ -146,18 +146,25 @@ impl Folder {
 impl Committed for Folder {
     fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
         let Some(folder) = &self.open else { return Ok(Differing::Missing) };
-        // One look at a little more than the text tells whether the file is the same: most of them are.
-        let is_same = BUFFER.with_borrow_mut(|buffer| {
+        // One look at a little more than the text tells whether the file is the same: most of them are. Of one that is
+        // not, the rest is read without opening it again.
+        let found = BUFFER.with_borrow_mut(|buffer| {
             buffer.clear();
             buffer.reserve(text.len() + 1);
             let file = rustix::fs::openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
             rustix::io::read(&file, rustix::buffer::spare_capacity(buffer))?;
-            Ok(buffer.as_slice() == text.as_bytes())
+            if buffer.as_slice() == text.as_bytes() {
+                return Ok(Differing::Same);
+            }
+            let mut bytes = buffer.clone();
+            // By way of `take`, which does not ask how large the file is: there is hardly anything left.
+            std::fs::File::from(file).take(u64::MAX).read_to_end(&mut bytes)?;
+            Ok(Differing::Different(bytes))
         });
-        match is_same {
-            Ok(true) => Ok(Differing::Same),
-            Err(rustix::io::Errno::NOENT) => Ok(Differing::Missing),
-            _ => Ok(self.read(path)?.map_or(Differing::Missing, Differing::Different)),
+        match found {
+            Ok(found) => Ok(found),
+            Err(error) if std::io::Error::kind(&error) == std::io::ErrorKind::NotFound => Ok(Differing::Missing),
+            Err(_) => Ok(self.read(path)?.map_or(Differing::Missing, Differing::Different)),
         }
     }
 

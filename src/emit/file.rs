@@ -24,6 +24,11 @@ pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String 
     }
 }
 
+/// The namespace whose file has a path; none for that of cluster-scoped objects, and for anything else.
+pub fn namespace(path: &str) -> Option<&str> {
+    path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")
+}
+
 /// The whole text of a file: header, then the objects.
 ///
 /// `sources` are the policies it comes from, sorted.
@@ -86,6 +91,13 @@ impl Writer {
         self.text.replace_range(self.checksum..end, &checksum);
         self.text
     }
+}
+
+/// The first line of a file of ours, and what stands below its header.
+pub(super) fn parts(text: &str) -> Option<(&str, &str)> {
+    let (head, rest) = text.split_once('\n')?;
+    let (_, body) = rest.strip_prefix(CHECKSUM)?.split_once('\n')?;
+    Some((head, body))
 }
 
 /// Whose file it is.

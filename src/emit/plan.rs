@@ -117,7 +117,7 @@ impl FilePlan {
     fn compare_objects(&mut self, new: &Tree, old: &Tree) {
         let new_objects = by_identity(new);
         let old_objects = by_identity(old);
-        let keys: BTreeSet<&ObjectKey> = new_objects.keys().chain(old_objects.keys()).collect();
+        let keys: BTreeSet<&ObjectKey<'_>> = new_objects.keys().chain(old_objects.keys()).collect();
         for key in keys {
             let mut counts = Counts::default();
             match (new_objects.get(key), old_objects.get(key)) {
@@ -137,13 +137,13 @@ impl FilePlan {
                 _ => counts.deleted = 1,
             }
             self.counts.add(counts);
-            self.by_kind.entry(key.kind.as_str().into()).or_default().add(counts);
+            self.by_kind.entry(key.kind.into()).or_default().add(counts);
         }
     }
 }
 
 /// What a role grants more or less than before, by the letter of its rules; none when that is the same.
-fn changed_grants(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
+pub(super) fn changed_grants(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
     let of = |role: NodeRef<'_>| -> BTreeSet<(String, String)> {
         let grants = role.get("rules").map(grants).unwrap_or_default();
         let name = |grant: &Grant<'_>| match grant.group {
@@ -170,15 +170,28 @@ fn changed_grants(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
 }
 
 /// Which object a document is: group, kind, namespace and name, as the cluster tells objects apart.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct ObjectKey {
-    group: String,
-    kind: String,
-    namespace: String,
-    name: String,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ObjectKey<'t> {
+    pub(super) group: &'t str,
+    pub(super) kind: &'t str,
+    pub(super) namespace: &'t str,
+    pub(super) name: &'t str,
 }
 
-impl std::fmt::Display for ObjectKey {
+impl<'t> ObjectKey<'t> {
+    /// That of a document that was read.
+    pub(super) fn of(root: NodeRef<'t>) -> Self {
+        let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        Self {
+            group: text(&["apiVersion"]).split_once('/').map_or("", |(group, _)| group),
+            kind: text(&["kind"]),
+            namespace: text(&["metadata", "namespace"]),
+            name: text(&["metadata", "name"]),
+        }
+    }
+}
+
+impl std::fmt::Display for ObjectKey<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let slash = if self.namespace.is_empty() { "" } else { "/" };
         write!(formatter, "{} {}{slash}{}", self.kind, self.namespace, self.name)
@@ -189,25 +202,12 @@ fn parse(text: &str) -> Tree {
     yaml::read(text, FileId::default(), &mut Sink::new())
 }
 
-fn by_identity(tree: &Tree) -> BTreeMap<ObjectKey, NodeRef<'_>> {
-    let text =
-        |node: NodeRef<'_>, keys: &[&str]| node.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-    tree.documents()
-        .map(|root| {
-            let api_version = text(root, &["apiVersion"]);
-            let key = ObjectKey {
-                group: api_version.split_once('/').map_or("", |(group, _)| group).to_owned(),
-                kind: text(root, &["kind"]),
-                namespace: text(root, &["metadata", "namespace"]),
-                name: text(root, &["metadata", "name"]),
-            };
-            (key, root)
-        })
-        .collect()
+fn by_identity(tree: &Tree) -> BTreeMap<ObjectKey<'_>, NodeRef<'_>> {
+    tree.documents().map(|root| (ObjectKey::of(root), root)).collect()
 }
 
 /// True when two nodes hold the same data; the order of a map's keys counts for nothing.
-fn same(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
+pub(super) fn same(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
     match (left.value(), right.value()) {
         (Value::Seq(_), Value::Seq(_)) => {
             left.len() == right.len() && left.items().zip(right.items()).all(|(left, right)| same(left, right))
@@ -249,7 +249,8 @@ impl TargetPlan {
         // The counts by kind of single files are not kept: there may be a hundred thousand of them.
         for (kind, counts) in std::mem::take(&mut file.by_kind) {
             // A binding that comes back under its own name for another role is told of by itself.
-            let same_name = file.changed_role_refs.iter().filter(|name| name.starts_with(&format!("{kind} "))).count();
+            let is_of_kind = |name: &&String| name.strip_prefix(&*kind).is_some_and(|rest| rest.starts_with(' '));
+            let same_name = file.changed_role_refs.iter().filter(is_of_kind).count();
             if counts.created > same_name && counts.deleted > same_name {
                 *self.renamed.entry(kind.to_string()).or_default() += 1;
             }

@@ -310,7 +310,8 @@ pub fn changes(changes: &[Change]) -> String {
         text.push_str("  access: no subject gains or loses anything\n");
     }
     for change in changes.iter().take(MAXIMUM_CHANGES) {
-        let _ = writeln!(text, "  access of {}:", affected(&change.subjects));
+        let own_names = if change.own_names { ", each with its own names" } else { "" };
+        let _ = writeln!(text, "  access of {}{own_names}:", affected(&change.subjects));
         for (sign, rules) in [('+', &change.gained), ('-', &change.lost)] {
             let rules = cover::compacted(rules);
             for rule in rules.iter().take(MAXIMUM_CHANGES) {

@@ -1,15 +1,21 @@
 //! What differing files mean, beyond their texts and what each subject may do: wider and narrower PodSecurityPolicies,
 //! new versions of stacks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
 
-use super::super::session::Session;
+use super::super::session::{Found, Session};
+use crate::admission::psp::compare::Comparison;
 use crate::admission::psp::{self, PodSecurityPolicy};
 use crate::crossplane::upgrade::{Installed, upgrades};
 use crate::diag::{FileId, Sink};
+use crate::emit::objects::{ObjectChange, leaves_open};
 use crate::model::Target;
 use crate::report::{pod_security, stacks};
-use crate::yaml;
+use crate::yaml::{self, NodeRef};
+
+/// Fields of a PodSecurityPolicy that mean something only together with each other.
+const VOLUMES: [&str; 4] = ["volumes", "allowedHostPaths", "allowedFlexVolumes", "allowedCSIDrivers"];
 
 /// What the differing files mean beyond their texts.
 #[derive(Debug, Default)]
@@ -20,8 +26,11 @@ pub(super) struct Meaning {
 
 impl Meaning {
     /// That of one file, as it was and as it is.
-    pub(super) fn of(old: Option<&str>, new: Option<&str>, names: &StackNames) -> Self {
-        Self { policies: Policies::of(old, new), stacks: Stacks::of(old, new, names) }
+    pub(super) fn of(found: &Found<'_>, names: &StackNames, known: &Known) -> Self {
+        let is_plain = names.0.is_empty() && found.change.objects.is_some();
+        let old = found.old.filter(|_| !is_plain).map(String::from_utf8_lossy);
+        let (old, new) = (old.as_deref(), found.file.map(|file| &*file.text));
+        Self { policies: Policies::of(found, old, new, known), stacks: Stacks::of(old, new, names) }
     }
 
     /// Takes that of a further file.
@@ -81,31 +90,103 @@ impl Stacks {
     }
 }
 
-/// The PodSecurityPolicies of the files that differ, by name, as they were and as they are. They are cluster-scoped and
-/// so one of a name, in whichever file.
+/// What changes of PodSecurityPolicies mean that was found before, by the form of the change.
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<HashMap<u128, Comparison>>);
+
+/// The PodSecurityPolicies of the files that differ. They are cluster-scoped and so one of a name, in whichever file.
 #[derive(Debug, Default)]
 struct Policies {
+    /// Those that are there in one of two texts, by name, as they were and as they are.
     old: BTreeMap<String, PodSecurityPolicy>,
     new: BTreeMap<String, PodSecurityPolicy>,
+    /// What the changes of the others mean, with their names.
+    changes: BTreeMap<Comparison, Vec<String>>,
 }
 
 impl Policies {
-    fn of(old: Option<&str>, new: Option<&str>) -> Self {
-        Self { old: policies(old.unwrap_or_default()), new: policies(new.unwrap_or_default()) }
+    fn of(found: &Found<'_>, old: Option<&str>, new: Option<&str>, known: &Known) -> Self {
+        let Some(objects) = &found.change.objects else {
+            return Self {
+                old: policies(old.unwrap_or_default()),
+                new: policies(new.unwrap_or_default()),
+                changes: BTreeMap::new(),
+            };
+        };
+        let mut all = Self::default();
+        for object in objects.iter().filter(|object| object.facts.touches_pods) {
+            all.take(object, &found.change.plan.path, known);
+        }
+        all
+    }
+
+    /// Takes a policy that differs.
+    fn take(&mut self, object: &ObjectChange<'_>, path: &str, known: &Known) {
+        let lock = || known.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = object.form.and_then(|form| lock().get(&form).cloned());
+        let change = before.or_else(|| {
+            let read = |text: &str| yaml::read(text, FileId::default(), &mut Sink::new());
+            let (old, new) = (read(object.old?), read(object.new?));
+            let (old, new) = (old.document(0)?, new.document(0)?);
+            let change =
+                psp::compare::compare(&PodSecurityPolicy::read(old).ok()?, &PodSecurityPolicy::read(new).ok()?);
+            if let Some(form) = object.form.filter(|_| is_general(old, new, &change, path)) {
+                lock().insert(form, change.clone());
+            }
+            Some(change)
+        });
+        match change {
+            Some(change) if change.is_empty() => {}
+            Some(change) => self.changes.entry(change).or_default().push(object.name.to_owned()),
+            None => {
+                self.old.extend(policies(object.old.unwrap_or_default()));
+                self.new.extend(policies(object.new.unwrap_or_default()));
+            }
+        }
     }
 
     fn add(&mut self, more: Policies) {
         self.old.extend(more.old);
         self.new.extend(more.new);
+        for (change, names) in more.changes {
+            self.changes.entry(change).or_default().extend(names);
+        }
     }
 
     /// What the changes of those that were there before mean.
     fn changes(&self) -> String {
         let both = self.new.iter().filter_map(|(name, new)| Some((name.as_str(), self.old.get(name)?, new)));
         let compared = both.map(|(name, old, new)| (name, psp::compare::compare(old, new)));
-        let changes: Vec<_> = compared.filter(|(_, change)| !change.is_empty()).collect();
+        let found =
+            self.changes.iter().flat_map(|(change, names)| names.iter().map(|name| (name.as_str(), change.clone())));
+        let changes: Vec<_> = compared.filter(|(_, change)| !change.is_empty()).chain(found).collect();
         pod_security::policy_changes(&changes)
     }
+}
+
+/// True when a change means the same for every policy whose change has the same form: neither what differs nor what
+/// that means holds anything that the form leaves open. Fields that say the same before and after add nothing to the
+/// comparison, but for those that another one gives a meaning.
+fn is_general(old: NodeRef<'_>, new: NodeRef<'_>, change: &Comparison, path: &str) -> bool {
+    let field = |root: NodeRef<'_>, keys: &[&str]| root.path(keys).map(yaml::schema::to_json);
+    let is_fixed = |keys: &[&str]| {
+        let (old, new) = (field(old, keys), field(new, keys));
+        let text = |value: Option<serde_json::Value>| value.map(|value| value.to_string()).unwrap_or_default();
+        old == new || !(leaves_open(path, &text(old)) || leaves_open(path, &text(new)))
+    };
+    let names = |root: NodeRef<'_>| -> Vec<String> {
+        let entries = root.get("spec").into_iter().flat_map(NodeRef::entries);
+        entries.filter_map(|(key, _)| key.as_str().map(str::to_owned)).collect()
+    };
+    let are_open = |root: NodeRef<'_>| {
+        VOLUMES.iter().filter_map(|key| field(root, &["spec", key])).any(|value| leaves_open(path, &value.to_string()))
+    };
+    let told = [&change.widened, &change.narrowed, &change.defaults, &change.unchanged_meaning];
+    let volumes_differ = VOLUMES.iter().any(|key| field(old, &["spec", key]) != field(new, &["spec", key]));
+    is_fixed(&["metadata", "annotations"])
+        && names(old).iter().chain(&names(new)).all(|key| is_fixed(&["spec", key]))
+        && !(volumes_differ && (are_open(old) || are_open(new)))
+        && !told.into_iter().flatten().any(|text| leaves_open(path, text))
 }
 
 /// The PodSecurityPolicies of a file; one that cannot be read shows in the difference of the texts alone.

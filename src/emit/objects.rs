@@ -1,0 +1,572 @@
+//! A file held against its earlier text object by object, without reading again what was read before.
+//!
+//! [`FilePlan::compare`] reads both texts of a file, which for a hundred thousand files that differ in one line takes
+//! longer than to make them. Here a file of ours is cut into its objects by its text; those that are the same bytes are
+//! the same, and what the others mean is found once for each form of a change ([`super::words`]). What is not written as
+//! we write it goes the long way. Both ways come to the same plan.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ThreadId;
+
+use memchr::memmem;
+
+use super::file::{self, Ownership};
+use super::plan::{Action, Counts, FilePlan, ObjectKey, changed_grants, same};
+use super::words::{Form, Former, OwnName, OwnNote, Prints, common_prefix, common_suffix};
+use crate::diag::{FileId, Sink};
+use crate::k8s::rbac;
+use crate::yaml::{self, NodeRef};
+
+/// How many meanings of changes a thread remembers.
+const MAXIMUM_KNOWN: usize = 1 << 14;
+
+/// A file with what is to be done to it, and the objects that it is done to.
+#[derive(Debug)]
+pub struct FileChange<'t> {
+    /// What happens.
+    pub plan: FilePlan,
+    /// The objects that differ, in order of their names; none where they cannot be told from the texts alone.
+    pub objects: Option<Vec<ObjectChange<'t>>>,
+    /// What it has in common with files that change in the same way.
+    pub way: Option<Way>,
+}
+
+/// An object that differs.
+#[derive(Debug, Clone)]
+pub struct ObjectChange<'t> {
+    /// Its kind.
+    pub kind: &'t str,
+    /// Its API group.
+    pub group: &'t str,
+    /// Its namespace; empty for none.
+    pub namespace: &'t str,
+    /// Its name.
+    pub name: &'t str,
+    /// Its text before; none for a new one.
+    pub old: Option<&'t str>,
+    /// Its text after; none for one that goes.
+    pub new: Option<&'t str>,
+    /// What every object has in common that changes in the same way.
+    pub form: Option<u128>,
+    /// What the change means.
+    pub facts: Facts,
+}
+
+/// What the change of an object means, as far as that is the same for all changes of one form.
+///
+/// Each is found by comparing the two texts with each other. What a form leaves open stands in both of them, in the
+/// same places relative to each other, and is equal in the one where it is equal in the other; it never stands among
+/// kinds, groups, resources and verbs. So no comparison can come out otherwise for another object of that form.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// True when both texts hold the same data.
+    pub is_same: bool,
+    /// True when a binding names another role.
+    pub changes_role_ref: bool,
+    /// What a role grants more or less, by the letter of its rules.
+    pub grants: Option<Arc<str>>,
+    /// True when it may change what somebody may do.
+    pub touches_access: bool,
+    /// True when it may change what pods a PodSecurityPolicy lets in.
+    pub touches_pods: bool,
+}
+
+/// The way in which a file changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// The same for all files that change in this way, within a run.
+    pub print: u128,
+    /// How many files of this way the thread has seen before.
+    pub seen: usize,
+    /// The name that the file calls its tenant by.
+    pub name: String,
+    /// What stands in it for the numbers of the way.
+    pub numbers: Vec<u64>,
+    /// Its notes that are new or go.
+    pub notes: Vec<OwnNote>,
+}
+
+/// What the threads of a comparison remember, each for itself.
+#[derive(Debug, Default)]
+pub struct Memory {
+    prints: Prints,
+    threads: Mutex<HashMap<ThreadId, Box<Known>>>,
+}
+
+/// What a thread remembers.
+#[derive(Debug, Default)]
+struct Known {
+    former: Former,
+    facts: HashMap<u128, Option<Facts>>,
+    seen: HashMap<u128, usize>,
+    kinds: HashMap<String, Arc<str>>,
+}
+
+impl Memory {
+    /// Compares a file's new text, with the kinds of its objects, and its old bytes; one of the two is there.
+    pub fn compare<'t>(
+        &self,
+        path: &str,
+        new: Option<(&'t str, &[Arc<str>])>,
+        old: Option<&'t [u8]>,
+    ) -> FileChange<'t> {
+        // The memory is the thread's own while it is at work, so that threads do not wait for each other.
+        let thread = std::thread::current().id();
+        let lock = || self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock().remove(&thread).unwrap_or_default();
+        let change = known.compare(&self.prints, path, new, old);
+        lock().insert(thread, known);
+        change.unwrap_or_else(|| FileChange { plan: FilePlan::compare(path, new, old), objects: None, way: None })
+    }
+}
+
+impl Known {
+    /// The short way; none where it leads nowhere.
+    fn compare<'t>(
+        &mut self,
+        prints: &Prints,
+        path: &str,
+        new: Option<(&'t str, &[Arc<str>])>,
+        old: Option<&'t [u8]>,
+    ) -> Option<FileChange<'t>> {
+        let old = match old {
+            // Only what we wrote is written as we write.
+            Some(bytes) if file::ownership(bytes) == Ownership::Ours => Some(std::str::from_utf8(bytes).ok()?),
+            Some(_) => return None,
+            None => None,
+        };
+        let kinds = new.map_or(&[][..], |(_, kinds)| kinds);
+        let new = new.map(|(text, _)| text);
+        let action = match (old, new) {
+            (Some(_), Some(_)) => Action::Change,
+            (None, _) => Action::Create,
+            (_, None) => Action::Delete,
+        };
+        let mut plan = FilePlan::keep(path, 0);
+        plan.action = action;
+        plan.ownership = old.map(|_| Ownership::Ours);
+        let own = OwnName::of(path);
+        let mut forms: Vec<Form> = Vec::new();
+        let mut has_way = true;
+        let mut objects = Vec::new();
+        let mut bystanders = Vec::new();
+        let mut touches_access = false;
+        let (old_head, new_head, pairs) = pairs(old.unwrap_or_default(), new.unwrap_or_default())?;
+        for (key, old, new) in pairs {
+            let mut counts = Counts::default();
+            if old == new {
+                counts.unchanged = 1;
+                bystanders.extend(old.filter(|_| key.group == rbac::GROUP));
+            } else {
+                let form = own.and_then(|own| self.former.form(own, old, new, prints));
+                let facts = self.facts(form.as_ref().map(|form| form.print), key, old, new)?;
+                touches_access |= facts.touches_access;
+                match (old, new) {
+                    (Some(_), Some(_)) if facts.is_same => counts.unchanged = 1,
+                    (Some(_), Some(_)) if facts.changes_role_ref => {
+                        counts = Counts { created: 1, deleted: 1, ..Counts::default() };
+                        plan.changed_role_refs.push(key.to_string());
+                    }
+                    (Some(_), Some(_)) => counts.changed = 1,
+                    (None, _) => counts.created = 1,
+                    (_, None) => counts.deleted = 1,
+                }
+                plan.changed_roles.extend(facts.grants.as_ref().map(|change| format!("{key} {change}")));
+                let print = form.as_ref().map(|form| form.print);
+                let ObjectKey { group, kind, namespace, name } = key;
+                objects.push(ObjectChange { kind, group, namespace, name, old, new, form: print, facts });
+                match form {
+                    Some(form) => forms.push(form),
+                    None => has_way = false,
+                }
+            }
+            plan.counts.add(counts);
+            let known = kinds.iter().find(|kind| &***kind == key.kind);
+            let kind = known.map_or_else(|| self.kind(key.kind), Arc::clone);
+            plan.by_kind.entry(kind).or_default().add(counts);
+        }
+        // What a role or a binding grants depends on the others.
+        for text in bystanders.into_iter().filter(|_| touches_access) {
+            forms.extend(own.and_then(|own| self.former.form(own, Some(text), Some(text), prints)));
+        }
+        if old_head != new_head || action != Action::Change {
+            match own.and_then(|own| self.former.form(own, old.map(|_| old_head), new.map(|_| new_head), prints)) {
+                Some(form) => forms.push(form),
+                None => has_way = false,
+            }
+        }
+        let way = own.filter(|_| has_way).map(|own| self.way(own, action, forms, prints));
+        Some(FileChange { plan, objects: Some(objects), way })
+    }
+
+    /// What the change of an object means; none where a text is not what it seems.
+    fn facts(&mut self, form: Option<u128>, key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Facts> {
+        let Some(form) = form else { return facts(key, old, new) };
+        if let Some(known) = self.facts.get(&form) {
+            return known.clone();
+        }
+        if self.facts.len() >= MAXIMUM_KNOWN {
+            self.facts.clear();
+        }
+        let found = facts(key, old, new);
+        self.facts.insert(form, found.clone());
+        found
+    }
+
+    fn kind(&mut self, kind: &str) -> Arc<str> {
+        if let Some(known) = self.kinds.get(kind) {
+            return Arc::clone(known);
+        }
+        let shared: Arc<str> = kind.into();
+        self.kinds.insert(kind.to_owned(), Arc::clone(&shared));
+        shared
+    }
+
+    /// The way of a file whose objects change in these forms.
+    fn way(&mut self, own: OwnName<'_>, action: Action, mut forms: Vec<Form>, prints: &Prints) -> Way {
+        // The order of the objects follows from their names.
+        forms.sort_by_key(|form| form.print);
+        let mut text = vec![action as u8];
+        let mut numbers: Vec<u64> = Vec::new();
+        for form in &forms {
+            text.extend_from_slice(&form.print.to_le_bytes());
+            // Which numbers are equal counts in the whole file.
+            for number in &form.numbers {
+                let index = numbers.iter().position(|known| known == number).unwrap_or_else(|| {
+                    numbers.push(*number);
+                    numbers.len() - 1
+                });
+                text.extend_from_slice(&(index as u64).to_le_bytes());
+            }
+        }
+        let print = prints.of(&text);
+        let seen = self.seen.entry(print).or_default();
+        *seen += 1;
+        let notes = forms.into_iter().flat_map(|form| form.notes).collect();
+        Way { print, seen: *seen - 1, name: own.name().to_owned(), numbers, notes }
+    }
+}
+
+/// True when the form of a change of the file at a path might leave something of a text open.
+pub fn leaves_open(path: &str, text: &str) -> bool {
+    OwnName::of(path).is_none_or(|own| own.is_in(text) || own.has_number(text))
+}
+
+/// The objects of a group in a text of ours; none where it is not as we write.
+pub fn of_group<'t>(text: &'t str, group: &str) -> Option<Vec<&'t str>> {
+    let (_, body) = parts(text)?;
+    Some(objects(body)?.into_iter().filter(|(key, _)| key.group == group).map(|(_, text)| text).collect())
+}
+
+/// An object with its text.
+type Object<'t> = (ObjectKey<'t>, &'t str);
+
+/// An object with its text before and after.
+type Pair<'t> = (ObjectKey<'t>, Option<&'t str>, Option<&'t str>);
+
+/// What separates two objects.
+const SEPARATOR: &str = "---\n";
+
+/// What the headers of two texts of ours say of their sources, and the objects of both by their names; none where one
+/// is not as we write, or a name is there twice.
+fn pairs<'t>(old: &'t str, new: &'t str) -> Option<(&'t str, &'t str, Vec<Pair<'t>>)> {
+    let ((old_head, old), (new_head, new)) = (parts(old)?, parts(new)?);
+    let mut new_objects = objects(new)?;
+    // Objects that lie in what both texts begin or end with, separators included, are in both.
+    let mut common = common_prefix(old.as_bytes(), new.as_bytes());
+    let mut first = 0;
+    let mut start = 0;
+    while let Some((_, text)) = new_objects.get(first)
+        && start + text.len() + SEPARATOR.len() <= common
+    {
+        start += text.len() + SEPARATOR.len();
+        first += 1;
+    }
+    let old_rest = old.get(start..)?;
+    common = common_suffix(old_rest.as_bytes(), new.get(start..)?.as_bytes());
+    let mut last = new_objects.len();
+    let mut end = 0;
+    while let Some((_, text)) = last.checked_sub(1).filter(|last| *last > first).and_then(|last| new_objects.get(last))
+        // And the line feed before it.
+        && end + text.len() + SEPARATOR.len() < common
+    {
+        end += text.len() + SEPARATOR.len();
+        last -= 1;
+    }
+    let mut old_objects = new_objects.get(..first)?.to_vec();
+    old_objects.extend(objects(old_rest.get(..old_rest.len() - end)?)?);
+    old_objects.extend(new_objects.get(last..)?);
+    Some((old_head, new_head, merged(&mut old_objects, &mut new_objects)?))
+}
+
+/// What the header of a text of ours says of its sources, and what stands below it.
+fn parts(text: &str) -> Option<(&str, &str)> {
+    if text.is_empty() { Some(("", "")) } else { file::parts(text) }
+}
+
+/// The objects that stand below a header.
+fn objects(body: &str) -> Option<Vec<Object<'_>>> {
+    let mut objects = Vec::new();
+    let mut rest = body;
+    // Such a line begins a document wherever it stands.
+    while let Some(end) = memmem::find(rest.as_bytes(), b"\n---\n") {
+        let object = rest.get(..end + 1)?;
+        objects.push((key_of(object)?, object));
+        rest = rest.get(end + 1 + SEPARATOR.len()..)?;
+    }
+    if !rest.is_empty() || !objects.is_empty() {
+        objects.push((key_of(rest)?, rest));
+    }
+    Some(objects)
+}
+
+/// Reads off which object a text is.
+fn key_of(object: &str) -> Option<ObjectKey<'_>> {
+    let mut lines = object.lines();
+    let api_version = unquoted(lines.next()?.strip_prefix("apiVersion: ")?)?;
+    let kind = unquoted(lines.next()?.strip_prefix("kind: ")?)?;
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let mut key = ObjectKey { group, kind, namespace: "", name: "" };
+    if lines.next()? != "metadata:" {
+        return None;
+    }
+    for line in lines.take_while(|line| line.starts_with("  ")) {
+        if let Some(name) = line.strip_prefix("  name: ") {
+            key.name = unquoted(name)?;
+        } else if let Some(namespace) = line.strip_prefix("  namespace: ") {
+            key.namespace = unquoted(namespace)?;
+        }
+    }
+    (!key.name.is_empty()).then_some(key)
+}
+
+/// A scalar without its quotes; none where more has to be taken away than those.
+fn unquoted(scalar: &str) -> Option<&str> {
+    let inside = match scalar.as_bytes().first()? {
+        quote @ (b'"' | b'\'') => scalar.strip_prefix(char::from(*quote))?.strip_suffix(char::from(*quote))?,
+        _ => scalar,
+    };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b':' | b'/' | b'@');
+    inside.bytes().all(is_plain).then_some(inside)
+}
+
+/// The objects of both texts by their names, each with its text before and after; none where a name is there twice.
+fn merged<'t>(old: &mut [Object<'t>], new: &mut [Object<'t>]) -> Option<Vec<Pair<'t>>> {
+    old.sort_unstable();
+    new.sort_unstable();
+    let is_unique = |objects: &[Object<'_>]| objects.windows(2).all(|pair| !matches!(pair, [a, b] if a.0 == b.0));
+    if !is_unique(old) || !is_unique(new) {
+        return None;
+    }
+    let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+    let mut pairs = Vec::with_capacity(old.len().max(new.len()));
+    loop {
+        let key = match (old.peek(), new.peek()) {
+            (Some((old, _)), Some((new, _))) => *old.min(new),
+            (Some((key, _)), None) | (None, Some((key, _))) => *key,
+            (None, None) => return Some(pairs),
+        };
+        let before = old.next_if(|(other, _)| *other == key).map(|(_, text)| *text);
+        let after = new.next_if(|(other, _)| *other == key).map(|(_, text)| *text);
+        pairs.push((key, before, after));
+    }
+}
+
+/// What the change of an object means; none where a text is not the one object that it seems.
+fn facts(key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Facts> {
+    let read = |text: &str| {
+        let mut sink = Sink::new();
+        let tree = yaml::read(text, FileId::default(), &mut sink);
+        (sink.is_empty() && tree.documents().count() == 1).then_some(tree)
+    };
+    let decides = key.group == rbac::GROUP;
+    let is_policy = key.kind == "PodSecurityPolicy";
+    let (Some(old), Some(new)) = (old, new) else {
+        let tree = read(old.or(new)?)?;
+        let is_it = tree.document(0).is_some_and(|root| ObjectKey::of(root) == key);
+        return is_it.then(|| Facts { touches_access: decides, touches_pods: is_policy, ..Facts::default() });
+    };
+    let (old, new) = (read(old)?, read(new)?);
+    let (old, new) = (old.document(0)?, new.document(0)?);
+    if ObjectKey::of(old) != key || ObjectKey::of(new) != key {
+        return None;
+    }
+    let differs = |keys: &[&str]| match (old.path(keys), new.path(keys)) {
+        (Some(old), Some(new)) => !same(new, old),
+        (None, None) => false,
+        _ => true,
+    };
+    let is_same = same(new, old);
+    let role_ref = |object: NodeRef<'_>| object.get("roleRef").map(yaml::schema::to_json);
+    Some(Facts {
+        is_same,
+        changes_role_ref: !is_same && role_ref(new) != role_ref(old),
+        grants: if is_same { None } else { changed_grants(new, old).map(Into::into) },
+        // What `access` reads of roles and bindings.
+        touches_access: decides
+            && (["rules", "aggregationRule", "subjects", "roleRef"].iter().any(|key| differs(&[key]))
+                || (key.kind == "ClusterRole" && differs(&["metadata", "labels"]))),
+        touches_pods: is_policy && (differs(&["spec"]) || differs(&["metadata", "annotations"])),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emit::file::assemble;
+
+    /// The objects of a tenant, each in some of the forms that it might have.
+    fn forms(name: &str) -> Vec<Vec<String>> {
+        let meta = |name: &str| format!("metadata:\n  name: {name}\n  namespace: {name}\n");
+        let role = |labels: &str, verb: &str| {
+            format!(
+                "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n{labels}  name: {name}\n  namespace: {name}\n\
+                 rules:\n- apiGroups:\n  - \"\"\n  resources:\n  - pods\n  verbs:\n  - {verb}\n"
+            )
+        };
+        let binding = |role: &str, subject: &str| {
+            format!(
+                "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\n{}roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n  name: {role}\nsubjects:\n- kind: User\n  name: {subject}\n",
+                meta(name)
+            )
+        };
+        let quota = |pods: &str| {
+            format!("apiVersion: v1\nkind: ResourceQuota\n{}spec:\n  hard:\n    pods: {pods}\n", meta(name))
+        };
+        let number = 5000 + name.len();
+        let psp = |extra: &str, uid: usize| {
+            format!(
+                "apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata:\n  name: {name}\nspec:\n{extra}  max: {uid}\n  min: {uid}\n"
+            )
+        };
+        vec![
+            vec![
+                String::new(),
+                role("", "get"),
+                role("", "delete"),
+                role("  labels:\n    a: b\n", "get"),
+                // The same data, written otherwise.
+                role("", "\"get\""),
+            ],
+            vec![String::new(), binding(name, name), binding("other", name), binding(name, "other")],
+            vec![String::new(), quota("\"10\""), quota("10"), quota("\"5000\"")],
+            vec![String::new(), psp("", number), psp("  privileged: true\n", number), psp("", 6000)],
+        ]
+    }
+
+    /// A file of ours with one form of each object.
+    fn text(name: &str, mut choice: usize) -> Option<String> {
+        let mut objects = Vec::new();
+        for forms in forms(name) {
+            objects.extend(forms.get(choice % forms.len()).filter(|text| !text.is_empty()).cloned());
+            choice /= forms.len();
+        }
+        (!objects.is_empty()).then(|| assemble(&["policies/a.yaml"], &objects.join("---\n")))
+    }
+
+    fn kinds(text: &str) -> Vec<Arc<str>> {
+        text.lines().filter_map(|line| line.strip_prefix("kind: ")).map(Into::into).collect()
+    }
+
+    #[test]
+    fn the_short_way_comes_to_the_same_plan_as_the_long_one() {
+        let memory = Memory::default();
+        let mut ways: HashMap<u128, String> = HashMap::new();
+        let mut folded = 0;
+        for name in ["team-ada", "team-bobby", "team-cy", "view"] {
+            let path = format!("namespaces/{name}.yaml");
+            for old_choice in 0..320 {
+                for step in [1, 5, 7, 20, 80, 160, 319] {
+                    let new_choice = (old_choice + step) % 320;
+                    let (old, new) = (text(name, old_choice), text(name, new_choice));
+                    let kinds = new.as_deref().map(kinds).unwrap_or_default();
+                    let new = new.as_deref().map(|new| (new, kinds.as_slice()));
+                    let old = old.as_deref().map(str::as_bytes);
+                    if old.is_none() && new.is_none() {
+                        continue;
+                    }
+                    let change = memory.compare(&path, new, old);
+                    let long = FilePlan::compare(&path, new, old);
+                    assert_eq!(format!("{:?}", change.plan), format!("{long:?}"));
+                    assert!(change.objects.is_some(), "the short way was taken");
+                    let Some(way) = change.way else {
+                        assert_eq!(name, "view");
+                        continue;
+                    };
+                    // One way is one change of the same objects, whoever's they are.
+                    let substance = substance(name, old_choice, new_choice);
+                    match ways.get(&way.print) {
+                        Some(known) => {
+                            assert_eq!(*known, substance);
+                            folded += 1;
+                        }
+                        None => _ = ways.insert(way.print, substance),
+                    }
+                }
+            }
+        }
+        assert!(folded > 2000, "{folded} of {} ways", ways.len());
+    }
+
+    /// What a change amounts to: the objects that differ before and after, and where rules or subjects are among them
+    /// all roles and bindings, each with the name of the tenant taken out.
+    fn substance(name: &str, mut old: usize, mut new: usize) -> String {
+        let forms = forms(name);
+        let mut chosen = Vec::new();
+        for forms in &forms {
+            chosen.push((&forms[old % forms.len()], &forms[new % forms.len()]));
+            (old, new) = (old / forms.len(), new / forms.len());
+        }
+        let rules = |text: &str| text.split("rules:\n").nth(1).map(|rules| rules.replace('"', ""));
+        let (roles, bindings) = (chosen[0], chosen[1]);
+        let touches_access = rules(roles.0) != rules(roles.1) || bindings.0 != bindings.1;
+        let number = (5000 + name.len()).to_string();
+        let of = |text: &str| {
+            // A number that comes or goes stays what it is.
+            let stays = chosen[3].0.contains(&number) == chosen[3].1.contains(&number)
+                || chosen[3].0.is_empty()
+                || chosen[3].1.is_empty();
+            let text = text.replace(name, "NAME");
+            if stays { text.replace(&number, "NUMBER") } else { text }
+        };
+        let told = |(index, (old, new)): (usize, &(&String, &String))| {
+            let counts = old != new || (touches_access && index < 2);
+            counts.then(|| format!("{index}: {} -> {}", of(old), of(new)))
+        };
+        chosen.iter().enumerate().filter_map(told).collect()
+    }
+
+    #[test]
+    fn what_is_not_written_as_we_write_goes_the_long_way() {
+        let name = "team-ada";
+        let path = "namespaces/team-ada.yaml";
+        let new = text(name, 1 + 5).expect("a text");
+        let kinds = kinds(&new);
+        let role = forms(name).swap_remove(0).swap_remove(1);
+        let list =
+            format!("apiVersion: v1\nkind: List\nmetadata: {{}}\nitems:\n- {}\n", role.trim().replace('\n', "\n  "));
+        let edited = new.replace("get", "list");
+        let bodies = [
+            format!("{role}---\n{role}"),
+            role.replace("kind: Role\n", "kind: Role # a role\n"),
+            format!("{role}...\n---\n# nothing\n"),
+            format!("{role}--- {{kind: X}}\n"),
+            list,
+            "- a\n- b\n".to_owned(),
+            // Another name by sight than to a reader.
+            role.replace("  namespace", "  labels: {a: b,\n  name: other\n    }\n  namespace"),
+            role.replace("  name: team-ada\n", "  name: other\n")
+                .replace("  namespace", "  labels: {a: b,\n  name: team-ada\n    }\n  namespace"),
+        ];
+        let mut olds: Vec<String> = bodies.iter().map(|body| assemble(&["policies/a.yaml"], body)).collect();
+        olds.push(edited);
+        olds.push("kind: Foreign\n".to_owned());
+        for old in olds {
+            let change = Memory::default().compare(path, Some((&new, &kinds)), Some(old.as_bytes()));
+            let long = FilePlan::compare(path, Some((&new, &kinds)), Some(old.as_bytes()));
+            assert_eq!(format!("{:?}", change.plan), format!("{long:?}"), "{old}");
+            assert!(change.objects.is_none() && change.way.is_none(), "{old}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What is told of files that change in the same way, below the one that is shown.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use super::human::{grouped, number};
+use crate::emit::group::{Group, Values};
+
+/// How many further files there are, a few of them by name, and what is their own; `shown` is the difference above.
+pub fn folded(group: &Group, shown: &str) -> String {
+    let mut text = String::new();
+    let further = number(group.further, "further file");
+    let _ = writeln!(text, "# {further} in the same way, each with its own name for `{}`:", group.name);
+    for path in &group.named {
+        let _ = writeln!(text, "#   {path}");
+    }
+    if group.further > group.named.len() {
+        let _ = writeln!(text, "#   and {} more", grouped(group.further - group.named.len()));
+    }
+    let lines = shown.lines().filter(|line| line.starts_with(['+', '-']));
+    let changed: HashSet<&str> = lines.flat_map(|line| line.split(|letter: char| !letter.is_ascii_digit())).collect();
+    let mut numbers = group.numbers.clone();
+    numbers.sort_unstable();
+    for (first, least, most) in numbers {
+        if least < most && changed.contains(first.to_string().as_str()) {
+            let _ = writeln!(text, "#   with {least} to {most} for {first}");
+        }
+    }
+    for (key, values) in group.notes.iter().filter(|(_, values)| values.count() != Some(1)) {
+        let _ = writeln!(text, "#   with {} in `{key}`", all(values));
+    }
+    text
+}
+
+/// The values while they are few, otherwise how many there are, with the first of them.
+fn all(values: &Values) -> String {
+    let first = values.first.join(", ");
+    match values.count() {
+        None => format!("very many values, such as {first}"),
+        Some(count) if count > values.first.len() => format!("{}, such as {first}", number(count, "value")),
+        Some(_) => first,
+    }
+}
