@@ -36,8 +36,8 @@ pub fn folded(group: &Group, shown: &str) -> String {
 fn all(values: &Values) -> String {
     let first = values.first.join(", ");
     match values.count() {
-        None => format!("very many values, such as {first}"),
-        Some(count) if count > values.first.len() => format!("{}, such as {first}", number(count, "value")),
+        None => format!("very many values, such as {first},"),
+        Some(count) if count > values.first.len() => format!("{}, such as {first},", number(count, "value")),
         Some(_) => first,
     }
 }

@@ -277,3 +277,60 @@ fn what_a_change_grants_is_told_as_if_everything_had_been_compared() {
     let (_, notes) = told(root, &["diff"]);
     assert!(notes.ends_with("  access of User/tenant-3 cluster-wide:\n    + list on configmaps\n"), "{notes}");
 }
+
+/// A meaning that was found for one tenant is told of another only where it does not name the tenant.
+#[test]
+fn what_a_change_means_for_pods_is_told_for_each_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    tenants(root, 6);
+    let policy = root.join("policies/tenants.yaml");
+    let volumes = "  volumes: [configMap, emptyDir, secret]\n";
+    let paths = format!("{volumes}  hostPaths: [{{pathPrefix: \"/data/{{name}}\"}}]\n");
+    let own = fs::read_to_string(&policy).expect("a file").replace(volumes, &paths);
+    fs::write(&policy, &own).expect("a file");
+    render(root);
+
+    fs::write(&policy, own.replace(volumes, &format!("{volumes}  readOnlyRootFilesystem: true\n"))).expect("a file");
+    let (text, notes) = told(root, &["diff"]);
+    assert_eq!(shown(&text), ["tenant-0"]);
+    let narrowed =
+        "  6 PodSecurityPolicies, such as tenant-0-psp:\n    - narrowed: readOnlyRootFilesystem false -> true\n";
+    assert!(notes.ends_with(narrowed), "{notes}");
+
+    fs::write(&policy, own.replace("emptyDir, ", "emptyDir, hostPath, ")).expect("a file");
+    let (text, notes) = told(root, &["diff"]);
+    assert_eq!(shown(&text), ["tenant-0"]);
+    for number in 0..6 {
+        assert!(notes.contains(&format!("  PodSecurityPolicy tenant-{number}-psp:\n")), "{notes}");
+        assert!(notes.contains(&format!("/data/tenant-{number} rw\n")), "{notes}");
+    }
+}
+
+/// Annotations that only people read are a tenant's own, and how many there are is told.
+#[test]
+fn notes_of_new_files_are_told_beside_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    tenants(root, 12);
+    let policy = root.join("policies/tenants.yaml");
+    let labels = "labels: {tenancy: tenant}";
+    let notes = "annotations: {example.org/mail: \"{uid}@example.org\", example.org/about: \"that of {name}\"}";
+    let own = fs::read_to_string(&policy).expect("a file").replace(labels, &format!("{labels}, {notes}"));
+    fs::write(&policy, &own).expect("a file");
+    let text = diff(root);
+    assert_eq!(shown(&text), ["tenant-0"]);
+    let mails = "\"1000@example.org\", \"1001@example.org\", \"1010@example.org\"";
+    let own_notes = format!(
+        "#   and 8 more\n#   with 1000 to 1011 for 1000\n#   with 12 values, such as {mails}, in `example.org/mail`\n"
+    );
+    assert!(folded(&text).ends_with(&own_notes), "{text}");
+    render(root);
+    // Once they are there, they are nobody's concern, until they change.
+    fs::write(&policy, own.replace("tenancy: tenant", "tenancy: other")).expect("a file");
+    assert_eq!(shown(&diff(root)), ["tenant-0"]);
+    fs::write(&policy, own.replace("{uid}@example.org", "{uid}@example.com")).expect("a file");
+    assert_eq!(shown(&diff(root)), ["tenant-0"], "a number that stays is left open");
+    fs::write(&policy, own.replace("{uid}@example.org", "u{uid}@example.org")).expect("a file");
+    assert_eq!(shown(&diff(root)).len(), 12);
+}
