@@ -259,11 +259,11 @@ const TEMPLATES: [(&str, &str); 22] = [
     ),
     (
         "tenancy/role",
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n{% for rule in rules %}\n- {{ loop.previtem if loop.previtem is defined else rule }}\n{% endfor %}\n",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n{% for rule in rules %}\n- {{ rule if loop.previtem is undefined or loop.previtem.resourceNames[0] < \"t-m\" else rules[0] }}\n{% endfor %}\n",
     ),
     (
         "tenancy/role",
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n{% for rule in rules %}\n{% set l = loop %}\n- {{ l.previtem if l.previtem is defined else rule }}\n{% endfor %}\n",
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n{% for rule in rules %}\n{% set l = loop %}\n- {{ rule if l.previtem is undefined or l.previtem.resourceNames[0] < \"t-m\" else rules[0] }}\n{% endfor %}\n",
     ),
     (
         "tenancy/rolebinding",

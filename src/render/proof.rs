@@ -368,3 +368,97 @@ fn same(parts: Parts<'_>) -> Result<Parts<'_>, Refusal> {
     let columns: Columns = parts.iter().flat_map(|part| part.columns()).collect();
     if columns.is_empty() { Ok(Parts::new()) } else { Err(Refusal::Uses(columns)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::diag::{Files, Sink};
+    use crate::source::{MemoryWorld, Sources};
+
+    /// The verdict on a template, whose data has holes in `name` (column 0) and in the second rule (column 1).
+    fn verdict(text: &str) -> Result<(), Refusal> {
+        let path = "templates/tenancy/role.yaml.j2";
+        let part = ("templates/_part.yaml.j2", "a: {{ name }}\n");
+        let mut sources = Sources::new(Box::new(MemoryWorld::new([(path, text), part])), Arc::new(Files::new()));
+        let templates = TemplateSet::load("templates", &mut sources, &mut Sink::new()).expect("memory can be read");
+        let rule = Marked::Map(vec![
+            ("verbs".to_owned(), Marked::Same),
+            ("names".to_owned(), Marked::List(vec![Marked::Hole(Columns::from([1]))])),
+        ]);
+        let data = Marked::Map(vec![
+            ("name".to_owned(), Marked::Hole(Columns::from([0]))),
+            ("same".to_owned(), Marked::Same),
+            ("rules".to_owned(), Marked::List(vec![Marked::Same, rule])),
+        ]);
+        templates.only_prints("tenancy/role.yaml.j2", &data)
+    }
+
+    #[test]
+    fn printing_is_proven() {
+        for text in [
+            "a: {{ name }}\n",
+            "a: {{ rules }}\n",
+            "a: {{ rules[1].names[0] }}\n",
+            "a: {{ rules[1][\"names\"] }}\n",
+            "a: {{ \"x-\" ~ name ~ \"-y\" }}\n",
+            "{% if name %}\na: {{ name }}\n{% endif %}\n",
+            "{% if rules and not name is defined %}\na: b\n{% endif %}\n",
+            "{% for rule in rules %}\n- {{ rule.names }}\n{% endfor %}\n",
+            "{% for rule in rules if rule.names %}\n- {{ rule }}\n{% endfor %}\n",
+            "{% for key, value in rules[1]|items %}\n{{ key }}: {{ value }}\n{% endfor %}\n",
+            "{% for rule in rules %}\n- {{ loop.index }}\n{% endfor %}\n",
+            "a: {{ same|upper }}\n",
+            "{% with own = name %}\na: {{ own }}\n{% endwith %}\n",
+            "{% set other = same %}\na: {{ other }}\n",
+            "{% include \"_part.yaml.j2\" %}\n",
+        ] {
+            assert_eq!(verdict(text), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_other_use_is_refused_with_its_columns() {
+        let uses = |column: usize| Err(Refusal::Uses(Columns::from([column])));
+        for (text, expected) in [
+            ("a: {{ name|upper }}\n", uses(0)),
+            ("a: {{ name == \"x\" }}\n", uses(0)),
+            ("a: {{ name[0] }}\n", uses(0)),
+            ("a: {{ name.first }}\n", uses(0)),
+            ("a: {{ [name] }}\n", uses(0)),
+            ("a: {{ {name: 1} }}\n", uses(0)),
+            ("a: {{ \"x\" if name > \"m\" else \"y\" }}\n", uses(0)),
+            ("a: {{ rules|length }}\n", uses(1)),
+            ("a: {{ same in rules[1].names }}\n", uses(1)),
+            ("{% if name is startingwith \"a\" %}\na: b\n{% endif %}\n", uses(0)),
+            ("{% for letter in name %}\n- {{ letter }}\n{% endfor %}\n", uses(0)),
+            (
+                "{% for rule in rules %}\n{% for name in rule.names %}\n- {{ name|length }}\n{% endfor %}\n{% endfor %}\n",
+                uses(1),
+            ),
+            ("{% for rule in rules if \"x\" in rule.names %}\n- {{ rule }}\n{% endfor %}\n", uses(1)),
+            ("{% with own = name %}\na: {{ own|length }}\n{% endwith %}\n", uses(0)),
+            ("{% set own = name %}\na: {{ own }}\n", uses(0)),
+        ] {
+            assert_eq!(verdict(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        for text in [
+            "{% for rule in rules %}\n- {{ loop.previtem.names[0] == \"x\" }}\n{% endfor %}\n",
+            "{% for rule in rules %}\n{% set l = loop %}\n- {{ l.previtem.names[0] == \"x\" }}\n{% endfor %}\n",
+            "{% for rule in rules %}\n- {{ loop.changed(name) }}\n{% endfor %}\n",
+            "{% macro m(x) %}\na: {{ x|length }}\n{% endmacro %}\n{{ m(name) }}\n",
+            "{% include name %}\n",
+            "a: {{ name[:2] }}\n",
+            "a: {{ \"x\" ~ rules }}\n",
+            "{% autoescape false %}\na: {{ name }}\n{% endautoescape %}\n",
+            "{% include \"tenancy/role.yaml.j2\" %}{# itself #}\n",
+        ] {
+            assert!(verdict(text).is_err(), "{text}");
+        }
+    }
+}
