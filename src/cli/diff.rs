@@ -137,7 +137,7 @@ pub(super) fn compare_and_print(
         };
         lines.push_str(&told(&session.title(target), &totals));
         lines.push_str(&changes);
-        lines.push_str(&changed.told());
+        lines.push_str(&changed.told(session, target, &*committed)?);
     }
     let findings = session.findings(sink);
     if let Some(recall) = recall {

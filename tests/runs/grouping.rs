@@ -305,6 +305,13 @@ fn what_a_change_means_for_pods_is_told_for_each_as_it_is() {
         assert!(notes.contains(&format!("  PodSecurityPolicy tenant-{number}-psp:\n")), "{notes}");
         assert!(notes.contains(&format!("/data/tenant-{number} rw\n")), "{notes}");
     }
+
+    // Other namespaces, whose policies keep their names: each goes from one file and comes in another.
+    let moved = own.replace("namespace: {name: \"{name}\"", "namespace: {name: \"x-{name}\"");
+    fs::write(&policy, moved.replace(volumes, &format!("{volumes}  readOnlyRootFilesystem: true\n"))).expect("a file");
+    let (text, notes) = told(root, &["diff"]);
+    assert_eq!(shown(&text), ["x-tenant-0", "tenant-0"]);
+    assert!(notes.ends_with(narrowed), "{notes}");
 }
 
 /// Annotations that only people read are a tenant's own, and how many there are is told.

@@ -1,14 +1,16 @@
 //! What differing files mean, beyond their texts and what each subject may do: wider and narrower PodSecurityPolicies,
 //! new versions of stacks.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use super::super::session::{Found, Session};
 use crate::admission::psp::compare::Comparison;
 use crate::admission::psp::{self, PodSecurityPolicy};
+use crate::compile::OutputFile;
 use crate::crossplane::upgrade::{Installed, upgrades};
-use crate::diag::{FileId, Sink};
+use crate::diag::{FileId, RunError, Sink};
+use crate::emit::committed::Committed;
 use crate::emit::objects::{ObjectChange, leaves_open};
 use crate::model::Target;
 use crate::report::{pod_security, stacks};
@@ -41,9 +43,15 @@ impl Meaning {
     }
 
     /// All of it, line by line.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn told(
+        mut self,
+        session: &Session<'_>,
+        target: &Target,
+        committed: &dyn Committed,
+    ) -> Result<String, RunError> {
+        self.policies.read_moved(session, target, committed)?;
         let upgrades = upgrades(&self.stacks.old, &self.stacks.new);
-        format!("{}{}", self.policies.changes(), stacks::upgrades(&upgrades))
+        Ok(format!("{}{}", self.policies.changes(), stacks::upgrades(&upgrades)))
     }
 }
 
@@ -97,9 +105,13 @@ pub(super) struct Known(Mutex<HashMap<u128, Comparison>>);
 /// The PodSecurityPolicies of the files that differ. They are cluster-scoped and so one of a name, in whichever file.
 #[derive(Debug, Default)]
 struct Policies {
-    /// Those that are there in one of two texts, by name, as they were and as they are.
+    /// Those of files that cannot be told apart object by object, by name, as they were and as they are.
     old: BTreeMap<String, PodSecurityPolicy>,
     new: BTreeMap<String, PodSecurityPolicy>,
+    /// The names of those that go, with the paths of their files, and of those that are new: all that is kept of them,
+    /// since hardly ever one moves from file to file.
+    gone: BTreeMap<String, String>,
+    come: BTreeSet<String>,
     /// What the changes of the others mean, with their names.
     changes: BTreeMap<Comparison, Vec<String>>,
 }
@@ -110,7 +122,7 @@ impl Policies {
             return Self {
                 old: policies(old.unwrap_or_default()),
                 new: policies(new.unwrap_or_default()),
-                changes: BTreeMap::new(),
+                ..Self::default()
             };
         };
         let mut all = Self::default();
@@ -122,6 +134,14 @@ impl Policies {
 
     /// Takes a policy that differs.
     fn take(&mut self, object: &ObjectChange<'_>, path: &str, known: &Known) {
+        if object.new.is_none() {
+            self.gone.insert(object.name.to_owned(), path.to_owned());
+            return;
+        }
+        if object.old.is_none() {
+            self.come.insert(object.name.to_owned());
+            return;
+        }
         let lock = || known.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = object.form.and_then(|form| lock().get(&form).cloned());
         let change = before.or_else(|| {
@@ -138,16 +158,42 @@ impl Policies {
         match change {
             Some(change) if change.is_empty() => {}
             Some(change) => self.changes.entry(change).or_default().push(object.name.to_owned()),
-            None => {
-                self.old.extend(policies(object.old.unwrap_or_default()));
-                self.new.extend(policies(object.new.unwrap_or_default()));
-            }
+            // Neither tells what it means; that it differs shows in the text.
+            None => {}
         }
+    }
+
+    /// Reads those that move from one file to another, which is known in the end.
+    fn read_moved(
+        &mut self,
+        session: &Session<'_>,
+        target: &Target,
+        committed: &dyn Committed,
+    ) -> Result<(), RunError> {
+        let known = |name: &String| self.come.contains(name) || self.new.contains_key(name);
+        let moved: Vec<(String, String)> =
+            self.gone.iter().filter(|(name, _)| known(name)).map(|(name, path)| (name.clone(), path.clone())).collect();
+        for (name, path) in moved {
+            let bytes = committed.read(&path)?.unwrap_or_default();
+            self.old.extend(policies(&String::from_utf8_lossy(&bytes)).into_iter().filter(|(other, _)| *other == name));
+        }
+        let wanted: BTreeSet<&String> = self.come.iter().filter(|name| self.old.contains_key(*name)).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let mut new = Vec::new();
+        let work = |file: OutputFile| Ok(policies(&file.text));
+        let mut keep = |found: BTreeMap<_, _>| new.extend(found.into_iter().filter(|(name, _)| wanted.contains(name)));
+        session.compile(target, false, &work, &mut keep, &mut Sink::new())?;
+        self.new.extend(new);
+        Ok(())
     }
 
     fn add(&mut self, more: Policies) {
         self.old.extend(more.old);
         self.new.extend(more.new);
+        self.gone.extend(more.gone);
+        self.come.extend(more.come);
         for (change, names) in more.changes {
             self.changes.entry(change).or_default().extend(names);
         }
