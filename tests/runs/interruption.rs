@@ -24,19 +24,7 @@ fn a_killed_run_leaves_every_file_old_or_new() {
     tenants(old.path(), COUNT);
     assert!(bailiwick(old.path(), &["render"]).status.success());
     let before = snapshot(&old.path().join("out"));
-    let new = tempfile::tempdir().expect("a folder");
-    tenants(new.path(), COUNT);
-    change(new.path());
-    let started = std::time::Instant::now();
-    assert!(bailiwick(new.path(), &["render"]).status.success());
-    let whole = started.elapsed();
-    let after = snapshot(&new.path().join("out"));
-    let whole_files: HashSet<&(String, Vec<u8>)> = before.iter().chain(&after).collect();
-
-    let mut killed = 0;
-    let mut between = 0;
-    const KILLS: u32 = 40;
-    for kill in 0..KILLS {
+    let changed = || {
         let folder = tempfile::tempdir().expect("a folder");
         tenants(folder.path(), COUNT);
         for (path, bytes) in &before {
@@ -45,6 +33,24 @@ fn a_killed_run_leaves_every_file_old_or_new() {
             std::fs::write(path, bytes).expect("a file");
         }
         change(folder.path());
+        folder
+    };
+    // The time of a run like those that are killed: replacing files takes longer than making them.
+    let new = changed();
+    let started = std::time::Instant::now();
+    assert!(bailiwick(new.path(), &["render"]).status.success());
+    let whole = started.elapsed();
+    let after = snapshot(&new.path().join("out"));
+    let whole_files: HashSet<&(String, Vec<u8>)> = before.iter().chain(&after).collect();
+
+    let mut killed = 0;
+    let mut between = 0;
+    const KILLS: u32 = 24;
+    for kill in 0..KILLS {
+        let folder = changed();
+        let replaced = folder.path().join("out/t/namespaces/tenant-20.yaml");
+        let written = || std::fs::metadata(&replaced).and_then(|state| state.modified()).expect("a replaced file");
+        let old_time = written();
         let mut run = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
             .arg("render")
             .current_dir(folder.path())
@@ -52,7 +58,13 @@ fn a_killed_run_leaves_every_file_old_or_new() {
             .stderr(Stdio::null())
             .spawn()
             .expect("the program starts");
-        std::thread::sleep(whole.mul_f64(1.3) * kill / KILLS + Duration::from_millis(1));
+        if kill % 2 == 0 {
+            // At moments spread over the whole run...
+            std::thread::sleep(whole.mul_f64(1.3) * kill / KILLS + Duration::from_millis(1));
+        } else {
+            // ... and, since renaming takes but a small part of it, as soon as one file was replaced.
+            while written() == old_time && run.try_wait().expect("a state").is_none() {}
+        }
         run.kill().expect("the program can be killed");
         killed += usize::from(!run.wait().expect("an exit").success());
         let found = snapshot(&folder.path().join("out"));
