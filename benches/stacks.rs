@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bailiwick::compile::{self, Options};
+use bailiwick::compile::{self, Options, Wanted};
 use bailiwick::diag::{Files, Sink};
 use bailiwick::source::MemoryWorld;
 use bailiwick::stats::Stats;
@@ -59,7 +59,7 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
         bytes += length;
     };
     let off = Stats::off();
-    let options = Options { jobs: 1, json: false, classes: true, part: None, stats: &off };
+    let options = Options { jobs: 1, wanted: Wanted::Text, classes: true, part: None, stats: &off };
     compile::compile(&project, target, options, &work, &mut add, &mut sink)?;
     let compiled = started.elapsed();
     let started = Instant::now();

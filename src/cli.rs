@@ -36,7 +36,7 @@ use std::sync::Arc;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::compile::Options;
+use crate::compile::{Options, Wanted};
 use crate::diag::RunError;
 use crate::model::Date;
 use crate::report::{ColorChoice, Terminal};
@@ -187,7 +187,13 @@ impl Global {
 
     /// How to compile.
     fn options(&self) -> Options<'_> {
-        Options { jobs: self.jobs(), json: false, classes: !self.no_classes, part: None, stats: &self.measured }
+        Options {
+            jobs: self.jobs(),
+            wanted: Wanted::Text,
+            classes: !self.no_classes,
+            part: None,
+            stats: &self.measured,
+        }
     }
 
     fn jobs(&self) -> usize {

@@ -7,13 +7,14 @@
 
 mod class;
 mod load;
+mod objects;
 mod order;
 mod part;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use self::class::{Class, Classes, Scratch, Stamped, StandIns, Unexplained, Way};
+use self::class::{Class, Classes, Filled, Scratch, StandIns, Unexplained, Way};
 use crate::admission::scc::defaults;
 use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
@@ -34,6 +35,7 @@ use crate::validate::{HomeFacts, Trees, Validator};
 use crate::yaml;
 
 pub use load::{WORKSPACE_FILE, load, load_workspace};
+pub use objects::{Objects, Shown, Viewer};
 pub use part::{Ledger, PartRecord, compile_part, homes, merge};
 
 /// A workspace that was read and linked.
@@ -126,6 +128,19 @@ pub struct OutputFile {
     pub json: Vec<String>,
     /// True when it was made together with the other tenants of its class.
     pub stamped: bool,
+    /// As [`Wanted::Trees`], what was made together has no text and this instead.
+    filled: Option<Filled>,
+}
+
+/// In what form the objects are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// As the texts of files.
+    Text,
+    /// As that, and as JSON.
+    Json,
+    /// As trees, which [`Objects`] has.
+    Trees,
 }
 
 /// How to compile.
@@ -133,8 +148,8 @@ pub struct OutputFile {
 pub struct Options<'s> {
     /// How many threads.
     pub jobs: usize,
-    /// True when the objects are wanted as JSON too.
-    pub json: bool,
+    /// What is made of the objects.
+    pub wanted: Wanted,
     /// True when tenants that differ in scalars alone are made together. The bytes are the same.
     pub classes: bool,
     /// What measures the run.
@@ -173,22 +188,19 @@ pub fn labels(
     let Some(settings) = label::settings(target) else { return Ok(None) };
     let mut collector = Collector::new(settings);
     for tree in project.baselines.get(&target.name).into_iter().flatten() {
-        tree.documents().flat_map(list::objects).for_each(|object| collector.add(object, object.origin()));
+        tree.documents().flat_map(list::objects).for_each(|object| collector.add(object, object.origin(), None));
     }
     for policy in project.policies_of(target) {
         policy.judged(&mut |document| {
-            list::objects(document).into_iter().for_each(|object| collector.add(object, object.origin()));
+            list::objects(document).into_iter().for_each(|object| collector.add(object, object.origin(), None));
         });
     }
-    let read = |file: OutputFile| {
-        let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
-        Ok((tree, file.origins))
+    let options = Options { wanted: Wanted::Trees, part: None, ..options };
+    let mut viewer = Viewer::default();
+    let mut collect = |objects: Objects, _, _| {
+        viewer.show(&objects, &mut |shown| collector.add(shown.object, shown.place, shown.same_rules));
     };
-    let options = Options { json: false, part: None, ..options };
-    let mut collect = |(tree, origins): (yaml::Tree, Arc<[Origin]>), _, _| {
-        tree.documents().zip(origins.iter()).for_each(|(object, place)| collector.add(object, *place));
-    };
-    pass(project, target, options, None, &read, &mut collect, sink)?;
+    pass(project, target, options, None, &|file| Ok(Objects::of(file)), &mut collect, sink)?;
     Ok(Some(collector.finish()))
 }
 
@@ -377,7 +389,7 @@ impl<'p> Worker<'p> {
     /// The file of an account whose class is known; none where the general way is to be taken.
     fn stamped(&mut self, index: &HomeIndex, position: usize, home: &Home) -> Option<(OutputFile, HomeFacts)> {
         // Labels that follow from the whole target differ in more than scalars, and nobody needs JSON in a hurry.
-        if !self.options.classes || self.options.json || self.labels.is_some() {
+        if !self.options.classes || self.options.wanted == Wanted::Json || self.labels.is_some() {
             return None;
         }
         let (policy, part) = index.single(position)?;
@@ -391,10 +403,17 @@ impl<'p> Worker<'p> {
             }
             Way::General => return None,
         };
-        let stamped = self.classes.get(number)?.stamp(account, namespace, &mut self.scratch)?;
-        let Stamped { text, kinds, origins, facts } = stamped;
+        let class = self.classes.get(number)?;
+        class.fill(account, namespace, &mut self.scratch)?;
+        let scratch = &self.scratch;
+        let (text, filled) = match self.options.wanted {
+            Wanted::Trees => (String::new(), Some(Filled::new(class, scratch))),
+            Wanted::Text | Wanted::Json => (class.text(scratch)?, None),
+        };
         let path = file::path(Some(namespace), "Namespace", self.project.workspace.shards);
-        Some((OutputFile { path, text, kinds, origins, json: Vec::new(), stamped: true }, facts))
+        let (kinds, origins) = (class.kinds(), class.origins(scratch));
+        let file = OutputFile { path, text, kinds, origins, json: Vec::new(), stamped: true, filled };
+        Some((file, class.facts(scratch)))
     }
 
     /// Makes the class of an account: two stand-ins go the whole way.
@@ -514,7 +533,7 @@ impl<'p> Worker<'p> {
             self.options.stats.time(Stage::Emit, emit, |length| (1, *length));
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
             draft.origins.push(unit.content);
-            if self.options.json {
+            if self.options.wanted == Wanted::Json {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }
         }
@@ -528,6 +547,7 @@ impl<'p> Worker<'p> {
             origins: draft.origins.into(),
             json: draft.json,
             stamped: false,
+            filled: None,
         }
     }
 

@@ -15,6 +15,7 @@ use crate::admission::labels::world::{SyncBuilder, SyncWorld};
 use crate::admission::level::PolicyVersion;
 use crate::admission::scc::release::{Mode, Release};
 use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::k8s::rbac::SameRules;
 use crate::k8s::stored;
 use crate::model::{LabelSync, Target, Unit};
 use crate::validate::Trees;
@@ -50,7 +51,7 @@ impl Collector {
     }
 
     /// Adds an object that is compiled, or that a policy tells of, with the place that says what is in it.
-    pub fn add(&mut self, object: NodeRef<'_>, place: Origin) {
+    pub fn add(&mut self, object: NodeRef<'_>, place: Origin, same_rules: Option<SameRules>) {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         if text(&["kind"]) == Some("Namespace")
             && let Some(name) = text(&["metadata", "name"])
@@ -60,7 +61,7 @@ impl Collector {
             }
         }
         // Constraints of another shape were refused by their schema.
-        _ = self.builder.add_at(object, Source::Declared, place);
+        _ = self.builder.add_at(object, Source::Declared, place, same_rules);
     }
 
     /// Settles everything.

@@ -1,8 +1,12 @@
 //! Classes of tenants against the general way: the same files and the same words on random policies, templates and
 //! accounts, most of which lie at the border of what may be stamped.
 
-use bailiwick::compile::{Options, OutputFile};
+use std::collections::HashMap;
+
+use bailiwick::compile::{Objects, Options, OutputFile, Viewer, Wanted};
+use bailiwick::diag::Origin;
 use bailiwick::stats::Stats;
+use bailiwick::yaml;
 
 use crate::random::Random;
 use crate::support::{Compiled, World};
@@ -10,13 +14,36 @@ use crate::support::{Compiled, World};
 /// Compiles a world in both ways, on one thread and on three. Returns how many files one thread stamps, of how many.
 fn same_both_ways(world: &World, what: &str) -> (usize, usize) {
     let off = Stats::off();
-    let options = |jobs, classes| Options { jobs, json: false, classes, part: None, stats: &off };
+    let options = |jobs, classes| Options { jobs, wanted: Wanted::Text, classes, part: None, stats: &off };
     let general = world.compile_with(options(1, false));
     assert!(general.files.iter().all(|file| !file.stamped), "{what}");
     compare(&world.compile_with(options(3, true)), &general, what);
     let classes = world.compile_with(options(1, true));
     compare(&classes, &general, what);
+    let trees = |jobs, classes| objects(world, Options { wanted: Wanted::Trees, ..options(jobs, classes) }, what);
+    let read = trees(1, false);
+    assert_eq!(trees(1, true), read, "{what}");
+    assert_eq!(trees(3, true), read, "{what}");
     (classes.files.iter().filter(|file| file.stamped).count(), general.files.len())
+}
+
+/// The objects of a world as they are shown to those that ask about them, written again, with the places of their contents.
+fn objects(world: &World, options: Options<'_>, what: &str) -> Vec<(String, Origin)> {
+    let mut viewer = Viewer::default();
+    let mut found = Vec::new();
+    let mut rules = HashMap::new();
+    for file in world.compile_with(options).files {
+        viewer.show(&Objects::of(file), &mut |shown| {
+            let mut text = String::new();
+            yaml::write::document(shown.object, &mut text);
+            if let Some(mark) = shown.same_rules {
+                let own = shown.object.get("rules").map(|rules| yaml::schema::to_json(rules).to_string());
+                assert_eq!(*rules.entry(mark).or_insert_with(|| own.clone()), own, "{what}: {text}");
+            }
+            found.push((text, shown.place));
+        });
+    }
+    found
 }
 
 fn compare(classes: &Compiled, general: &Compiled, what: &str) {

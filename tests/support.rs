@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use bailiwick::compile::{self, Options, OutputFile};
+use bailiwick::compile::{self, Options, OutputFile, Wanted};
 use bailiwick::diag::{Diagnostic, FileId, Files, Sink};
 use bailiwick::k8s::stored::{Form, server_owned, to_stored};
 use bailiwick::model::Target;
@@ -63,7 +63,7 @@ impl World {
 
     /// Compiles on a number of threads.
     pub(crate) fn compile_on(&self, jobs: usize) -> Compiled {
-        self.compile_with(Options { jobs, json: true, classes: true, part: None, stats: &Stats::off() })
+        self.compile_with(Options { jobs, wanted: Wanted::Json, classes: true, part: None, stats: &Stats::off() })
     }
 
     /// Compiles.

@@ -16,7 +16,7 @@ use super::symbols::{Symbol, Symbols};
 use crate::diag::Origin;
 use crate::k8s::catalogue::{Api, Resource, read_custom};
 use crate::k8s::default_policy;
-use crate::k8s::rbac::{GROUP, PolicyRule};
+use crate::k8s::rbac::{GROUP, PolicyRule, SameRules};
 use crate::k8s::selector::LabelSelector;
 use crate::yaml::NodeRef;
 
@@ -130,6 +130,8 @@ pub struct Builder {
     custom: BTreeMap<(String, String), Resource>,
     baseline: Option<u32>,
     stated: Stated,
+    /// The rules that were read already of roles known to have the same.
+    read: HashMap<SameRules, RuleListId>,
 }
 
 /// Everything that decides access, ready to be asked.
@@ -166,6 +168,7 @@ impl Builder {
             custom: BTreeMap::new(),
             baseline: None,
             stated: Stated::default(),
+            read: HashMap::new(),
         }
     }
 
@@ -211,7 +214,7 @@ impl Builder {
         let mut take =
             |api_version: &str, kind: &str, object: NodeRef<'t>| match shape::problem(api_version, kind, object) {
                 Some((place, why)) => told(place, Added::Misshapen(why)),
-                None => told(object, self.add_as(api_version, kind, object, Layer::Input(object.origin()))),
+                None => told(object, self.add_as((api_version, kind), object, Layer::Input(object.origin()), None)),
             };
         let Some(item_kind) = kind.strip_suffix("List").filter(|_| root.get("items").is_some()) else {
             return take(&api_version, &kind, root);
@@ -227,14 +230,25 @@ impl Builder {
 
     /// Adds an object.
     pub fn add(&mut self, object: NodeRef<'_>, layer: Layer) -> Added {
+        self.add_alike(object, layer, None)
+    }
+
+    /// Adds an object; of roles with the same mark only the first has its rules read.
+    pub fn add_alike(&mut self, object: NodeRef<'_>, layer: Layer, same_rules: Option<SameRules>) -> Added {
         let text = |key| object.get(key).and_then(NodeRef::as_str);
         match (text("apiVersion"), text("kind")) {
-            (Some(api_version), Some(kind)) => self.add_as(api_version, kind, object, layer),
+            (Some(api_version), Some(kind)) => self.add_as((api_version, kind), object, layer, same_rules),
             _ => Added::Malformed,
         }
     }
 
-    fn add_as(&mut self, api_version: &str, kind: &str, object: NodeRef<'_>, layer: Layer) -> Added {
+    fn add_as(
+        &mut self,
+        (api_version, kind): (&str, &str),
+        object: NodeRef<'_>,
+        layer: Layer,
+        same_rules: Option<SameRules>,
+    ) -> Added {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         let Some(name) = text(&["metadata", "name"]).filter(|_| !api_version.is_empty() && !kind.is_empty()) else {
             return Added::Malformed;
@@ -242,8 +256,8 @@ impl Builder {
         let namespace = text(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty());
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         match (group, kind) {
-            (GROUP, "ClusterRole") => self.add_role(object, None, name, layer),
-            (GROUP, "Role") => self.add_role(object, Some(namespace.unwrap_or("default")), name, layer),
+            (GROUP, "ClusterRole") => self.add_role(object, (None, name), layer, same_rules),
+            (GROUP, "Role") => self.add_role(object, (Some(namespace.unwrap_or("default")), name), layer, same_rules),
             (GROUP, "ClusterRoleBinding") => self.add_binding(object, None, name, layer),
             (GROUP, "RoleBinding") => self.add_binding(object, Some(namespace.unwrap_or("default")), name, layer),
             ("", "Namespace") => {
@@ -262,15 +276,34 @@ impl Builder {
         }
     }
 
-    fn add_role(&mut self, object: NodeRef<'_>, namespace: Option<&str>, name: &str, layer: Layer) -> Added {
+    /// The rules of a role.
+    fn read_rules(&mut self, object: NodeRef<'_>, same_rules: Option<SameRules>) -> RuleListId {
+        if let Some(known) = same_rules.and_then(|mark| self.read.get(&mark)) {
+            return *known;
+        }
         let rules = object.get("rules").into_iter().flat_map(NodeRef::items);
-        let rules: Vec<Rule> = rules.map(|rule| Rule::from_node(rule, &mut self.symbols)).collect();
+        let rules = rules.map(|rule| Rule::from_node(rule, &mut self.symbols)).collect();
+        let list = self.lists.add(rules);
+        if let Some(mark) = same_rules {
+            self.read.insert(mark, list);
+        }
+        list
+    }
+
+    fn add_role(
+        &mut self,
+        object: NodeRef<'_>,
+        (namespace, name): (Option<&str>, &str),
+        layer: Layer,
+        same_rules: Option<SameRules>,
+    ) -> Added {
+        let rules = self.read_rules(object, same_rules);
         let selectors = object.path(&["aggregationRule", "clusterRoleSelectors"]).filter(|list| !list.is_empty());
         let is_cluster_role = namespace.is_none();
         let role = Role {
             namespace: namespace.map(|namespace| self.symbols.add(namespace)),
             name: self.symbols.add(name),
-            rules: self.lists.add(rules),
+            rules,
             doubtful: None,
             aggregation: selectors
                 .filter(|_| is_cluster_role)

@@ -8,7 +8,7 @@ use super::shard::{self, Loss, ShardArguments};
 use super::summary::{Command, Consent};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::cache::KeptTarget;
-use crate::compile::OutputFile;
+use crate::compile::{OutputFile, Wanted};
 use crate::diag::{Code, Diagnostic, RunError, Sink};
 use crate::emit::committed::Folder;
 use crate::emit::plan::{Action, Counts, TargetPlan};
@@ -203,10 +203,11 @@ fn print_objects(session: &Session<'_>, targets: &[&Target], form: ObjectForm) -
     let mut text = String::new();
     for target in targets {
         let one = |file: OutputFile| Ok(file);
+        let wanted = if form == ObjectForm::Json { Wanted::Json } else { Wanted::Text };
         let mut told = Sink::new();
         session.compile_part(
             target,
-            (form == ObjectForm::Json, session.part()),
+            (wanted, session.part()),
             &one,
             &mut |file| match form {
                 ObjectForm::Yaml => {

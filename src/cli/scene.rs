@@ -14,6 +14,7 @@ use crate::access::saved;
 use crate::access::world::Added;
 use crate::access::{Builder, Layer, World};
 use crate::admission::scc::defaults::{self, Start};
+use crate::compile::{Objects, Shown, Viewer, Wanted};
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Severity, Sink};
 use crate::emit::committed::Committed;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
@@ -144,8 +145,8 @@ pub(super) fn of_target_into(
 ) -> Result<Option<Scene>, RunError> {
     let mut surroundings = surroundings_of(arguments, target.version.minor(), target.platform == Platform::Openshift);
     let Some(mut builder) = ground(session, target, arguments, &mut surroundings, sink)? else { return Ok(None) };
-    each_object(session, target, sink, &mut |object, origin| {
-        builder.add(object, Layer::Input(origin));
+    each_shown(session, target, sink, &mut |Shown { object, place, same_rules }| {
+        builder.add_alike(object, Layer::Input(place), same_rules);
         surroundings.iter_mut().for_each(|known| known.add_document(object));
     })?;
     let world = builder.build();
@@ -167,16 +168,19 @@ pub(super) fn each_object(
     sink: &mut Sink,
     visit: &mut dyn FnMut(NodeRef<'_>, Origin),
 ) -> Result<(), RunError> {
-    session.compile(
-        target,
-        false,
-        &|file| {
-            let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
-            Ok((tree, file.origins))
-        },
-        &mut |(tree, origins)| tree.documents().zip(origins.iter()).for_each(|(object, origin)| visit(object, *origin)),
-        sink,
-    )
+    each_shown(session, target, sink, &mut |shown| visit(shown.object, shown.place))
+}
+
+/// As [`each_object`], with what else is known of each.
+fn each_shown(
+    session: &Session<'_>,
+    target: &Target,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(Shown<'_>),
+) -> Result<(), RunError> {
+    let mut viewer = Viewer::default();
+    let mut show = |objects| viewer.show(&objects, visit);
+    session.compile(target, Wanted::Trees, &|file| Ok(Objects::of(file)), &mut show, sink)
 }
 
 /// The world of a target as its earlier output has it.

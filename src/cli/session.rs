@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::shard::{Shard, ShardArguments};
 use super::{DiagnosticForm, Global, Outcome};
-use crate::compile::{self, Ledger, Options, OutputFile, Project};
+use crate::compile::{self, Ledger, Options, OutputFile, Project, Wanted};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Differing, Entry, Folder};
 use crate::emit::file::Ownership;
@@ -154,26 +154,26 @@ impl<'g> Session<'g> {
     pub(super) fn compile<R: Send>(
         &self,
         target: &Target,
-        json: bool,
+        wanted: Wanted,
         work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
     ) -> Result<(), RunError> {
-        self.compile_part(target, (json, None), work, each, sink).map(|_| ())
+        self.compile_part(target, (wanted, None), work, each, sink).map(|_| ())
     }
 
-    /// Compiles a part of a target, or all of it; whether objects are wanted as JSON comes first. The sink has to be the
+    /// Compiles a part of a target, or all of it; the form in which its objects are wanted comes first. The sink has to be the
     /// target's own.
     pub(super) fn compile_part<R: Send>(
         &self,
         target: &Target,
-        (json, part): (bool, Option<Part>),
+        (wanted, part): (Wanted, Option<Part>),
         work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
     ) -> Result<Ledger, RunError> {
         let mut bar: Option<ProgressBar> = None;
-        let options = Options { json, part, ..self.global.options() };
+        let options = Options { wanted, part, ..self.global.options() };
         let watched = self.global.terminal().is_watched();
         let result = compile::compile_part(
             &self.project,
@@ -237,7 +237,7 @@ impl<'g> Session<'g> {
             }
         };
         let mut told = Sink::new();
-        let ledger = self.compile_part(target, (false, self.part()), &compared, &mut add, &mut told)?;
+        let ledger = self.compile_part(target, (Wanted::Text, self.part()), &compared, &mut add, &mut told)?;
         let mut others: Vec<Entry> = Vec::new();
         let list = || {
             committed.each(&mut |entry| {

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::session::{Session, with_targets};
 use super::{Global, Outcome};
+use crate::compile::Wanted;
 use crate::diag::{FileId, RunError, Sink, nearest};
 use crate::model::Target;
 use crate::report::table;
@@ -49,7 +50,7 @@ fn print_table(session: &Session<'_>, targets: &[&Target], arguments: &Arguments
         let mut found: Option<String> = None;
         session.compile(
             target,
-            false,
+            Wanted::Text,
             &|file| Ok(roles(&file.text)),
             &mut |roles| {
                 for role in roles {

@@ -12,12 +12,15 @@
 //! An account's class is decided by the values that something else than printing depends on: those that are missing,
 //! empty, zero, true or false, maps, and those of columns that a proof failed for.
 
+mod pattern;
 mod standin;
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::pattern::Pattern;
+pub(in crate::compile) use self::pattern::{Filled, Patterns};
 use self::standin::{Composed, Piece, columns};
 pub(in crate::compile) use self::standin::{StandIns, Unexplained};
 use crate::diag::Origin;
@@ -43,7 +46,7 @@ const MOST_CLASSES: usize = 1_000;
 #[derive(Default)]
 pub(super) struct Classes {
     policies: HashMap<usize, OfPolicy>,
-    made: Vec<Class>,
+    made: Vec<Arc<Class>>,
 }
 
 /// The classes of one policy.
@@ -106,7 +109,7 @@ impl Classes {
         let of_policy = self.policies.get_mut(&policy)?;
         match made {
             Ok(class) => {
-                self.made.push(class);
+                self.made.push(Arc::new(class));
                 let number = self.made.len() - 1;
                 key(account, &of_policy.fixed, &mut of_policy.key);
                 of_policy.known.insert(of_policy.key.as_slice().into(), State::Made(number));
@@ -123,7 +126,7 @@ impl Classes {
     }
 
     /// A class by its number.
-    pub(super) fn get(&self, number: usize) -> Option<&Class> {
+    pub(super) fn get(&self, number: usize) -> Option<&Arc<Class>> {
         self.made.get(number)
     }
 }
@@ -164,6 +167,7 @@ pub(super) fn open_columns(account: Account<'_>, fixed: &Columns) -> Columns {
 }
 
 /// A file whose scalars are still open.
+#[derive(Debug)]
 pub(super) struct Class {
     /// The objects, by scope, rank and kind; those of one kind in any order.
     objects: Vec<Object>,
@@ -183,6 +187,7 @@ pub(super) struct Class {
 }
 
 /// An object of a class.
+#[derive(Debug)]
 struct Object {
     name: Name,
     origin: Origin,
@@ -193,14 +198,18 @@ struct Object {
     literal: String,
     /// Where in the text which scalar stands.
     holes: Vec<(u32, u32)>,
+    /// The object as a tree.
+    pattern: Pattern,
 }
 
+#[derive(Debug)]
 enum Name {
     Same(Arc<str>),
     Scalar(usize),
 }
 
 /// A value that differs.
+#[derive(Debug)]
 struct Scalar {
     composed: Composed,
     demands: Vec<Demand>,
@@ -208,6 +217,7 @@ struct Scalar {
     limits: Vec<Limit>,
 }
 
+#[derive(Debug)]
 enum Limit {
     Number(i64),
     Scalar(usize),
@@ -225,18 +235,9 @@ pub(super) struct Scratch {
     order: Vec<usize>,
 }
 
-/// What an account of a class yields.
-pub(super) struct Stamped {
-    /// The whole file.
-    pub(super) text: String,
-    pub(super) kinds: Arc<[Arc<str>]>,
-    pub(super) origins: Arc<[Origin]>,
-    pub(super) facts: HomeFacts,
-}
-
 impl Class {
-    /// Fills in the values of an account; none when some value needs a closer look.
-    pub(super) fn stamp(&self, account: Account<'_>, namespace: &str, scratch: &mut Scratch) -> Option<Stamped> {
+    /// Makes the values of an account and settles the order of its objects; none when some value needs a closer look.
+    pub(super) fn fill(&self, account: Account<'_>, namespace: &str, scratch: &mut Scratch) -> Option<()> {
         self.compose(account, scratch)?;
         let at = |index: usize| part(&scratch.texts, &scratch.ends, index);
         if at(self.namespace)? != namespace || self.other_namespaces.iter().any(|other| other == namespace) {
@@ -246,26 +247,34 @@ impl Class {
         if !self.scalars.iter().enumerate().all(is_fine) {
             return None;
         }
-        let name = |object: usize| match &self.objects.get(object)?.name {
-            Name::Same(name) => Some(&**name),
-            Name::Scalar(index) => at(*index),
-        };
-        scratch.order.clear();
-        scratch.order.extend(0..self.objects.len());
-        let mut moved = false;
+        let Scratch { texts, ends, order, .. } = scratch;
+        let name = |object: &usize| self.name(*object, texts, ends);
+        order.clear();
+        order.extend(0..self.objects.len());
         for run in &self.runs {
-            let order = scratch.order.get_mut(run.clone())?;
-            if !order.is_sorted_by(|left, right| name(*left) < name(*right)) {
-                order.sort_by_key(|object| name(*object));
-                moved = true;
-                if !order.is_sorted_by(|left, right| name(*left) < name(*right)) {
+            let order = order.get_mut(run.clone())?;
+            if !order.is_sorted_by(|left, right| name(left) < name(right)) {
+                order.sort_by_key(name);
+                if !order.is_sorted_by(|left, right| name(left) < name(right)) {
                     return None;
                 }
             }
         }
+        Some(())
+    }
+
+    /// The name of an object, for the account whose values are given.
+    fn name<'n>(&'n self, object: usize, texts: &'n str, ends: &[usize]) -> Option<&'n str> {
+        match &self.objects.get(object)?.name {
+            Name::Same(name) => Some(name),
+            Name::Scalar(index) => part(texts, ends, *index),
+        }
+    }
+
+    /// The whole file of the account whose values were made last.
+    pub(super) fn text(&self, scratch: &Scratch) -> Option<String> {
         let mut file = file::Writer::new(&self.heading, self.length + scratch.written.len());
         let body = file.body();
-        let mut cluster = Vec::with_capacity(self.cluster_objects);
         for (position, index) in scratch.order.iter().enumerate() {
             let object = self.objects.get(*index)?;
             if position > 0 {
@@ -278,17 +287,38 @@ impl Class {
                 start = place as usize;
             }
             body.push_str(object.literal.get(start..)?);
-            if let Some(object_type) = &object.cluster {
-                cluster.push((object_type.clone(), Arc::from(name(*index)?), object.origin));
-            }
         }
-        let origins = if moved {
-            scratch.order.iter().filter_map(|index| self.objects.get(*index)).map(|object| object.content).collect()
-        } else {
-            Arc::clone(&self.origins)
-        };
-        let facts = HomeFacts::of_cluster_objects(cluster);
-        Some(Stamped { text: file.finish(), kinds: Arc::clone(&self.kinds), origins, facts })
+        Some(file.finish())
+    }
+
+    /// The kinds of the objects, in the order of their file.
+    pub(super) fn kinds(&self) -> Arc<[Arc<str>]> {
+        Arc::clone(&self.kinds)
+    }
+
+    /// The places of their contents, for the account whose values were made last.
+    pub(super) fn origins(&self, scratch: &Scratch) -> Arc<[Origin]> {
+        if scratch.order.is_sorted() {
+            return Arc::clone(&self.origins);
+        }
+        scratch.order.iter().filter_map(|index| self.objects.get(*index)).map(|object| object.content).collect()
+    }
+
+    /// What other files may hold as well, for the account whose values were made last.
+    pub(super) fn facts(&self, scratch: &Scratch) -> HomeFacts {
+        let objects = scratch.order.iter().filter_map(|index| Some((*index, self.objects.get(*index)?)));
+        let cluster = objects.filter_map(|(index, object)| {
+            let name = self.name(index, &scratch.texts, &scratch.ends)?;
+            Some((object.cluster.clone()?, Arc::from(name), object.origin))
+        });
+        let mut found = Vec::with_capacity(self.cluster_objects);
+        found.extend(cluster);
+        HomeFacts::of_cluster_objects(found)
+    }
+
+    /// True for the scalar of this number where it is a number itself.
+    fn is_number(&self, scalar: usize) -> bool {
+        matches!(self.scalars.get(scalar), Some(Scalar { composed: Composed::Number(_), .. }))
     }
 
     /// Makes the texts of every scalar, as they are and as they are written.
@@ -371,6 +401,8 @@ pub(super) struct Builder<'s> {
 struct Hole {
     node: NodeId,
     scalar: usize,
+    /// True among the rules of a role.
+    is_in_rules: bool,
 }
 
 impl<'s> Builder<'s> {
@@ -405,7 +437,7 @@ impl<'s> Builder<'s> {
             Name::Scalar(self.scalar(composed))
         };
         let root = first.id();
-        let (literal, holes) = cut(tree, root, &found).ok_or_else(nothing)?;
+        let (literal, holes, pattern) = cut(tree, root, &found).ok_or_else(nothing)?;
         let is_cluster = unit.identity.namespace.is_none() && *kind != *"Namespace";
         let object = Object {
             name,
@@ -414,6 +446,7 @@ impl<'s> Builder<'s> {
             cluster: is_cluster.then(|| unit.identity.object_type.clone()),
             literal,
             holes,
+            pattern,
         };
         self.objects.push((unit, object));
         Ok(())
@@ -545,7 +578,8 @@ impl Walk<'_, '_> {
             return Err(Unexplained(of_columns));
         }
         let scalar = self.builder.scalar(composed);
-        self.found.push(Hole { node: first.id(), scalar });
+        let is_in_rules = path.first() == Some(&"rules");
+        self.found.push(Hole { node: first.id(), scalar, is_in_rules });
         let is_own = demand == Demand::OtherNamespace && first.as_str() == Some(&self.builder.namespace);
         if let Some(scalar) =
             self.builder.scalars.get_mut(scalar).filter(|scalar| !is_own && !scalar.demands.contains(&demand))
@@ -556,8 +590,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The text of an object without the values that differ, and where they belong.
-fn cut(tree: &mut Tree, root: NodeId, found: &[Hole]) -> Option<(String, Vec<(u32, u32)>)> {
+/// The text of an object without the values that differ, where they belong, and the same as a tree.
+fn cut(tree: &mut Tree, root: NodeId, found: &[Hole]) -> Option<(String, Vec<(u32, u32)>, Pattern)> {
     // A word that is written without quotes wherever it stands, and that no text has by chance.
     let mark = |index: usize| format!("bailiwick-hole-{index:05}-x");
     for (index, hole) in found.iter().enumerate() {
@@ -576,7 +610,10 @@ fn cut(tree: &mut Tree, root: NodeId, found: &[Hole]) -> Option<(String, Vec<(u3
         rest = after;
     }
     literal.push_str(rest);
-    (!literal.contains("bailiwick-hole-")).then_some((literal, holes))
+    let marks = found.iter().enumerate().map(|(index, hole)| Some((mark(index), u32::try_from(hole.scalar).ok()?)));
+    let same_rules = !found.iter().any(|hole| hole.is_in_rules);
+    let pattern = Pattern::read(&text, &marks.collect::<Option<Vec<_>>>()?, same_rules)?;
+    (!literal.contains("bailiwick-hole-")).then_some((literal, holes, pattern))
 }
 
 /// A refusal of a template as columns that cannot be stamped.

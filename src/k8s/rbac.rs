@@ -1,11 +1,27 @@
 //! The one RBAC type that questions and answers have in common: the rule.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde::Serialize;
 
 use crate::yaml::NodeRef;
 
 /// The API group of RBAC.
 pub const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Marks roles that are known to have the same `rules`, so that those of one of them do for all. A tenant's roles differ from
+/// another's in their names alone, as a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SameRules(u64);
+
+impl SameRules {
+    /// A mark that no other role has.
+    #[expect(clippy::new_without_default, reason = "two marks are never equal, which nobody expects of a default")]
+    pub fn new() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// A rule of a Role or ClusterRole (`rbac/v1 PolicyRule`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

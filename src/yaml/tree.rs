@@ -148,6 +148,23 @@ impl Tree {
         Value::Str(Text { start: clamp(start), end: clamp(self.strings.len()) })
     }
 
+    /// How long the string buffer is, in bytes.
+    pub fn string_bytes(&self) -> usize {
+        self.strings.len()
+    }
+
+    /// Forgets the strings that came after the buffer was `length` bytes long. Nodes that hold one of them have to be
+    /// set anew.
+    pub fn forget_strings(&mut self, length: usize) {
+        self.strings.truncate(length);
+    }
+
+    /// Every node that holds a string, keys among them.
+    pub fn strings(&self) -> impl Iterator<Item = NodeRef<'_>> {
+        let nodes = (0..).map(NodeId).zip(&self.nodes);
+        nodes.filter(|(_, node)| matches!(node.value, Value::Str(_))).map(|(id, _)| self.at(id))
+    }
+
     /// Replaces what a node holds by a string.
     pub fn set_string(&mut self, id: NodeId, text: &str) {
         let value = self.intern(text);

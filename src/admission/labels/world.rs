@@ -22,7 +22,7 @@ use crate::admission::scc::semantic::guarantee;
 use crate::admission::scc::{Scc, is_scc};
 use crate::diag::Origin;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
-use crate::k8s::rbac;
+use crate::k8s::rbac::{self, SameRules};
 use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
 
@@ -129,7 +129,7 @@ impl SyncBuilder {
         for tree in defaults::trees(Start { release: self.settings.release, upgraded_from_4_10 }) {
             for object in tree.documents() {
                 // The payload is well-formed; a test reads it.
-                _ = self.add_to_layer(object, Source::Declared, Layer::Baseline);
+                _ = self.add_to_layer(object, Source::Declared, Layer::Baseline, None);
             }
         }
         self
@@ -148,18 +148,30 @@ impl SyncBuilder {
     /// # Errors
     /// What of constraints is of another type than the API's.
     pub fn add(&mut self, object: NodeRef<'_>, source: Source) -> Result<bool, DeError> {
-        self.add_at(object, source, object.origin())
+        self.add_at(object, source, object.origin(), None)
     }
 
-    /// The same for an object that was read from a copy of what stands at a place.
+    /// The same for an object that was read from a copy of what stands at a place, with the mark of its rules.
     ///
     /// # Errors
     /// As for [`SyncBuilder::add`].
-    pub fn add_at(&mut self, object: NodeRef<'_>, source: Source, place: Origin) -> Result<bool, DeError> {
-        self.add_to_layer(object, source, Layer::Input(place))
+    pub fn add_at(
+        &mut self,
+        object: NodeRef<'_>,
+        source: Source,
+        place: Origin,
+        same_rules: Option<SameRules>,
+    ) -> Result<bool, DeError> {
+        self.add_to_layer(object, source, Layer::Input(place), same_rules)
     }
 
-    fn add_to_layer(&mut self, object: NodeRef<'_>, source: Source, layer: Layer) -> Result<bool, DeError> {
+    fn add_to_layer(
+        &mut self,
+        object: NodeRef<'_>,
+        source: Source,
+        layer: Layer,
+        same_rules: Option<SameRules>,
+    ) -> Result<bool, DeError> {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
         let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
         let (namespace, name) = (text(&["metadata", "namespace"]), text(&["metadata", "name"]));
@@ -198,7 +210,12 @@ impl SyncBuilder {
                 }
                 self.access.add(object, layer);
             }
-            _ => return Ok(matches!(self.access.add(object, layer), Added::Taken | Added::Replaced(_))),
+            _ => {
+                return Ok(matches!(
+                    self.access.add_alike(object, layer, same_rules),
+                    Added::Taken | Added::Replaced(_)
+                ));
+            }
         }
         Ok(true)
     }

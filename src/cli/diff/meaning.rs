@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::super::session::{Found, Session};
 use crate::admission::psp::compare::Comparison;
 use crate::admission::psp::{self, PodSecurityPolicy};
-use crate::compile::OutputFile;
+use crate::compile::{OutputFile, Wanted};
 use crate::crossplane::upgrade::{Installed, upgrades};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
@@ -184,7 +184,7 @@ impl Policies {
         let mut new = Vec::new();
         let work = |file: OutputFile| Ok(policies(&file.text));
         let mut keep = |found: BTreeMap<_, _>| new.extend(found.into_iter().filter(|(name, _)| wanted.contains(name)));
-        session.compile(target, false, &work, &mut keep, &mut Sink::new())?;
+        session.compile(target, Wanted::Text, &work, &mut keep, &mut Sink::new())?;
         self.new.extend(new);
         Ok(())
     }

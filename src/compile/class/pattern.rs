@@ -1,0 +1,98 @@
+//! The objects of a class as trees: what asks about them needs no text.
+
+use std::sync::Arc;
+
+use super::{Class, Scratch};
+use crate::diag::{FileId, Origin, Sink};
+use crate::k8s::rbac::SameRules;
+use crate::yaml::{self, NodeId, Tree, Value};
+
+/// An object as it is read from its file, with places for the values that differ.
+#[derive(Debug, Clone)]
+pub(super) struct Pattern {
+    tree: Tree,
+    /// How long the strings of the tree are without any value filled in.
+    strings: usize,
+    /// The nodes that differ, each with the number of its scalar.
+    holes: Vec<(NodeId, u32)>,
+    same_rules: Option<SameRules>,
+}
+
+impl Pattern {
+    /// The pattern of a written object. Where a value differs, `text` has a mark; `holes` has the marks and their scalars
+    /// in the order of the text. None where a mark cannot be found again.
+    pub(super) fn read(text: &str, holes: &[(String, u32)], same_rules: bool) -> Option<Self> {
+        let mut sink = Sink::new();
+        let tree = yaml::read(text, FileId::default(), &mut sink);
+        tree.document(0).filter(|_| sink.is_empty())?;
+        let place = |mark: &str| tree.strings().find(|node| node.as_str() == Some(mark)).map(yaml::NodeRef::id);
+        let holes = holes.iter().map(|(mark, scalar)| Some((place(mark)?, *scalar))).collect::<Option<_>>()?;
+        let same_rules = same_rules.then(SameRules::new);
+        Some(Self { strings: tree.string_bytes(), tree, holes, same_rules })
+    }
+
+    /// Fills in the values of an account.
+    fn fill(&mut self, filled: &Filled) {
+        self.tree.forget_strings(self.strings);
+        for &(node, scalar) in &self.holes {
+            let text = super::part(&filled.texts, &filled.ends, scalar as usize).unwrap_or_default();
+            match text.parse() {
+                Ok(number) if filled.class.is_number(scalar as usize) => self.tree.set(node, Value::Int(number)),
+                _ => self.tree.set_string(node, text),
+            }
+        }
+    }
+}
+
+/// The file of an account as its class and the values that fill it in.
+#[derive(Debug)]
+pub(in crate::compile) struct Filled {
+    class: Arc<Class>,
+    texts: Box<str>,
+    ends: Box<[usize]>,
+    /// The order of the objects; none where it is that of the class.
+    order: Option<Box<[usize]>>,
+}
+
+impl Filled {
+    /// The values that were made last with the scratch.
+    pub(in crate::compile) fn new(class: &Arc<Class>, scratch: &Scratch) -> Self {
+        let Scratch { texts, ends, order, .. } = scratch;
+        let order = (!order.is_sorted()).then(|| order.as_slice().into());
+        Self { class: Arc::clone(class), texts: texts.as_str().into(), ends: ends.as_slice().into(), order }
+    }
+
+    /// The class, by which patterns that were copied are found again.
+    pub(in crate::compile) fn class(&self) -> &Arc<Class> {
+        &self.class
+    }
+
+    /// Shows the objects in the order of their file, each with the place of its content. The patterns are copies of
+    /// those of the class.
+    pub(in crate::compile) fn each(
+        &self,
+        patterns: &mut Patterns,
+        visit: &mut dyn FnMut(yaml::NodeRef<'_>, Origin, Option<SameRules>),
+    ) {
+        let mut show = |index: usize| {
+            let Some((pattern, origin)) = patterns.0.get_mut(index) else { return };
+            pattern.fill(self);
+            if let Some(root) = pattern.tree.document(0) {
+                visit(root, *origin, pattern.same_rules);
+            }
+        };
+        match &self.order {
+            Some(order) => order.iter().copied().for_each(&mut show),
+            None => (0..self.class.objects.len()).for_each(&mut show),
+        }
+    }
+}
+
+/// Copies of the patterns of a class, to be filled in, with the places of their contents.
+pub(in crate::compile) struct Patterns(Vec<(Pattern, Origin)>);
+
+impl Patterns {
+    pub(in crate::compile) fn of(class: &Class) -> Self {
+        Self(class.objects.iter().map(|object| (object.pattern.clone(), object.content)).collect())
+    }
+}
