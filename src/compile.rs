@@ -22,7 +22,7 @@ use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::catalogue::Api;
 use crate::k8s::{list, names};
-use crate::label::{self, Collector, Labels};
+use crate::label::{self, Collector, Filling, Labels};
 use crate::model::{
     AccessCheck, Account, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, NodeAccess, ObjectType, Part,
     Policy, PolicyMeta, Target, Unit, Workspace,
@@ -388,18 +388,22 @@ impl<'p> Worker<'p> {
 
     /// The file of an account whose class is known; none where the general way is to be taken.
     fn stamped(&mut self, index: &HomeIndex, position: usize, home: &Home) -> Option<(OutputFile, HomeFacts)> {
-        // Labels that follow from the whole target differ in more than scalars, and nobody needs JSON in a hurry.
-        if !self.options.classes || self.options.wanted == Wanted::Json || self.labels.is_some() {
+        // Nobody needs JSON in a hurry.
+        if !self.options.classes || self.options.wanted == Wanted::Json {
             return None;
         }
         let (policy, part) = index.single(position)?;
         let Home::Namespace(namespace) = home else { return None };
         let account = self.project.policies.get(policy)?.account(part)?;
-        let number = match self.classes.way(policy, account) {
+        let filling = match self.labels.map(|labels| labels.verdict(namespace)) {
+            Some(verdict) if !verdict.is_silent() => return None,
+            verdict => verdict.map(|verdict| verdict.filling),
+        };
+        let number = match self.classes.way(policy, account, filling.as_ref()) {
             Way::Stamp(number) => number,
             Way::Make(fixed) => {
-                let made = self.make_class(policy, account, &fixed);
-                self.classes.keep(policy, account, made)?
+                let made = self.make_class(policy, account, &fixed, filling.as_ref());
+                self.classes.keep(policy, account, filling.as_ref(), made)?
             }
             Way::General => return None,
         };
@@ -416,8 +420,14 @@ impl<'p> Worker<'p> {
         Some((file, class.facts(scratch)))
     }
 
-    /// Makes the class of an account: two stand-ins go the whole way.
-    fn make_class(&mut self, policy: usize, account: Account<'_>, fixed: &Columns) -> Result<Class, Unexplained> {
+    /// Makes the class of an account: two stand-ins go the whole way, and get the labels that it has.
+    fn make_class(
+        &mut self,
+        policy: usize,
+        account: Account<'_>,
+        fixed: &Columns,
+        filling: Option<&Filling>,
+    ) -> Result<Class, Unexplained> {
         let nothing = || Unexplained(Columns::new());
         let stand_ins = StandIns::of(account, &class::open_columns(account, fixed)).ok_or_else(nothing)?;
         let policy = self.policy(policy).ok_or_else(nothing)?;
@@ -440,8 +450,8 @@ impl<'p> Worker<'p> {
         for (unit, other) in first.into_iter().zip(&second) {
             let marked = stand_ins.mark(&unit.data, &other.data)?;
             self.project.templates.only_prints(unit.template, &marked).map_err(class::unexplained)?;
-            let mut tree = self.checked(&unit, &mut facts).ok_or_else(nothing)?;
-            let other_tree = self.checked(other, &mut HomeFacts::default()).ok_or_else(nothing)?;
+            let mut tree = self.checked(&unit, filling, &mut facts).ok_or_else(nothing)?;
+            let other_tree = self.checked(other, filling, &mut HomeFacts::default()).ok_or_else(nothing)?;
             builder.add((unit, other), (&mut tree, &other_tree))?;
         }
         // What is told of one account is told of each, and no two texts of it are taken for each other.
@@ -457,12 +467,20 @@ impl<'p> Worker<'p> {
     }
 
     /// The tree of a unit that nothing whatever is to be said about.
-    fn checked(&mut self, unit: &Unit, facts: &mut HomeFacts) -> Option<yaml::Tree> {
+    fn checked(&mut self, unit: &Unit, filling: Option<&Filling>, facts: &mut HomeFacts) -> Option<yaml::Tree> {
         let mut sink = Sink::new();
         self.renderer.render(unit, &mut self.rendered).ok()?;
         let text = std::str::from_utf8(&self.rendered).ok()?;
         let is_valid = self.validator.check(unit, text, facts, &mut sink);
-        (is_valid && sink.is_empty()).then(|| self.validator.object().map(|root| root.tree().clone())).flatten()
+        if !is_valid || !sink.is_empty() {
+            return None;
+        }
+        if let Some(filling) = filling.filter(|_| Labels::concerns(unit)) {
+            self.validator.amend(|tree, root| filling.write(tree, root));
+        }
+        let root = self.validator.object()?;
+        let is_silent = |labels: &Labels| labels.is_silent_about_any(unit, root, &self.project.trees);
+        self.labels.is_none_or(is_silent).then(|| root.tree().clone())
     }
 
     /// Renders and validates an object, which the validator then holds; false when it cannot be used.
@@ -499,7 +517,8 @@ impl<'p> Worker<'p> {
     /// Fills in what follows from the rest of the target.
     fn label(&mut self, labels: &Labels, unit: &Unit, sink: &mut Sink) {
         if Labels::concerns(unit) {
-            self.validator.amend(|tree, root| labels.fill(&unit.identity.name, tree, root));
+            let filling = labels.verdict(&unit.identity.name).filling;
+            self.validator.amend(|tree, root| filling.write(tree, root));
         }
         if let Some(root) = self.validator.object() {
             labels.check(unit, root, &self.project.trees, sink);

@@ -7,14 +7,14 @@
 
 mod findings;
 
+use self::findings::Words;
 use crate::admission::labels::Settings;
-use crate::admission::labels::control::Reason;
-use crate::admission::labels::namespace::{LEVEL_ANNOTATION, Source};
-use crate::admission::labels::sync::{Action, Failure};
+use crate::admission::labels::control::{Control, Reason};
+use crate::admission::labels::namespace::{LEVEL_ANNOTATION, LabelSet, Source};
 use crate::admission::labels::world::{SyncBuilder, SyncWorld};
-use crate::admission::level::PolicyVersion;
+use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc::release::{Mode, Release};
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Origin, Sink};
 use crate::k8s::rbac::SameRules;
 use crate::k8s::stored;
 use crate::model::{LabelSync, Target, Unit};
@@ -75,6 +75,50 @@ pub struct Labels {
     world: SyncWorld,
 }
 
+/// What the stage writes into a Namespace: the labels and the annotation that the cluster would give it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Filling {
+    labels: LabelSet,
+    annotation: Option<Level>,
+}
+
+/// What becomes of a Namespace.
+pub struct Verdict {
+    /// What is written into it.
+    pub filling: Filling,
+    words: Vec<Words>,
+}
+
+impl Verdict {
+    /// True when there is nothing to say about it.
+    pub fn is_silent(&self) -> bool {
+        self.words.is_empty()
+    }
+}
+
+impl Filling {
+    /// Appends bytes that no other filling has.
+    pub fn write_bytes(&self, bytes: &mut Vec<u8>) {
+        for (label, value) in self.labels.iter() {
+            bytes.extend_from_slice(label.key().as_bytes());
+            bytes.extend_from_slice(&value.len().to_le_bytes());
+            bytes.extend_from_slice(value.as_bytes());
+        }
+        bytes.extend_from_slice(self.annotation.map_or("", Level::name).as_bytes());
+        bytes.push(b'\n');
+    }
+
+    /// Writes into a Namespace.
+    pub fn write(&self, tree: &mut Tree, root: NodeId) {
+        for (label, value) in self.labels.iter() {
+            stored::put_metadata(tree, root, "labels", &label.key(), value);
+        }
+        if let Some(level) = self.annotation {
+            stored::put_metadata(tree, root, "annotations", LEVEL_ANNOTATION, level.name());
+        }
+    }
+}
+
 impl Labels {
     /// What the labels follow from.
     pub fn world(&self) -> &SyncWorld {
@@ -86,53 +130,47 @@ impl Labels {
         &*unit.identity.object_type.kind == "Namespace" && !unit.is_brought_in()
     }
 
-    /// Writes the labels of a Namespace that it does not declare itself, as the cluster would, and the annotation. One
-    /// that opts in is left to the cluster, which would force its own over ours whenever a grant changes.
-    pub fn fill(&self, name: &str, tree: &mut Tree, root: NodeId) {
-        let (Some(settled), Some(outcome)) = (self.world.settled(name), self.world.outcome(name)) else { return };
-        if outcome.control.reason == Reason::OptedIn {
-            return;
-        }
-        for (label, value) in settled.labels.iter().filter(|_| outcome.control.controlled) {
-            stored::put_metadata(tree, root, "labels", &label.key(), value);
-        }
-        if let Some(level) = outcome.annotation {
-            stored::put_metadata(tree, root, "annotations", LEVEL_ANNOTATION, level.name());
+    /// What becomes of a Namespace, by its name: the labels that it does not declare itself, as the cluster would write
+    /// them, and the annotation. One that opts in is left to the cluster, which would force its own over ours whenever a
+    /// grant changes.
+    pub fn verdict(&self, name: &str) -> Verdict {
+        let (Some(settled), Some(outcome)) = (self.world.settled(name), self.world.outcome(name)) else {
+            return Verdict { filling: Filling::default(), words: Vec::new() };
+        };
+        let words = findings::namespace(name, &settled, &outcome, &self.world);
+        let filling = match outcome.control {
+            Control { reason: Reason::OptedIn, .. } => Filling::default(),
+            Control { controlled: true, .. } => Filling { labels: settled.labels, annotation: outcome.annotation },
+            Control { .. } => Filling { labels: LabelSet::default(), annotation: outcome.annotation },
+        };
+        Verdict { filling, words }
+    }
+
+    /// True for an object that nothing is said about, whoever in the target has one like it. What is said about a
+    /// Namespace depends on which it is, and is told by its [`Verdict`].
+    pub fn is_silent_about_any(&self, unit: &Unit, root: NodeRef<'_>, trees: &Trees) -> bool {
+        match &*unit.identity.object_type.kind {
+            "Namespace" => true,
+            "RoleBinding" | "ClusterRoleBinding" => findings::accounts_as_users(root).is_empty(),
+            _ => {
+                let mut sink = Sink::new();
+                self.check(unit, root, trees, &mut sink);
+                sink.is_empty()
+            }
         }
     }
 
     /// Says what is worth a word about an object of the target.
     pub fn check(&self, unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
         match &*unit.identity.object_type.kind {
-            "Namespace" => self.check_namespace(unit, trees, sink),
+            "Namespace" => {
+                let words = self.verdict(&unit.identity.name).words;
+                findings::report(unit, words, trees, sink);
+            }
             "SecurityContextConstraints" => findings::constraints(unit, &self.world, trees, sink),
             "Role" | "ClusterRole" => findings::role(unit, root, self.world.sccs(), trees, sink),
             "RoleBinding" | "ClusterRoleBinding" => findings::binding(unit, root, &self.world, trees, sink),
             _ => {}
         }
-    }
-
-    fn check_namespace(&self, unit: &Unit, trees: &Trees, sink: &mut Sink) {
-        let name = &*unit.identity.name;
-        findings::namespace(unit, &self.world, trees, sink);
-        let Some(outcome) = self.world.outcome(name) else { return };
-        // The managers of fields are a cluster's business; a repository has none.
-        let Action::Fail(failure @ (Failure::NoUsableScc | Failure::ConversionFailed)) = outcome.action else { return };
-        let (why, help) = match failure {
-            Failure::NoUsableScc => (
-                "no service account of it may use any constraints",
-                "grant one of the platform's, such as `restricted-v2`, or those of a profile",
-            ),
-            _ => (
-                "constraints that its service accounts may use have no level",
-                "`bailiwick explain namespace` shows which; mend them, or take back their use",
-            ),
-        };
-        sink.push(
-            Diagnostic::warning(Code::LabelsNotComputable, format!("the cluster cannot label `{name}`: {why}"))
-                .at(unit.origin)
-                .help(help)
-                .foldable(),
-        );
     }
 }

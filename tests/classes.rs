@@ -353,3 +353,90 @@ fn random_classes_are_what_the_general_way_makes_of_them() {
     println!("{stamped} of {files} files were stamped");
     assert!(files > 1_000 && stamped * 5 > files, "{stamped} of {files}: nothing was compared");
 }
+
+/// Tenants of a cluster that labels their namespaces by what their service accounts may use.
+const LABELLED: &str = r#"
+apiVersion: bailiwick.dev/v1alpha1
+kind: PermissionSet
+metadata: {name: own}
+spec:
+  rules:
+  - {apiGroups: [security.openshift.io], resources: [securitycontextconstraints], resourceNames: [nonroot-v2], verbs: [use]}
+---
+apiVersion: bailiwick.dev/v1alpha1
+kind: Tenancy
+metadata: {name: tenants}
+spec:
+  accounts: {file: accounts.csv}
+  variables:
+    name: {type: string}
+    uid: {type: integer}
+    scc: {type: string, optional: true}
+    sync: {type: string, optional: true}
+    level: {type: string, optional: true}
+  class:
+    namespace:
+      name: "t-{name}"
+      labels: {name: "t-{name}", security.openshift.io/scc.podSecurityLabelSync: "{sync}"}
+      annotations: {example.org/uid: "{uid}"}
+    serviceAccounts: [{name: bot}]
+    roles: [{name: own, permissionSet: own}]
+    grants:
+    - {name: own, role: own, to: {serviceAccounts: [{name: bot}]}}
+    - {name: more, clusterRole: "system:openshift:scc:{scc}", to: {serviceAccounts: [{name: bot}]}}
+    - {name: view, clusterRole: view, to: {users: ["{name}"]}}
+"#;
+
+/// What such tenants may have instead.
+const LABELLED_EDITS: [(&str, &str); 8] = [
+    ("name: \"t-{name}\"\n", "name: \"{name}\"\n"),
+    (", security.openshift.io/scc.podSecurityLabelSync: \"{sync}\"", ""),
+    ("labels: {name", "labels: {pod-security.kubernetes.io/enforce: \"{level}\", name"),
+    (
+        "example.org/uid: \"{uid}\"",
+        "openshift.io/sa.scc.uid-range: \"{uid}/10\", openshift.io/sa.scc.mcs: \"s0:c{uid}\"",
+    ),
+    ("example.org/uid: \"{uid}\"", "openshift.io/sa.scc.uid-range: \"1000/10\""),
+    ("users: [\"{name}\"]", "users: [\"system:serviceaccount:t-{name}:bot\"]"),
+    (
+        "role: own, to: {serviceAccounts: [{name: bot}]",
+        "role: own, to: {users: [\"system:serviceaccount:t-{name}:bot\"]",
+    ),
+    ("resourceNames: [nonroot-v2]", "resourceNames: [anyuid, \"{scc}\"]"),
+];
+
+#[test]
+fn labels_of_namespaces_are_what_the_general_way_makes_of_them() {
+    let (mut stamped, mut files) = (0, 0);
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let mut policies = LABELLED.to_owned();
+        for _ in 0..random.below(3) {
+            let (from, to) = random.pick(&LABELLED_EDITS);
+            policies = policies.replace(from, to);
+        }
+        let mut rows = "name,uid,scc,sync,level\n".to_owned();
+        for index in 0..20 + random.below(20) {
+            let wild = random.one_in(5);
+            let name = match random.below(4) {
+                0 if wild => format!("openshift-{index}"),
+                1 if wild => format!("system:serviceaccount:t-x:{index}"),
+                2 if wild => format!("kube-{index}"),
+                _ => format!("user-{index}"),
+            };
+            let uid = if wild { random.below(3) } else { 1000 + 10 * index };
+            let scc = if wild { "nope" } else { random.pick(&["anyuid", "privileged", "restricted-v2"]) };
+            let sync = if wild { random.pick(&["true", "false", "no"]) } else { "" };
+            let level = if wild { "tight" } else { random.pick(&["baseline", "restricted"]) };
+            rows.push_str(&format!("{name},{uid},{scc},{sync},{level}\n"));
+        }
+        let workspace = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: test}\nspec:\n  targets:\n  \
+                         - {name: okd, platform: openshift, version: \"4.20\"}\n";
+        let world = world(&policies, &rows).file("bailiwick.yaml", workspace);
+        let (of_these, all) = same_both_ways(&world, &format!("seed {seed}"));
+        stamped += of_these;
+        files += all;
+    }
+    println!("{stamped} of {files} files were stamped");
+    assert!(files > 500 && stamped * 5 > files, "{stamped} of {files}: nothing was compared");
+}

@@ -10,7 +10,8 @@
 //! general way tells why. The bytes are the same on both, which `--no-classes` and the tests hold against each other.
 //!
 //! An account's class is decided by the values that something else than printing depends on: those that are missing,
-//! empty, zero, true or false, maps, and those of columns that a proof failed for.
+//! empty, zero, true or false, maps, and those of columns that a proof failed for. Where a cluster labels namespaces by
+//! what their service accounts may use, the labels it would write decide as well.
 
 mod pattern;
 mod standin;
@@ -26,6 +27,7 @@ pub(in crate::compile) use self::standin::{StandIns, Unexplained};
 use crate::diag::Origin;
 use crate::emit::file;
 use crate::expand;
+use crate::label::Filling;
 use crate::model::{Account, AccountValue, ObjectType, Unit};
 use crate::render::{Columns, Refusal};
 use crate::validate::HomeFacts;
@@ -80,12 +82,12 @@ pub(super) enum Way {
 
 impl Classes {
     /// The way for an account of a policy.
-    pub(super) fn way(&mut self, policy: usize, account: Account<'_>) -> Way {
+    pub(super) fn way(&mut self, policy: usize, account: Account<'_>, filling: Option<&Filling>) -> Way {
         let of_policy = self.policies.entry(policy).or_default();
         if of_policy.is_barren {
             return Way::General;
         }
-        key(account, &of_policy.fixed, &mut of_policy.key);
+        key((account, filling), &of_policy.fixed, &mut of_policy.key);
         let has_room = of_policy.known.len() < MOST_CLASSES;
         match of_policy.known.get_mut(&*of_policy.key) {
             Some(State::Made(class)) => return Way::Stamp(*class),
@@ -104,6 +106,7 @@ impl Classes {
         &mut self,
         policy: usize,
         account: Account<'_>,
+        filling: Option<&Filling>,
         made: Result<Class, Unexplained>,
     ) -> Option<usize> {
         let of_policy = self.policies.get_mut(&policy)?;
@@ -111,7 +114,7 @@ impl Classes {
             Ok(class) => {
                 self.made.push(Arc::new(class));
                 let number = self.made.len() - 1;
-                key(account, &of_policy.fixed, &mut of_policy.key);
+                key((account, filling), &of_policy.fixed, &mut of_policy.key);
                 of_policy.known.insert(of_policy.key.as_slice().into(), State::Made(number));
                 Some(number)
             }
@@ -131,9 +134,10 @@ impl Classes {
     }
 }
 
-/// What decides the class of an account, as bytes.
-fn key(account: Account<'_>, fixed: &Columns, key: &mut Vec<u8>) {
+/// What decides the class of an account, as bytes: its values, and the labels that its namespace gets.
+fn key((account, filling): (Account<'_>, Option<&Filling>), fixed: &Columns, key: &mut Vec<u8>) {
     key.clear();
+    filling.into_iter().for_each(|filling| filling.write_bytes(key));
     for (column, value) in account.values().enumerate() {
         match value {
             AccountValue::Null => key.push(0),

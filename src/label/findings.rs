@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::admission::labels::declared::Lint;
+use crate::admission::labels::declared::{Lint, Settled};
 use crate::admission::labels::namespace::{Label, SYNC_LABEL};
-use crate::admission::labels::world::SyncWorld;
+use crate::admission::labels::sync::{Action, Failure};
+use crate::admission::labels::world::{Outcome, SyncWorld};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc::convert::volume_level;
 use crate::admission::scc::lints::SccLint;
@@ -53,15 +54,40 @@ impl Report<'_> {
     }
 }
 
+/// What there is to say about a Namespace.
+pub(super) struct Words {
+    severity: Severity,
+    code: Code,
+    /// The path of the field that is meant, and the value in it; none for the object.
+    place: Option<(String, Option<String>)>,
+    message: String,
+    help: &'static str,
+}
+
+/// Says what there is to say about a Namespace.
+pub(super) fn report(unit: &Unit, words: Vec<Words>, trees: &Trees, sink: &mut Sink) {
+    for Words { severity, code, place, message, help } in words {
+        match place {
+            Some((path, value)) => {
+                let place = (path.as_str(), value.as_deref());
+                Report { unit, trees, sink }.say(severity, code, place, message, help);
+            }
+            None => sink.push(Diagnostic::warning(code, message).at(unit.origin).help(help).foldable()),
+        }
+    }
+}
+
 /// Words about a namespace.
-pub(super) fn namespace(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mut Sink) {
-    let name = &*unit.identity.name;
-    let (Some(settled), Some(facts)) = (world.settled(name), world.declared_facts(name)) else { return };
-    let mut report = Report { unit, trees, sink };
-    let level = world.outcome(name).and_then(|outcome| outcome.levels.sync.or(outcome.levels.rbac));
-    let level = level.map_or("another level", Level::name);
+pub(super) fn namespace(name: &str, settled: &Settled, outcome: &Outcome, world: &SyncWorld) -> Vec<Words> {
+    let Some(facts) = world.declared_facts(name) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut say = |severity, code, (path, value): Place<'_>, message, help| {
+        let place = Some((path.to_owned(), value.map(str::to_owned)));
+        found.push(Words { severity, code, place, message, help });
+    };
+    let level = outcome.levels.sync.or(outcome.levels.rbac).map_or("another level", Level::name);
     let fights: Vec<&str> = settled.fights.iter().map(|label| label.short()).collect();
-    for lint in settled.lints {
+    for lint in &settled.lints {
         let (code, path, message, help) = match lint {
             Lint::DeclaredEnforceStricterThanScc => (
                 Code::DeclaredEnforceStricter,
@@ -122,7 +148,7 @@ pub(super) fn namespace(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mu
             ),
         };
         let section = if path.starts_with("openshift.io/sa.") { "annotations" } else { "labels" };
-        report.warn(code, &format!("metadata.{section}.{path}"), message, help);
+        say(Severity::Warning, code, (&format!("metadata.{section}.{path}"), None), message, help);
     }
     let pinned = facts.labels.get(Label::EnforceVersion).and_then(PolicyVersion::parse);
     let holds = settled.enforced != Level::Privileged;
@@ -130,13 +156,20 @@ pub(super) fn namespace(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mu
         let message =
             format!("`{name}` pins the checks of {version}, which refuse kernel parameters that constraints allow");
         let help = "pin v1.29 or later, or `latest` as the cluster does";
-        report.warn(Code::PinnedEnforceVersion, &format!("metadata.labels.{ENFORCE}-version"), message, help);
+        say(
+            Severity::Warning,
+            Code::PinnedEnforceVersion,
+            (&format!("metadata.labels.{ENFORCE}-version"), None),
+            message,
+            help,
+        );
     }
     if facts.range() == UidRange::Malformed {
         let path = format!("metadata.annotations.{UID_RANGE}");
         let message = format!("the range of user ids of `{name}` cannot be read");
         let help = "write `<start>/<size>` or `<start>-<end>`, such as `1000660000/10000`";
-        report.say(Severity::Error, Code::MalformedUidRange, (&path, facts.uid_range.as_deref()), message, help);
+        let place = (path.as_str(), facts.uid_range.as_deref());
+        say(Severity::Error, Code::MalformedUidRange, place, message, help);
     }
     if let Some(range) = &facts.uid_range {
         let same = |other: &&str| {
@@ -145,9 +178,32 @@ pub(super) fn namespace(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &mu
         if let Some(other) = world.namespaces().find(same) {
             let message = format!("`{name}` declares the same range of user ids as `{other}`");
             let help = "give each namespace a range of its own: what they share they can take from each other";
-            report.warn(Code::DuplicateUidRange, &format!("metadata.annotations.{UID_RANGE}"), message, help);
+            say(
+                Severity::Warning,
+                Code::DuplicateUidRange,
+                (&format!("metadata.annotations.{UID_RANGE}"), None),
+                message,
+                help,
+            );
         }
     }
+    // The managers of fields are a cluster's business; a repository has none.
+    if let Action::Fail(failure @ (Failure::NoUsableScc | Failure::ConversionFailed)) = outcome.action {
+        let (why, help) = match failure {
+            Failure::NoUsableScc => (
+                "no service account of it may use any constraints",
+                "grant one of the platform's, such as `restricted-v2`, or those of a profile",
+            ),
+            _ => (
+                "constraints that its service accounts may use have no level",
+                "`bailiwick explain namespace` shows which; mend them, or take back their use",
+            ),
+        };
+        let message = format!("the cluster cannot label `{name}`: {why}");
+        let code = Code::LabelsNotComputable;
+        found.push(Words { severity: Severity::Warning, code, place: None, message, help });
+    }
+    found
 }
 
 /// Words about constraints.
@@ -256,15 +312,20 @@ pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, 
     }
 }
 
+/// The service accounts that a binding names as users, by their places in its list.
+pub(super) fn accounts_as_users(root: NodeRef<'_>) -> BTreeMap<usize, &str> {
+    let subjects = root.get("subjects").into_iter().flat_map(NodeRef::items).enumerate();
+    subjects
+        .filter(|(_, subject)| subject.get("kind").and_then(NodeRef::as_str) == Some("User"))
+        .filter_map(|(index, subject)| Some((index, subject.get("name")?.as_str()?)))
+        .filter(|(_, name)| name.starts_with("system:serviceaccount:"))
+        .collect()
+}
+
 /// Words about a binding: service accounts that are written as users, which the label syncer does not see.
 pub(super) fn binding(unit: &Unit, root: NodeRef<'_>, world: &SyncWorld, trees: &Trees, sink: &mut Sink) {
     let text = |node: NodeRef<'_>, key: &str| node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-    let subjects = root.get("subjects").into_iter().flat_map(NodeRef::items).enumerate();
-    let accounts: BTreeMap<usize, String> = subjects
-        .filter(|(_, subject)| text(*subject, "kind") == "User")
-        .map(|(index, subject)| (index, text(subject, "name")))
-        .filter(|(_, name)| name.starts_with("system:serviceaccount:"))
-        .collect();
+    let accounts = accounts_as_users(root);
     if accounts.is_empty() {
         return;
     }

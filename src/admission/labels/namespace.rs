@@ -37,7 +37,7 @@ pub enum Label {
 }
 
 /// The Pod Security labels of a namespace.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct LabelSet([Option<Box<str>>; 6]);
 
 /// Who owns the labels of a namespace.

@@ -31,6 +31,8 @@ pub enum Demand {
     Label,
     /// The value of a label.
     LabelValue,
+    /// The name of a user that is no service account's.
+    User,
     /// The name of a group that is none of the system's own.
     Group,
     /// A path of the host.
@@ -63,6 +65,7 @@ impl Demand {
             Demand::Subdomain => NameRule::SUBDOMAIN.fits(text),
             Demand::Label => NameRule::LABEL.fits(text),
             Demand::LabelValue => names::label_value(text).is_ok(),
+            Demand::User => !text.starts_with("system:serviceaccount:"),
             Demand::Group => !text.starts_with("system:"),
             Demand::HostPath => !text.split('/').any(|step| step == ".."),
             Demand::RangeEnd | Demand::RangeStart => false,
@@ -92,7 +95,7 @@ pub fn demand(kind: &str, path: &[&str], parent: NodeRef<'_>) -> Option<Demand> 
         ("Role", ["rules", "[]", "resourceNames", "[]"]) => Some(Demand::Any),
         ("RoleBinding", ["roleRef", "name"]) if word("kind") == Some("Role") => Some(Demand::Segment),
         ("RoleBinding", ["subjects", "[]", "name"]) => match word("kind")? {
-            "User" => Some(Demand::Any),
+            "User" => Some(Demand::User),
             "Group" => Some(Demand::Group),
             "ServiceAccount" => Some(Demand::Subdomain),
             _ => None,
