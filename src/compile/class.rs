@@ -198,6 +198,12 @@ struct Object {
     content: Origin,
     /// Its type, where other files may hold one of its name.
     cluster: Option<ObjectType>,
+    cut: Cut,
+}
+
+/// An object that was cut at the values that differ.
+#[derive(Debug)]
+struct Cut {
     /// The text between the values.
     literal: String,
     /// Where in the text which scalar stands.
@@ -285,12 +291,12 @@ impl Class {
                 body.push_str(yaml::write::SEPARATOR);
             }
             let mut start = 0;
-            for &(place, scalar) in &object.holes {
-                body.push_str(object.literal.get(start..place as usize)?);
+            for &(place, scalar) in &object.cut.holes {
+                body.push_str(object.cut.literal.get(start..place as usize)?);
                 body.push_str(part(&scratch.written, &scratch.written_ends, scalar as usize)?);
                 start = place as usize;
             }
-            body.push_str(object.literal.get(start..)?);
+            body.push_str(object.cut.literal.get(start..)?);
         }
         Some(file.finish())
     }
@@ -441,16 +447,14 @@ impl<'s> Builder<'s> {
             Name::Scalar(self.scalar(composed))
         };
         let root = first.id();
-        let (literal, holes, pattern) = cut(tree, root, &found).ok_or_else(nothing)?;
+        let cut = cut(tree, root, &found).ok_or_else(nothing)?;
         let is_cluster = unit.identity.namespace.is_none() && *kind != *"Namespace";
         let object = Object {
             name,
             origin: unit.origin,
             content: unit.content,
             cluster: is_cluster.then(|| unit.identity.object_type.clone()),
-            literal,
-            holes,
-            pattern,
+            cut,
         };
         self.objects.push((unit, object));
         Ok(())
@@ -475,9 +479,9 @@ impl<'s> Builder<'s> {
         let kinds = self.objects.iter().map(|(unit, _)| Arc::clone(&unit.identity.object_type.kind)).collect();
         let origins = self.objects.iter().map(|(unit, _)| unit.content).collect();
         let objects: Vec<Object> = self.objects.into_iter().map(|(_, object)| object).collect();
-        let holes: usize = objects.iter().map(|object| object.holes.len()).sum();
+        let holes: usize = objects.iter().map(|object| object.cut.holes.len()).sum();
         Some(Class {
-            length: objects.iter().map(|object| object.literal.len()).sum::<usize>() + holes * TYPICAL_VALUE,
+            length: objects.iter().map(|object| object.cut.literal.len()).sum::<usize>() + holes * TYPICAL_VALUE,
             cluster_objects: objects.iter().filter(|object| object.cluster.is_some()).count(),
             objects,
             runs,
@@ -595,7 +599,7 @@ impl Walk<'_, '_> {
 }
 
 /// The text of an object without the values that differ, where they belong, and the same as a tree.
-fn cut(tree: &mut Tree, root: NodeId, found: &[Hole]) -> Option<(String, Vec<(u32, u32)>, Pattern)> {
+fn cut(tree: &mut Tree, root: NodeId, found: &[Hole]) -> Option<Cut> {
     // A word that is written without quotes wherever it stands, and that no text has by chance.
     let mark = |index: usize| format!("bailiwick-hole-{index:05}-x");
     for (index, hole) in found.iter().enumerate() {
@@ -617,7 +621,7 @@ fn cut(tree: &mut Tree, root: NodeId, found: &[Hole]) -> Option<(String, Vec<(u3
     let marks = found.iter().enumerate().map(|(index, hole)| Some((mark(index), u32::try_from(hole.scalar).ok()?)));
     let same_rules = !found.iter().any(|hole| hole.is_in_rules);
     let pattern = Pattern::read(&text, &marks.collect::<Option<Vec<_>>>()?, same_rules)?;
-    (!literal.contains("bailiwick-hole-")).then_some((literal, holes, pattern))
+    (!literal.contains("bailiwick-hole-")).then_some(Cut { literal, holes, pattern })
 }
 
 /// A refusal of a template as columns that cannot be stamped.

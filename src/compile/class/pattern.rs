@@ -93,6 +93,6 @@ pub(in crate::compile) struct Patterns(Vec<(Pattern, Origin)>);
 
 impl Patterns {
     pub(in crate::compile) fn of(class: &Class) -> Self {
-        Self(class.objects.iter().map(|object| (object.pattern.clone(), object.content)).collect())
+        Self(class.objects.iter().map(|object| (object.cut.pattern.clone(), object.content)).collect())
     }
 }
