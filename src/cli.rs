@@ -191,6 +191,7 @@ impl Global {
             jobs: self.jobs(),
             wanted: Wanted::Text,
             classes: !self.no_classes,
+            recall: true,
             part: None,
             stats: &self.measured,
         }

@@ -152,6 +152,8 @@ pub struct Options<'s> {
     pub wanted: Wanted,
     /// True when tenants that differ in scalars alone are made together. The bytes are the same.
     pub classes: bool,
+    /// True when a text that differs from a checked one in names alone is not checked again. The outcome is the same.
+    pub recall: bool,
     /// What measures the run.
     pub stats: &'s Stats,
     /// Which part of the namespaces is made; all of them without it.
@@ -312,6 +314,7 @@ impl Draft {
 
 impl<'p> Worker<'p> {
     fn new(project: &'p Project, target: &'p Target, options: Options<'p>, labels: Option<&'p Labels>) -> Self {
+        let validator = Validator::new(target, project.api(target), &project.files, &project.trees);
         Self {
             project,
             detached: project
@@ -323,7 +326,7 @@ impl<'p> Worker<'p> {
             options,
             labels,
             renderer: Renderer::new(Arc::clone(&project.templates)),
-            validator: Validator::new(target, project.api(target), &project.files, &project.trees),
+            validator: if options.recall { validator } else { validator.without_recall() },
             rendered: Vec::new(),
             classes: Classes::default(),
             scratch: Scratch::default(),

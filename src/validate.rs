@@ -4,12 +4,15 @@
 //! Schema), the target serves the kind, and the API server's own rules hold ([`rules`]). What concerns several
 //! objects, such as bindings to roles that are not there, is in [`set`]. Advice is in `lints`.
 
+mod alike;
 mod lints;
 pub mod rules;
 pub mod set;
 mod trace;
 
 use std::sync::Arc;
+
+use self::alike::{Alike, KnownId};
 
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
@@ -27,7 +30,11 @@ pub struct Validator<'p> {
     api: Api,
     files: &'p Files,
     trees: &'p Trees,
+    /// The object that was checked last, unless it was recalled.
     tree: Tree,
+    recalled: Option<KnownId>,
+    /// What was checked before; none where everything is to be checked by itself.
+    alike: Option<Alike>,
     errors: Vec<rules::FieldError>,
     served: std::collections::HashMap<crate::model::ObjectType, ServedKind>,
 }
@@ -48,9 +55,17 @@ impl<'p> Validator<'p> {
             files,
             trees,
             tree: Tree::new(crate::diag::FileId::default()),
+            recalled: None,
+            alike: Some(Alike::default()),
             errors: Vec::new(),
             served: std::collections::HashMap::new(),
         }
+    }
+
+    /// Checks each text by itself, whatever was checked before. The outcome is the same, as tests show with this.
+    #[must_use]
+    pub fn without_recall(self) -> Self {
+        Self { alike: None, ..self }
     }
 
     /// Checks what a unit's template rendered. On success the object is in the form to be written and is what
@@ -58,6 +73,11 @@ impl<'p> Validator<'p> {
     pub fn check(&mut self, unit: &Unit, text: &str, facts: &mut HomeFacts, sink: &mut Sink) -> bool {
         let before = sink.len();
         facts.name(unit);
+        self.recalled = self.alike.as_mut().and_then(|alike| alike.recall(unit, text));
+        if self.recalled.is_some() {
+            self.object().into_iter().for_each(|root| facts.add(unit, root));
+            return true;
+        }
         let mut reading = Sink::new();
         yaml::read_into(text, &mut self.tree, &mut reading);
         let root = match (self.tree.document(0), self.tree.document(1)) {
@@ -86,17 +106,46 @@ impl<'p> Validator<'p> {
             let id = root.id();
             let form = self.form();
             to_stored(&mut self.tree, id, form);
+            if sink.len() == before {
+                self.learn(unit, text);
+            }
         }
         true
     }
 
+    /// Keeps a text that was found valid without a word, for those that are like it.
+    fn learn(&mut self, unit: &Unit, text: &str) {
+        let (form, minor) = (self.form(), self.target.version.minor());
+        let object_type = &unit.identity.object_type;
+        let schema = schemas::schema_of(&object_type.api_version, &object_type.kind);
+        let mut read = |text: &str| {
+            let mut sink = Sink::new();
+            let mut tree = yaml::read(text, crate::diag::FileId::default(), &mut sink);
+            let root = tree.document(0).filter(|_| sink.is_empty())?;
+            let mut errors = Vec::new();
+            rules::check(root, None, minor, &mut errors);
+            let is_valid = errors.is_empty() && schema.is_none_or(|schema| schema.fits(root));
+            let id = root.id();
+            to_stored(&mut tree, id, form);
+            is_valid.then_some(tree)
+        };
+        if let (Some(alike), Some(root)) = (&mut self.alike, self.tree.document(0)) {
+            alike.learn(unit, text, root, &mut read);
+        }
+    }
+
     /// The object that was checked last.
     pub fn object(&self) -> Option<NodeRef<'_>> {
-        self.tree.document(0)
+        match (self.recalled, &self.alike) {
+            (Some(known), Some(alike)) => alike.tree(known)?.document(0),
+            _ => self.tree.document(0),
+        }
     }
 
     /// Changes the object that was checked last, and puts it into the form to be written again.
     pub fn amend(&mut self, change: impl FnOnce(&mut Tree, crate::yaml::NodeId)) {
+        let recalled = self.recalled.take().zip(self.alike.as_ref()).and_then(|(known, alike)| alike.tree(known));
+        recalled.into_iter().for_each(|tree| self.tree = tree.clone());
         let Some(root) = self.object().map(NodeRef::id) else { return };
         change(&mut self.tree, root);
         let form = self.form();

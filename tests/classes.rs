@@ -14,8 +14,11 @@ use crate::support::{Compiled, World};
 /// Compiles a world in both ways, on one thread and on three. Returns how many files one thread stamps, of how many.
 fn same_both_ways(world: &World, what: &str) -> (usize, usize) {
     let off = Stats::off();
-    let options = |jobs, classes| Options { jobs, wanted: Wanted::Text, classes, part: None, stats: &off };
+    let options =
+        |jobs, classes| Options { jobs, wanted: Wanted::Text, classes, recall: true, part: None, stats: &off };
+    let by_itself = world.compile_with(Options { recall: false, ..options(1, false) });
     let general = world.compile_with(options(1, false));
+    compare(&general, &by_itself, what);
     assert!(general.files.iter().all(|file| !file.stamped), "{what}");
     compare(&world.compile_with(options(3, true)), &general, what);
     let classes = world.compile_with(options(1, true));

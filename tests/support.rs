@@ -63,7 +63,14 @@ impl World {
 
     /// Compiles on a number of threads.
     pub(crate) fn compile_on(&self, jobs: usize) -> Compiled {
-        self.compile_with(Options { jobs, wanted: Wanted::Json, classes: true, part: None, stats: &Stats::off() })
+        self.compile_with(Options {
+            jobs,
+            wanted: Wanted::Json,
+            classes: true,
+            recall: true,
+            part: None,
+            stats: &Stats::off(),
+        })
     }
 
     /// Compiles.
