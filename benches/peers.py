@@ -33,6 +33,7 @@ def install(tools):
     subprocess.run(["nice", "go", "build", "-buildvcs=false", "-trimpath", "-o", helm_in(tools.resolve()), "."],
                    cwd=BENCHES / "helm", check=True)
     cargo_bench("read")
+    cargo_bench("files")
 
 
 def cargo_bench(name):

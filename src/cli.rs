@@ -101,7 +101,7 @@ pub struct Global {
     /// How many threads to use. Default: one for each core.
     #[arg(short, long, global = true, value_name = "N", env = "BAILIWICK_JOBS", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
-    /// Make every object by itself, not once for all tenants that differ in names and numbers alone. The output is the
+    /// Render every object by itself, not once for all tenants that differ in names and numbers alone. The output is the
     /// same; it takes longer.
     #[arg(long, global = true, env = "BAILIWICK_NO_CLASSES", value_parser = FalseyValueParser::new())]
     no_classes: bool,
@@ -191,7 +191,7 @@ impl Global {
             jobs: self.jobs(),
             wanted: Wanted::Text,
             classes: !self.no_classes,
-            recall: true,
+            alike: true,
             part: None,
             stats: &self.measured,
         }

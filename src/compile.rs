@@ -152,8 +152,8 @@ pub struct Options<'s> {
     pub wanted: Wanted,
     /// True when tenants that differ in scalars alone are made together. The bytes are the same.
     pub classes: bool,
-    /// True when a text that differs from a checked one in names alone is not checked again. The outcome is the same.
-    pub recall: bool,
+    /// True when a text that differs from a checked one in names and numbers alone is not checked again. The outcome is the same.
+    pub alike: bool,
     /// What measures the run.
     pub stats: &'s Stats,
     /// Which part of the namespaces is made; all of them without it.
@@ -326,7 +326,7 @@ impl<'p> Worker<'p> {
             options,
             labels,
             renderer: Renderer::new(Arc::clone(&project.templates)),
-            validator: if options.recall { validator } else { validator.without_recall() },
+            validator: if options.alike { validator } else { validator.each_by_itself() },
             rendered: Vec::new(),
             classes: Classes::default(),
             scratch: Scratch::default(),
@@ -453,9 +453,14 @@ impl<'p> Worker<'p> {
         for (unit, other) in first.into_iter().zip(&second) {
             let marked = stand_ins.mark(&unit.data, &other.data)?;
             self.project.templates.only_prints(unit.template, &marked).map_err(class::unexplained)?;
-            let mut tree = self.checked(&unit, filling, &mut facts).ok_or_else(nothing)?;
+            let tree = self.checked(&unit, filling, &mut facts).ok_or_else(nothing)?;
             let other_tree = self.checked(other, filling, &mut HomeFacts::default()).ok_or_else(nothing)?;
-            builder.add((unit, other), (&mut tree, &other_tree))?;
+            // Whether somebody makes the constraints that a role names is asked of each name.
+            let of = |tree: &yaml::Tree| tree.document(0).map(|root| label::names_constraints(root));
+            if self.labels.is_some() && of(&tree) != of(&other_tree) {
+                return Err(nothing());
+            }
+            builder.add((unit, other), (&tree, &other_tree))?;
         }
         // What is told of one account is told of each, and no two texts of it are taken for each other.
         let is_told_once = facts.is_told_once();
@@ -497,9 +502,19 @@ impl<'p> Worker<'p> {
             return false;
         }
         let text = std::str::from_utf8(&self.rendered).unwrap_or_default();
-        let validate = || self.validator.check(unit, text, facts, sink);
-        if !stats.time(Stage::Validate, validate, |_| (1, text.len())) {
-            return false;
+        let matches = || self.validator.matches(unit, text, facts);
+        if !stats.time(Stage::Match, matches, |matches| if *matches { (1, text.len()) } else { (0, 0) }) {
+            let before = sink.len();
+            let validate = || {
+                let is_valid = self.validator.check(unit, text, facts, sink);
+                if is_valid && sink.len() == before {
+                    self.validator.keep(unit, text);
+                }
+                is_valid
+            };
+            if !stats.time(Stage::Validate, validate, |_| (1, text.len())) {
+                return false;
+            }
         }
         if let Some(labels) = self.labels {
             self.label(labels, unit, sink);
@@ -549,7 +564,7 @@ impl<'p> Worker<'p> {
             }
             let before = draft.body.len();
             let emit = || {
-                yaml::write::document(root, &mut draft.body);
+                self.validator.write(&mut draft.body);
                 draft.body.len() - before
             };
             self.options.stats.time(Stage::Emit, emit, |length| (1, *length));

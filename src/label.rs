@@ -15,7 +15,7 @@ use crate::admission::labels::world::{SyncBuilder, SyncWorld};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc::release::{Mode, Release};
 use crate::diag::{Origin, Sink};
-use crate::k8s::rbac::SameRules;
+use crate::k8s::rbac::{PolicyRule, SameRules};
 use crate::k8s::stored;
 use crate::model::{LabelSync, Target, Unit};
 use crate::validate::Trees;
@@ -37,6 +37,12 @@ pub fn settings(target: &Target) -> Option<Settings> {
         None => release.default_mode(),
     };
     Some(Settings { release, mode, checks: PolicyVersion::Latest })
+}
+
+/// The constraints that a role lets its holders use, by the names in its rules.
+pub fn names_constraints(role: NodeRef<'_>) -> Vec<String> {
+    let rules = role.get("rules").into_iter().flat_map(NodeRef::items).map(PolicyRule::from_node);
+    rules.filter(findings::lets_use_constraints).flat_map(|rule| rule.resource_names).collect()
 }
 
 /// Everything of a target that decides labels, while it is collected.

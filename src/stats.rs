@@ -16,7 +16,9 @@ pub enum Stage {
     Expand,
     /// Templates make text of an object.
     Render,
-    /// The text is read and checked.
+    /// The text is found to be like one that was checked.
+    Match,
+    /// Any other text is read and checked.
     Validate,
     /// The object is written in its canonical form.
     Emit,
@@ -33,11 +35,12 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [(Stage, &'static str); 10] = [
+    const ALL: [(Stage, &'static str); 11] = [
         (Stage::Recall, "recall"),
         (Stage::Load, "load"),
         (Stage::Expand, "expand"),
         (Stage::Render, "render"),
+        (Stage::Match, "match"),
         (Stage::Validate, "validate"),
         (Stage::Emit, "emit"),
         (Stage::Stamp, "stamp"),
@@ -135,6 +138,12 @@ impl Stats {
             self.stretch(stage.name(), before, length, documents);
         }
         made
+    }
+
+    /// How many documents went through a stage so far; none unless it is measured.
+    pub fn documents(&self, stage: Stage) -> u64 {
+        let counter = Stage::ALL.iter().zip(&self.counters).find(|((known, _), _)| *known == stage);
+        counter.map_or(0, |(_, counter)| counter.documents.load(Ordering::Relaxed))
     }
 
     /// Notes one more document of work that is too short to be told by itself; a profile shows stretches of it.

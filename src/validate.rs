@@ -30,9 +30,9 @@ pub struct Validator<'p> {
     api: Api,
     files: &'p Files,
     trees: &'p Trees,
-    /// The object that was checked last, unless it was recalled.
+    /// The object that was checked last, unless it was matched.
     tree: Tree,
-    recalled: Option<KnownId>,
+    matched: Option<KnownId>,
     /// What was checked before; none where everything is to be checked by itself.
     alike: Option<Alike>,
     errors: Vec<rules::FieldError>,
@@ -55,7 +55,7 @@ impl<'p> Validator<'p> {
             files,
             trees,
             tree: Tree::new(crate::diag::FileId::default()),
-            recalled: None,
+            matched: None,
             alike: Some(Alike::default()),
             errors: Vec::new(),
             served: std::collections::HashMap::new(),
@@ -64,8 +64,20 @@ impl<'p> Validator<'p> {
 
     /// Checks each text by itself, whatever was checked before. The outcome is the same, as tests show with this.
     #[must_use]
-    pub fn without_recall(self) -> Self {
+    pub fn each_by_itself(self) -> Self {
         Self { alike: None, ..self }
+    }
+
+    /// True when a text is like one that was kept ([`Validator::keep`]): then its object is as valid, and is what
+    /// [`Validator::object`] returns. Otherwise nothing is said of the text, and it is for [`Validator::check`].
+    pub fn matches(&mut self, unit: &Unit, text: &str, facts: &mut HomeFacts) -> bool {
+        self.matched = self.alike.as_mut().and_then(|alike| alike.find(unit, text));
+        if self.matched.is_none() {
+            return false;
+        }
+        facts.name(unit);
+        self.object().into_iter().for_each(|root| facts.add(unit, root));
+        true
     }
 
     /// Checks what a unit's template rendered. On success the object is in the form to be written and is what
@@ -73,11 +85,7 @@ impl<'p> Validator<'p> {
     pub fn check(&mut self, unit: &Unit, text: &str, facts: &mut HomeFacts, sink: &mut Sink) -> bool {
         let before = sink.len();
         facts.name(unit);
-        self.recalled = self.alike.as_mut().and_then(|alike| alike.recall(unit, text));
-        if self.recalled.is_some() {
-            self.object().into_iter().for_each(|root| facts.add(unit, root));
-            return true;
-        }
+        self.matched = None;
         let mut reading = Sink::new();
         yaml::read_into(text, &mut self.tree, &mut reading);
         let root = match (self.tree.document(0), self.tree.document(1)) {
@@ -101,20 +109,18 @@ impl<'p> Validator<'p> {
             return false;
         }
         if let Some(root) = self.object() {
-            facts.add(unit, root);
             lints::check(unit, root, &self.api, self.trees, sink);
             let id = root.id();
             let form = self.form();
             to_stored(&mut self.tree, id, form);
-            if sink.len() == before {
-                self.learn(unit, text);
-            }
+            self.object().into_iter().for_each(|root| facts.add(unit, root));
         }
         true
     }
 
-    /// Keeps a text that was found valid without a word, for those that are like it.
-    fn learn(&mut self, unit: &Unit, text: &str) {
+    /// Keeps the text of the object that was checked last, for those that are like it. It has to be one that nothing was
+    /// said about.
+    pub fn keep(&mut self, unit: &Unit, text: &str) {
         let (form, minor) = (self.form(), self.target.version.minor());
         let object_type = &unit.identity.object_type;
         let schema = schemas::schema_of(&object_type.api_version, &object_type.kind);
@@ -136,16 +142,24 @@ impl<'p> Validator<'p> {
 
     /// The object that was checked last.
     pub fn object(&self) -> Option<NodeRef<'_>> {
-        match (self.recalled, &self.alike) {
+        match (self.matched, &self.alike) {
             (Some(known), Some(alike)) => alike.tree(known)?.document(0),
             _ => self.tree.document(0),
         }
     }
 
+    /// Writes the object that was checked last.
+    pub fn write(&self, out: &mut String) {
+        match (self.matched, &self.alike) {
+            (Some(known), Some(alike)) => alike.write(known, out),
+            _ => self.object().into_iter().for_each(|root| yaml::write::document(root, out)),
+        }
+    }
+
     /// Changes the object that was checked last, and puts it into the form to be written again.
     pub fn amend(&mut self, change: impl FnOnce(&mut Tree, crate::yaml::NodeId)) {
-        let recalled = self.recalled.take().zip(self.alike.as_ref()).and_then(|(known, alike)| alike.tree(known));
-        recalled.into_iter().for_each(|tree| self.tree = tree.clone());
+        let matched = self.matched.take().zip(self.alike.as_ref()).and_then(|(known, alike)| alike.tree(known));
+        matched.into_iter().for_each(|tree| self.tree = tree.clone());
         let Some(root) = self.object().map(NodeRef::id) else { return };
         change(&mut self.tree, root);
         let form = self.form();

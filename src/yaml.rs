@@ -12,6 +12,7 @@
 //!
 //! Left out on purpose: comments, tags of other vocabularies, and keys that are not scalars.
 
+mod cut;
 pub mod de;
 mod fast;
 mod foreign;
@@ -22,6 +23,7 @@ pub mod schema;
 mod tree;
 pub mod write;
 
+pub use cut::Cut;
 pub use de::Spanned;
 pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
 pub use json::from_json;

@@ -5,19 +5,38 @@ use std::collections::HashMap;
 
 use bailiwick::compile::{Objects, Options, OutputFile, Viewer, Wanted};
 use bailiwick::diag::Origin;
-use bailiwick::stats::Stats;
+use bailiwick::stats::{Stage, Stats};
 use bailiwick::yaml;
 
 use crate::random::Random;
 use crate::support::{Compiled, World};
 
-/// Compiles a world in both ways, on one thread and on three. Returns how many files one thread stamps, of how many.
-fn same_both_ways(world: &World, what: &str) -> (usize, usize) {
-    let off = Stats::off();
-    let options =
-        |jobs, classes| Options { jobs, wanted: Wanted::Text, classes, recall: true, part: None, stats: &off };
-    let by_itself = world.compile_with(Options { recall: false, ..options(1, false) });
-    let general = world.compile_with(options(1, false));
+/// What was made together with others.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Together {
+    /// Files that one thread stamps with their class, of how many.
+    stamped: usize,
+    files: usize,
+    /// Objects that the general way finds to be like checked ones, and those that it checks.
+    matched: u64,
+    checked: u64,
+}
+
+impl std::ops::AddAssign for Together {
+    fn add_assign(&mut self, other: Self) {
+        self.stamped += other.stamped;
+        self.files += other.files;
+        self.matched += other.matched;
+        self.checked += other.checked;
+    }
+}
+
+/// Compiles a world with every text checked by itself, in the general way, and with classes on one thread and on three.
+fn same_every_way(world: &World, what: &str) -> Together {
+    let (off, stats) = (Stats::off(), Stats::new(true, false));
+    let options = |jobs, classes| Options { jobs, wanted: Wanted::Text, classes, alike: true, part: None, stats: &off };
+    let by_itself = world.compile_with(Options { alike: false, ..options(1, false) });
+    let general = world.compile_with(Options { stats: &stats, ..options(1, false) });
     compare(&general, &by_itself, what);
     assert!(general.files.iter().all(|file| !file.stamped), "{what}");
     compare(&world.compile_with(options(3, true)), &general, what);
@@ -27,7 +46,12 @@ fn same_both_ways(world: &World, what: &str) -> (usize, usize) {
     let read = trees(1, false);
     assert_eq!(trees(1, true), read, "{what}");
     assert_eq!(trees(3, true), read, "{what}");
-    (classes.files.iter().filter(|file| file.stamped).count(), general.files.len())
+    Together {
+        stamped: classes.files.iter().filter(|file| file.stamped).count(),
+        files: general.files.len(),
+        matched: stats.documents(Stage::Match),
+        checked: stats.documents(Stage::Validate),
+    }
 }
 
 /// The objects of a world as they are shown to those that ask about them, written again, with the places of their contents.
@@ -116,8 +140,8 @@ fn world(policies: &str, accounts: &str) -> World {
 #[test]
 fn accounts_that_differ_in_scalars_are_stamped() {
     let rows: String = (0..200).map(|index| format!("user-{index},{},core,Nr. {index}: x,\n", 1000 + index)).collect();
-    let (stamped, files) = same_both_ways(&world(TENANCY, &format!("name,uid,team,note,limits.pods\n{rows}")), "200");
-    assert_eq!((stamped, files), (197, 200));
+    let together = same_every_way(&world(TENANCY, &format!("name,uid,team,note,limits.pods\n{rows}")), "200");
+    assert_eq!((together.stamped, together.files), (197, 200));
 }
 
 #[test]
@@ -128,8 +152,8 @@ fn what_differs_by_a_map_or_by_what_is_missing_is_another_class() {
         format!("user-{index},{},{team},note,{pods}\n", 1000 + index)
     };
     let rows: String = (0..120).map(row).collect();
-    let (stamped, files) = same_both_ways(&world(TENANCY, &format!("name,uid,team,note,limits.pods\n{rows}")), "four");
-    assert_eq!((stamped, files), (120 - 4 * 3, 120));
+    let together = same_every_way(&world(TENANCY, &format!("name,uid,team,note,limits.pods\n{rows}")), "four");
+    assert_eq!((together.stamped, together.files), (120 - 4 * 3, 120));
 }
 
 #[test]
@@ -141,9 +165,67 @@ fn a_column_that_decides_something_splits_the_class() {
         .collect();
     let world = world(TENANCY, &format!("name,uid,team,note,limits.pods\n{rows}"))
         .file("templates/tenancy/namespace.yaml.j2", template);
-    let (stamped, files) = same_both_ways(&world, "by team");
+    let together = same_every_way(&world, "by team");
     // Three are seen before the class is tried, and three of each team after that.
-    assert_eq!((stamped, files), (60 - 4 - 3 * 3, 60));
+    assert_eq!((together.stamped, together.files), (60 - 4 - 3 * 3, 60));
+}
+
+/// Accounts of the class that uses every place, with the notes and numbers of some.
+fn rows(of: &[(i64, &str)]) -> String {
+    let rows = of.iter().enumerate().map(|(index, (uid, note))| format!("user-{index},{uid},core,{note},\n"));
+    "name,uid,team,note,limits.pods\n".to_owned() + &rows.collect::<String>()
+}
+
+#[test]
+fn the_size_of_all_annotations_is_looked_at() {
+    let big = "x".repeat(262_050);
+    let policies = TENANCY.replace("example.org/uid: \"{uid}\"", &format!("example.org/big: {big}"));
+    let long = "n".repeat(100);
+    let mut accounts: Vec<(i64, &str)> = (1000..1012).map(|uid| (uid, "short")).collect();
+    accounts.push((2000, &long));
+    let compiled = world(&policies, &rows(&accounts)).compile();
+    assert!(compiled.told.contains("the annotations have"), "{}", compiled.told);
+    same_every_way(&world(&policies, &rows(&accounts)), "annotations");
+}
+
+#[test]
+fn ranges_stay_in_order_however_their_ends_are_written() {
+    let of = |min: &str, max: &str| {
+        format!(
+            "apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata: {{name: {{{{ name }}}}}}\nspec:\n  \
+             runAsUser: {{rule: MustRunAs, ranges: [{{min: {min}, max: {max}}}]}}\n  seLinux: {{rule: RunAsAny}}\n  \
+             fsGroup: {{rule: MustRunAs, ranges: [{{min: 1, max: 5}}]}}\n  \
+             supplementalGroups: {{rule: MustRunAs, ranges: [{{min: 1, max: 5}}]}}\n"
+        )
+    };
+    let uid = "{{ profile.runAsUser.ranges[0].min }}";
+    for (min, max) in [("0x3e8", uid), ("1000", uid), (uid, "0x3e8"), (uid, "1000"), (uid, uid)] {
+        let mut accounts = vec![(1000, "n"); 9];
+        accounts.extend([(999, "n"), (1001, "n")]);
+        let world = world(TENANCY, &rows(&accounts)).file("templates/tenancy/podsecuritypolicy.yaml.j2", &of(min, max));
+        let told = world.compile().told;
+        assert_eq!(told.contains("back to 999"), max == uid && min != uid, "{min} to {max}: {told}");
+        assert_eq!(told.contains("1001 back to 1000"), min == uid && max != uid, "{min} to {max}: {told}");
+        same_every_way(&world, &format!("{min} to {max}"));
+    }
+}
+
+#[test]
+fn what_the_server_makes_of_nulls_is_known_of_every_text() {
+    let template = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n\
+                    - {apiGroups: [~], resources: [secrets], verbs: [deletecollection]}\n";
+    let accounts = vec![(1000, "n"); 12];
+    let world = world(TENANCY, &rows(&accounts)).file("templates/tenancy/role.yaml.j2", template);
+    same_every_way(&world, "nulls");
+}
+
+#[test]
+fn the_largest_number_is_a_number_like_others() {
+    let accounts = vec![(i64::MAX, "n"); 12];
+    let policies = TENANCY
+        .replace("{min: \"{uid}\", max: \"{uid}\"}", "{min: 1, max: 2}")
+        .replace("{min: \"{uid}\", max: 70000}", "{min: 1, max: 2}");
+    same_every_way(&world(&policies, &rows(&accounts)), "largest");
 }
 
 const NAMES: [&str; 26] = [
@@ -333,7 +415,7 @@ const EDITS: [(&str, &str); 18] = [
 
 #[test]
 fn random_classes_are_what_the_general_way_makes_of_them() {
-    let (mut stamped, mut files) = (0, 0);
+    let mut together = Together::default();
     for seed in 0..100 {
         let mut random = Random::new(seed);
         let mut policies = TENANCY.to_owned();
@@ -349,11 +431,11 @@ fn random_classes_are_what_the_general_way_makes_of_them() {
             world = world.file(&format!("templates/{name}.yaml.j2"), text);
             world = world.file("templates/tenancy/plain.yaml.j2", plain);
         }
-        let (of_these, all) = same_both_ways(&world, &format!("seed {seed}"));
-        stamped += of_these;
-        files += all;
+        together += same_every_way(&world, &format!("seed {seed}"));
     }
-    println!("{stamped} of {files} files were stamped");
+    println!("{together:?}");
+    let Together { stamped, files, matched, checked } = together;
+    assert!(matched > checked, "{together:?}: nothing was compared");
     assert!(files > 1_000 && stamped * 5 > files, "{stamped} of {files}: nothing was compared");
 }
 
@@ -410,7 +492,7 @@ const LABELLED_EDITS: [(&str, &str); 8] = [
 
 #[test]
 fn labels_of_namespaces_are_what_the_general_way_makes_of_them() {
-    let (mut stamped, mut files) = (0, 0);
+    let mut together = Together::default();
     for seed in 0..40 {
         let mut random = Random::new(seed);
         let mut policies = LABELLED.to_owned();
@@ -436,10 +518,10 @@ fn labels_of_namespaces_are_what_the_general_way_makes_of_them() {
         let workspace = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: test}\nspec:\n  targets:\n  \
                          - {name: okd, platform: openshift, version: \"4.20\"}\n";
         let world = world(&policies, &rows).file("bailiwick.yaml", workspace);
-        let (of_these, all) = same_both_ways(&world, &format!("seed {seed}"));
-        stamped += of_these;
-        files += all;
+        together += same_every_way(&world, &format!("seed {seed}"));
     }
-    println!("{stamped} of {files} files were stamped");
+    println!("{together:?}");
+    let Together { stamped, files, matched, checked } = together;
+    assert!(matched > checked, "{together:?}: nothing was compared");
     assert!(files > 500 && stamped * 5 > files, "{stamped} of {files}: nothing was compared");
 }

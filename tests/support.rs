@@ -67,7 +67,7 @@ impl World {
             jobs,
             wanted: Wanted::Json,
             classes: true,
-            recall: true,
+            alike: true,
             part: None,
             stats: &Stats::off(),
         })

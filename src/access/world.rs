@@ -230,11 +230,11 @@ impl Builder {
 
     /// Adds an object.
     pub fn add(&mut self, object: NodeRef<'_>, layer: Layer) -> Added {
-        self.add_alike(object, layer, None)
+        self.add_marked(object, layer, None)
     }
 
     /// Adds an object; of roles with the same mark only the first has its rules read.
-    pub fn add_alike(&mut self, object: NodeRef<'_>, layer: Layer, same_rules: Option<SameRules>) -> Added {
+    pub fn add_marked(&mut self, object: NodeRef<'_>, layer: Layer, same_rules: Option<SameRules>) -> Added {
         let text = |key| object.get(key).and_then(NodeRef::as_str);
         match (text("apiVersion"), text("kind")) {
             (Some(api_version), Some(kind)) => self.add_as((api_version, kind), object, layer, same_rules),

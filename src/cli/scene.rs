@@ -146,7 +146,7 @@ pub(super) fn of_target_into(
     let mut surroundings = surroundings_of(arguments, target.version.minor(), target.platform == Platform::Openshift);
     let Some(mut builder) = ground(session, target, arguments, &mut surroundings, sink)? else { return Ok(None) };
     each_shown(session, target, sink, &mut |Shown { object, place, same_rules }| {
-        builder.add_alike(object, Layer::Input(place), same_rules);
+        builder.add_marked(object, Layer::Input(place), same_rules);
         surroundings.iter_mut().for_each(|known| known.add_document(object));
     })?;
     let world = builder.build();

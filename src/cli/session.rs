@@ -444,7 +444,9 @@ fn hash_of(path: &str) -> u128 {
 
 fn progress_bar(target: &str, total: usize) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-    if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:32} {pos}/{len} {eta}") {
+    if let Ok(style) =
+        ProgressStyle::with_template("{prefix} {bar:32} {human_pos}/{human_len} namespaces, {per_sec}, {eta} left")
+    {
         bar.set_style(style);
     }
     bar.set_prefix(target.to_owned());

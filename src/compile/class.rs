@@ -32,7 +32,7 @@ use crate::model::{Account, AccountValue, ObjectType, Unit};
 use crate::render::{Columns, Refusal};
 use crate::validate::HomeFacts;
 use crate::validate::rules::holes::{self, Demand};
-use crate::yaml::{self, NodeId, NodeRef, Tree};
+use crate::yaml::{self, Cut, NodeId, NodeRef, Tree};
 
 /// Room for a value, in bytes.
 const TYPICAL_VALUE: usize = 32;
@@ -198,16 +198,8 @@ struct Object {
     content: Origin,
     /// Its type, where other files may hold one of its name.
     cluster: Option<ObjectType>,
+    /// Its text without the values that differ: those of the pattern's holes.
     cut: Cut,
-}
-
-/// An object that was cut at the values that differ.
-#[derive(Debug)]
-struct Cut {
-    /// The text between the values.
-    literal: String,
-    /// Where in the text which scalar stands.
-    holes: Vec<(u32, u32)>,
     /// The object as a tree.
     pattern: Pattern,
 }
@@ -290,13 +282,10 @@ impl Class {
             if position > 0 {
                 body.push_str(yaml::write::SEPARATOR);
             }
-            let mut start = 0;
-            for &(place, scalar) in &object.cut.holes {
-                body.push_str(object.cut.literal.get(start..place as usize)?);
-                body.push_str(part(&scratch.written, &scratch.written_ends, scalar as usize)?);
-                start = place as usize;
-            }
-            body.push_str(object.cut.literal.get(start..)?);
+            object.cut.fill(body, |hole, body| {
+                let scalar = object.pattern.scalar(hole);
+                body.push_str(part(&scratch.written, &scratch.written_ends, scalar).unwrap_or_default());
+            });
         }
         Some(file.finish())
     }
@@ -429,7 +418,7 @@ impl<'s> Builder<'s> {
     }
 
     /// Adds an object by its units and checked trees, those of the first account and of the second.
-    pub(super) fn add(&mut self, units: (Unit, &Unit), trees: (&mut Tree, &Tree)) -> Result<(), Unexplained> {
+    pub(super) fn add(&mut self, units: (Unit, &Unit), trees: (&Tree, &Tree)) -> Result<(), Unexplained> {
         let (unit, other) = units;
         let (tree, other_tree) = trees;
         let nothing = || Unexplained(Columns::new());
@@ -438,6 +427,9 @@ impl<'s> Builder<'s> {
         let mut found = Vec::new();
         let mut walk = Walk { builder: self, kind: &kind, path: Vec::new(), found: &mut found, annotations: 0 };
         walk.compare(first, second, first)?;
+        if !holes::annotations_fit(first, walk.annotations) {
+            return Err(nothing());
+        }
         self.limit_ranges(first, &found)?;
         self.note_subjects(first);
         let name = if unit.identity.name == other.identity.name {
@@ -446,8 +438,8 @@ impl<'s> Builder<'s> {
             let composed = self.stand_ins.explain_text(&unit.identity.name, &other.identity.name)?;
             Name::Scalar(self.scalar(composed))
         };
-        let root = first.id();
-        let cut = cut(tree, root, &found).ok_or_else(nothing)?;
+        let nodes: Vec<NodeId> = found.iter().map(|hole| hole.node).collect();
+        let cut = Cut::new(first, &nodes).ok_or_else(nothing)?;
         let is_cluster = unit.identity.namespace.is_none() && *kind != *"Namespace";
         let object = Object {
             name,
@@ -455,6 +447,7 @@ impl<'s> Builder<'s> {
             content: unit.content,
             cluster: is_cluster.then(|| unit.identity.object_type.clone()),
             cut,
+            pattern: Pattern::new(tree, &found),
         };
         self.objects.push((unit, object));
         Ok(())
@@ -479,9 +472,9 @@ impl<'s> Builder<'s> {
         let kinds = self.objects.iter().map(|(unit, _)| Arc::clone(&unit.identity.object_type.kind)).collect();
         let origins = self.objects.iter().map(|(unit, _)| unit.content).collect();
         let objects: Vec<Object> = self.objects.into_iter().map(|(_, object)| object).collect();
-        let holes: usize = objects.iter().map(|object| object.cut.holes.len()).sum();
+        let holes: usize = objects.iter().map(|object| object.cut.holes()).sum();
         Some(Class {
-            length: objects.iter().map(|object| object.cut.literal.len()).sum::<usize>() + holes * TYPICAL_VALUE,
+            length: objects.iter().map(|object| object.cut.bytes()).sum::<usize>() + holes * TYPICAL_VALUE,
             cluster_objects: objects.iter().filter(|object| object.cluster.is_some()).count(),
             objects,
             runs,
@@ -581,10 +574,7 @@ impl Walk<'_, '_> {
         if matches!(composed, Composed::Number(_)) != matches!(demand, Demand::RangeEnd | Demand::RangeStart) {
             return Err(Unexplained(of_columns));
         }
-        self.annotations += usize::from(path.get(1) == Some(&"annotations"));
-        if self.annotations > holes::MOST_ANNOTATIONS {
-            return Err(Unexplained(of_columns));
-        }
+        self.annotations += usize::from(holes::is_annotation(&path));
         let scalar = self.builder.scalar(composed);
         let is_in_rules = path.first() == Some(&"rules");
         self.found.push(Hole { node: first.id(), scalar, is_in_rules });
@@ -596,32 +586,6 @@ impl Walk<'_, '_> {
         }
         Ok(())
     }
-}
-
-/// The text of an object without the values that differ, where they belong, and the same as a tree.
-fn cut(tree: &mut Tree, root: NodeId, found: &[Hole]) -> Option<Cut> {
-    // A word that is written without quotes wherever it stands, and that no text has by chance.
-    let mark = |index: usize| format!("bailiwick-hole-{index:05}-x");
-    for (index, hole) in found.iter().enumerate() {
-        tree.set_string(hole.node, &mark(index));
-    }
-    let mut text = String::new();
-    yaml::write::document(tree.at(root), &mut text);
-    let mut literal = String::with_capacity(text.len());
-    let mut holes = Vec::with_capacity(found.len());
-    let mut rest = text.as_str();
-    // Both the walk and the writer follow the order of the tree.
-    for (index, hole) in found.iter().enumerate() {
-        let (before, after) = rest.split_once(&mark(index))?;
-        literal.push_str(before);
-        holes.push((u32::try_from(literal.len()).ok()?, u32::try_from(hole.scalar).ok()?));
-        rest = after;
-    }
-    literal.push_str(rest);
-    let marks = found.iter().enumerate().map(|(index, hole)| Some((mark(index), u32::try_from(hole.scalar).ok()?)));
-    let same_rules = !found.iter().any(|hole| hole.is_in_rules);
-    let pattern = Pattern::read(&text, &marks.collect::<Option<Vec<_>>>()?, same_rules)?;
-    (!literal.contains("bailiwick-hole-")).then_some(Cut { literal, holes, pattern })
 }
 
 /// A refusal of a template as columns that cannot be stamped.

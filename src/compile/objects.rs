@@ -1,7 +1,7 @@
 //! The objects of a target as trees, for everything that asks about them.
 //!
 //! A file that is made with its class ([`class`](super::class)) is never written and read for that: the trees of the
-//! class are read once, and the values of each tenant are put in their places.
+//! class are there, and the values of each tenant are put in their places.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -284,13 +284,18 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
     }
 }
 
+/// True for a rule that lets its holders use constraints.
+pub(super) fn lets_use_constraints(rule: &PolicyRule) -> bool {
+    let names = |list: &[String], wanted: &str| list.iter().any(|name| name == "*" || name == wanted);
+    names(&rule.verbs, "use") && names(&rule.api_groups, GROUP) && names(&rule.resources, RESOURCE)
+}
+
 /// Words about what a role lets its holders use.
 pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, sink: &mut Sink) {
     let mut report = Report { unit, trees, sink };
     for (index, node) in root.get("rules").into_iter().flat_map(NodeRef::items).enumerate() {
         let rule = PolicyRule::from_node(node);
-        let names = |list: &[String], wanted: &str| list.iter().any(|name| name == "*" || name == wanted);
-        if !names(&rule.verbs, "use") || !names(&rule.api_groups, GROUP) || !names(&rule.resources, RESOURCE) {
+        if !lets_use_constraints(&rule) {
             continue;
         }
         if rule.resource_names.is_empty() {
@@ -332,10 +337,7 @@ pub(super) fn binding(unit: &Unit, root: NodeRef<'_>, world: &SyncWorld, trees: 
     let Some(role_ref) = root.get("roleRef") else { return };
     let namespace = unit.identity.namespace.as_deref().filter(|_| text(role_ref, "kind") == "Role");
     let rules = world.access().policy_rules(namespace, &text(role_ref, "name")).unwrap_or_default();
-    let names = |list: &[String], wanted: &str| list.iter().any(|name| name == "*" || name == wanted);
-    let uses = rules
-        .iter()
-        .any(|rule| names(&rule.verbs, "use") && names(&rule.api_groups, GROUP) && names(&rule.resources, RESOURCE));
+    let uses = rules.iter().any(lets_use_constraints);
     let mut report = Report { unit, trees, sink };
     for (index, name) in accounts.into_iter().filter(|_| uses) {
         report.warn(

@@ -1,5 +1,6 @@
 //! Our data as minijinja sees it, and back as text.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
@@ -67,11 +68,20 @@ impl Object for ListObject {
     }
 }
 
+thread_local! {
+    /// What is printed next: nearly every value is short, and there are many.
+    static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
 /// Writes a value as JSON on one line.
 pub(super) fn write(out: &mut Output<'_>, value: &Value) -> Result<(), Error> {
-    let mut text = String::with_capacity(256);
-    json(value, &mut text, 0)?;
-    out.write_str(&text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the object cannot be held"))
+    let mut text = TEXT.take();
+    text.clear();
+    let written = json(value, &mut text, 0).and_then(|()| {
+        out.write_str(&text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the object cannot be held"))
+    });
+    TEXT.set(text);
+    written
 }
 
 fn json(value: &Value, text: &mut String, depth: usize) -> Result<(), Error> {

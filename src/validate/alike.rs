@@ -1,4 +1,4 @@
-//! Rendered texts that differ from a checked one in names alone.
+//! Rendered texts that differ from a checked one in names and numbers alone.
 //!
 //! The objects of tenants are much the same text with other names in it. Where a text is, but for values at the places
 //! that [`holes`] knows, byte for byte one that was found valid without a word, reading and checking it again would
@@ -15,7 +15,7 @@ use super::rules::holes::{self, Demand};
 use crate::diag::Origin;
 use crate::model::{ObjectType, Unit};
 use crate::yaml::scalar::{Quoting, quoting};
-use crate::yaml::{self, NodeId, NodeRef, Tree, Value};
+use crate::yaml::{self, Cut, NodeId, NodeRef, Tree, Value};
 
 /// How many texts of one asker are checked before one is kept: what is made once or twice is not worth it.
 const FIRST_KEPT: u8 = 2;
@@ -56,6 +56,8 @@ struct Known {
     /// The text before each value, and after the last one.
     literals: Vec<Box<str>>,
     holes: Vec<Hole>,
+    /// The text that is written of it.
+    cut: Cut,
     tree: Tree,
     /// How long the strings of the tree are without any value filled in.
     strings: usize,
@@ -66,19 +68,20 @@ struct Hole {
     /// Where it is in the text that was kept, without quotes.
     place: Range<usize>,
     node: NodeId,
-    form: Form,
+    spelling: Spelling,
     demand: Demand,
     /// The first hole that has the same value. Values that are the same stay so, and others stay apart, so that nothing
     /// depends on what is compared with what.
     first: usize,
-    /// True where it is what the namespace of the object is called.
-    is_namespace: bool,
+    /// True where the namespace of the object is called the same.
+    equals_namespace: bool,
     names: Option<Names>,
+    is_annotation: bool,
 }
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum Spelling {
     /// Between double quotes.
     Quoted,
     /// As a word.
@@ -100,7 +103,7 @@ pub(super) struct KnownId(usize);
 
 impl Alike {
     /// Finds the checked text that a text is like, and fills its values in.
-    pub(super) fn recall(&mut self, unit: &Unit, text: &str) -> Option<KnownId> {
+    pub(super) fn find(&mut self, unit: &Unit, text: &str) -> Option<KnownId> {
         let Self { askers, known, values } = self;
         let found = askers.get(&asker(unit))?.known.iter().find(|index| {
             let candidate = known.get(**index);
@@ -115,7 +118,12 @@ impl Alike {
         self.known.get(id.0).map(|known| &known.tree)
     }
 
-    /// Takes note of a text that was found valid, without a word; `root` is its object in the form to be written. `read`
+    /// Writes the object of a text that was found.
+    pub(super) fn write(&self, id: KnownId, out: &mut String) {
+        self.known.get(id.0).into_iter().for_each(|known| known.write(out));
+    }
+
+    /// Takes note of a text that was found valid without a word; `root` is its object in the form to be written. `read`
     /// makes such an object of another text, where that is valid.
     pub(super) fn learn(
         &mut self,
@@ -152,7 +160,8 @@ impl Known {
         walk.visit(root, root);
         found.sort_by_key(|hole| hole.place.start);
         let apart = found.is_sorted_by(|left, right| left.place.end <= right.place.start);
-        if found.is_empty() || found.len() > MOST_HOLES || !apart {
+        let annotations = found.iter().filter(|hole| hole.is_annotation).count();
+        if found.is_empty() || found.len() > MOST_HOLES || !apart || !holes::annotations_fit(root, annotations) {
             return None;
         }
         let mut literals = Vec::with_capacity(found.len() + 1);
@@ -163,11 +172,12 @@ impl Known {
             let first = found.iter().position(|hole| value(hole) == Some(own))?;
             let hole = found.get_mut(index)?;
             hole.first = first;
-            hole.is_namespace = unit.identity.namespace.as_deref() == Some(own);
+            hole.equals_namespace = unit.identity.namespace.as_deref() == Some(own);
             literals.push(text.get(start..hole.place.start)?.into());
             start = hole.place.end;
         }
         literals.push(text.get(start..)?.into());
+        let nodes: Vec<NodeId> = found.iter().map(|hole| hole.node).collect();
         let names = |what| found.iter().any(|hole| hole.names == Some(what));
         let identity = &unit.identity;
         Some(Self {
@@ -176,6 +186,7 @@ impl Known {
             namespace: identity.namespace.clone().filter(|_| !names(Names::Namespace)),
             has_namespace: identity.namespace.is_some(),
             literals,
+            cut: Cut::new(root, &nodes)?,
             holes: found,
             strings: root.tree().string_bytes(),
             tree: root.tree().clone(),
@@ -189,7 +200,7 @@ impl Known {
         let mut rest = bytes;
         for (literal, hole) in self.literals.iter().zip(&self.holes) {
             rest = rest.strip_prefix(literal.as_bytes())?;
-            let length = hole.form.length(rest)?;
+            let length = hole.spelling.length(rest)?;
             let start = bytes.len() - rest.len();
             values.push(start..start + length);
             rest = rest.get(length..)?;
@@ -210,9 +221,9 @@ impl Known {
             let own = value(index);
             // One that others are the same as differs from all before it.
             let is_apart = || (0..index).all(|other| value(other) != own);
-            hole.form.is_met_by(own, hole.demand)
+            hole.spelling.is_met_by(own, hole.demand)
                 && is_named(hole, own)
-                && hole.is_namespace == (identity.namespace.as_deref() == Some(own))
+                && hole.equals_namespace == (identity.namespace.as_deref() == Some(own))
                 && if hole.first < index { value(hole.first) == own } else { is_apart() }
         };
         self.object_type == identity.object_type
@@ -226,11 +237,19 @@ impl Known {
         self.tree.forget_strings(self.strings);
         for (hole, range) in self.holes.iter().zip(values) {
             let value = text.get(range.clone()).unwrap_or_default();
-            match (hole.form, value.parse()) {
-                (Form::Number, Ok(number)) => self.tree.set(hole.node, Value::Int(number)),
+            match (hole.spelling, value.parse()) {
+                (Spelling::Number, Ok(number)) => self.tree.set(hole.node, Value::Int(number)),
                 _ => self.tree.set_string(hole.node, value),
             }
         }
+    }
+
+    /// Writes the object with the values that were filled in.
+    fn write(&self, out: &mut String) {
+        self.cut.fill(out, |index, out| {
+            let node = self.holes.get(index).map(|hole| self.tree.at(hole.node));
+            node.into_iter().for_each(|node| yaml::write::scalar(node, out));
+        });
     }
 
     /// True when the text with other values in all places reads as the object with these values put in, which it should.
@@ -239,9 +258,9 @@ impl Known {
         for (literal, hole) in self.literals.iter().zip(&self.holes) {
             other.push_str(literal);
             let value = text.get(hole.place.clone()).unwrap_or_default();
-            match value.parse::<i64>() {
-                Ok(number) => other.push_str(&(number + 1).to_string()),
-                Err(_) => {
+            match value.parse::<i64>().ok().and_then(|number| number.checked_add(1)) {
+                Some(number) => other.push_str(&number.to_string()),
+                None => {
                     other.push_str(value);
                     other.push('x');
                 }
@@ -259,17 +278,19 @@ impl Known {
             tree.document(0).into_iter().for_each(|root| yaml::write::document(root, &mut text));
             text
         };
-        written(&tree) == written(&self.tree)
+        let mut filled = String::new();
+        self.write(&mut filled);
+        written(&tree) == written(&self.tree) && written(&tree) == filled
     }
 }
 
-impl Form {
+impl Spelling {
     /// How long the value is that a text begins with.
     fn length(self, text: &[u8]) -> Option<usize> {
         let is_over = |byte: &u8| match self {
-            Form::Quoted => *byte == b'"',
-            Form::Plain => !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')),
-            Form::Number => !byte.is_ascii_digit(),
+            Spelling::Quoted => *byte == b'"',
+            Spelling::Plain => !(byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')),
+            Spelling::Number => !byte.is_ascii_digit(),
         };
         text.iter().position(is_over)
     }
@@ -277,12 +298,14 @@ impl Form {
     /// True for a value that is read as what it looks like and satisfies a demand.
     fn is_met_by(self, value: &str, demand: Demand) -> bool {
         match self {
-            Form::Number => {
+            Spelling::Number => {
                 let number = value.parse().ok().filter(|_| !value.starts_with('0'));
                 number.is_some_and(|number| demand.is_met_by_number(number))
             }
-            Form::Plain => quoting(value) == Quoting::Plain && holes::is_plain_text(value) && demand.is_met_by(value),
-            Form::Quoted => holes::is_plain_text(value) && demand.is_met_by(value),
+            Spelling::Plain => {
+                quoting(value) == Quoting::Plain && holes::is_plain_text(value) && demand.is_met_by(value)
+            }
+            Spelling::Quoted => holes::is_plain_text(value) && demand.is_met_by(value),
         }
     }
 }
@@ -316,26 +339,31 @@ impl<'t> Walk<'_, 't> {
         let demand = holes::demand(self.kind, &self.path, parent)?;
         let (start, end) = (node.span().start as usize, node.span().end as usize);
         let written = self.text.get(start..end)?;
-        let (place, form) = match (node.value(), node.as_str()) {
-            // The ends of a range are the same, and stay so: which of them is less is then no question.
+        let (place, spelling) = match (node.value(), node.as_str()) {
+            // Both ends of a range are the same, and stay so: which of them is less is then no question.
             (Value::Int(number), _) => {
-                let of_range = |end: &str| parent.get(end).and_then(NodeRef::as_int);
-                let is_one = of_range("min") == of_range("max") && written == number.to_string();
-                (start..end, is_one.then_some(Form::Number)?)
+                let is_it = |end: &str| {
+                    let span = parent.get(end)?.span();
+                    Some(self.text.get(span.start as usize..span.end as usize)? == number.to_string())
+                };
+                let is_one = is_it("min")? && is_it("max")?;
+                (start..end, is_one.then_some(Spelling::Number)?)
             }
-            (_, Some(value)) if written == value => (start..end, Form::Plain),
+            (_, Some(value)) if written == value => (start..end, Spelling::Plain),
             (_, Some(value)) if written.strip_prefix('"')?.strip_suffix('"')? == value => {
-                (start + 1..end - 1, Form::Quoted)
+                (start + 1..end - 1, Spelling::Quoted)
             }
             _ => return None,
         };
+        let is_annotation = holes::is_annotation(&self.path);
         let names = match *self.path.as_slice() {
             ["metadata", "name"] => Some(Names::Object),
             ["metadata", "namespace"] => Some(Names::Namespace),
             _ => None,
         };
         let value = self.text.get(place.clone())?;
-        let hole = Hole { place, node: node.id(), form, demand, first: 0, is_namespace: false, names };
-        form.is_met_by(value, demand).then_some(hole)
+        let hole =
+            Hole { place, node: node.id(), spelling, demand, first: 0, equals_namespace: false, names, is_annotation };
+        spelling.is_met_by(value, demand).then_some(hole)
     }
 }

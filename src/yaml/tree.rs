@@ -159,12 +159,6 @@ impl Tree {
         self.strings.truncate(length);
     }
 
-    /// Every node that holds a string, keys among them.
-    pub fn strings(&self) -> impl Iterator<Item = NodeRef<'_>> {
-        let nodes = (0..).map(NodeId).zip(&self.nodes);
-        nodes.filter(|(_, node)| matches!(node.value, Value::Str(_))).map(|(id, _)| self.at(id))
-    }
-
     /// Replaces what a node holds by a string.
     pub fn set_string(&mut self, id: NodeId, text: &str) {
         let value = self.intern(text);

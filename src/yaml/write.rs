@@ -71,7 +71,8 @@ fn nested_sequence(node: NodeRef<'_>, indent: usize, out: &mut String) {
     out.replace_range(start..start + indent, "");
 }
 
-fn scalar(node: NodeRef<'_>, out: &mut String) {
+/// Appends a scalar, or an empty collection.
+pub fn scalar(node: NodeRef<'_>, out: &mut String) {
     match node.value() {
         Value::Null => out.push_str("null"),
         Value::Bool(truth) => out.push_str(if truth { "true" } else { "false" }),

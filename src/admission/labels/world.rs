@@ -212,7 +212,7 @@ impl SyncBuilder {
             }
             _ => {
                 return Ok(matches!(
-                    self.access.add_alike(object, layer, same_rules),
+                    self.access.add_marked(object, layer, same_rules),
                     Added::Taken | Added::Replaced(_)
                 ));
             }

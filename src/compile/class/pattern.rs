@@ -2,42 +2,46 @@
 
 use std::sync::Arc;
 
-use super::{Class, Scratch};
-use crate::diag::{FileId, Origin, Sink};
+use super::{Class, Hole, Scratch};
+use crate::diag::Origin;
 use crate::k8s::rbac::SameRules;
 use crate::yaml::{self, NodeId, Tree, Value};
 
-/// An object as it is read from its file, with places for the values that differ.
+/// An object in the form in which it is written, with places for the values that differ.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
     tree: Tree,
     /// How long the strings of the tree are without any value filled in.
     strings: usize,
     /// The nodes that differ, each with the number of its scalar.
-    holes: Vec<(NodeId, u32)>,
+    holes: Vec<(NodeId, usize)>,
     same_rules: Option<SameRules>,
 }
 
 impl Pattern {
-    /// The pattern of a written object. Where a value differs, `text` has a mark; `holes` has the marks and their scalars
-    /// in the order of the text. None where a mark cannot be found again.
-    pub(super) fn read(text: &str, holes: &[(String, u32)], same_rules: bool) -> Option<Self> {
-        let mut sink = Sink::new();
-        let tree = yaml::read(text, FileId::default(), &mut sink);
-        tree.document(0).filter(|_| sink.is_empty())?;
-        let place = |mark: &str| tree.strings().find(|node| node.as_str() == Some(mark)).map(yaml::NodeRef::id);
-        let holes = holes.iter().map(|(mark, scalar)| Some((place(mark)?, *scalar))).collect::<Option<_>>()?;
-        let same_rules = same_rules.then(SameRules::new);
-        Some(Self { strings: tree.string_bytes(), tree, holes, same_rules })
+    /// The pattern of an object in the form in which it is written.
+    pub(super) fn new(tree: &Tree, holes: &[Hole]) -> Self {
+        let same_rules = !holes.iter().any(|hole| hole.is_in_rules);
+        Self {
+            tree: tree.clone(),
+            strings: tree.string_bytes(),
+            holes: holes.iter().map(|hole| (hole.node, hole.scalar)).collect(),
+            same_rules: same_rules.then(SameRules::new),
+        }
+    }
+
+    /// The number of the scalar of a hole.
+    pub(super) fn scalar(&self, hole: usize) -> usize {
+        self.holes.get(hole).map_or(usize::MAX, |(_, scalar)| *scalar)
     }
 
     /// Fills in the values of an account.
     fn fill(&mut self, filled: &Filled) {
         self.tree.forget_strings(self.strings);
         for &(node, scalar) in &self.holes {
-            let text = super::part(&filled.texts, &filled.ends, scalar as usize).unwrap_or_default();
+            let text = super::part(&filled.texts, &filled.ends, scalar).unwrap_or_default();
             match text.parse() {
-                Ok(number) if filled.class.is_number(scalar as usize) => self.tree.set(node, Value::Int(number)),
+                Ok(number) if filled.class.is_number(scalar) => self.tree.set(node, Value::Int(number)),
                 _ => self.tree.set_string(node, text),
             }
         }
@@ -93,6 +97,6 @@ pub(in crate::compile) struct Patterns(Vec<(Pattern, Origin)>);
 
 impl Patterns {
     pub(in crate::compile) fn of(class: &Class) -> Self {
-        Self(class.objects.iter().map(|object| (object.cut.pattern.clone(), object.content)).collect())
+        Self(class.objects.iter().map(|object| (object.pattern.clone(), object.content)).collect())
     }
 }

@@ -1,10 +1,10 @@
 //! Which scalars of an object may differ from tenant to tenant, and what each of them has to satisfy.
 //!
-//! A class of tenants is validated once, with stand-ins (`compile::class`). That holds for a tenant of the class when
-//! no rule asks more of a hole than what is demanded here: a list of places, each with the checks that every rule,
-//! lint and default makes of the value there. A place that is not on the list is no hole; its tenants are validated one
-//! by one. So a rule that looks at a value of this list has to be known here as well, and the tests that compare both ways
-//! on random policies are there to notice.
+//! A class of tenants is validated once, with stand-ins (`compile::class`), and so are texts that are alike
+//! (`validate::alike`). That holds for a tenant of the class when no rule asks more of a hole than what is demanded
+//! here: a list of places, each with the checks that every rule, lint and default makes of the value there. A place that
+//! is not on the list is no hole; its tenants are validated one by one. So a rule that looks at a value of this list has
+//! to be known here as well, and the tests that compare every way on random policies are there to notice.
 
 use crate::k8s::names;
 use crate::yaml::NodeRef;
@@ -15,8 +15,19 @@ use super::namespace::POD_SECURITY;
 /// The most bytes of a scalar that is stamped.
 const LONGEST: usize = 1024;
 
-/// How many annotations of the longest kind fit into an object beside as many bytes of others.
-pub const MOST_ANNOTATIONS: usize = ANNOTATIONS_SIZE / LONGEST / 2;
+/// True when the annotations of an object stay within the limit for all of them, however long the `open` ones are that
+/// may differ.
+pub fn annotations_fit(root: NodeRef<'_>, open: usize) -> bool {
+    let entries = root.path(&["metadata", "annotations"]).into_iter().flat_map(NodeRef::entries);
+    let length = |node: NodeRef<'_>| node.as_str().map_or(0, str::len);
+    let fixed: usize = entries.map(|(key, value)| length(key) + length(value)).sum();
+    fixed + open * LONGEST <= ANNOTATIONS_SIZE
+}
+
+/// True for the path of an annotation.
+pub fn is_annotation(path: &[&str]) -> bool {
+    matches!(path, ["metadata", "annotations", _])
+}
 
 /// What a value has to satisfy beside [`is_plain_text`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

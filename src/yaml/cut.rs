@@ -1,0 +1,59 @@
+//! Written documents without some of their scalars, to be filled in again and again.
+
+use super::tree::{NodeId, NodeRef};
+use super::write;
+
+/// The text of a document without some scalars, and where they belong.
+#[derive(Debug, Clone)]
+pub struct Cut {
+    literal: String,
+    /// Where in the literal which scalar stands, in order.
+    places: Vec<(u32, u32)>,
+}
+
+impl Cut {
+    /// Writes a document without the scalars at some nodes; none where one of them is not found exactly once.
+    pub fn new(root: NodeRef<'_>, nodes: &[NodeId]) -> Option<Self> {
+        // A word that is written without quotes wherever it stands, and that no text has by chance.
+        const MARK: &str = "bailiwick-hole-";
+        let mut tree = root.tree().clone();
+        for (index, node) in nodes.iter().enumerate() {
+            tree.set_string(*node, &format!("{MARK}{index:05}-x"));
+        }
+        let mut text = String::new();
+        write::document(tree.at(root.id()), &mut text);
+        let mut parts = text.split(MARK);
+        let mut cut = Self { literal: parts.next()?.to_owned(), places: Vec::with_capacity(nodes.len()) };
+        let mut found = vec![false; nodes.len()];
+        for part in parts {
+            let (index, after) = part.split_once("-x")?;
+            let index = index.parse::<usize>().ok().filter(|_| index.len() == 5)?;
+            let found = found.get_mut(index).filter(|found| !**found)?;
+            *found = true;
+            cut.places.push((u32::try_from(cut.literal.len()).ok()?, u32::try_from(index).ok()?));
+            cut.literal.push_str(after);
+        }
+        found.iter().all(|found| *found).then_some(cut)
+    }
+
+    /// Writes the document with scalars; `write` writes the one of a number.
+    pub fn fill(&self, out: &mut String, mut write: impl FnMut(usize, &mut String)) {
+        let mut start = 0;
+        for &(place, scalar) in &self.places {
+            out.push_str(self.literal.get(start..place as usize).unwrap_or_default());
+            write(scalar as usize, out);
+            start = place as usize;
+        }
+        out.push_str(self.literal.get(start..).unwrap_or_default());
+    }
+
+    /// How many bytes it has without the scalars.
+    pub fn bytes(&self) -> usize {
+        self.literal.len()
+    }
+
+    /// How many scalars are open.
+    pub fn holes(&self) -> usize {
+        self.places.len()
+    }
+}
