@@ -70,16 +70,27 @@ def write_ten(count, out):
             table.write("{name},{uid},".format(**row) + raised + "\n")
 
 
+def write_five(count, out):
+    """The policies of a cluster that labels namespaces; user ids of a thousand each."""
+    for source, target in [("bailiwick.yaml", "bailiwick.yaml"), ("tenants.yaml", "policies/tenants.yaml")]:
+        shutil.copyfile(BENCHES / "labelled" / source, out / target)
+    with open(out / "policies" / "tenants.csv", "w", encoding="utf-8") as table:
+        table.write("name,uid,constraints\n")
+        for index, row in enumerate(rows(count)):
+            constraints = ["restricted-v2", "nonroot-v2", "anyuid"][index % 3]
+            table.write(f"{row['name']},{1_000_000_000 + 1000 * index},{constraints}\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Makes a workspace of many tenants.")
     parser.add_argument("tenants", type=int, metavar="N")
     parser.add_argument("out", type=pathlib.Path, metavar="OUT")
-    parser.add_argument("--objects", type=int, choices=[4, 10], default=4, help="objects for each tenant")
+    parser.add_argument("--objects", type=int, choices=[4, 5, 10], default=4, help="objects for each tenant")
     arguments = parser.parse_args()
     if arguments.out.exists():
         sys.exit(f"{arguments.out} exists")
     (arguments.out / "policies").mkdir(parents=True)
-    (write_four if arguments.objects == 4 else write_ten)(arguments.tenants, arguments.out)
+    {4: write_four, 5: write_five, 10: write_ten}[arguments.objects](arguments.tenants, arguments.out)
 
 
 if __name__ == "__main__":

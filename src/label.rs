@@ -7,6 +7,8 @@
 
 mod findings;
 
+use std::collections::HashMap;
+
 use self::findings::Words;
 use crate::admission::labels::Settings;
 use crate::admission::labels::control::{Control, Reason};
@@ -72,13 +74,22 @@ impl Collector {
 
     /// Settles everything.
     pub fn finish(self) -> Labels {
-        Labels { world: self.builder.build() }
+        let world = self.builder.build();
+        let mut owners = HashMap::new();
+        for namespace in world.namespaces() {
+            if let Some(range) = world.declared_facts(namespace).and_then(|facts| facts.uid_range.clone()) {
+                owners.entry(range).or_insert_with(|| namespace.into());
+            }
+        }
+        Labels { world, owners }
     }
 }
 
 /// The labels of every namespace of a target.
 pub struct Labels {
     world: SyncWorld,
+    /// The first namespace that declares a range of user ids.
+    owners: HashMap<Box<str>, Box<str>>,
 }
 
 /// What the stage writes into a Namespace: the labels and the annotation that the cluster would give it.
@@ -143,7 +154,7 @@ impl Labels {
         let (Some(settled), Some(outcome)) = (self.world.settled(name), self.world.outcome(name)) else {
             return Verdict { filling: Filling::default(), words: Vec::new() };
         };
-        let words = findings::namespace(name, &settled, &outcome, &self.world);
+        let words = findings::namespace((name, &settled, &outcome), &self.world, &self.owners);
         let filling = match outcome.control {
             Control { reason: Reason::OptedIn, .. } => Filling::default(),
             Control { controlled: true, .. } => Filling { labels: settled.labels, annotation: outcome.annotation },

@@ -1,6 +1,6 @@
 //! What is worth a word where constraints decide over pods (`specs/openshift.md` 4.4 and 8).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::admission::labels::declared::{Lint, Settled};
 use crate::admission::labels::namespace::{Label, SYNC_LABEL};
@@ -77,8 +77,12 @@ pub(super) fn report(unit: &Unit, words: Vec<Words>, trees: &Trees, sink: &mut S
     }
 }
 
-/// Words about a namespace.
-pub(super) fn namespace(name: &str, settled: &Settled, outcome: &Outcome, world: &SyncWorld) -> Vec<Words> {
+/// Words about a namespace; `owners` has the first one that declares a range of user ids.
+pub(super) fn namespace(
+    (name, settled, outcome): (&str, &Settled, &Outcome),
+    world: &SyncWorld,
+    owners: &HashMap<Box<str>, Box<str>>,
+) -> Vec<Words> {
     let Some(facts) = world.declared_facts(name) else { return Vec::new() };
     let mut found = Vec::new();
     let mut say = |severity, code, (path, value): Place<'_>, message, help| {
@@ -171,21 +175,17 @@ pub(super) fn namespace(name: &str, settled: &Settled, outcome: &Outcome, world:
         let place = (path.as_str(), facts.uid_range.as_deref());
         say(Severity::Error, Code::MalformedUidRange, place, message, help);
     }
-    if let Some(range) = &facts.uid_range {
-        let same = |other: &&str| {
-            *other < name && world.declared_facts(other).is_some_and(|facts| facts.uid_range.as_ref() == Some(range))
-        };
-        if let Some(other) = world.namespaces().find(same) {
-            let message = format!("`{name}` declares the same range of user ids as `{other}`");
-            let help = "give each namespace a range of its own: what they share they can take from each other";
-            say(
-                Severity::Warning,
-                Code::DuplicateUidRange,
-                (&format!("metadata.annotations.{UID_RANGE}"), None),
-                message,
-                help,
-            );
-        }
+    let owner = facts.uid_range.as_ref().and_then(|range| owners.get(range));
+    if let Some(other) = owner.filter(|other| ***other < *name) {
+        let message = format!("`{name}` declares the same range of user ids as `{other}`");
+        let help = "give each namespace a range of its own: what they share they can take from each other";
+        say(
+            Severity::Warning,
+            Code::DuplicateUidRange,
+            (&format!("metadata.annotations.{UID_RANGE}"), None),
+            message,
+            help,
+        );
     }
     // The managers of fields are a cluster's business; a repository has none.
     if let Action::Fail(failure @ (Failure::NoUsableScc | Failure::ConversionFailed)) = outcome.action {
