@@ -57,3 +57,35 @@ impl Cut {
         self.places.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{FileId, Sink};
+    use crate::yaml;
+
+    /// The text of a document with the strings at `keys` put in anew.
+    fn filled(text: &str, keys: &[&str], values: &[&str]) -> Option<String> {
+        let tree = yaml::read(text, FileId::default(), &mut Sink::new());
+        let root = tree.document(0).expect("a document");
+        let nodes: Vec<NodeId> = keys.iter().map(|key| root.get(key).expect("the key").id()).collect();
+        let cut = Cut::new(root, &nodes)?;
+        let mut out = String::new();
+        cut.fill(&mut out, |index, out| write::string(values.get(index).expect("a value"), out));
+        assert_eq!(cut.holes(), keys.len());
+        Some(out)
+    }
+
+    #[test]
+    fn scalars_are_put_where_they_were_in_any_order() {
+        let text = "a: one\nb: [x, two]\nc: three\n";
+        assert_eq!(filled(text, &["c", "a"], &["3", "y"]).as_deref(), Some("a: \"y\"\nb:\n- x\n- two\nc: \"3\"\n"));
+        assert_eq!(filled(text, &[], &[]).as_deref(), Some("a: one\nb:\n- x\n- two\nc: three\n"));
+    }
+
+    #[test]
+    fn a_text_that_looks_like_a_place_is_none() {
+        assert_eq!(filled("a: one\nb: bailiwick-hole-00000-x\n", &["a"], &["two"]), None);
+        assert_eq!(filled("a: one\nb: bailiwick-hole-7\n", &["a"], &["two"]), None);
+    }
+}
