@@ -152,7 +152,8 @@ pub struct Options<'s> {
     pub wanted: Wanted,
     /// True when tenants that differ in scalars alone are made together. The bytes are the same.
     pub classes: bool,
-    /// True when a text that differs from a checked one in names and numbers alone is not checked again. The outcome is the same.
+    /// True when a text that differs from a checked one in names and numbers alone is not checked again. The outcome is
+    /// the same.
     pub alike: bool,
     /// What measures the run.
     pub stats: &'s Stats,

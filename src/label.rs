@@ -58,7 +58,8 @@ impl Collector {
         Self { builder: SyncBuilder::new(settings).with_defaults(false) }
     }
 
-    /// Adds an object that is compiled, or that a policy tells of, with the place that says what is in it.
+    /// Adds an object that is compiled, or that a policy tells of, with the place that says what is in it and, for a role
+    /// that is known to have the rules of others, their mark.
     pub fn add(&mut self, object: NodeRef<'_>, place: Origin, same_rules: Option<SameRules>) {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         if text(&["kind"]) == Some("Namespace")

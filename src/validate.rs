@@ -13,7 +13,6 @@ mod trace;
 use std::sync::Arc;
 
 use self::alike::{Alike, KnownId};
-
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::schemas;
