@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use crate::emit::write;
 use crate::source::{Answered, World};
 
 pub use outputs::{KeptFile, KeptTarget, State, Telling, WatchedFolder};
@@ -106,14 +107,8 @@ impl Cache {
     pub fn save(&self, kept: &Kept) {
         let Ok(body) = postcard::to_stdvec(kept) else { return };
         let bytes = [MARK.as_slice(), &body, &xxh3_128(&body).to_le_bytes()].concat();
-        let beside = self.path.with_extension(format!("{}.tmp", std::process::id()));
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        let written = std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::write(&beside, &bytes))
-            .and_then(|()| std::fs::rename(&beside, &self.path));
-        if written.is_err() {
-            _ = std::fs::remove_file(&beside);
-        }
+        _ = std::fs::create_dir_all(folder).and_then(|()| write::replace(&self.path, &bytes));
     }
 
     /// The folder of the workspace.

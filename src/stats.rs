@@ -128,8 +128,7 @@ impl Stats {
         let made = work();
         let length = before.elapsed();
         let (documents, bytes) = size(&made);
-        let counter = Stage::ALL.iter().zip(&self.counters).find(|((known, _), _)| *known == stage);
-        if let Some((_, counter)) = counter {
+        if let Some(counter) = self.counter(stage) {
             counter.documents.fetch_add(documents as u64, Ordering::Relaxed);
             counter.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
             counter.nanoseconds.fetch_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
@@ -142,8 +141,12 @@ impl Stats {
 
     /// How many documents went through a stage so far; none unless it is measured.
     pub fn documents(&self, stage: Stage) -> u64 {
-        let counter = Stage::ALL.iter().zip(&self.counters).find(|((known, _), _)| *known == stage);
-        counter.map_or(0, |(_, counter)| counter.documents.load(Ordering::Relaxed))
+        self.counter(stage).map_or(0, |counter| counter.documents.load(Ordering::Relaxed))
+    }
+
+    fn counter(&self, stage: Stage) -> Option<&Counter> {
+        let mut counters = Stage::ALL.iter().zip(&self.counters);
+        counters.find(|((known, _), _)| *known == stage).map(|(_, counter)| counter)
     }
 
     /// Notes one more document of work that is too short to be told by itself; a profile shows stretches of it.

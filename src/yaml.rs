@@ -23,7 +23,7 @@ pub mod schema;
 mod tree;
 pub mod write;
 
-pub use cut::Cut;
+pub use cut::{Blank, Cut};
 pub use de::Spanned;
 pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
 pub use json::from_json;

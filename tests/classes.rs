@@ -413,16 +413,20 @@ const EDITS: [(&str, &str); 18] = [
     ("{min: 1, max: 65535}", "{min: 1500, max: \"{uid}\"}"),
 ];
 
+/// Policies with up to two of the edits.
+fn edited(policies: &str, edits: &[(&str, &str)], random: &mut Random) -> String {
+    (0..random.below(3)).fold(policies.to_owned(), |policies, _| {
+        let (from, to) = random.pick(edits);
+        policies.replace(from, to)
+    })
+}
+
 #[test]
 fn random_classes_are_what_the_general_way_makes_of_them() {
     let mut together = Together::default();
     for seed in 0..100 {
         let mut random = Random::new(seed);
-        let mut policies = TENANCY.to_owned();
-        for _ in 0..random.below(3) {
-            let (from, to) = random.pick(&EDITS);
-            policies = policies.replace(from, to);
-        }
+        let policies = edited(TENANCY, &EDITS, &mut random);
         let count = 8 + random.below(24);
         let mut world = world(&policies, &accounts(&mut random, count));
         let plain = "apiVersion: v1\nkind: Namespace\n{% include \"_metadata.yaml.j2\" %}\n";
@@ -495,11 +499,7 @@ fn labels_of_namespaces_are_what_the_general_way_makes_of_them() {
     let mut together = Together::default();
     for seed in 0..40 {
         let mut random = Random::new(seed);
-        let mut policies = LABELLED.to_owned();
-        for _ in 0..random.below(3) {
-            let (from, to) = random.pick(&LABELLED_EDITS);
-            policies = policies.replace(from, to);
-        }
+        let policies = edited(LABELLED, &LABELLED_EDITS, &mut random);
         let mut rows = "name,uid,scc,sync,level\n".to_owned();
         for index in 0..20 + random.below(20) {
             let wild = random.one_in(5);

@@ -8,6 +8,7 @@ use super::scene::{SceneArguments, with_scenes};
 use super::{Global, Outcome};
 use crate::access::saved;
 use crate::diag::RunError;
+use crate::emit::write;
 use crate::report::human::{grouped, number};
 
 /// Options of `index`.
@@ -33,12 +34,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         let path =
             global.directory.as_ref().map_or_else(|| arguments.output.clone(), |start| start.join(&arguments.output));
         let bytes = saved::save(&scene.world, &scene.files).map_err(RunError::new)?;
-        // Whoever reads it at the same time finds the old file or the new one.
-        let mut beside = path.clone().into_os_string();
-        beside.push(format!(".{}.tmp", std::process::id()));
-        std::fs::write(&beside, &bytes)
-            .and_then(|()| std::fs::rename(&beside, &path))
-            .map_err(|error| RunError::io("write", &path, &error))?;
+        write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
         let size = scene.world.size();
         global.terminal().note(&format!(
             "{}: {}, {} with {} lists of rules, {} bytes on disk; {} bytes of memory a binding\n",

@@ -1,6 +1,6 @@
 //! `--shard K/N`: one part of a run, and what it leaves for `bailiwick merge`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use clap::Args;
@@ -11,9 +11,9 @@ use super::{Global, Outcome};
 use crate::compile::{self, Ledger};
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::emit::committed::Committed;
-use crate::emit::file;
 use crate::emit::plan::TargetPlan;
 use crate::emit::totals::Totals;
+use crate::emit::{file, write};
 use crate::model::{Part, Target};
 
 /// Options of the commands that can do a part of their work.
@@ -112,17 +112,8 @@ impl Shard {
         };
         let bytes = summary.into_bytes(files, self.known_files).map_err(RunError::new)?;
         let path = global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
-        write_whole(&path, &bytes)
+        write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))
     }
-}
-
-/// Whoever reads the file at the same time finds the old one or the new one.
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), RunError> {
-    let mut beside = path.to_path_buf().into_os_string();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    std::fs::write(&beside, bytes)
-        .and_then(|()| std::fs::rename(&beside, path))
-        .map_err(|error| RunError::io("write", path, &error))
 }
 
 /// What decides whether a run deletes too much.

@@ -19,6 +19,20 @@ pub const STAGING: &str = ".bailiwick-staging";
 /// Up to how many replaced files are made durable one by one; for more, the whole file system is asked once.
 const SYNCED_SINGLY: usize = 64;
 
+/// Writes a file outside the output: whoever reads it at the same time finds the old one or the new one.
+///
+/// # Errors
+/// When it cannot be written; nothing is left behind then.
+pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(format!(".{}.tmp", std::process::id()));
+    let replaced = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    if replaced.is_err() {
+        _ = fs::remove_file(&beside);
+    }
+    replaced
+}
+
 /// Holds the lock of an output folder and stages files for it.
 #[derive(Debug)]
 pub struct Stager {
@@ -196,3 +210,23 @@ fn sync_file_system(folder: &Path) {
 
 #[cfg(not(target_os = "linux"))]
 fn sync_file_system(_: &Path) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_replaced_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        replace(&path, b"old").expect("it is written");
+        replace(&path, b"new").expect("it is written again");
+        assert_eq!(fs::read(&path).expect("a file"), b"new");
+        let taken = folder.path().join("folder");
+        fs::create_dir_all(taken.join("full")).expect("a folder");
+        assert!(replace(&taken, b"new").is_err());
+        let left: Vec<_> =
+            fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+    }
+}

@@ -15,7 +15,7 @@ use super::rules::holes::{self, Demand};
 use crate::diag::Origin;
 use crate::model::{ObjectType, Unit};
 use crate::yaml::scalar::{Quoting, quoting};
-use crate::yaml::{self, Cut, NodeId, NodeRef, Tree, Value};
+use crate::yaml::{self, Blank, Cut, NodeId, NodeRef, Tree, Value};
 
 /// How many texts of one asker are checked before one is kept: what is made once or twice is not worth it.
 const FIRST_KEPT: u8 = 2;
@@ -58,9 +58,7 @@ struct Known {
     holes: Vec<Hole>,
     /// The text that is written of it.
     cut: Cut,
-    tree: Tree,
-    /// How long the strings of the tree are without any value filled in.
-    strings: usize,
+    blank: Blank,
 }
 
 /// A value that may differ.
@@ -115,7 +113,7 @@ impl Alike {
 
     /// The object of a text that was found.
     pub(super) fn tree(&self, id: KnownId) -> Option<&Tree> {
-        self.known.get(id.0).map(|known| &known.tree)
+        self.known.get(id.0).map(|known| known.blank.tree())
     }
 
     /// Writes the object of a text that was found.
@@ -187,9 +185,8 @@ impl Known {
             has_namespace: identity.namespace.is_some(),
             literals,
             cut: Cut::new(root, &nodes)?,
+            blank: Blank::new(root.tree(), nodes),
             holes: found,
-            strings: root.tree().string_bytes(),
-            tree: root.tree().clone(),
         })
     }
 
@@ -234,21 +231,16 @@ impl Known {
     }
 
     fn fill(&mut self, text: &str, values: &[Range<usize>]) {
-        self.tree.forget_strings(self.strings);
-        for (hole, range) in self.holes.iter().zip(values) {
-            let value = text.get(range.clone()).unwrap_or_default();
-            match (hole.spelling, value.parse()) {
-                (Spelling::Number, Ok(number)) => self.tree.set(hole.node, Value::Int(number)),
-                _ => self.tree.set_string(hole.node, value),
-            }
-        }
+        let value = |(hole, range): (&Hole, &Range<usize>)| {
+            (text.get(range.clone()).unwrap_or_default(), hole.spelling == Spelling::Number)
+        };
+        self.blank.fill(self.holes.iter().zip(values).map(value));
     }
 
     /// Writes the object with the values that were filled in.
     fn write(&self, out: &mut String) {
         self.cut.fill(out, |index, out| {
-            let node = self.holes.get(index).map(|hole| self.tree.at(hole.node));
-            node.into_iter().for_each(|node| yaml::write::scalar(node, out));
+            self.blank.scalar(index).into_iter().for_each(|node| yaml::write::scalar(node, out));
         });
     }
 
@@ -280,7 +272,7 @@ impl Known {
         };
         let mut filled = String::new();
         self.write(&mut filled);
-        written(&tree) == written(&self.tree) && written(&tree) == filled
+        written(&tree) == written(self.blank.tree()) && written(&tree) == filled
     }
 }
 

@@ -1,6 +1,6 @@
-//! Written documents without some of their scalars, to be filled in again and again.
+//! Documents without some of their scalars, as text and as trees, to be filled in again and again.
 
-use super::tree::{NodeId, NodeRef};
+use super::tree::{NodeId, NodeRef, Tree, Value};
 use super::write;
 
 /// The text of a document without some scalars, and where they belong.
@@ -55,6 +55,43 @@ impl Cut {
     /// How many scalars are open.
     pub fn holes(&self) -> usize {
         self.places.len()
+    }
+}
+
+/// A tree some of whose scalars are open.
+#[derive(Debug, Clone)]
+pub struct Blank {
+    tree: Tree,
+    /// How long the strings of the tree are without any value filled in.
+    strings: usize,
+    nodes: Vec<NodeId>,
+}
+
+impl Blank {
+    /// A copy of a tree that is open at some nodes.
+    pub fn new(tree: &Tree, nodes: Vec<NodeId>) -> Self {
+        Self { strings: tree.string_bytes(), tree: tree.clone(), nodes }
+    }
+
+    /// Puts a value into each node, in the order they were given in: its text, and whether it is a whole number.
+    pub fn fill<'v>(&mut self, values: impl Iterator<Item = (&'v str, bool)>) {
+        self.tree.forget_strings(self.strings);
+        for (&node, (text, is_number)) in self.nodes.iter().zip(values) {
+            match text.parse() {
+                Ok(number) if is_number => self.tree.set(node, Value::Int(number)),
+                _ => self.tree.set_string(node, text),
+            }
+        }
+    }
+
+    /// The tree with what was put in last.
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// What was put into a node last.
+    pub fn scalar(&self, index: usize) -> Option<NodeRef<'_>> {
+        self.nodes.get(index).map(|node| self.tree.at(*node))
     }
 }
 

@@ -149,13 +149,13 @@ impl Tree {
     }
 
     /// How long the string buffer is, in bytes.
-    pub fn string_bytes(&self) -> usize {
+    pub(super) fn string_bytes(&self) -> usize {
         self.strings.len()
     }
 
     /// Forgets the strings that came after the buffer was `length` bytes long. Nodes that hold one of them have to be
     /// set anew.
-    pub fn forget_strings(&mut self, length: usize) {
+    pub(super) fn forget_strings(&mut self, length: usize) {
         self.strings.truncate(length);
     }
 

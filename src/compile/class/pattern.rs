@@ -5,16 +5,14 @@ use std::sync::Arc;
 use super::{Class, Hole, Scratch};
 use crate::diag::Origin;
 use crate::k8s::rbac::SameRules;
-use crate::yaml::{self, NodeId, Tree, Value};
+use crate::yaml::{self, Blank, Tree};
 
 /// An object in the form in which it is written, with places for the values that differ.
 #[derive(Debug, Clone)]
 pub(super) struct Pattern {
-    tree: Tree,
-    /// How long the strings of the tree are without any value filled in.
-    strings: usize,
-    /// The nodes that differ, each with the number of its scalar.
-    holes: Vec<(NodeId, usize)>,
+    blank: Blank,
+    /// The number of the scalar for each place.
+    scalars: Vec<usize>,
     same_rules: Option<SameRules>,
 }
 
@@ -23,28 +21,24 @@ impl Pattern {
     pub(super) fn new(tree: &Tree, holes: &[Hole]) -> Self {
         let same_rules = !holes.iter().any(|hole| hole.is_in_rules);
         Self {
-            tree: tree.clone(),
-            strings: tree.string_bytes(),
-            holes: holes.iter().map(|hole| (hole.node, hole.scalar)).collect(),
+            blank: Blank::new(tree, holes.iter().map(|hole| hole.node).collect()),
+            scalars: holes.iter().map(|hole| hole.scalar).collect(),
             same_rules: same_rules.then(SameRules::new),
         }
     }
 
     /// The number of the scalar of a hole.
     pub(super) fn scalar(&self, hole: usize) -> usize {
-        self.holes.get(hole).map_or(usize::MAX, |(_, scalar)| *scalar)
+        self.scalars.get(hole).copied().unwrap_or(usize::MAX)
     }
 
     /// Fills in the values of an account.
     fn fill(&mut self, filled: &Filled) {
-        self.tree.forget_strings(self.strings);
-        for &(node, scalar) in &self.holes {
+        let value = |&scalar: &usize| {
             let text = super::part(&filled.texts, &filled.ends, scalar).unwrap_or_default();
-            match text.parse() {
-                Ok(number) if filled.class.is_number(scalar) => self.tree.set(node, Value::Int(number)),
-                _ => self.tree.set_string(node, text),
-            }
-        }
+            (text, filled.class.is_number(scalar))
+        };
+        self.blank.fill(self.scalars.iter().map(value));
     }
 }
 
@@ -81,7 +75,7 @@ impl Filled {
         let mut show = |index: usize| {
             let Some((pattern, origin)) = patterns.0.get_mut(index) else { return };
             pattern.fill(self);
-            if let Some(root) = pattern.tree.document(0) {
+            if let Some(root) = pattern.blank.tree().document(0) {
                 visit(root, *origin, pattern.same_rules);
             }
         };
