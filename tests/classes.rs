@@ -501,7 +501,9 @@ fn labels_of_namespaces_are_what_the_general_way_makes_of_them() {
         let mut random = Random::new(seed);
         let policies = edited(LABELLED, &LABELLED_EDITS, &mut random);
         let mut rows = "name,uid,scc,sync,level\n".to_owned();
-        for index in 0..20 + random.below(20) {
+        // Where all of them opt in or out, or share a few constraints, classes have members enough to be made.
+        let (opts, of) = (random.one_in(2), 1 + random.below(3));
+        for index in 0..30 + random.below(30) {
             let wild = random.one_in(5);
             let name = match random.below(4) {
                 0 if wild => format!("openshift-{index}"),
@@ -509,9 +511,9 @@ fn labels_of_namespaces_are_what_the_general_way_makes_of_them() {
                 2 if wild => format!("kube-{index}"),
                 _ => format!("user-{index}"),
             };
-            let uid = if wild { random.below(3) } else { 1000 + 10 * index };
-            let scc = if wild { "nope" } else { random.pick(&["anyuid", "privileged", "restricted-v2"]) };
-            let sync = if wild { random.pick(&["true", "false", "no"]) } else { "" };
+            let uid = if wild { random.below(3) } else { 1000 + 10 * (index - random.below(2).min(index)) };
+            let scc = if wild { "nope" } else { ["anyuid", "privileged", "restricted-v2"][random.below(of)] };
+            let sync = if opts || wild { random.pick(&["true", "false", "no"]) } else { "" };
             let level = if wild { "tight" } else { random.pick(&["baseline", "restricted"]) };
             rows.push_str(&format!("{name},{uid},{scc},{sync},{level}\n"));
         }
