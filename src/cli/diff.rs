@@ -15,7 +15,7 @@ use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder, Revision};
 use crate::emit::diff::unified;
 use crate::emit::group::Groups;
-use crate::emit::objects::Way;
+use crate::emit::objects::{Depth, Way};
 use crate::emit::totals::Totals;
 use crate::model::Target;
 use crate::report::groups::folded;
@@ -117,7 +117,7 @@ pub(super) fn compare_and_print(
                 effect.add(rules);
             }
         };
-        let compared = session.compare(target, &*committed, &difference, &mut each, &mut sink)?;
+        let compared = session.compare(target, &*committed, Depth::Objects, &difference, &mut each, &mut sink)?;
         let Comparison { plan, others } = compared;
         if let (Some(recall), Some(watched)) = (recall.filter(|_| !plan.is_drift()), &watched) {
             recall.found(target, plan.counts.total(), watched.take_found(), others);

@@ -11,6 +11,7 @@ use crate::cache::KeptTarget;
 use crate::compile::{OutputFile, Wanted};
 use crate::diag::{Code, Diagnostic, RunError, Sink};
 use crate::emit::committed::Folder;
+use crate::emit::objects::Depth;
 use crate::emit::plan::{Action, Counts, TargetPlan};
 use crate::emit::totals::Totals;
 use crate::emit::write::{StagedFile, Stager};
@@ -82,7 +83,7 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         };
         let stage = |found: &Found<'_>| found.file.map(|file| stage(file, found.old.is_some())).transpose();
         let mut keep = |file: Option<StagedFile>| staged.extend(file);
-        let Comparison { plan, .. } = session.compare(target, &committed, &stage, &mut keep, &mut sink)?;
+        let Comparison { plan, .. } = session.compare(target, &committed, Depth::Plan, &stage, &mut keep, &mut sink)?;
         let totals = Totals::of(&plan);
         let loss = match session.part() {
             Some(_) => Loss::of_part(session, target, &committed, &totals)?,

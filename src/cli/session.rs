@@ -14,7 +14,7 @@ use crate::compile::{self, Ledger, Options, OutputFile, Project, Wanted};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Differing, Entry, Folder};
 use crate::emit::file::Ownership;
-use crate::emit::objects::{FileChange, Memory};
+use crate::emit::objects::{Depth, FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
@@ -196,18 +196,19 @@ impl<'g> Session<'g> {
 
     /// Compiles a target and compares every file with earlier output. `detail_of` is called on the compiling threads
     /// for each file that is not the same; what it makes of them goes to `each`, those that stay or come in order of
-    /// namespace, then those that go in order of path.
+    /// namespace, then those that go in order of path. `depth` tells how closely they are looked at.
     pub(super) fn compare<T: Send>(
         &self,
         target: &Target,
         committed: &dyn Committed,
+        depth: Depth,
         detail_of: &DetailOf<'_, T>,
         each: &mut dyn FnMut(T),
         sink: &mut Sink,
     ) -> Result<Comparison, RunError> {
         let mut comparison = Comparison { plan: TargetPlan::default(), others: Vec::new() };
         let stats = self.global.stats();
-        let memory = Memory::default();
+        let memory = Memory::new(depth);
         // Of the many files that stay, a hash of the path is all that is kept.
         let mut paths: HashSet<u128> = HashSet::new();
         let compared = |file: OutputFile| {
@@ -237,16 +238,20 @@ impl<'g> Session<'g> {
             }
         };
         let mut told = Sink::new();
-        let ledger = self.compile_part(target, (Wanted::Text, self.part()), &compared, &mut add, &mut told)?;
-        let mut others: Vec<Entry> = Vec::new();
-        let list = || {
-            committed.each(&mut |entry| {
-                if (entry.is_link || !paths.contains(&hash_of(&entry.path))) && self.looks_at(&entry) {
-                    others.push(entry);
-                }
-            })
-        };
-        stats.time(Stage::List, list, |_| (1, 0))?;
+        let list = || stats.time(Stage::List, || Listing::of(committed), |_| (1, 0));
+        let (ledger, listing) = std::thread::scope(|scope| {
+            // Whoever has but one thread lists afterwards.
+            let listing = (self.global.jobs() > 1).then(|| scope.spawn(list));
+            let ledger = self.compile_part(target, (Wanted::Text, self.part()), &compared, &mut add, &mut told)?;
+            let listing = match listing.map(std::thread::ScopedJoinHandle::join) {
+                Some(Ok(listing)) => listing,
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                None => list(),
+            };
+            Ok::<_, RunError>((ledger, listing?))
+        })?;
+        let mut others = listing.others(committed, &paths)?;
+        others.retain(|entry| self.looks_at(entry));
         others.sort();
         let mut links: HashSet<String> = HashSet::new();
         let mut gone: Vec<Entry> = Vec::new();
@@ -398,6 +403,36 @@ impl<'g> Session<'g> {
                 .help("give the binding a new name, or delete and create it by hand"),
             );
         }
+    }
+}
+
+/// What an output folder holds: of its many files a hash of the path is kept.
+struct Listing {
+    files: Vec<u128>,
+    links: Vec<Entry>,
+}
+
+impl Listing {
+    fn of(committed: &dyn Committed) -> Result<Self, RunError> {
+        let mut listing = Self { files: Vec::new(), links: Vec::new() };
+        committed.each(&mut |entry| {
+            if entry.is_link { listing.links.push(entry) } else { listing.files.push(hash_of(&entry.path)) }
+        })?;
+        Ok(listing)
+    }
+
+    /// Every link, and every file that is not of these paths: where there are such, the folder is looked at once more
+    /// for their names.
+    fn others(self, committed: &dyn Committed, paths: &HashSet<u128>) -> Result<Vec<Entry>, RunError> {
+        let mut others = self.links;
+        if !self.files.iter().all(|path| paths.contains(path)) {
+            committed.each(&mut |entry| {
+                if !entry.is_link && !paths.contains(&hash_of(&entry.path)) {
+                    others.push(entry);
+                }
+            })?;
+        }
+        Ok(others)
     }
 }
 

@@ -16,9 +16,10 @@
 mod pattern;
 mod standin;
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use self::pattern::Pattern;
 pub(in crate::compile) use self::pattern::{Filled, Patterns};

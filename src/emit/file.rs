@@ -18,7 +18,8 @@ pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String 
         (Some(name), None) => format!("namespaces/{name}.yaml"),
         (Some(name), Some(shards)) => {
             let shard = xxh3_64(name.as_bytes()) % u64::from(shards.max(1));
-            let width = (shards.saturating_sub(1)).to_string().len().max(2);
+            let digits = shards.saturating_sub(1).checked_ilog10().map_or(1, |log| log as usize + 1);
+            let width = digits.max(2);
             format!("namespaces/{shard:0width$}/{name}.yaml")
         }
     }
@@ -87,10 +88,13 @@ impl Writer {
     pub fn finish(mut self) -> String {
         let end = self.checksum + CHECKSUM_LENGTH;
         let body = self.text.get(end + 1..).unwrap_or_default();
-        let checksum = format!("{:032x}", xxh3_128(body.as_bytes()));
-        self.text.replace_range(self.checksum..end, &checksum);
+        self.text.replace_range(self.checksum..end, &checksum(body));
         self.text
     }
+}
+
+fn checksum(body: &str) -> String {
+    data_encoding::HEXLOWER.encode(&xxh3_128(body.as_bytes()).to_be_bytes())
 }
 
 /// The first line of a file of ours, and what stands below its header.
@@ -123,10 +127,10 @@ pub fn ownership(bytes: &[u8]) -> Ownership {
     let Some(rest) = text.strip_prefix(MADE_BY) else {
         return Ownership::Foreign;
     };
-    let checksum =
+    let checked =
         rest.split_once('\n').and_then(|(_, rest)| rest.strip_prefix(CHECKSUM)).and_then(|rest| rest.split_once('\n'));
-    match checksum {
-        Some((checksum, body)) if checksum == format!("{:032x}", xxh3_128(body.as_bytes())) => Ownership::Ours,
+    match checked {
+        Some((written, body)) if written == checksum(body) => Ownership::Ours,
         _ => Ownership::Edited,
     }
 }

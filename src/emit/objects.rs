@@ -87,9 +87,19 @@ pub struct Way {
     pub notes: Vec<OwnNote>,
 }
 
+/// How closely files are held against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// What is to be done to each, and how many objects that concerns.
+    Plan,
+    /// Which objects differ as well, and in which way.
+    Objects,
+}
+
 /// What the threads of a comparison remember, each for itself.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Memory {
+    depth: Depth,
     prints: Prints,
     threads: Mutex<HashMap<ThreadId, Box<Known>>>,
 }
@@ -104,6 +114,11 @@ struct Known {
 }
 
 impl Memory {
+    /// That of a comparison which begins.
+    pub fn new(depth: Depth) -> Self {
+        Self { depth, prints: Prints::default(), threads: Mutex::default() }
+    }
+
     /// Compares a file's new text, with the kinds of its objects, and its old bytes; one of the two is there.
     pub fn compare<'t>(
         &self,
@@ -111,13 +126,18 @@ impl Memory {
         new: Option<(&'t str, &[Arc<str>])>,
         old: Option<&'t [u8]>,
     ) -> FileChange<'t> {
+        let planned = || FileChange { plan: FilePlan::compare(path, new, old), objects: None, way: None };
+        // What comes of a new file its kinds tell; only its way takes a look at the text.
+        if self.depth == Depth::Plan && old.is_none() {
+            return planned();
+        }
         // The memory is the thread's own while it is at work, so that threads do not wait for each other.
         let thread = std::thread::current().id();
         let lock = || self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = lock().remove(&thread).unwrap_or_default();
         let change = known.compare(&self.prints, path, new, old);
         lock().insert(thread, known);
-        change.unwrap_or_else(|| FileChange { plan: FilePlan::compare(path, new, old), objects: None, way: None })
+        change.unwrap_or_else(planned)
     }
 }
 
@@ -471,7 +491,7 @@ mod tests {
 
     #[test]
     fn the_short_way_comes_to_the_same_plan_as_the_long_one() {
-        let memory = Memory::default();
+        let memory = Memory::new(Depth::Objects);
         let mut ways: HashMap<u128, String> = HashMap::new();
         let mut folded = 0;
         for name in ["team-ada", "team-bobby", "team-cy", "view"] {
@@ -563,7 +583,7 @@ mod tests {
         olds.push(edited);
         olds.push("kind: Foreign\n".to_owned());
         for old in olds {
-            let change = Memory::default().compare(path, Some((&new, &kinds)), Some(old.as_bytes()));
+            let change = Memory::new(Depth::Objects).compare(path, Some((&new, &kinds)), Some(old.as_bytes()));
             let long = FilePlan::compare(path, Some((&new, &kinds)), Some(old.as_bytes()));
             assert_eq!(format!("{:?}", change.plan), format!("{long:?}"), "{old}");
             assert!(change.objects.is_none() && change.way.is_none(), "{old}");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Data, Target};
 use crate::diag::Origin;
@@ -162,8 +163,6 @@ pub struct Accounts {
     maps: Vec<Data>,
     /// Where each row stands.
     origins: Vec<Origin>,
-    /// The rows in the order they are gone through.
-    order: Vec<u32>,
 }
 
 /// A cell of the table.
@@ -208,48 +207,97 @@ impl Accounts {
             };
             self.cells.push(cell);
         }
-        self.order.push(u32::try_from(self.origins.len()).unwrap_or(u32::MAX));
         self.origins.push(origin);
     }
 
-    /// Sorts the accounts by a column of strings; those that are equal stay in the order they were added.
+    /// Sorts the accounts by a column of strings; those that are equal stay in the order they were added. The table
+    /// itself is put in order, so that going through it goes through memory.
     pub fn sort_by_text(&mut self, name: &str) {
         let Some(column) = self.columns.iter().position(|known| **known == *name) else { return };
-        let text = |row: u32| match self.account(row).value(column) {
+        let text = |row: usize| match self.account(row).value(column) {
             AccountValue::Text(text) => text,
             _ => "",
         };
-        // The first bytes tell most texts apart, without a look at the texts themselves.
-        let first = |text: &str| {
-            text.bytes().chain(std::iter::repeat(0)).take(8).fold(0_u64, |all, byte| all << 8 | u64::from(byte))
+        // Past what all of them begin with, a few bytes tell most texts apart without a look at the texts themselves.
+        let common = |length: usize, row: usize| {
+            let bytes = text(0).bytes().zip(text(row).bytes()).take(length);
+            bytes.take_while(|(first, other)| first == other).count()
         };
-        let mut order: Vec<(u64, u32)> = self.order.iter().map(|row| (first(text(*row)), *row)).collect();
-        order.sort_by(|left, right| left.0.cmp(&right.0).then_with(|| text(left.1).cmp(text(right.1))));
-        self.order = order.into_iter().map(|(_, row)| row).collect();
+        let shared = (1..self.len()).fold(text(0).len(), common);
+        let telling = |row: usize| {
+            let mut bytes = [0; 16];
+            let rest = text(row).as_bytes().get(shared..).unwrap_or_default();
+            bytes.iter_mut().zip(rest).for_each(|(place, byte)| *place = *byte);
+            u128::from_be_bytes(bytes)
+        };
+        let mut order: Vec<(u128, usize)> = (0..self.len()).map(|row| (telling(row), row)).collect();
+        order.sort_unstable_by(|left, right| {
+            left.0.cmp(&right.0).then_with(|| text(left.1).cmp(text(right.1))).then(left.1.cmp(&right.1))
+        });
+        if !order.is_sorted_by_key(|(_, row)| *row) {
+            self.arrange(order.into_iter().map(|(_, row)| row).collect());
+        }
+    }
+
+    /// Puts the rows into an order.
+    fn arrange(&mut self, order: Vec<usize>) {
+        let width = self.columns.len();
+        let row = |row: usize| self.cells.get(row * width..(row + 1) * width).unwrap_or_default();
+        self.cells = order.iter().flat_map(|index| row(*index)).copied().collect();
+        self.origins = order.iter().filter_map(|row| self.origins.get(*row)).copied().collect();
+        let mut texts = String::with_capacity(self.texts.len());
+        for cell in &mut self.cells {
+            if let Cell::Text { start, length } = cell {
+                let text = self.texts.get(*start as usize..(*start + *length) as usize).unwrap_or_default();
+                *start = u32::try_from(texts.len()).unwrap_or(u32::MAX);
+                texts.push_str(text);
+            }
+        }
+        self.texts = texts;
+    }
+
+    /// True when two accounts may have the same in a column, where they have something. It takes a hash for the value
+    /// and hardly any memory: there may be a million rows.
+    pub fn may_repeat(&self, name: &str) -> bool {
+        let Some(column) = self.columns.iter().position(|known| **known == *name) else { return false };
+        let mut json = String::new();
+        let hash = |value: AccountValue<'_>| match value {
+            AccountValue::Null => None,
+            AccountValue::Int(number) => Some(number.cast_unsigned()),
+            AccountValue::Text(text) => Some(xxh3_64(text.as_bytes())),
+            other => {
+                json.clear();
+                other.write_json(&mut json);
+                Some(xxh3_64(json.as_bytes()))
+            }
+        };
+        let mut hashes: Vec<u64> = self.iter().map(|account| account.value(column)).filter_map(hash).collect();
+        hashes.sort_unstable();
+        hashes.windows(2).any(|pair| matches!(pair, [left, right] if left == right))
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.order.len()
+        self.origins.len()
     }
 
     /// True when there are none.
     pub fn is_empty(&self) -> bool {
-        self.order.is_empty()
+        self.origins.is_empty()
     }
 
     /// The account at a position.
     pub fn get(&self, position: usize) -> Option<Account<'_>> {
-        self.order.get(position).map(|row| self.account(*row))
+        (position < self.len()).then(|| self.account(position))
     }
 
     /// Every account, in order.
     pub fn iter(&self) -> impl Iterator<Item = Account<'_>> {
-        self.order.iter().map(|row| self.account(*row))
+        (0..self.len()).map(|row| self.account(row))
     }
 
-    fn account(&self, row: u32) -> Account<'_> {
-        Account { list: self, row: row as usize }
+    fn account(&self, row: usize) -> Account<'_> {
+        Account { list: self, row }
     }
 }
 

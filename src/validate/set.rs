@@ -5,9 +5,11 @@
 
 mod part;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -180,13 +182,16 @@ impl<'p> TargetFacts<'p> {
     /// policy makes objects in.
     pub fn absorb(&mut self, facts: HomeFacts, made_here: &dyn Fn(&str) -> bool, sink: &mut Sink) {
         for (object_type, name, origin) in facts.cluster {
-            if let Some(first) = self.cluster.get(&hash_of(&object_type, &name)) {
-                sink.push(duplicate(&Identity { object_type, namespace: None, name }, origin, *first));
-                continue;
-            }
-            self.cluster.insert(hash_of(&object_type, &name), origin);
-            if is_cluster_role(&object_type) {
-                self.cluster_roles.insert(name);
+            match self.cluster.entry(hash_of(&object_type, &name)) {
+                Entry::Occupied(first) => {
+                    sink.push(duplicate(&Identity { object_type, namespace: None, name }, origin, *first.get()));
+                }
+                Entry::Vacant(place) => {
+                    place.insert(origin);
+                    if is_cluster_role(&object_type) {
+                        self.cluster_roles.insert(name);
+                    }
+                }
             }
         }
         for binding in &facts.bindings {

@@ -243,7 +243,9 @@ impl<'s> Columns<'s> {
             if !variable.unique && *name != "name" {
                 continue;
             }
-            // The hash of a value stands for it: texts of a million accounts need not be there twice.
+            if !accounts.may_repeat(name) {
+                continue;
+            }
             let mut first: HashMap<u128, Origin> = HashMap::with_capacity(accounts.len());
             let mut text = String::new();
             for account in accounts.iter() {
