@@ -287,6 +287,8 @@ struct Worker<'p> {
     rendered: Vec<u8>,
     classes: Classes,
     scratch: Scratch,
+    /// The sources of the last file, and how it began: the next tenant's are mostly the same.
+    heading: Option<(Vec<FileId>, String)>,
     lap: Lap,
 }
 
@@ -331,6 +333,7 @@ impl<'p> Worker<'p> {
             rendered: Vec::new(),
             classes: Classes::default(),
             scratch: Scratch::default(),
+            heading: None,
             lap: Lap::default(),
         }
     }
@@ -472,7 +475,7 @@ impl<'p> Worker<'p> {
         }
         let mut draft = Draft::new(String::new());
         builder.units().for_each(|unit| draft.come_from(unit));
-        builder.finish(self.heading(&mut draft.sources)).ok_or_else(nothing)
+        builder.finish(self.heading(draft.sources).to_owned()).ok_or_else(nothing)
     }
 
     /// The tree of a unit that nothing whatever is to be said about.
@@ -577,9 +580,9 @@ impl<'p> Worker<'p> {
         }
     }
 
-    fn finish(&self, mut draft: Draft) -> OutputFile {
+    fn finish(&mut self, draft: Draft) -> OutputFile {
         OutputFile {
-            text: file::with_heading(&self.heading(&mut draft.sources), &draft.body),
+            text: file::with_heading(self.heading(draft.sources), &draft.body),
             path: draft.path,
             kinds: draft.kinds.into(),
             origins: draft.origins.into(),
@@ -590,14 +593,21 @@ impl<'p> Worker<'p> {
     }
 
     /// How a file begins that comes from these files.
-    fn heading(&self, sources: &mut Vec<FileId>) -> String {
-        sources.sort();
+    fn heading(&mut self, mut sources: Vec<FileId>) -> &str {
+        sources.sort_unstable();
         sources.dedup();
-        let files: Vec<_> = sources.iter().map(|id| self.project.files.get(*id)).collect();
-        let mut paths: Vec<&str> = files.iter().map(|file| file.path()).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        file::heading(&paths)
+        let (_, heading) = match self.heading.take() {
+            Some(last) if last.0 == sources => self.heading.insert(last),
+            _ => {
+                let files: Vec<_> = sources.iter().map(|id| self.project.files.get(*id)).collect();
+                let mut paths: Vec<&str> = files.iter().map(|file| file.path()).collect();
+                paths.sort_unstable();
+                paths.dedup();
+                let heading = file::heading(&paths);
+                self.heading.insert((sources, heading))
+            }
+        };
+        heading
     }
 }
 

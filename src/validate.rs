@@ -12,6 +12,8 @@ mod trace;
 
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 use self::alike::{Alike, KnownId};
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
@@ -35,7 +37,7 @@ pub struct Validator<'p> {
     /// What was checked before; none where everything is to be checked by itself.
     alike: Option<Alike>,
     errors: Vec<rules::FieldError>,
-    served: std::collections::HashMap<crate::model::ObjectType, ServedKind>,
+    served: HashMap<crate::model::ObjectType, ServedKind>,
 }
 
 /// Whether the target has a kind, and whether its objects live in namespaces.
@@ -57,7 +59,7 @@ impl<'p> Validator<'p> {
             matched: None,
             alike: Some(Alike::default()),
             errors: Vec::new(),
-            served: std::collections::HashMap::new(),
+            served: HashMap::new(),
         }
     }
 

@@ -134,6 +134,15 @@ impl Data {
     /// Appends the value as JSON on one line, which is YAML as well: complete, and with nothing that a template
     /// could break out of.
     pub fn write_json(&self, out: &mut String) {
+        self.write_json_by(&mut |nested, out| nested.write_json(out), out);
+    }
+
+    /// As [`Data::write_json`], with `nested` to write the lists and maps inside.
+    pub fn write_json_by(&self, nested: &mut dyn FnMut(&Data, &mut String), out: &mut String) {
+        let mut part = |part: &Data, out: &mut String| match part {
+            Data::List(_) | Data::Map(_) => nested(part, out),
+            scalar => scalar.write_json(out),
+        };
         match self {
             Data::Null => out.push_str("null"),
             Data::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
@@ -146,7 +155,7 @@ impl Data {
                     if index > 0 {
                         out.push_str(", ");
                     }
-                    item.write_json(out);
+                    part(item, out);
                 }
                 out.push(']');
             }
@@ -158,7 +167,7 @@ impl Data {
                     }
                     yaml::write::double_quoted(key, out);
                     out.push_str(": ");
-                    value.write_json(out);
+                    part(value, out);
                 }
                 out.push('}');
             }

@@ -1,5 +1,6 @@
 //! Texts with variables: `tool-{name}`.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::{Account, AccountValue, Data, Target};
@@ -176,14 +177,17 @@ impl Pattern {
         if let [Piece::Text(text)] = self.pieces.as_slice() {
             return Arc::clone(text);
         }
-        let mut filled = String::new();
+        let mut filled = FILLED.take();
+        filled.clear();
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => filled.push_str(text),
                 Piece::Variable(name) => from.write_value(name, &mut filled),
             }
         }
-        filled.into()
+        let shared = Arc::from(filled.as_str());
+        FILLED.set(filled);
+        shared
     }
 
     /// The value itself where the pattern is one variable and nothing else, otherwise the filled text.
@@ -193,6 +197,11 @@ impl Pattern {
             _ => Data::Str(self.fill(from)),
         }
     }
+}
+
+thread_local! {
+    /// What is filled in next: there are a few for each of a million objects.
+    static FILLED: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 fn is_name(name: &str) -> bool {

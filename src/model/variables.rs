@@ -332,3 +332,52 @@ impl Scope<'_> {
         names
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{FileId, Span};
+
+    /// Accounts with these names, a number and what came first of their kind, each row at a place of its own.
+    fn accounts(names: &[&str]) -> Accounts {
+        let columns: Vec<Arc<str>> = ["name", "number", "quota"].map(Arc::from).to_vec();
+        let mut accounts = Accounts::new(columns.into());
+        for (row, name) in names.iter().enumerate() {
+            let quota = Data::map([("row", Data::Int(i64::try_from(row).expect("a small number")))]);
+            let values = [AccountValue::Text(name), AccountValue::Int(7), AccountValue::Map(&quota)];
+            accounts.push(values, Origin { file: FileId::default(), span: Span::new(row, row + 1) });
+        }
+        accounts
+    }
+
+    #[test]
+    fn rows_are_sorted_as_a_whole() {
+        let long = "tool-with-a-name-that-is-longer-than-what-is-looked-at";
+        let (longer, longest) = (format!("{long}-a"), format!("{long}-b"));
+        let names = ["tool-b", &longest, "tool-", "tool-b", "tool", "tool-a\0", &longer, "tool-a", "tool-é", "tool-b"];
+        for count in 0..=names.len() {
+            let names = &names[..count];
+            let mut sorted = accounts(names);
+            sorted.sort_by_text("name");
+            let mut expected: Vec<(&str, usize)> = names.iter().copied().zip(0..).collect();
+            expected.sort_unstable();
+            assert_eq!(sorted.len(), count);
+            for (account, (name, row)) in sorted.iter().zip(expected) {
+                assert_eq!(account.get("name"), Some(AccountValue::Text(name)));
+                assert_eq!(account.origin().span, Span::new(row, row + 1));
+                let quota = account.get("quota").expect("a quota").to_data();
+                assert_eq!(quota.get("row"), Some(&Data::Int(i64::try_from(row).expect("a small number"))));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_there_twice_is_noticed_in_every_type() {
+        let two = accounts(&["a", "b"]);
+        assert!(!two.may_repeat("name") && two.may_repeat("number") && !two.may_repeat("quota"));
+        assert!(accounts(&["a", "b", "a"]).may_repeat("name"));
+        let mut without = Accounts::new(["name".into()].into());
+        (0..2).for_each(|_| without.push([AccountValue::Null], Origin::default()));
+        assert!(!without.may_repeat("name"), "what is not there is not twice there");
+    }
+}

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
 use minijinja::{Error, ErrorKind, Output};
 
@@ -71,6 +72,47 @@ impl Object for ListObject {
 thread_local! {
     /// What is printed next: nearly every value is short, and there are many.
     static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+    static KNOWN: RefCell<Known> = RefCell::default();
+}
+
+/// How many lists and maps are remembered, and up to how many bytes of text in all.
+const MOST_KNOWN: usize = 1 << 14;
+const MOST_BYTES: usize = 1 << 21;
+
+/// The texts of lists and maps that are the same in one object after the other: what a policy says of all tenants. They
+/// are known by their addresses, which nothing else gets as long as they are held here.
+#[derive(Default)]
+struct Known {
+    /// None for what was seen once.
+    texts: HashMap<usize, Option<(Data, Box<str>)>>,
+    bytes: usize,
+}
+
+impl Known {
+    /// Appends a list or a map as JSON. One that more than `holders` hold is somebody else's too, and may come again.
+    fn write(&mut self, data: &Data, holders: usize, out: &mut String) {
+        let (address, held) = match data {
+            Data::List(items) => (Arc::as_ptr(items).addr(), Arc::strong_count(items)),
+            Data::Map(entries) => (Arc::as_ptr(entries).addr(), Arc::strong_count(entries)),
+            _ => (0, 0),
+        };
+        if held <= holders {
+            return data.write_json_by(&mut |nested, out| self.write(nested, 1, out), out);
+        }
+        let seen = self.texts.get(&address);
+        if let Some(Some((_, text))) = seen {
+            return out.push_str(text);
+        }
+        let (is_new, start) = (seen.is_none(), out.len());
+        data.write_json_by(&mut |nested, out| self.write(nested, 1, out), out);
+        let text = out.get(start..).unwrap_or_default();
+        if self.texts.len() >= MOST_KNOWN || self.bytes + text.len() > MOST_BYTES {
+            *self = Self::default();
+        }
+        let kept = if is_new { None } else { Some((data.clone(), text.into())) };
+        self.bytes += kept.as_ref().map_or(0, |_| text.len());
+        self.texts.insert(address, kept);
+    }
 }
 
 /// Writes a value as JSON on one line.
@@ -85,12 +127,11 @@ pub(super) fn write(out: &mut Output<'_>, value: &Value) -> Result<(), Error> {
 }
 
 fn json(value: &Value, text: &mut String, depth: usize) -> Result<(), Error> {
-    if let Some(ours) = value.downcast_object_ref::<MapObject>() {
-        Data::Map(Arc::clone(&ours.0)).write_json(text);
-        return Ok(());
-    }
-    if let Some(ours) = value.downcast_object_ref::<ListObject>() {
-        Data::List(Arc::clone(&ours.0)).write_json(text);
+    let map = value.downcast_object_ref::<MapObject>().map(|ours| Data::Map(Arc::clone(&ours.0)));
+    let ours = || value.downcast_object_ref::<ListObject>().map(|ours| Data::List(Arc::clone(&ours.0)));
+    if let Some(ours) = map.or_else(ours) {
+        // The object's own data, the engine and this function hold it.
+        KNOWN.with_borrow_mut(|known| known.write(&ours, 3, text));
         return Ok(());
     }
     if depth > yaml::MAXIMUM_DEPTH {
@@ -136,4 +177,47 @@ fn json(value: &Value, text: &mut String, depth: usize) -> Result<(), Error> {
         _ => return Err(Error::new(ErrorKind::InvalidOperation, "this value cannot be written as YAML")),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_written_as_what_is_not() {
+        let mut known = Known::default();
+        let shared = Data::List([Data::text("a \"b\""), Data::Map([("c".into(), Data::Int(1))].into())].into());
+        for round in 0..5 {
+            let own = Data::map([("own", Data::Int(round)), ("shared", shared.clone())]);
+            let mut text = String::new();
+            known.write(&own, 1, &mut text);
+            assert_eq!(text, format!("{{\"own\": {round}, \"shared\": [\"a \\\"b\\\"\", {{\"c\": 1}}]}}"));
+        }
+        assert_eq!(known.texts.values().flatten().count(), 1, "the shared list alone");
+    }
+
+    #[test]
+    fn an_address_that_is_used_again_tells_nothing() {
+        let mut known = Known::default();
+        for round in 0..1000 {
+            // Held twice, so that it looks like what a policy says; then it is gone, and its place is free.
+            let data = Data::List([Data::Int(round), Data::Int(-round)].into());
+            let other = data.clone();
+            let mut text = String::new();
+            known.write(&other, 1, &mut text);
+            assert_eq!(text, format!("[{round}, {}]", -round));
+        }
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_remembered() {
+        let mut known = Known::default();
+        let long = "x".repeat(MOST_BYTES / 10);
+        let lists: Vec<Data> = (0..50).map(|_| Data::List([Data::text(&*long)].into())).collect();
+        for list in lists.iter().chain(&lists) {
+            known.write(&list.clone(), 1, &mut String::new());
+            let bytes: usize = known.texts.values().flatten().map(|(_, text)| text.len()).sum();
+            assert!(bytes == known.bytes && bytes <= MOST_BYTES, "{bytes}");
+        }
+    }
 }

@@ -7,9 +7,10 @@
 //! What is compared is the text alone, whatever template and policy made it. This is the general way's counterpart of
 //! the classes of `compile::class`, which need not even render; here nothing has to be proven of templates.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use super::rules::holes::{self, Demand};
 use crate::diag::Origin;
