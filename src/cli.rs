@@ -31,7 +31,7 @@ mod who_can;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -198,7 +198,10 @@ impl Global {
     }
 
     fn jobs(&self) -> usize {
-        self.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+        // To count the cores, the system's limits are read from files.
+        static CORES: OnceLock<usize> = OnceLock::new();
+        let cores = || *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+        self.jobs.map_or_else(cores, usize::from)
     }
 }
 

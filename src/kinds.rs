@@ -21,9 +21,12 @@ pub mod tenancy;
 
 pub use stack::weigh_stacks;
 
-use crate::diag::Sink;
+use std::sync::OnceLock;
+
+use crate::diag::{RunError, Sink};
 use crate::model::{Kind, Linker, Patterns, Policy, RawDocument, WorkspaceSpec};
 use crate::yaml::de::{DeError, from_node};
+use crate::yaml::schema::Schema;
 
 /// The API version of every policy.
 pub const API_VERSION: &str = "bailiwick.dev/v1alpha1";
@@ -32,7 +35,7 @@ pub const API_VERSION: &str = "bailiwick.dev/v1alpha1";
 pub const WORKSPACE: &str = "Workspace";
 
 /// Every policy kind.
-pub const ALL: &[KindEntry] = &[
+pub static ALL: [KindEntry; 10] = [
     KindEntry::of::<manifests::ManifestsKind>(),
     KindEntry::of::<stack::StackKind>(),
     KindEntry::of::<permission_set::PermissionSetKind>(),
@@ -56,6 +59,7 @@ pub struct KindEntry {
     /// The field that names policies of the same kind, which are linked before.
     pub includes: Option<&'static str>,
     schema: fn() -> schemars::Schema,
+    compiled: OnceLock<Result<Schema, String>>,
     link: LinkFunction,
 }
 
@@ -69,6 +73,7 @@ impl KindEntry {
             patterns: K::PATTERNS,
             includes: K::INCLUDES,
             schema: spec_schema::<K::Spec>,
+            compiled: OnceLock::new(),
             link: link::<K>,
         }
     }
@@ -76,6 +81,14 @@ impl KindEntry {
     /// The JSON Schema of a whole document of this kind.
     pub fn schema(&self) -> serde_json::Value {
         document_schema(self.name, (self.schema)())
+    }
+
+    /// The same, to hold documents against; compiled when it is first asked for.
+    ///
+    /// # Errors
+    /// When it is not valid, which is a mistake of this program.
+    pub fn compiled_schema(&'static self) -> Result<&'static Schema, RunError> {
+        self.compiled.get_or_init(|| Schema::compile(self.schema())).as_ref().map_err(|error| wrong_schema(error))
     }
 
     /// Reads and links a document.
@@ -100,6 +113,19 @@ pub fn find(name: &str) -> Option<&'static KindEntry> {
 /// The JSON Schema of the workspace file.
 pub fn workspace_schema() -> serde_json::Value {
     document_schema(WORKSPACE, spec_schema::<WorkspaceSpec>())
+}
+
+/// The same, to hold workspace files against.
+///
+/// # Errors
+/// As with [`KindEntry::compiled_schema`].
+pub fn compiled_workspace_schema() -> Result<&'static Schema, RunError> {
+    static COMPILED: OnceLock<Result<Schema, String>> = OnceLock::new();
+    COMPILED.get_or_init(|| Schema::compile(workspace_schema())).as_ref().map_err(|error| wrong_schema(error))
+}
+
+fn wrong_schema(error: &str) -> RunError {
+    RunError::new(format!("a built-in schema is wrong: {error}"))
 }
 
 /// The schema of a document by its kind, the workspace file included.

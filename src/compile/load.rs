@@ -1,7 +1,6 @@
 //! Reads a workspace and links its policies.
 
-use std::collections::BTreeSet;
-use std::collections::btree_map::{BTreeMap, Entry};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Project, order};
@@ -16,7 +15,6 @@ use crate::render::TemplateSet;
 use crate::source::{Sources, World};
 use crate::validate::Trees;
 use crate::yaml::de::from_node;
-use crate::yaml::schema::Schema;
 use crate::yaml::{self, NodeRef, Tree};
 
 /// The name of the workspace file.
@@ -52,7 +50,7 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
         }
     };
     let head = Head::read(root);
-    let schema = compiled(kinds::workspace_schema())?;
+    let schema = kinds::compiled_workspace_schema()?;
     let spec = match head {
         Some(_) if !schema.fits(root) => Err(None),
         Some(head) if head.kind == kinds::WORKSPACE && head.api_version == kinds::API_VERSION => {
@@ -212,7 +210,6 @@ struct Linked {
     /// What policies accept there: it counts where each of them does.
     accepted_there: Vec<(Code, Origin)>,
     names: BTreeMap<(&'static str, Arc<str>), Origin>,
-    schemas: BTreeMap<&'static str, Schema>,
 }
 
 fn read_policies(
@@ -326,10 +323,7 @@ impl<'t> Head<'t> {
 
 fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink: &mut Sink) -> Result<(), RunError> {
     let Some(root) = document.tree.document(document.index) else { return Ok(()) };
-    let schema = match linked.schemas.entry(document.kind.name) {
-        Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(place) => place.insert(compiled(document.kind.schema())?),
-    };
+    let schema = document.kind.compiled_schema()?;
     // What a type cannot say, such as that a list may not be empty, is in the schema alone.
     let Some(head) = Head::read(root).filter(|_| schema.fits(root)) else {
         schema.report(root, None, sink);
@@ -379,9 +373,7 @@ fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink:
         }
         Ok(None) => {}
         Err(error) => {
-            if let Some(schema) = linked.schemas.get(document.kind.name) {
-                schema.report(root, Some(error), sink);
-            }
+            schema.report(root, Some(error), sink);
         }
     }
     Ok(())
@@ -425,10 +417,6 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
         }
     }
     found
-}
-
-fn compiled(schema: serde_json::Value) -> Result<Schema, RunError> {
-    Schema::compile(schema).map_err(|error| RunError::new(format!("a built-in schema is wrong: {error}")))
 }
 
 fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink: &mut Sink) {

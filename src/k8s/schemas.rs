@@ -51,8 +51,8 @@ impl KindSchema {
 
     /// The schema as a self-contained document.
     pub fn document(&self) -> Value {
-        let shared = parse(SHARED);
-        let mut document = resolved(parse(self.source), &shared);
+        static DEFINITIONS: OnceLock<Value> = OnceLock::new();
+        let mut document = resolved(parse(self.source), DEFINITIONS.get_or_init(|| parse(SHARED)));
         if let Some(api_version) = document.pointer_mut("/properties/apiVersion/const") {
             *api_version = self.api_version.into();
         }
@@ -61,7 +61,7 @@ impl KindSchema {
 
     /// The shape that the stored form follows.
     pub(super) fn shape(&'static self) -> &'static Shape {
-        self.shape.get_or_init(|| Shape::from_schema(&self.document()))
+        self.shape.get_or_init(|| self.schema().map_or(Shape::Any, |schema| Shape::from_schema(schema.document())))
     }
 }
 
