@@ -53,12 +53,21 @@ def measure(command, stdout=subprocess.DEVNULL, stderr=None, code=0):
     return Sample(elapsed, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024)
 
 
-def alternate(runs, programs):
-    """Runs the programs in turn, after one round that is not counted; what was written before is on disk by then."""
+def read_all(folder):
+    """Reads every file of a folder, so that the page cache has it."""
+    command = ["sh", "-c", 'find "$1" -type f -print0 | xargs -0 cat', "sh", folder]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def alternate(runs, programs, warm=None):
+    """Runs the programs in turn, after one round that is not counted; what was written before is on disk by then. The
+    files below `warm` are read before each run, whatever it is: a machine may drop what nobody reads for a while."""
     samples = {label: [] for label in programs}
     for turn in range(runs + 1):
         for label, program in programs.items():
             os.sync()
+            if warm is not None:
+                read_all(warm)
             sample = program()
             if turn > 0:
                 samples[label].append(sample)

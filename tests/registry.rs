@@ -42,7 +42,7 @@ fn every_template_belongs_to_a_kind() {
 
 #[test]
 fn every_kind_has_templates_cases_and_a_page() {
-    for kind in kinds::ALL {
+    for kind in &kinds::ALL {
         let folder = kebab(kind.name);
         assert!(kind.templates.iter().all(|path| path.starts_with(&format!("{folder}/"))), "{}", kind.name);
         let cases = repository().join("tests/cases").join(&folder);

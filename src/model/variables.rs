@@ -186,6 +186,13 @@ impl Accounts {
         Self { columns, ..Self::default() }
     }
 
+    /// Makes room for so many rows with so many bytes of text: growing step by step would touch twice the memory.
+    pub fn reserve(&mut self, rows: usize, bytes: usize) {
+        self.cells.reserve_exact(rows * self.columns.len());
+        self.texts.reserve_exact(bytes);
+        self.origins.reserve_exact(rows);
+    }
+
     /// Adds an account by its values, one for each column. What is beyond the bounds of a table, 4 GiB of text, is left
     /// out; no list of that size is read.
     pub fn push<'v>(&mut self, values: impl IntoIterator<Item = AccountValue<'v>>, origin: Origin) {
@@ -235,16 +242,19 @@ impl Accounts {
             left.0.cmp(&right.0).then_with(|| text(left.1).cmp(text(right.1))).then(left.1.cmp(&right.1))
         });
         if !order.is_sorted_by_key(|(_, row)| *row) {
-            self.arrange(order.into_iter().map(|(_, row)| row).collect());
+            self.arrange(&order);
         }
     }
 
-    /// Puts the rows into an order.
-    fn arrange(&mut self, order: Vec<usize>) {
+    /// Puts the rows into the order in which they are named.
+    fn arrange(&mut self, order: &[(u128, usize)]) {
         let width = self.columns.len();
-        let row = |row: usize| self.cells.get(row * width..(row + 1) * width).unwrap_or_default();
-        self.cells = order.iter().flat_map(|index| row(*index)).copied().collect();
-        self.origins = order.iter().filter_map(|row| self.origins.get(*row)).copied().collect();
+        let mut cells = Vec::with_capacity(self.cells.len());
+        for (_, row) in order {
+            cells.extend_from_slice(self.cells.get(row * width..(row + 1) * width).unwrap_or_default());
+        }
+        self.cells = cells;
+        self.origins = order.iter().filter_map(|(_, row)| self.origins.get(*row)).copied().collect();
         let mut texts = String::with_capacity(self.texts.len());
         for cell in &mut self.cells {
             if let Cell::Text { start, length } = cell {

@@ -37,7 +37,7 @@ pub(super) fn read(
             linker.claimed.insert(path.clone());
             read_file(&path, file.origin, &columns, linker, sink)
         }
-        (None, Some(inline)) => columns.accounts(sink, &mut |sink, see| read_list(inline, sink, see)),
+        (None, Some(inline)) => columns.accounts((0, 0), sink, &mut |sink, see| read_list(inline, sink, see)),
         (file, _) => {
             let what = if file.is_some() { "both `file` and `inline`" } else { "neither `file` nor `inline`" };
             sink.push(
@@ -70,7 +70,10 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
     let before = sink.len();
     match extension {
         "csv" => match linker.sources.passing_text(path, sink) {
-            Ok(Some((file, text))) => columns.accounts(sink, &mut |sink, see| read_csv(file, &text, sink, see)),
+            Ok(Some((file, text))) => {
+                let room = (memchr::memchr_iter(b'\n', text.as_bytes()).count(), text.len());
+                columns.accounts(room, sink, &mut |sink, see| read_csv(file, &text, sink, see))
+            }
             Ok(None) if sink.len() > before => Accounts::default(),
             Ok(None) => missing(sink),
             Err(error) => failed(error.message, sink),
@@ -99,7 +102,7 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
 fn read_tree(tree: &Tree, asked: Origin, columns: &Columns<'_>, sink: &mut Sink) -> Accounts {
     let mut documents = tree.documents();
     match (documents.next(), documents.next()) {
-        (Some(list), None) => columns.accounts(sink, &mut |sink, see| read_list(list, sink, see)),
+        (Some(list), None) => columns.accounts((0, 0), sink, &mut |sink, see| read_list(list, sink, see)),
         (None, _) => Accounts::default(),
         (Some(_), Some(second)) => {
             sink.push(
@@ -162,9 +165,10 @@ impl<'s> Columns<'s> {
         Some(Self { names, declared })
     }
 
-    /// The accounts of a table that `read` goes through, row by row.
-    fn accounts(&self, sink: &mut Sink, read: ReadTable<'_>) -> Accounts {
+    /// The accounts of a table that `read` goes through, row by row; it has about so many rows and bytes.
+    fn accounts(&self, (rows, bytes): (usize, usize), sink: &mut Sink, read: ReadTable<'_>) -> Accounts {
         let mut accounts = Accounts::new(Arc::clone(&self.names));
+        accounts.reserve(rows, bytes);
         let mut unknown = BTreeSet::new();
         read(sink, &mut |row, sink| self.add(row, &mut unknown, &mut accounts, sink));
         accounts
