@@ -225,6 +225,8 @@ fn pass<R: Send>(
     let existing = existing(project, target);
     let mut facts = TargetFacts::new(target, &existing);
     let total = index.len();
+    // Many tenants have one of their own each.
+    facts.reserve(total);
     let mut failed = None;
     parallel::in_order(
         total,

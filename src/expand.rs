@@ -24,7 +24,7 @@ impl HomeIndex {
             }
         }
         entries.sort();
-        let mut homes: Vec<std::ops::Range<usize>> = Vec::new();
+        let mut homes: Vec<std::ops::Range<usize>> = Vec::with_capacity(entries.len());
         let mut last: Option<&Home> = None;
         for (position, (home, ..)) in entries.iter().enumerate() {
             match homes.last_mut().filter(|_| last == Some(home)) {

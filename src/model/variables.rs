@@ -242,19 +242,36 @@ impl Accounts {
             left.0.cmp(&right.0).then_with(|| text(left.1).cmp(text(right.1))).then(left.1.cmp(&right.1))
         });
         if !order.is_sorted_by_key(|(_, row)| *row) {
-            self.arrange(&order);
+            self.arrange(&mut order);
         }
     }
 
-    /// Puts the rows into the order in which they are named.
-    fn arrange(&mut self, order: &[(u128, usize)]) {
+    /// Puts the rows into the order in which they are named, in place: a copy of a million cells would be memory for
+    /// nothing.
+    fn arrange(&mut self, order: &mut [(u128, usize)]) {
         let width = self.columns.len();
-        let mut cells = Vec::with_capacity(self.cells.len());
-        for (_, row) in order {
-            cells.extend_from_slice(self.cells.get(row * width..(row + 1) * width).unwrap_or_default());
+        let mut first = Vec::with_capacity(width);
+        // Each row goes to the place that the row before it on this way left, until the first one is due.
+        for start in 0..order.len() {
+            first.clear();
+            first.extend_from_slice(self.cells.get(start * width..(start + 1) * width).unwrap_or_default());
+            let origin = self.origins.get(start).copied().unwrap_or_default();
+            let mut place = start;
+            while let Some((_, from)) = order.get_mut(place) {
+                let from = std::mem::replace(from, place);
+                if from == place {
+                    break;
+                }
+                if from == start {
+                    self.cells.splice(place * width..(place + 1) * width, first.drain(..));
+                    self.origins.splice(place..=place, [origin]);
+                    break;
+                }
+                self.cells.copy_within(from * width..(from + 1) * width, place * width);
+                self.origins.copy_within(from..=from, place);
+                place = from;
+            }
         }
-        self.cells = cells;
-        self.origins = order.iter().filter_map(|(_, row)| self.origins.get(*row)).copied().collect();
         let mut texts = String::with_capacity(self.texts.len());
         for cell in &mut self.cells {
             if let Cell::Text { start, length } = cell {
