@@ -226,24 +226,30 @@ impl<'g> Session<'g> {
             let detail = detail_of(&Found { file: Some(&file), old: old.as_deref(), change: &change })?;
             Ok(Compared::Different { path, plan: Box::new(change.plan), detail })
         };
-        let mut add = |compared| match compared {
-            Compared::Same { path, objects, is_of_namespace } => {
-                paths.insert(path);
-                comparison.plan.keep(objects, is_of_namespace);
-            }
-            Compared::Different { path, plan, detail } => {
-                paths.insert(path);
-                each(detail);
-                comparison.plan.add(*plan);
-            }
-        };
         let mut told = Sink::new();
         let list = || stats.time(Stage::List, || Listing::of(committed), |_| (1, 0));
         let (ledger, listing) = std::thread::scope(|scope| {
-            // Whoever has but one thread lists afterwards.
-            let listing = (self.global.jobs() > 1).then(|| scope.spawn(list));
+            // Beside long work; where there is little, or but one thread, afterwards.
+            let mut beside = None;
+            let mut add = |compared| {
+                let path = match compared {
+                    Compared::Same { path, objects, is_of_namespace } => {
+                        comparison.plan.keep(objects, is_of_namespace);
+                        path
+                    }
+                    Compared::Different { path, plan, detail } => {
+                        each(detail);
+                        comparison.plan.add(*plan);
+                        path
+                    }
+                };
+                paths.insert(path);
+                if paths.len() == LONG_RUN && self.global.jobs() > 1 {
+                    beside = Some(scope.spawn(list));
+                }
+            };
             let ledger = self.compile_part(target, (Wanted::Text, self.part()), &compared, &mut add, &mut told)?;
-            let listing = match listing.map(std::thread::ScopedJoinHandle::join) {
+            let listing = match beside.map(std::thread::ScopedJoinHandle::join) {
                 Some(Ok(listing)) => listing,
                 Some(Err(panic)) => std::panic::resume_unwind(panic),
                 None => list(),
