@@ -46,3 +46,35 @@ fn a_second_run_touches_nothing() {
     assert!(bailiwick(folder.path(), &["render"]).status.success());
     assert_eq!(times().split_off(1), before);
 }
+
+/// In a run of thousands of files the folder is listed beside the work.
+#[test]
+fn what_is_in_the_way_of_a_long_run_is_told_on_any_number_of_threads() {
+    const COUNT: usize = 2_500;
+    let folder = tempfile::tempdir().expect("a folder");
+    tenants(folder.path(), COUNT);
+    let run = bailiwick(folder.path(), &["render"]);
+    assert!(run.status.success(), "{}", stderr(&run));
+    let told = |jobs: &str| {
+        let run = bailiwick(folder.path(), &["check", "--jobs", jobs]);
+        (run.status.code(), String::from_utf8_lossy(&run.stdout).into_owned(), stderr(&run))
+    };
+    assert_eq!(told("1").0, Some(0));
+    assert_eq!(told("2"), told("1"));
+    std::fs::write(folder.path().join("policies/tenants.csv"), accounts(1..COUNT)).expect("a file");
+    let (code, gone, errors) = told("2");
+    assert!(
+        code == Some(1) && gone.contains("--- a/out/t/namespaces/tenant-0.yaml\n+++ /dev/null\n"),
+        "{gone}{errors}"
+    );
+    assert_eq!(told("1"), (code, gone, errors));
+    let output = folder.path().join("out/t");
+    std::fs::write(output.join("namespaces/notes.txt"), "mine").expect("a file");
+    std::os::unix::fs::symlink("/", output.join("link")).expect("a link");
+    let (code, text, errors) = told("2");
+    assert_eq!(code, Some(2), "{text}{errors}");
+    for expected in ["`out/t/namespaces/notes.txt` is not a file of ours", "`out/t/link` is a symbolic link"] {
+        assert!(errors.contains(expected), "{errors}");
+    }
+    assert_eq!(told("1"), (code, text, errors));
+}
