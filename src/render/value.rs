@@ -91,7 +91,9 @@ struct Known {
 impl Known {
     /// Appends a list or a map as JSON. One that more than `holders` hold is somebody else's too, and may come again.
     fn write(&mut self, data: &Data, holders: usize, out: &mut String) {
+        // Empty ones of both kinds may share an address.
         let (address, held) = match data {
+            _ if data.is_empty() => (0, 0),
             Data::List(items) => (Arc::as_ptr(items).addr(), Arc::strong_count(items)),
             Data::Map(entries) => (Arc::as_ptr(entries).addr(), Arc::strong_count(entries)),
             _ => (0, 0),
