@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use bailiwick::cli;
 
+// Of the huge pages it might ask for (the feature `no_thp`), a run would touch parts, and pay for the whole of each.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -24,7 +24,7 @@ use crate::report::human;
 use crate::source::{Answers, DiskWorld, RecordedWorld};
 use crate::stats::Stage;
 
-/// From how many files on a run is long enough for a progress bar.
+/// From how many files on a run is long enough for a progress bar, and for a thread that lists the output beside it.
 const LONG_RUN: usize = 2_000;
 
 /// A loaded workspace and how to talk about it.

@@ -491,7 +491,7 @@ mod tests {
 
     #[test]
     fn the_short_way_comes_to_the_same_plan_as_the_long_one() {
-        let memory = Memory::new(Depth::Objects);
+        let (memory, plans) = (Memory::new(Depth::Objects), Memory::new(Depth::Plan));
         let mut ways: HashMap<u128, String> = HashMap::new();
         let mut folded = 0;
         for name in ["team-ada", "team-bobby", "team-cy", "view"] {
@@ -509,6 +509,7 @@ mod tests {
                     let change = memory.compare(&path, new, old);
                     let long = FilePlan::compare(&path, new, old);
                     assert_eq!(format!("{:?}", change.plan), format!("{long:?}"));
+                    assert_eq!(format!("{:?}", plans.compare(&path, new, old).plan), format!("{long:?}"));
                     assert!(change.objects.is_some(), "the short way was taken");
                     let Some(way) = change.way else {
                         assert_eq!(name, "view");

@@ -186,11 +186,14 @@ impl Accounts {
         Self { columns, ..Self::default() }
     }
 
-    /// Makes room for so many rows with so many bytes of text: growing step by step would touch twice the memory.
+    /// Makes room for so many rows with so many bytes of text: growing step by step would touch twice the memory. Where
+    /// there is no such room, it is made step by step after all.
     pub fn reserve(&mut self, rows: usize, bytes: usize) {
-        self.cells.reserve_exact(rows * self.columns.len());
-        self.texts.reserve_exact(bytes);
-        self.origins.reserve_exact(rows);
+        // A row has at least a separator for each of its cells; other lines are empty.
+        let rows = rows.min(bytes / self.columns.len().max(1));
+        _ = self.cells.try_reserve_exact(rows * self.columns.len());
+        _ = self.texts.try_reserve_exact(bytes);
+        _ = self.origins.try_reserve_exact(rows);
     }
 
     /// Adds an account by its values, one for each column. What is beyond the bounds of a table, 4 GiB of text, is left

@@ -83,7 +83,7 @@ const MOST_BYTES: usize = 1 << 21;
 /// are known by their addresses, which nothing else gets as long as they are held here.
 #[derive(Default)]
 struct Known {
-    /// None for what was seen once.
+    /// None for what was seen once, or is too long.
     texts: HashMap<usize, Option<(Data, Box<str>)>>,
     bytes: usize,
 }
@@ -107,13 +107,13 @@ impl Known {
         }
         let (is_new, start) = (seen.is_none(), out.len());
         data.write_json_by(&mut |nested, out| self.write(nested, 1, out), out);
-        let text = out.get(start..).unwrap_or_default();
-        if self.texts.len() >= MOST_KNOWN || self.bytes + text.len() > MOST_BYTES {
+        let text = out.get(start..).filter(|text| !is_new && text.len() <= MOST_BYTES);
+        let bytes = text.map_or(0, str::len);
+        if self.texts.len() >= MOST_KNOWN || self.bytes + bytes > MOST_BYTES {
             *self = Self::default();
         }
-        let kept = if is_new { None } else { Some((data.clone(), text.into())) };
-        self.bytes += kept.as_ref().map_or(0, |_| text.len());
-        self.texts.insert(address, kept);
+        self.bytes += bytes;
+        self.texts.insert(address, text.map(|text| (data.clone(), text.into())));
     }
 }
 
@@ -215,7 +215,8 @@ mod tests {
     fn there_is_an_end_to_what_is_remembered() {
         let mut known = Known::default();
         let long = "x".repeat(MOST_BYTES / 10);
-        let lists: Vec<Data> = (0..50).map(|_| Data::List([Data::text(&*long)].into())).collect();
+        let mut lists: Vec<Data> = (0..50).map(|_| Data::List([Data::text(&*long)].into())).collect();
+        lists.push(Data::List([Data::text("x".repeat(MOST_BYTES))].into()));
         for list in lists.iter().chain(&lists) {
             known.write(&list.clone(), 1, &mut String::new());
             let bytes: usize = known.texts.values().flatten().map(|(_, text)| text.len()).sum();
