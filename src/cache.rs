@@ -19,16 +19,14 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use crate::emit::write;
+use crate::sealed::Seal;
 use crate::source::{Answered, World};
 
 pub use outputs::{KeptFile, KeptTarget, State, Telling, WatchedFolder};
 pub use told::Told;
 
-/// What a cache begins with; the last byte is the version of the format.
-const MARK: &[u8; 16] = b"bailiwick cache\x01";
-
-/// Length of the checksum at the end.
-const CHECKSUM: usize = size_of::<u128>();
+/// Marks a cache, with the version of its format.
+const SEAL: Seal = Seal::new("bailiwick cache", "\x02");
 
 /// What a run keeps.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -94,19 +92,13 @@ impl Cache {
     /// What an earlier run kept; none when there is nothing, or something that is not ours.
     pub fn load(&self) -> Option<Kept> {
         let bytes = std::fs::read(&self.path).ok()?;
-        let body = bytes.strip_prefix(MARK)?;
-        let (body, checksum) = body.split_at_checked(body.len().checked_sub(CHECKSUM)?)?;
-        if xxh3_128(body).to_le_bytes() != *checksum {
-            return None;
-        }
-        let kept: Kept = postcard::from_bytes(body).ok()?;
+        let kept: Kept = SEAL.open(&bytes).ok()?;
         (kept.root == self.root).then_some(kept)
     }
 
     /// Keeps what a run found. Where that is not possible the next run is slower, and nothing else.
     pub fn save(&self, kept: &Kept) {
-        let Ok(body) = postcard::to_stdvec(kept) else { return };
-        let bytes = [MARK.as_slice(), &body, &xxh3_128(&body).to_le_bytes()].concat();
+        let Ok(bytes) = SEAL.close(kept) else { return };
         let folder = self.path.parent().unwrap_or(Path::new("."));
         _ = std::fs::create_dir_all(folder).and_then(|()| write::replace(&self.path, &bytes));
     }

@@ -34,6 +34,7 @@ pub mod compile;
 pub mod migrate;
 mod parallel;
 pub mod report;
+mod sealed;
 pub mod stats;
 
 pub mod cli;

@@ -9,6 +9,7 @@ use crate::support::repository;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("diag", &[]),
     ("parallel", &[]),
+    ("sealed", &[]),
     ("stats", &[]),
     ("yaml", &["diag"]),
     ("k8s", &["diag", "yaml"]),
@@ -20,11 +21,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("validate", &["diag", "yaml", "k8s", "model", "render"]),
     ("label", &["diag", "yaml", "k8s", "model", "validate", "admission"]),
     ("emit", &["diag", "yaml", "k8s"]),
-    ("access", &["diag", "yaml", "k8s"]),
+    ("access", &["diag", "yaml", "k8s", "sealed"]),
     ("admission", &["diag", "yaml", "k8s", "access"]),
     ("crossplane", &["diag", "yaml", "k8s", "access"]),
     ("node", &["diag", "yaml", "k8s", "access", "admission"]),
-    ("cache", &["diag", "source", "emit", "parallel"]),
+    ("cache", &["diag", "source", "emit", "parallel", "sealed"]),
     ("migrate", &["yaml", "admission"]),
     ("report", &["diag", "yaml", "k8s", "emit", "access", "admission", "crossplane", "node", "migrate"]),
     (
@@ -71,6 +72,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "validate",
             "migrate",
             "report",
+            "sealed",
         ],
     ),
 ];

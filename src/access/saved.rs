@@ -1,12 +1,10 @@
 //! A world as a file: what was compiled once can be asked again without compiling.
 //!
-//! The file holds the world as it was settled, and the texts that its places point into. It begins with a mark of this
-//! format and its version, and ends with a checksum: one that is truncated, foreign or of another version is refused.
+//! The file holds the world as it was settled, and the texts that its places point into.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::aggregate::Doubts;
 use super::rules::{Rule, RuleListId, RuleLists};
@@ -15,12 +13,10 @@ use super::world::{Binding, Layer, Parts, Role, RoleKind, Subject, World};
 use crate::diag::{FileId, Files, Origin, Span};
 use crate::k8s::catalogue::Resource;
 use crate::k8s::selector::LabelSelector;
+use crate::sealed::Seal;
 
-/// What a file of this format begins with; the last byte is the version of the format.
-pub const MARK: &[u8; 16] = b"bailiwick world\x02";
-
-/// Length of the checksum at the end.
-const CHECKSUM: usize = size_of::<u64>();
+/// Marks such a file, with the version of its format.
+pub const SEAL: Seal = Seal::new("bailiwick world", "\x02");
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
@@ -87,11 +83,6 @@ impl Saved {
     }
 }
 
-/// True for a file of this format, of whatever version.
-pub fn is_saved(bytes: &[u8]) -> bool {
-    MARK.split_last().is_some_and(|(_, name)| bytes.starts_with(name))
-}
-
 /// The world as a file; its places point into `files`.
 ///
 /// # Errors
@@ -130,10 +121,7 @@ pub fn save(world: &World, files: &Files) -> Result<Vec<u8>, String> {
         custom: world.custom.clone(),
         doubts: world.doubts().clone(),
     };
-    let mut bytes = postcard::to_extend(&saved, MARK.to_vec()).map_err(|error| error.to_string())?;
-    let checksum = xxh3_64(&bytes);
-    bytes.extend(checksum.to_le_bytes());
-    Ok(bytes)
+    SEAL.close(&saved)
 }
 
 /// The world of a file. Its texts are registered in `files`.
@@ -141,16 +129,7 @@ pub fn save(world: &World, files: &Files) -> Result<Vec<u8>, String> {
 /// # Errors
 /// Why the file cannot be used.
 pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
-    if !bytes.starts_with(MARK) {
-        return Err("it was written by another version of this program".to_owned());
-    }
-    let (content, checksum) =
-        bytes.len().checked_sub(CHECKSUM).and_then(|at| bytes.split_at_checked(at)).ok_or("it ends too early")?;
-    if checksum != xxh3_64(content).to_le_bytes() {
-        return Err("its checksum does not fit: it was cut off or changed".to_owned());
-    }
-    let content = content.get(MARK.len()..).unwrap_or_default();
-    let saved: Saved = postcard::from_bytes(content).map_err(|error| format!("it cannot be read: {error}"))?;
+    let saved: Saved = SEAL.open(bytes).map_err(|broken| broken.to_string())?;
     if !saved.is_consistent() {
         return Err("its parts do not fit together".to_owned());
     }

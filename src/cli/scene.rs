@@ -282,8 +282,8 @@ fn read_saved(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
     let read = |error: std::io::Error| RunError::io("read", path, &error);
     let mut file = std::fs::File::open(path).map_err(read)?;
     let mut bytes = Vec::new();
-    file.by_ref().take(saved::MARK.len() as u64).read_to_end(&mut bytes).map_err(read)?;
-    if !saved::is_saved(&bytes) {
+    file.by_ref().take(saved::SEAL.mark_length() as u64).read_to_end(&mut bytes).map_err(read)?;
+    if !saved::SEAL.is_on(&bytes) {
         return Ok(None);
     }
     file.read_to_end(&mut bytes).map_err(read)?;

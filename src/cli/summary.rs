@@ -1,23 +1,20 @@
 //! The file that a part of a run leaves for `bailiwick merge`: facts and counts, and what was found.
 //!
-//! It begins with a mark of this format and its version and with the version of the program, and ends with a checksum:
-//! one that is cut off, changed, foreign or of another version is refused. Places in it are places of the input that
-//! it names by a hash; only texts that are no input, such as what a template rendered, are in it themselves.
+//! One of another version of the program is refused. Places in it are places of the input that it names by a hash; only
+//! texts that are no input, such as what a template rendered, are in it themselves.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_64;
 
 use crate::compile::PartRecord;
 use crate::diag::{Diagnostic, FileId, Files, Origin};
 use crate::emit::totals::Totals;
+use crate::sealed::{Broken, Seal};
 
-/// What a summary begins with; the last byte is the version of the format.
-const MARK: &[u8; 16] = b"bailiwick parts\x01";
-
-/// Length of the checksums: of the version, behind the mark, and of everything, at the end.
-const CHECKSUM: usize = size_of::<u64>();
+/// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
+/// looked at here.
+const SEAL: Seal = Seal::new("bailiwick parts", concat!("\x02", env!("CARGO_PKG_VERSION"), "\n"));
 
 /// What a part found.
 #[derive(Debug, Serialize, Deserialize)]
@@ -95,12 +92,7 @@ impl Summary {
             });
         }
         self.texts = texts.into_iter().map(|(id, (path, text))| (id, path, text)).collect();
-        let mut bytes = MARK.to_vec();
-        bytes.extend(version().to_le_bytes());
-        let mut bytes = postcard::to_extend(&self, bytes).map_err(|error| error.to_string())?;
-        let checksum = xxh3_64(&bytes);
-        bytes.extend(checksum.to_le_bytes());
-        Ok(bytes)
+        SEAL.close(&self)
     }
 
     /// The summary in a file. Texts in it are registered in `files`, which had the hash `input` before.
@@ -108,19 +100,10 @@ impl Summary {
     /// # Errors
     /// Why the file cannot be used.
     pub(super) fn from_bytes(bytes: &[u8], files: &Files, input: u128) -> Result<Self, String> {
-        let (version_of_format, mark) = MARK.split_last().ok_or("it is no summary of a part")?;
-        if !bytes.starts_with(mark) {
-            return Err("it is no summary of a part".to_owned());
-        }
-        let (content, checksum) =
-            bytes.len().checked_sub(CHECKSUM).and_then(|at| bytes.split_at_checked(at)).ok_or("it ends too early")?;
-        if checksum != xxh3_64(content).to_le_bytes() {
-            return Err("its checksum does not fit: it was cut off or changed".to_owned());
-        }
-        let content = content.get(mark.len()..).and_then(|rest| rest.strip_prefix(&[*version_of_format]));
-        let content = content.and_then(|rest| rest.strip_prefix(&version().to_le_bytes()));
-        let content = content.ok_or("it was written by another version of this program")?;
-        let mut summary: Self = postcard::from_bytes(content).map_err(|error| format!("it cannot be read: {error}"))?;
+        let mut summary: Self = SEAL.open(bytes).map_err(|broken| match broken {
+            Broken::Foreign => "it is no summary of a part".to_owned(),
+            other => other.to_string(),
+        })?;
         if summary.input != input {
             return Err("it is of another input than this workspace's".to_owned());
         }
@@ -157,11 +140,6 @@ impl Summary {
         let of_targets = self.targets.iter_mut().flat_map(|target| &mut target.record.diagnostics);
         of_targets.map(|(_, diagnostic)| diagnostic).chain(&mut self.beside_targets).chain(&mut self.isolation)
     }
-}
-
-/// The version of the program as a number. Templates that are built in are input and not looked at here.
-fn version() -> u64 {
-    xxh3_64(env!("CARGO_PKG_VERSION").as_bytes())
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ subjects: [{kind: ServiceAccount, name: app}]
     assert_eq!(loaded_files.get(place.file).line_column(place.span.start).line, 11);
     assert_eq!(chains[0].rules[0].gathered_from[0].name, "ClusterRole/widgets");
 
-    for cut in [bytes.len() - 1, bytes.len() / 2, saved::MARK.len(), 3] {
+    for cut in [bytes.len() - 1, bytes.len() / 2, saved::SEAL.mark_length(), 3] {
         assert!(saved::load(&bytes[..cut], &Files::new()).is_err(), "cut at {cut}");
     }
     let mut changed = bytes.clone();

@@ -1,0 +1,131 @@
+//! Files that this program writes for itself alone: a mark that tells what the file is, the version of its format, what
+//! it holds, and a checksum over all of that. What is foreign, of another version, cut off or changed is refused.
+
+use std::fmt;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Length of the checksum at the end, in bytes.
+const CHECKSUM: usize = size_of::<u64>();
+
+/// A kind of such files.
+#[derive(Debug, Clone, Copy)]
+pub struct Seal {
+    mark: &'static str,
+    version: &'static str,
+}
+
+/// Why a file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Broken {
+    /// It does not begin with the mark.
+    Foreign,
+    /// It has another version.
+    OtherVersion,
+    /// It is shorter than any such file.
+    TooShort,
+    /// Its checksum does not fit.
+    Changed,
+    /// It holds something else.
+    Unreadable(String),
+}
+
+impl Seal {
+    /// The files that begin with a mark and a version, neither of which is the beginning of another one.
+    pub const fn new(mark: &'static str, version: &'static str) -> Self {
+        Self { mark, version }
+    }
+
+    /// How many bytes tell that a file is of this kind.
+    pub const fn mark_length(self) -> usize {
+        self.mark.len()
+    }
+
+    /// True for a file of this kind, of whatever version; its first [`Seal::mark_length`] bytes are enough.
+    pub fn is_on(self, bytes: &[u8]) -> bool {
+        bytes.starts_with(self.mark.as_bytes())
+    }
+
+    /// The bytes of a file that holds a value.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub fn close<T: Serialize>(self, value: &T) -> Result<Vec<u8>, String> {
+        let head = [self.mark, self.version].concat().into_bytes();
+        let mut bytes = postcard::to_extend(value, head).map_err(|error| error.to_string())?;
+        bytes.extend(xxh3_64(&bytes).to_le_bytes());
+        Ok(bytes)
+    }
+
+    /// What a file holds. A checksum tells of accidents only: that the values make sense together is for the caller to
+    /// see.
+    ///
+    /// # Errors
+    /// Why it cannot be used.
+    pub fn open<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<T, Broken> {
+        let rest = bytes.strip_prefix(self.mark.as_bytes()).ok_or(Broken::Foreign)?;
+        let version = self.version.as_bytes();
+        let other = if version.starts_with(rest) { Broken::TooShort } else { Broken::OtherVersion };
+        let rest = rest.strip_prefix(version).ok_or(other)?;
+        let (content, checksum) = rest.split_last_chunk::<CHECKSUM>().ok_or(Broken::TooShort)?;
+        let sealed = bytes.get(..bytes.len() - CHECKSUM).unwrap_or_default();
+        if xxh3_64(sealed).to_le_bytes() != *checksum {
+            return Err(Broken::Changed);
+        }
+        let (value, behind) =
+            postcard::take_from_bytes(content).map_err(|error| Broken::Unreadable(error.to_string()))?;
+        if behind.is_empty() { Ok(value) } else { Err(Broken::Unreadable("there is more behind it".to_owned())) }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::Foreign => formatter.write_str("this program did not write it"),
+            Broken::OtherVersion => formatter.write_str("it was written by another version of this program"),
+            Broken::TooShort => formatter.write_str("it ends too early"),
+            Broken::Changed => formatter.write_str("its checksum does not fit: it was cut off or changed"),
+            Broken::Unreadable(why) => write!(formatter, "it cannot be read: {why}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEAL: Seal = Seal::new("a test\0", "1\n");
+
+    #[test]
+    fn what_was_closed_opens_and_nothing_else_does() {
+        let value = (7_u32, "text".to_owned(), vec![1_u8; 40]);
+        let bytes = SEAL.close(&value).expect("room");
+        assert_eq!(SEAL.open(&bytes), Ok(value));
+        let open = |bytes: &[u8]| SEAL.open::<(u32, String, Vec<u8>)>(bytes);
+        for length in 0..bytes.len() {
+            assert!(open(&bytes[..length]).is_err(), "{length} bytes");
+        }
+        for position in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[position] ^= 0x10;
+            assert!(open(&changed).is_err(), "byte {position}");
+        }
+        assert_eq!(open(&[bytes.as_slice(), &[0]].concat()), Err(Broken::Changed));
+    }
+
+    #[test]
+    fn it_tells_what_is_wrong() {
+        let bytes = SEAL.close(&"text").expect("room");
+        let open = |bytes: &[u8]| SEAL.open::<String>(bytes).expect_err("broken");
+        assert_eq!(open(b"something else"), Broken::Foreign);
+        assert_eq!(open(&Seal::new("a test\0", "2\n").close(&"text").expect("room")), Broken::OtherVersion);
+        assert_eq!(open(&bytes[..8]), Broken::TooShort, "within the version");
+        assert_eq!(open(&bytes[..12]), Broken::TooShort, "within the checksum");
+        assert_eq!(open(&bytes[..bytes.len() - 1]), Broken::Changed);
+        assert!(matches!(open(&SEAL.close(&0xff_u8).expect("room")), Broken::Unreadable(_)));
+        assert!(matches!(open(&SEAL.close(&("text", 1_u8)).expect("room")), Broken::Unreadable(_)));
+        assert!(SEAL.is_on(&bytes[..SEAL.mark_length()]) && !SEAL.is_on(&bytes[1..]));
+    }
+}
