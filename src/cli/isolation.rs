@@ -50,7 +50,7 @@ fn check_namespaces(scene: &Scene, target: &Target, isolation: &Isolation, sink:
     let named = scene.world.known_namespaces();
     let mut known: BTreeSet<&str> = named.iter().map(String::as_str).collect();
     if let Some(cluster) = scene.cluster() {
-        known.extend(cluster.workloads.iter().map(|workload| workload.id.0.as_str()));
+        known.extend(cluster.workloads.values().map(|workload| workload.id.0.as_str()));
         known.extend(cluster.pods.keys().map(|(namespace, _)| namespace.as_str()));
     }
     for namespace in isolation.namespaces.iter().filter(|namespace| !known.contains(namespace.as_str())) {

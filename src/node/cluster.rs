@@ -23,9 +23,8 @@ pub struct Cluster {
     pub nodes: BTreeMap<String, Node>,
     /// Its pods.
     pub pods: BTreeMap<Named, Pod>,
-    /// What brings pods to nodes that are not known yet.
-    pub workloads: Vec<Workload>,
-    workload_positions: BTreeMap<(&'static str, Named), usize>,
+    /// What brings pods to nodes that are not known yet, by kind and name.
+    pub workloads: BTreeMap<(&'static str, Named), Workload>,
     /// Its PersistentVolumeClaims, with the volume of each; empty for none.
     pub claims: BTreeMap<Named, String>,
     /// Its PersistentVolumes.
@@ -96,8 +95,7 @@ impl Cluster {
             is_openshift: false,
             nodes: BTreeMap::new(),
             pods: BTreeMap::new(),
-            workloads: Vec::new(),
-            workload_positions: BTreeMap::new(),
+            workloads: BTreeMap::new(),
             claims: BTreeMap::new(),
             volumes: BTreeMap::new(),
             attachments: BTreeMap::new(),
@@ -131,8 +129,12 @@ impl Cluster {
             ("", "Pod") => {
                 let pod = Pod::read(object, &self.version);
                 let id = named(name);
-                self.pods.insert(id.clone(), Pod { namespace: id.0, ..pod });
-                self.add_workload(Workload::read(group, kind, object, &self.version));
+                self.pods.insert(id.clone(), Pod { namespace: id.0.clone(), ..pod });
+                match Workload::read(group, kind, object, &self.version) {
+                    Some(pending) => self.add_workload(pending),
+                    // It was bound to a node since.
+                    None => _ = self.workloads.remove(&("Pod", id)),
+                }
             }
             ("", "PersistentVolumeClaim") => {
                 self.claims.insert(named(name), own(&["spec", "volumeName"]));
@@ -164,23 +166,29 @@ impl Cluster {
                 self.certificate_requests.insert(named(name), own(&["spec", "nodeName"]));
             }
             ("" | "apps" | "batch" | "apps.openshift.io", _) => {
-                self.add_workload(Workload::read(group, kind, object, &self.version))
+                if let Some(workload) = Workload::read(group, kind, object, &self.version) {
+                    self.add_workload(workload);
+                }
             }
             _ => {}
         }
     }
 
-    /// Takes a workload in the place of one of its kind and name.
-    fn add_workload(&mut self, workload: Option<Workload>) {
-        let Some(workload) = workload else { return };
-        let id = (workload.kind, workload.id.clone());
-        match self.workload_positions.get(&id).and_then(|position| self.workloads.get_mut(*position)) {
-            Some(known) => *known = workload,
-            None => {
-                self.workload_positions.insert(id, self.workloads.len());
-                self.workloads.push(workload);
-            }
-        }
+    /// The names of all nodes: those that are there, and those that something is bound to.
+    pub fn node_names(&self) -> BTreeSet<&str> {
+        let bound = self.pods.values().map(|pod| pod.node.as_str());
+        let attached = self.attachments.values().map(String::as_str);
+        let names = self.nodes.keys().map(String::as_str).chain(bound).chain(attached);
+        names.filter(|name| !name.is_empty()).collect()
+    }
+
+    /// True when the API server keeps track of the ConfigMaps that nodes take their configuration from.
+    pub(super) fn follows_node_configuration(&self) -> bool {
+        !self.version.since(26) && self.version.is_on(Gate::DynamicKubeletConfig)
+    }
+
+    fn add_workload(&mut self, workload: Workload) {
+        self.workloads.insert((workload.kind, workload.id.clone()), workload);
     }
 }
 
@@ -235,17 +243,29 @@ impl Volume {
     }
 }
 
-impl Cluster {
-    /// The names of all nodes: those that are there, and those that something is bound to.
-    pub fn node_names(&self) -> BTreeSet<&str> {
-        let bound = self.pods.values().map(|pod| pod.node.as_str());
-        let attached = self.attachments.values().map(String::as_str);
-        let names = self.nodes.keys().map(String::as_str).chain(bound).chain(attached);
-        names.filter(|name| !name.is_empty()).collect()
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{FileId, Sink};
+    use crate::yaml;
 
-    /// True when the API server keeps track of the ConfigMaps that nodes take their configuration from.
-    pub(super) fn follows_node_configuration(&self) -> bool {
-        !self.version.since(26) && self.version.is_on(Gate::DynamicKubeletConfig)
+    #[test]
+    fn of_two_pods_with_one_name_the_last_counts() {
+        let mut cluster = Cluster::new(Version::new(30).expect("a version"));
+        let mut add = |name: &str, spec: &str| {
+            let text =
+                format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: team}}\nspec: {spec}\n");
+            let tree = yaml::read(&text, FileId::default(), &mut Sink::new());
+            cluster.add(tree.document(0).expect("a document"));
+            cluster.workloads.values().map(Workload::to_string).collect::<Vec<_>>()
+        };
+        add("a", "{}");
+        assert_eq!(add("b", "{}"), ["Pod team/a", "Pod team/b"]);
+        assert_eq!(add("a", "{nodeName: node}"), ["Pod team/b"], "it waits for no node any more");
+        assert_eq!(add("b", "{serviceAccountName: app}"), ["Pod team/b"]);
+        assert_eq!(add("a", "{}"), ["Pod team/a", "Pod team/b"]);
+        assert_eq!(add("b", "{nodeName: node}"), ["Pod team/a"]);
+        let accounts: Vec<&str> = cluster.workloads.values().map(Workload::account).collect();
+        assert_eq!(accounts, ["default"]);
     }
 }

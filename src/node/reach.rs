@@ -126,7 +126,8 @@ type Fits = Rc<Vec<(usize, Fit)>>;
 pub struct Atlas<'c> {
     cluster: &'c Cluster,
     graph: &'c Graph,
-    /// What each workload brings, and where its pods may come to.
+    /// The workloads, with what each brings and where its pods may come to, in the same order.
+    workloads: Vec<&'c Workload>,
     loads: Vec<Load>,
     constraints: Vec<Constraints>,
     /// The default account of the pods that name none, by the pod.
@@ -157,16 +158,14 @@ impl<'c> Atlas<'c> {
                 by_namespace.entry(namespace).or_default().push(bound);
             }
         }
-        let load = |workload: &Workload| {
+        let workloads: Vec<&Workload> = cluster.workloads.values().collect();
+        let load = |workload: &&Workload| {
             let account = cluster.accounts.get(&(workload.id.0.clone(), workload.account().to_owned()));
             let volumes = by_namespace.get(workload.id.0.as_str()).map_or(&[][..], Vec::as_slice);
             load_of(workload, account, volumes)
         };
-        let constraints: Vec<Constraints> = cluster
-            .workloads
-            .iter()
-            .map(|workload| workload.constraints.with_runtime_class(&cluster.runtime_classes))
-            .collect();
+        let constrained = |workload: &&Workload| workload.constraints.with_runtime_class(&cluster.runtime_classes);
+        let constraints: Vec<Constraints> = workloads.iter().map(constrained).collect();
         let asked_labels = constraints
             .iter()
             .flat_map(|constraints| constraints.labels().map(str::to_owned).collect::<Vec<_>>())
@@ -180,7 +179,8 @@ impl<'c> Atlas<'c> {
         Self {
             cluster,
             graph,
-            loads: cluster.workloads.iter().map(load).collect(),
+            loads: workloads.iter().map(load).collect(),
+            workloads,
             default_accounts: cluster.pods.values().filter(nameless).map(default_account).collect(),
             constraints,
             asked_labels,
@@ -255,8 +255,7 @@ impl<'c> Atlas<'c> {
 
     fn add_workloads<'a>(&'a self, fits: &Fits, reach: &mut Reach<'a>) {
         for (position, fit) in fits.iter() {
-            let (Some(workload), Some(load)) = (self.cluster.workloads.get(*position), self.loads.get(*position))
-            else {
+            let (Some(workload), Some(load)) = (self.workloads.get(*position), self.loads.get(*position)) else {
                 continue;
             };
             let is_sure = workload.is_daemon() && *fit == Fit::Sure;
@@ -291,7 +290,7 @@ impl<'c> Atlas<'c> {
     pub fn carriers(&self, account: &Named) -> usize {
         let own =
             |workload: &Workload| workload.is_daemon() && workload.id.0 == account.0 && workload.account() == account.1;
-        let each = self.cluster.workloads.iter().zip(&self.constraints);
+        let each = self.workloads.iter().zip(&self.constraints);
         let daemons: Vec<&Constraints> =
             each.filter(|(workload, _)| own(workload)).map(|(_, constraints)| constraints).collect();
         let is_own = |pod: &&Pod| match pod.references.account.as_str() {

@@ -174,7 +174,7 @@ pub(super) fn check_selectors<'p>(scene: &Scene, pools: impl Iterator<Item = &'p
     let Some(cluster) = scene.cluster() else { return };
     for pool in pools {
         let place = Place { name: None, node: &pool.like, taken: None };
-        for workload in cluster.workloads.iter().filter(|workload| !workload.references.secrets.is_empty()) {
+        for workload in cluster.workloads.values().filter(|workload| !workload.references.secrets.is_empty()) {
             let required = workload.constraints.required_labels();
             let is_kept = required.iter().any(|key| pool.like.labels.contains_key(*key));
             let is_steerable = required.iter().all(|key| is_settable_by_kubelet(key));
