@@ -28,6 +28,9 @@ pub use told::Told;
 /// Marks a cache, with the version of its format.
 const SEAL: Seal = Seal::new("bailiwick cache", "\x02");
 
+/// How many bytes of a cache are read: a million files take a tenth.
+const MAXIMUM_SIZE: u64 = 1 << 30;
+
 /// What a run keeps.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Kept {
@@ -91,6 +94,7 @@ impl Cache {
 
     /// What an earlier run kept; none when there is nothing, or something that is not ours.
     pub fn load(&self) -> Option<Kept> {
+        std::fs::metadata(&self.path).ok().filter(|file| file.is_file() && file.len() <= MAXIMUM_SIZE)?;
         let bytes = std::fs::read(&self.path).ok()?;
         let kept: Kept = SEAL.open(&bytes).ok()?;
         (kept.root == self.root).then_some(kept)

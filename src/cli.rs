@@ -39,6 +39,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::compile::{Options, Wanted};
 use crate::diag::RunError;
 use crate::model::Date;
+use crate::parallel;
 use crate::report::{ColorChoice, Terminal};
 use crate::stats::Stats;
 
@@ -255,6 +256,11 @@ pub fn generated_docs() -> Vec<(String, String)> {
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    parallel::with_room(|| run_command(&arguments))
+}
+
+fn run_command(arguments: &[OsString]) -> Outcome {
     let mut cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {

@@ -448,7 +448,7 @@ impl<'p> Worker<'p> {
         let (first, second) = made.next().zip(made.next()).ok_or_else(nothing)?;
         let namespace = first.first().map(|unit| Arc::clone(&unit.identity.name)).ok_or_else(nothing)?;
         let mut builder = class::Builder::new(&stand_ins, &namespace);
-        let mut facts = HomeFacts::default();
+        let (mut facts, mut other_facts) = (HomeFacts::default(), HomeFacts::default());
         let is_alike = |(first, second): (&Unit, &Unit)| {
             let of_unit = |unit: &Unit| (unit.template, unit.origin, unit.content, unit.identity.object_type.clone());
             of_unit(first) == of_unit(second)
@@ -460,7 +460,11 @@ impl<'p> Worker<'p> {
             let marked = stand_ins.mark(&unit.data, &other.data)?;
             self.project.templates.only_prints(unit.template, &marked).map_err(class::unexplained)?;
             let tree = self.checked(&unit, filling, &mut facts).ok_or_else(nothing)?;
-            let other_tree = self.checked(other, filling, &mut HomeFacts::default()).ok_or_else(nothing)?;
+            let longer = stand_ins.count_in(&self.rendered) * class::LONGEST_WRITTEN;
+            if !Renderer::has_room(self.rendered.len() + longer) {
+                return Err(nothing());
+            }
+            let other_tree = self.checked(other, filling, &mut other_facts).ok_or_else(nothing)?;
             // Whether somebody makes the constraints that a role names is asked of each name.
             let of = |tree: &yaml::Tree| tree.document(0).map(|root| label::names_constraints(root));
             if self.labels.is_some() && of(&tree) != of(&other_tree) {
@@ -468,12 +472,15 @@ impl<'p> Worker<'p> {
             }
             builder.add((unit, other), (&tree, &other_tree))?;
         }
-        // What is told of one account is told of each, and no two texts of it are taken for each other.
-        let is_told_once = facts.is_told_once();
-        let mut sink = Sink::new();
-        TargetFacts::new(self.target, &self.project.existing).absorb(facts, &|_| true, &mut sink);
-        if !is_told_once || !sink.is_empty() {
-            return Err(nothing());
+        // What is told of one account is told of each, and no two texts of it are taken for each other. A reference that
+        // one of the two meets by chance, the other does not.
+        for facts in [facts, other_facts] {
+            let is_told_once = facts.is_told_once();
+            let mut sink = Sink::new();
+            TargetFacts::new(self.target, &self.project.existing).absorb(facts, &|_| true, &mut sink);
+            if !is_told_once || !sink.is_empty() {
+                return Err(nothing());
+            }
         }
         let mut draft = Draft::new(String::new());
         builder.units().for_each(|unit| draft.come_from(unit));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, mpsc};
+use std::thread;
 
 /// The fewest and the most positions that a thread takes at once: few, so that short work is shared, and many, so that
 /// threads seldom wait for each other.
@@ -13,6 +14,18 @@ const CHUNKS_EACH: usize = 32;
 
 /// How many chunks may be finished or under way beyond the last one consumed.
 const WINDOW: usize = 16;
+
+/// How many bytes of stack a thread may use, of which only what it uses is ever there: many times what the longest
+/// template takes, whose branches and operators the engine goes through one within the other.
+const STACK: usize = 64 << 20;
+
+/// Runs `work` on a thread with as much stack as the others have; on this one where there can be no other.
+pub(crate) fn with_room<R: Send>(work: impl Fn() -> R + Sync) -> R {
+    thread::scope(|scope| match thread::Builder::new().stack_size(STACK).spawn_scoped(scope, &work) {
+        Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        Err(_) => work(),
+    })
+}
 
 /// Runs `work` for every position below `total` on `jobs` threads, each with a state of its own, and gives the
 /// results to `consume` in order. `consume` returns false to stop early.
@@ -38,11 +51,11 @@ pub(crate) fn in_order<S, R: Send>(
     let stopped = AtomicBool::new(false);
     let consumed = (Mutex::new(0_usize), Condvar::new());
     let (sender, receiver) = mpsc::channel::<(usize, Vec<R>)>();
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         for _ in 0..jobs.min(chunks) {
             let sender = sender.clone();
             let (next, stopped, consumed, state, work) = (&next, &stopped, &consumed, &state, &work);
-            scope.spawn(move || {
+            let run = move || {
                 let mut state = state();
                 loop {
                     let chunk = next.fetch_add(1, Ordering::Relaxed);
@@ -55,7 +68,10 @@ pub(crate) fn in_order<S, R: Send>(
                         return;
                     }
                 }
-            });
+            };
+            if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run.clone()).is_err() {
+                scope.spawn(run);
+            }
         }
         drop(sender);
         let mut early: BTreeMap<usize, Vec<R>> = BTreeMap::new();

@@ -88,6 +88,11 @@ impl Renderer {
         template.render_captured_to(context, bounded).map(|_| ()).map_err(|error| self.explain(unit, &error))
     }
 
+    /// True when an object may have so many bytes.
+    pub fn has_room(bytes: usize) -> bool {
+        bytes <= MAXIMUM_OBJECT
+    }
+
     /// The error of an engine as a diagnostic: the template's line, and the policy's.
     fn explain(&self, unit: &Unit, error: &Error) -> Box<Diagnostic> {
         let mut innermost = error;

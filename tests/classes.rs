@@ -210,6 +210,69 @@ fn ranges_stay_in_order_however_their_ends_are_written() {
     }
 }
 
+/// A tenancy with a class of its own, with accounts by these rows.
+fn world_of(class: &str, rows: impl Iterator<Item = String>) -> World {
+    let policies = format!(
+        "apiVersion: bailiwick.dev/v1alpha1\nkind: PermissionSet\nmetadata: {{name: own}}\nspec:\n  rules:\n  \
+         - {{apiGroups: [\"\"], resources: [configmaps], resourceNames: [\"{{note}}\"], verbs: [get]}}\n---\n\
+         apiVersion: bailiwick.dev/v1alpha1\nkind: Tenancy\nmetadata: {{name: tenants}}\nspec:\n  \
+         accounts: {{file: accounts.csv}}\n  variables: {{name: {{type: string}}, uid: {{type: integer}}, note: \
+         {{type: string}}}}\n  class:\n{class}"
+    );
+    world(&policies, &("name,uid,note\n".to_owned() + &rows.collect::<String>()))
+}
+
+/// The stand-in of a number is a number that a policy may have, that of a name a word that it may have.
+#[test]
+fn a_policy_may_look_like_a_stand_in() {
+    let class = "    namespace: {name: \"{name}\"}\n    grants:\n    \
+                 - {name: g, clusterRole: view, to: {serviceAccounts: [{name: ci, namespace: u-28659}]}}\n";
+    let rows = |odd: &str| {
+        let rows: Vec<String> = (10..30).map(|uid| format!("a{uid},{uid},n\n")).chain([odd.to_owned()]).collect();
+        rows.into_iter()
+    };
+    let foreign = world_of(class, rows("u-28659,5,n\n"));
+    assert!(foreign.compile().told.contains("nothing here makes the service account `ci`"));
+    same_every_way(&foreign, "a namespace");
+    for own in ["ci-28659", "ci-28659}, {name: ci-1"] {
+        let class = format!(
+            "    namespace: {{name: \"t-{{name}}\"}}\n    serviceAccounts: [{{name: {own}}}]\n    grants:\n    \
+             - {{name: g, clusterRole: view, to: {{serviceAccounts: [{{name: \"ci-{{uid}}\"}}]}}}}\n"
+        );
+        let world = world_of(&class, rows("a00,1,n\n").chain(["a01,1,n\n".to_owned(), "a02,1,n\n".to_owned()]));
+        assert!(world.compile().told.contains("nothing here makes the service account"), "{own}");
+        same_every_way(&world, own);
+    }
+    let class = "    namespace: {name: \"t-{name}\"}\n    roles: [{name: q00zwk, permissionSet: own}, {name: aa1, \
+                 permissionSet: own}, {name: aa2, permissionSet: own}, {name: aa3, permissionSet: own}]\n    grants:\n    \
+                 - {name: g, role: q00zwk, to: {users: [\"{name}\"]}}\n";
+    let template = "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\n{% include \"_metadata.yaml.j2\" %}\n\
+                    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: {{ subjects[0].name }}}\n\
+                    subjects: {{ subjects }}\n";
+    let world = world_of(class, rows("aa1,1,n\n").chain(["aa2,2,n\n".to_owned(), "aa3,3,n\n".to_owned()]))
+        .file("templates/tenancy/rolebinding.yaml.j2", template);
+    assert!(world.compile().told.contains("there is no Role `a10`"));
+    same_every_way(&world, "a role");
+}
+
+#[test]
+fn the_size_of_an_object_is_looked_at() {
+    let class = "    namespace: {name: \"t-{name}\"}\n    roles: [{name: own, permissionSet: own}]\n";
+    let long = "x".repeat(1_020);
+    let rows = (0..7).map(|index| format!("a{index},{index},{}\n", if index == 6 { &long } else { "n" }));
+    let digits = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]";
+    let template = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{{% include \"_metadata.yaml.j2\" %}}\nrules:\n\
+         - apiGroups: [\"\"]\n  resources: [configmaps]\n  verbs: [get]\n  resourceNames:\n\
+         {{% for a in {digits} + {digits} %}}\n{{% for b in {digits} %}}\n{{% for c in {digits} %}}\n\
+         {{% for d in {digits} %}}\n  - {{{{ rules[0].resourceNames[0] }}}}\n\
+         {{% endfor %}}\n{{% endfor %}}\n{{% endfor %}}\n{{% endfor %}}\n"
+    );
+    let world = world_of(class, rows).file("templates/tenancy/role.yaml.j2", &template);
+    assert!(world.compile().told.contains("writes more than 16 MiB"));
+    same_every_way(&world, "many names");
+}
+
 #[test]
 fn what_the_server_makes_of_nulls_is_known_of_every_text() {
     let template = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\nrules:\n\

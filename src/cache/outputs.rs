@@ -1,6 +1,5 @@
 //! The files of an output folder: what state they were in when their content was known.
 
-use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Mutex;
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::diag::RunError;
-use crate::emit::committed::{BlobId, Committed, Differing, Entry, Folder, blob_id};
+use crate::emit::committed::{BlobId, Checkout, Committed, Differing, Entry, Folder, blob_id};
 use crate::emit::plan::Counts;
 use crate::emit::totals::Totals;
 use crate::parallel;
@@ -147,7 +146,7 @@ impl KeptFile {
             Telling::Content => false,
             Telling::State(checked_out) => {
                 (self.is_settled && state == self.state)
-                    || checked_out().is_some_and(|of| of.get(path) == Some(&self.blob))
+                    || checked_out().is_some_and(|checkout| checkout.blob(path, state.changed) == Some(&self.blob))
             }
         };
         is_told || folder.read(path).ok().flatten().is_some_and(|bytes| hash(&bytes) == self.content)
@@ -159,7 +158,7 @@ pub enum Telling<'t> {
     /// By their content alone.
     Content,
     /// By their state, and where that changed by what git knows of the checkout.
-    State(&'t (dyn Fn() -> Option<&'t BTreeMap<String, BlobId>> + Sync)),
+    State(&'t (dyn Fn() -> Option<&'t Checkout> + Sync)),
 }
 
 /// An output folder that remembers which files were as they should be, and asks the states of earlier ones first.

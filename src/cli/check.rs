@@ -37,9 +37,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     let recall = recall.as_ref();
     unless_unchanged(global, recall, &arguments.targets, done, arguments.summary, || {
         with_part(global, &arguments.targets, &arguments.shard, |session, targets| {
+            if let Some(recall) = recall {
+                recall.look_beside(&session.project)?;
+            }
             let outcome = check(session, targets, arguments, recall)?;
             if let Some(recall) = recall.filter(|_| outcome == Outcome::Fine && arguments.targets.is_empty()) {
-                recall.keep(global, &session.project, &session.answers)?;
+                recall.keep(global, &session.project, &session.answers);
             }
             let command = Command::Check { targets: arguments.targets.clone(), summary: arguments.summary };
             shard::finish(session, outcome, command)

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use super::session::{find_root, print};
 use super::{Global, Outcome};
 use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Program, Telling, Told, WatchedFolder};
@@ -11,7 +13,7 @@ use crate::compile::Project;
 use crate::diag::{Diagnostic, FileId, Files, RunError};
 use crate::emit::committed::{Entry, Folder, checked_out};
 use crate::emit::write::STAGING;
-use crate::model::Target;
+use crate::model::{Target, Workspace};
 use crate::render::BUILTIN;
 use crate::source::{Answers, DiskWorld, World};
 use crate::stats::Stage;
@@ -49,7 +51,11 @@ impl Recall {
             return Ok(None);
         }
         let output = self.root.join(&kept.output);
-        if self.beside(&output, &kept.targets)? != kept.beside {
+        if beside(&output, kept.targets.iter().map(|target| target.name.as_str()))? != kept.beside {
+            return Ok(None);
+        }
+        // What was said is not known by its target.
+        if !names.is_empty() && !kept.told.is_empty() && kept.targets.len() > 1 {
             return Ok(None);
         }
         let wanted = |target: &&KeptTarget| names.is_empty() || names.contains(&target.name);
@@ -74,6 +80,14 @@ impl Recall {
         Ok(Some(targets))
     }
 
+    /// Looks at what lies beside the folders of the targets, before it is judged: what comes later was not.
+    pub(super) fn look_beside(&self, project: &Project) -> Result<(), RunError> {
+        let Workspace { output, targets, .. } = &project.workspace;
+        let names = targets.iter().map(|target| target.name.as_str());
+        self.found.borrow_mut().beside = beside(&self.root.join(output), names)?;
+        Ok(())
+    }
+
     /// The output folder of a target, from now on watched.
     pub(super) fn watch(&self, folder: Folder, target: &Target) -> WatchedFolder {
         let earlier = self.kept.as_ref().and_then(|kept| kept.target(&target.name));
@@ -92,26 +106,23 @@ impl Recall {
     }
 
     /// Keeps what this run found: every target as it should be.
-    pub(super) fn keep(&self, global: &Global, project: &Project, answers: &Answers) -> Result<(), RunError> {
-        let output = &project.workspace.output;
+    pub(super) fn keep(&self, global: &Global, project: &Project, answers: &Answers) {
         let mut found = self.found.take();
-        found.beside = self.beside(&self.root.join(output), &found.targets)?;
-        found.output.clone_from(output);
+        found.output.clone_from(&project.workspace.output);
         self.cache.root().clone_into(&mut found.root);
         found.program = self.program;
         found.today = (!project.expiries.is_empty()).then(|| global.today().to_string());
         found.answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         self.cache.save(&found);
-        Ok(())
     }
+}
 
-    /// A hash of what lies in the output folder beside the folders of the targets.
-    fn beside(&self, output: &Path, targets: &[KeptTarget]) -> Result<u128, RunError> {
-        let is_of_target = |top: &str| top == STAGING || targets.iter().any(|target| target.name == top);
-        let entries = Folder::new(output.to_path_buf()).list_except(&is_of_target)?;
-        let listed = |entry: &Entry| format!("{}\0{}\0", entry.path, entry.is_link);
-        Ok(xxhash_rust::xxh3::xxh3_128(entries.iter().map(listed).collect::<String>().as_bytes()))
-    }
+/// A hash of what lies in the output folder beside the folders of the targets.
+fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> Result<u128, RunError> {
+    let is_of_target = |top: &str| top == STAGING || targets.clone().any(|target| target == top);
+    let entries = Folder::new(output.to_path_buf()).list_except(&is_of_target)?;
+    let listed = |entry: &Entry| format!("{}\0{}\0", entry.path, entry.is_link);
+    Ok(xxh3_128(entries.iter().map(listed).collect::<String>().as_bytes()))
 }
 
 /// Diagnostics of an earlier run; none where they cannot be said again.

@@ -38,6 +38,9 @@ use crate::yaml::{self, Cut, NodeId, NodeRef, Tree};
 /// Room for a value, in bytes.
 const TYPICAL_VALUE: usize = 32;
 
+/// How many bytes a value of an account has at most in a rendered text of its class: each may be escaped there.
+pub(super) const LONGEST_WRITTEN: usize = 6 * holes::LONGEST;
+
 /// Which accounts of a class go the general way before it is made: the first tells what is told once of a class
 /// ([`HomeFacts::is_told_once`]), and classes of few members are not worth it.
 const FIRST_STAMPED: u8 = 3;
@@ -241,6 +244,9 @@ pub(super) struct Scratch {
 impl Class {
     /// Makes the values of an account and settles the order of its objects; none when some value needs a closer look.
     pub(super) fn fill(&self, account: Account<'_>, namespace: &str, scratch: &mut Scratch) -> Option<()> {
+        if account.values().any(|value| matches!(value, AccountValue::Text(text) if text.len() > holes::LONGEST)) {
+            return None;
+        }
         self.compose(account, scratch)?;
         let at = |index: usize| part(&scratch.texts, &scratch.ends, index);
         if at(self.namespace)? != namespace || self.other_namespaces.iter().any(|other| other == namespace) {
@@ -432,7 +438,7 @@ impl<'s> Builder<'s> {
             return Err(nothing());
         }
         self.limit_ranges(first, &found)?;
-        self.note_subjects(first);
+        self.note_subjects(first, &found);
         let name = if unit.identity.name == other.identity.name {
             Name::Same(Arc::clone(&unit.identity.name))
         } else {
@@ -502,14 +508,11 @@ impl<'s> Builder<'s> {
     }
 
     /// Notes the namespaces that service accounts come from: whether it is the account's own decides about advice.
-    fn note_subjects(&mut self, root: NodeRef<'_>) {
-        for subject in root.get("subjects").into_iter().flat_map(NodeRef::items) {
-            if let Some(namespace) = subject.get("namespace").and_then(NodeRef::as_str)
-                && self.stand_ins.columns_in(namespace).is_empty()
-            {
-                self.other_namespaces.push(namespace.to_owned());
-            }
-        }
+    fn note_subjects(&mut self, root: NodeRef<'_>, found: &[Hole]) {
+        let subjects = root.get("subjects").into_iter().flat_map(NodeRef::items);
+        let namespaces = subjects.filter_map(|subject| subject.get("namespace"));
+        let same_for_all = namespaces.filter(|namespace| !found.iter().any(|hole| hole.node == namespace.id()));
+        self.other_namespaces.extend(same_for_all.filter_map(NodeRef::as_str).map(str::to_owned));
     }
 
     /// Notes what the starts of ranges may not be more than.

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -264,11 +265,38 @@ pub fn blob_id(bytes: &[u8]) -> BlobId {
 /// The name of a content in git, where names have 40 digits.
 pub type BlobId = [u8; 20];
 
-/// The names of the files of a checkout whose content is that of git's index, by their paths below a folder. Git tells
-/// that by their states, which a fresh checkout has set. None where there is no git, or no repository.
-pub fn checked_out(root: &Path, folder: &str) -> Option<BTreeMap<String, BlobId>> {
-    let listing = git(root, &["ls-files", "-s", "-v", "-z", "--", folder]).ok()?;
-    let changed = git(root, &["diff-files", "--name-only", "--relative", "-z", "--", folder]).ok()?;
+/// The files of a checkout whose content is that of git's index.
+#[derive(Debug)]
+pub struct Checkout {
+    /// The names of their contents, by their paths below a folder.
+    blobs: BTreeMap<String, BlobId>,
+    /// When the index was written, in whole seconds since 1970.
+    written: i64,
+}
+
+impl Checkout {
+    /// The name of a file's content, by when the file was last changed in any way, in nanoseconds since 1970. Git tells
+    /// contents by states, to the second, so of a file that may have been changed after it was looked at it says nothing.
+    pub fn blob(&self, path: &str, changed: i64) -> Option<&BlobId> {
+        self.blobs.get(path).filter(|_| changed.div_euclid(1_000_000_000) < self.written)
+    }
+}
+
+/// What git knows of the files below a folder by their states, which a fresh checkout has set; it is asked to look at
+/// all it knows of a state. What a filter makes of a content is not the content. None where there is no git, or no
+/// repository, or no answer.
+pub fn checked_out(root: &Path, folder: &str) -> Option<Checkout> {
+    let answer = |arguments: &[&str]| {
+        let strictly = ["-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.fsmonitor=false"];
+        let output = Command::new("git").args(strictly).args(arguments).current_dir(root).output().ok()?;
+        output.status.success().then_some(output.stdout)
+    };
+    let index = answer(&["rev-parse", "--git-path", "index"])?;
+    let index = root.join(String::from_utf8(index).ok()?.trim_end_matches('\n'));
+    let written = std::fs::metadata(index).ok()?.mtime();
+    let below = format!(":(literal){folder}");
+    let listing = answer(&["ls-files", "-s", "-v", "-z", "--", &below])?;
+    let changed = answer(&["diff-files", "--name-only", "--relative", "-z", "--", &below])?;
     let prefix = format!("{folder}/");
     let changed: BTreeSet<&[u8]> = changed.split(|byte| *byte == 0).collect();
     let mut blobs = BTreeMap::new();
@@ -287,7 +315,33 @@ pub fn checked_out(root: &Path, folder: &str) -> Option<BTreeMap<String, BlobId>
             blobs.insert(below.to_owned(), id);
         }
     }
-    (!blobs.is_empty()).then_some(blobs)
+    let filtered = filtered(root, blobs.keys().map(|path| format!("{folder}/{path}\0")).collect())?;
+    blobs.retain(|path, _| !filtered.contains(&format!("{folder}/{path}")));
+    (!blobs.is_empty()).then_some(Checkout { blobs, written })
+}
+
+/// Which of these files, each with a zero behind it, a filter of git's makes something else of.
+fn filtered(root: &Path, paths: String) -> Option<BTreeSet<String>> {
+    let mut child = Command::new("git")
+        .args(["check-attr", "-z", "--stdin", "filter"])
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut input = child.stdin.take()?;
+    // Beside reading: git answers before it has read all.
+    let asking = std::thread::spawn(move || input.write_all(paths.as_bytes()));
+    let output = child.wait_with_output().ok()?;
+    let is_asked = asking.join().is_ok_and(|asked| asked.is_ok());
+    let answers = String::from_utf8(output.stdout).ok().filter(|_| is_asked && output.status.success())?;
+    let fields: Vec<&str> = answers.split('\0').collect();
+    let has_filter = |answer: &[&str]| match answer {
+        [path, _, value] => (!matches!(*value, "unspecified" | "unset")).then(|| (*path).to_owned()),
+        _ => None,
+    };
+    Some(fields.chunks(3).filter_map(has_filter).collect())
 }
 
 impl Committed for Revision {

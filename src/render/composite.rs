@@ -1,68 +1,278 @@
 //! Refuses templates that glue text to a value.
+//!
+//! A value is written as JSON, which is a scalar, a list or a map of its own wherever one can begin. What stands before
+//! and behind a value decides whether one can, and that follows from the template: from the text between the values, as
+//! the engine trims it, along every way through conditions, loops and included templates. The walk knows what of the
+//! text before a place matters as one of a few states, and goes on with all that are possible.
 
-/// The byte ranges of every `{{ value }}` that does not stand alone where a YAML key or value can stand.
-pub(super) fn find(source: &str) -> Vec<std::ops::Range<usize>> {
-    let mut found = Vec::new();
-    let mut start_of_line = 0;
-    for line in source.split_inclusive('\n') {
-        let blanked = blank_statements(line);
-        let mut cursor = 0;
-        while let Some(open) = blanked.get(cursor..).and_then(|rest| rest.find("{{")).map(|at| cursor + at) {
-            let Some(close) = blanked.get(open..).and_then(|rest| rest.find("}}")).map(|at| open + at + 2) else {
-                break;
-            };
-            let before = blanked.get(..open).unwrap_or_default();
-            let after = blanked.get(close..).unwrap_or_default();
-            if !can_begin(before) || !can_end(after) {
-                found.push(start_of_line + open..start_of_line + close);
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use minijinja::machinery::ast::Stmt;
+use minijinja::machinery::parse;
+
+use super::{TemplateSet, syntax};
+
+/// How deep templates may include each other; the engine stops there as well.
+const MAXIMUM_DEPTH: usize = 50;
+
+/// What stands before a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Before {
+    /// Nothing on this line but blanks and the dashes of lists.
+    Start,
+    /// Such a dash.
+    Dash,
+    /// A colon.
+    Colon,
+    /// A colon and a blank, or what opens or parts a list or a map.
+    Open,
+    /// Something else.
+    Text,
+    /// That, and a blank.
+    TextBlank,
+    /// A value.
+    Value,
+    /// That, and a blank.
+    ValueBlank,
+    /// A value that is a key.
+    ValueColon,
+    /// The beginning of a comment.
+    Comment,
+    /// A text in single quotes that goes on.
+    Single,
+    /// Its end, or half of a quote in it.
+    SingleEnd,
+    /// A text in double quotes that goes on.
+    Double,
+    /// That, and a backslash.
+    DoubleEscape,
+}
+
+/// What the next letter makes of it; none where it is glued to a value.
+fn next(before: Before, letter: char) -> Option<Before> {
+    use Before::*;
+    let of_text = |letter| match letter {
+        '\n' => Start,
+        ' ' => TextBlank,
+        ':' => Colon,
+        '[' | '{' | ',' => Open,
+        _ => Text,
+    };
+    let of_scalar = |letter| match letter {
+        '\'' => Single,
+        '"' => Double,
+        '#' => Comment,
+        letter => of_text(letter),
+    };
+    Some(match (before, letter) {
+        (Single, '\'') => SingleEnd,
+        (SingleEnd, '\'') | (Single, _) => Single,
+        (Double, '\\') => DoubleEscape,
+        (Double, '"') => Text,
+        (Double | DoubleEscape, _) => Double,
+        (Comment, '\n') => Start,
+        (Comment, _) => Comment,
+        (Start | Dash, ' ') => Start,
+        (Start | Dash, '-') => Dash,
+        (Colon | Open, ' ') => Open,
+        (Start | Open, letter) => of_scalar(letter),
+        (TextBlank, '#') => Comment,
+        (Dash | Colon | Text | TextBlank | SingleEnd, letter) => of_text(letter),
+        (Value | ValueBlank, ' ') => ValueBlank,
+        (Value, ':') => ValueColon,
+        (ValueColon, ' ') => Open,
+        (ValueBlank, '#') => Comment,
+        (Value | ValueBlank | ValueColon, '\n' | '\r') => Start,
+        (Value | ValueBlank, ',') => Open,
+        (Value | ValueBlank, ']' | '}') => Text,
+        (Value | ValueBlank | ValueColon, _) => return None,
+    })
+}
+
+/// What may stand before a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct States(u16);
+
+impl States {
+    const NONE: States = States(0);
+
+    fn of(state: Before) -> Self {
+        Self(1 << state as u16)
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn each(self) -> impl Iterator<Item = Before> {
+        use Before::*;
+        let all = [
+            Start,
+            Dash,
+            Colon,
+            Open,
+            Text,
+            TextBlank,
+            Value,
+            ValueBlank,
+            ValueColon,
+            Comment,
+            Single,
+            SingleEnd,
+            Double,
+            DoubleEscape,
+        ];
+        all.into_iter().filter(move |state| self.0 & Self::of(*state).0 != 0)
+    }
+}
+
+/// Every `{{ value }}` of the templates that does not stand alone where a YAML key or value can stand: the template, and
+/// the bytes of it. A template that cannot be read is told of when it is used.
+pub(super) fn find<'t>(
+    templates: &'t TemplateSet,
+    roots: impl Iterator<Item = &'t str>,
+) -> BTreeSet<(String, usize, usize)> {
+    let mut walk = Walk { templates, found: BTreeSet::new(), last: None, known: HashMap::new(), depth: 0 };
+    roots.for_each(|root| _ = walk.template(root, States::of(Before::Start)));
+    let found = walk.found.into_iter();
+    found.map(|(name, start, end)| (name.to_owned(), start, end)).collect()
+}
+
+/// A walk over templates.
+struct Walk<'t> {
+    templates: &'t TemplateSet,
+    found: BTreeSet<(&'t str, usize, usize)>,
+    /// The value that was printed last.
+    last: Option<(&'t str, usize, usize)>,
+    /// What stands behind a template by what stands before it; of one that is being walked nothing.
+    known: HashMap<(&'t str, States), States>,
+    depth: usize,
+}
+
+impl<'t> Walk<'t> {
+    /// What may stand behind a template.
+    fn template(&mut self, name: &str, before: States) -> States {
+        let Some((name, source)) = self.templates.named(name) else { return before };
+        if let Some(behind) = self.known.get(&(name, before)) {
+            return *behind;
+        }
+        if self.depth >= MAXIMUM_DEPTH {
+            return before;
+        }
+        self.known.insert((name, before), States::NONE);
+        self.depth += 1;
+        let behind = match parse(source, name, syntax()) {
+            Ok(Stmt::Template(template)) => self.body((name, source), &template.children, before),
+            _ => before,
+        };
+        self.depth -= 1;
+        self.known.insert((name, before), behind);
+        behind
+    }
+
+    fn body(&mut self, place: (&'t str, &'t str), statements: &[Stmt<'_>], before: States) -> States {
+        statements.iter().fold(before, |before, statement| self.statement(place, statement, before))
+    }
+
+    fn statement(&mut self, place: (&'t str, &'t str), statement: &Stmt<'_>, before: States) -> States {
+        match statement {
+            Stmt::EmitRaw(text) => self.text(text.raw, before),
+            Stmt::EmitExpr(value) => {
+                let span = value.span();
+                self.value(place, span.start_offset as usize..span.end_offset as usize, before)
             }
-            cursor = close;
+            Stmt::IfCond(condition) => {
+                let then = self.body(place, &condition.true_body, before);
+                then.and(self.body(place, &condition.false_body, before))
+            }
+            Stmt::ForLoop(each) => {
+                let mut around = before;
+                loop {
+                    let behind = around.and(self.body(place, &each.body, around));
+                    if behind == around {
+                        break;
+                    }
+                    around = behind;
+                }
+                around.and(self.body(place, &each.else_body, before))
+            }
+            Stmt::WithBlock(with) => self.body(place, &with.body, before),
+            Stmt::AutoEscape(escape) => self.body(place, &escape.body, before),
+            Stmt::Block(block) => self.body(place, &block.body, before),
+            Stmt::Include(include) => match include.name.as_const() {
+                Some(name) => self.template(name.as_str().unwrap_or_default(), before),
+                // Whichever it is, it is made of lines.
+                None => before.and(States::of(Before::Start)),
+            },
+            Stmt::Extends(parent) => {
+                let parent = parent.name.as_const();
+                let name = parent.as_ref().and_then(|name| name.as_str()).unwrap_or_default();
+                self.template(name, before);
+                before
+            }
+            // What is caught becomes a text, which is printed like any other value.
+            Stmt::FilterBlock(block) => {
+                let span = block.span();
+                self.value(place, span.start_offset as usize..span.end_offset as usize, before)
+            }
+            Stmt::CallBlock(block) => {
+                let span = block.span();
+                self.value(place, span.start_offset as usize..span.end_offset as usize, before)
+            }
+            _ => before,
         }
-        start_of_line += line.len();
     }
-    found
-}
 
-/// The line with `{% statements %}` and `{# comments #}` as blanks, so that what stands around them is seen.
-fn blank_statements(line: &str) -> String {
-    let mut blanked = line.to_owned();
-    for (open, close) in [("{%", "%}"), ("{#", "#}")] {
-        while let Some(start) = blanked.find(open) {
-            let end = blanked.get(start..).and_then(|rest| rest.find(close)).map_or(blanked.len(), |at| start + at + 2);
-            let width = end - start;
-            blanked.replace_range(start..end, &" ".repeat(width));
+    fn text(&mut self, text: &str, before: States) -> States {
+        let mut behind = States::NONE;
+        for state in before.each() {
+            let state = text.chars().fold(state, |state, letter| {
+                next(state, letter).unwrap_or_else(|| {
+                    self.found.extend(self.last);
+                    Before::Text
+                })
+            });
+            behind = behind.and(States::of(state));
         }
+        behind
     }
-    blanked
-}
 
-/// True when a value can begin behind this text.
-fn can_begin(before: &str) -> bool {
-    let text = before.trim_end_matches(' ');
-    let space = text.len() < before.len();
-    match text.chars().last() {
-        None | Some('[' | '{' | ',') => true,
-        Some(':') => space,
-        Some('-') => space && text.trim_start_matches([' ', '-']).is_empty(),
-        _ => false,
-    }
-}
-
-/// True when nothing behind a value belongs to it.
-fn can_end(after: &str) -> bool {
-    let text = after.trim_start_matches(' ');
-    let space = text.len() < after.len();
-    match text.chars().next() {
-        None | Some('\n' | '\r' | ',' | ']' | '}') => true,
-        Some(':') => !space && text.get(1..).is_some_and(|rest| rest.starts_with([' ', '\n']) || rest.is_empty()),
-        Some('#') => space,
-        _ => false,
+    fn value(&mut self, (name, source): (&'t str, &'t str), span: Range<usize>, before: States) -> States {
+        // The engine leaves out the closing braces.
+        let end = source.get(span.end..).and_then(|rest| rest.find("}}")).map_or(span.end, |at| span.end + at + 2);
+        let place = (name, span.start, end);
+        if before.each().any(|state| !matches!(state, Before::Start | Before::Open)) {
+            self.found.insert(place);
+        }
+        self.last = Some(place);
+        if before == States::NONE { before } else { States::of(Before::Value) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::diag::{Files, Sink};
+    use crate::source::{MemoryWorld, Sources};
+
+    /// What is glued in a template that may include two others.
+    fn glued(text: &str) -> Vec<String> {
+        let world = MemoryWorld::new([
+            ("templates/tenancy/role.yaml.j2", text),
+            ("templates/_value.j2", "{{ part }}"),
+            ("templates/_key.j2", "{% if x %}key: {% endif %}"),
+        ]);
+        let mut sources = Sources::new(Box::new(world), Arc::new(Files::new()));
+        let templates = TemplateSet::load("templates", &mut sources, &mut Sink::new()).expect("memory can be read");
+        let found = find(&templates, std::iter::once("tenancy/role.yaml.j2"));
+        let slice = |(name, start, end): (String, usize, usize)| {
+            templates.source(&name).and_then(|source| source.get(start..end)).unwrap_or_default().to_owned()
+        };
+        found.into_iter().map(slice).collect()
+    }
 
     #[test]
     fn a_value_stands_alone_or_is_refused() {
@@ -75,18 +285,51 @@ mod tests {
             "a: {{ b }} # c\n",
             "- - {{ b }}\n",
             "{{ object }}\n",
+            "a: {x: {{ b }}, {{ c }}: d}\n",
+            "a:\n{% for b in c -%}\n- {{ b }}\n{% endfor %}\n",
+            "# it's a comment\na: 'one' # it's another\nb: {{ b }}\n",
+            "a: 'it''s' \nb: \"\\\"\"\nc: it's\nd: {{ b }}\n",
+            "{% for b in c %}\n{{ b }}: {% include \"_value.j2\" %}\n\n{% endfor %}\n",
+            "{% set a %}x{{ b }}{% endset %}\na: {{ a }}\n",
         ] {
-            assert!(find(fine).is_empty(), "{fine}");
+            assert_eq!(glued(fine), [""; 0], "{fine}");
         }
-        for glued in [
+        for text in [
             "a: tool-{{ b }}\n",
             "a: {{ b }}-psp\n",
             "a: \"{{ b }}\"\n",
             "a: x {{ b }}\n",
             "a:{{ b }}\n",
             "# {{ b }}\n",
+            "a: x{% if c %}{{ b }}{% endif %}\n",
+            "a: x\n{{- b }}\n",
+            "a:\n{%- for b in c %}\n- {{ b }}\n{% endfor %}\n",
+            "a: {{ b -}}\n c\n",
+            "a: 0b{% if true %}\n{{ b }}{% endif %}\n",
+            "a: '\n  {{- b -}}\n'\n",
+            "a: '\n  {{ b }}\n  '\n",
+            "a: \"\n  {{ b }}\n  \"\n",
+            "a: x{% if c %}\n\n{% endif %}{{ b }}\n",
+            "a: [{% for c in d %}{{ b }}x{% endfor %}]\n",
+            "a: {% for c in d %}{{ b }}{% endfor %}\n",
+            "a: 1e{% filter trim %}{{ b }}{% endfilter %}\n",
         ] {
-            assert_eq!(find(glued).len(), 1, "{glued}");
+            assert_eq!(glued(text).len(), 1, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_included_belongs_to_the_text_around_it() {
+        assert_eq!(glued("a: x{% include \"_value.j2\" %}\n"), ["{{ part }}"]);
+        assert_eq!(glued("a: {% include \"_value.j2\" %}x\n"), ["{{ part }}"]);
+        assert_eq!(glued("x{% include \"_key.j2\" %}{{ b }}\n"), ["{{ b }}"]);
+        assert_eq!(glued("{% include \"_key.j2\" %}{{ b }}\n"), [""; 0]);
+    }
+
+    #[test]
+    fn the_built_in_templates_glue_nothing() {
+        let mut sources = Sources::new(Box::new(MemoryWorld::default()), Arc::new(Files::new()));
+        let templates = TemplateSet::load("templates", &mut sources, &mut Sink::new()).expect("memory can be read");
+        assert_eq!(find(&templates, templates.names()), BTreeSet::new());
     }
 }

@@ -62,13 +62,19 @@ pub enum Refusal {
 /// How deep templates may include each other, and expressions nest, for a proof.
 const MAXIMUM_DEPTH: usize = 30;
 
+/// How many statements a proof follows, those of included templates each time: many times what the largest has.
+const MAXIMUM_STATEMENTS: usize = 10_000;
+
+/// How many bytes a statement has, about.
+const TYPICAL_STATEMENT: usize = 64;
+
 impl TemplateSet {
     /// Proves that a template only prints the holes of its data.
     ///
     /// # Errors
     /// Which columns are used otherwise, as far as that can be told.
     pub fn only_prints(&self, name: &str, data: &Marked) -> Result<(), Refusal> {
-        let mut walk = Walk { templates: self, root: data, scopes: Vec::new(), depth: 0 };
+        let mut walk = Walk { templates: self, root: data, scopes: Vec::new(), depth: 0, statements: 0 };
         walk.template(name)
     }
 }
@@ -82,6 +88,7 @@ struct Walk<'d> {
     root: &'d Marked,
     scopes: Vec<(String, Parts<'d>)>,
     depth: usize,
+    statements: usize,
 }
 
 impl<'d> Walk<'d> {
@@ -92,6 +99,8 @@ impl<'d> Walk<'d> {
             return Err(Refusal::Unknown);
         }
         self.depth += 1;
+        // Reading it anew is work, too.
+        self.statements += source.len() / TYPICAL_STATEMENT;
         let parsed = parse(source, name, syntax()).map_err(|_| Refusal::Unknown)?;
         let Stmt::Template(template) = &parsed else { return Err(Refusal::Unknown) };
         self.body(&template.children)?;
@@ -110,6 +119,10 @@ impl<'d> Walk<'d> {
     }
 
     fn statement(&mut self, statement: &Stmt<'_>) -> Result<(), Refusal> {
+        self.statements += 1;
+        if self.statements > MAXIMUM_STATEMENTS {
+            return Err(Refusal::Unknown);
+        }
         match statement {
             Stmt::EmitRaw(_) => Ok(()),
             Stmt::EmitExpr(emit) => self.printed(&emit.expr, 0),
@@ -460,5 +473,20 @@ mod tests {
         ] {
             assert!(verdict(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_proof_comes_to_an_end() {
+        let twice = |next: usize| {
+            let include = format!("{{% include \"_{next}.j2\" %}}");
+            format!("{{% if same %}}{include}{include}{{% endif %}}\n")
+        };
+        let parts = (0..MAXIMUM_DEPTH - 1).map(|depth| (format!("templates/_{depth}.j2"), twice(depth + 1)));
+        let last = (format!("templates/_{}.j2", MAXIMUM_DEPTH - 1), String::new());
+        let mut sources = Sources::new(Box::new(MemoryWorld::new(parts.chain([last]))), Arc::new(Files::new()));
+        let templates = TemplateSet::load("templates", &mut sources, &mut Sink::new()).expect("memory can be read");
+        let data = Marked::Map(vec![("same".to_owned(), Marked::Same)]);
+        assert_eq!(templates.only_prints("_0.j2", &data), Err(Refusal::Unknown));
+        assert_eq!(templates.only_prints("_25.j2", &data), Ok(()));
     }
 }

@@ -7,6 +7,10 @@ use super::composite;
 use crate::diag::{Code, Diagnostic, FileId, Origin, RunError, Sink, Span, nearest};
 use crate::source::Sources;
 
+/// How many bytes a template may have: ten times what the largest has. The engine reads its branches and operators one
+/// within the other.
+const MAXIMUM_TEMPLATE: usize = 64 << 10;
+
 /// How many templates may stand for one another in a row.
 const MAXIMUM_ALIASES: usize = 8;
 
@@ -30,12 +34,23 @@ impl TemplateSet {
             set.templates.insert((*path).to_owned(), (file, std::sync::Arc::from(*text)));
         }
         let prefix = format!("{folder}/");
+        let mut has_own = false;
         for path in sources.list(folder)? {
             let Some(name) = path.strip_prefix(&prefix).map(str::to_owned) else { continue };
             let Some(file) = sources.text(&path, sink)? else { continue };
             let text = sources.files().get(file).shared_text();
-            let is_part = name.rsplit('/').next().is_some_and(|last| last.starts_with('_'));
-            if !is_part && !BUILTIN.iter().any(|(known, _)| *known == name) {
+            if text.len() > MAXIMUM_TEMPLATE {
+                sink.push(
+                    Diagnostic::error(Code::FileTooLarge, format!("this template has {} KiB", text.len() >> 10))
+                        .at(Origin { file, span: Span::new(0, 1) })
+                        .help(format!(
+                            "a template has at most {} KiB; part it by `{{% include %}}`",
+                            MAXIMUM_TEMPLATE >> 10
+                        )),
+                );
+                continue;
+            }
+            if !is_part(&name) && !BUILTIN.iter().any(|(known, _)| *known == name) {
                 let near = nearest(&name, BUILTIN.iter().map(|(known, _)| *known));
                 sink.push(
                     Diagnostic::warning(Code::UnknownTemplate, format!("`{name}` replaces no built-in template"))
@@ -46,19 +61,36 @@ impl TemplateSet {
                         )),
                 );
             }
-            for range in composite::find(&text) {
-                let span = Span::new(range.start, range.end);
-                sink.push(
-                    Diagnostic::error(Code::TemplateComposite, "text is glued to this value")
-                        .at(Origin { file, span })
-                        .help("build the whole value inside the braces, such as `{{ \"tool-\" ~ name }}`"),
-                );
-            }
             set.templates.insert(name, (file, text));
+            has_own = true;
         }
         let names = set.templates.keys().map(|name| (name.clone(), set.follow(name).to_owned()));
         set.aliases = names.filter(|(name, followed)| name != followed).collect();
+        // The built-in ones by themselves are as they should be, which a test sees to.
+        if has_own {
+            set.refuse_composites(sink);
+        }
         Ok(set)
+    }
+
+    /// Reports values that text is glued to, in whatever a template includes.
+    fn refuse_composites(&self, sink: &mut Sink) {
+        let (parts, roots): (Vec<&str>, Vec<&str>) = self.names().partition(|name| is_part(name));
+        // A part by itself last: what is told of it is told once.
+        for (name, start, end) in composite::find(self, roots.into_iter().chain(parts)) {
+            let Some(file) = self.file(&name) else { continue };
+            sink.push(
+                Diagnostic::error(Code::TemplateComposite, "text is glued to this value")
+                    .at(Origin { file, span: Span::new(start, end) })
+                    .help("build the whole value inside the braces, such as `{{ \"tool-\" ~ name }}`"),
+            );
+        }
+    }
+
+    /// A template by its name, which may be that of one that only includes it.
+    pub(super) fn named(&self, name: &str) -> Option<(&str, &str)> {
+        let (name, (_, source)) = self.templates.get_key_value(self.resolve(name))?;
+        Some((name, source))
     }
 
     /// The template that a name stands for: one that only includes another one is the other one, at no cost.
@@ -114,4 +146,9 @@ impl TemplateSet {
         }
         Span::default()
     }
+}
+
+/// True for a template that is only there to be included.
+fn is_part(name: &str) -> bool {
+    name.rsplit('/').next().is_some_and(|last| last.starts_with('_'))
 }

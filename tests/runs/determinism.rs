@@ -78,3 +78,29 @@ fn what_is_in_the_way_of_a_long_run_is_told_on_any_number_of_threads() {
     }
     assert_eq!(told("1"), (code, text, errors));
 }
+
+/// The engine goes through the branches of a condition one within the other.
+#[test]
+fn a_template_with_many_branches_is_read_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    super::tenants(&root, 40);
+    std::fs::create_dir_all(root.join("templates/tenancy")).expect("a folder");
+    let branches = |count: usize| {
+        let others: String = (1..count).map(|other| format!("{{% elif labels.a == \"q{other}\" %}}\n")).collect();
+        let text = format!(
+            "{{% if labels.a is not defined %}}\n{others}{{% endif %}}\napiVersion: v1\nkind: Namespace\n\
+             {{% include \"_metadata.yaml.j2\" %}}\n"
+        );
+        std::fs::write(root.join("templates/tenancy/namespace.yaml.j2"), text).expect("a file");
+    };
+    branches(2_000);
+    for jobs in ["1", "4"] {
+        let output = super::bailiwick(&root, &["check", "--no-cache", "--summary", "--jobs", jobs]);
+        assert_eq!(output.status.code(), Some(1), "{}", super::stderr(&output));
+    }
+    branches(3_000);
+    let output = super::bailiwick(&root, &["check", "--no-cache"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(super::stderr(&output).contains("at most 64 KiB"), "{}", super::stderr(&output));
+}

@@ -151,6 +151,11 @@ impl StandIns {
         found.map(|(column, ..)| Composed::Number(*column)).ok_or(Unexplained(Columns::new()))
     }
 
+    /// How often stand-ins of the first account are in a text.
+    pub(in crate::compile) fn count_in(&self, text: &[u8]) -> usize {
+        self.texts.iter().map(|(_, stand_in, _)| memchr::memmem::find_iter(text, stand_in).count()).sum()
+    }
+
     /// The columns whose stand-ins are somewhere in a text.
     pub(super) fn columns_in(&self, text: &str) -> Columns {
         self.texts

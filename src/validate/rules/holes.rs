@@ -13,7 +13,7 @@ use super::metadata::{ANNOTATIONS_SIZE, NameRule};
 use super::namespace::POD_SECURITY;
 
 /// The most bytes of a scalar that is stamped.
-const LONGEST: usize = 1024;
+pub const LONGEST: usize = 1024;
 
 /// True when the annotations of an object stay within the limit for all of them, however long the `open` ones are that
 /// may differ.
