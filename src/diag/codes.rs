@@ -107,7 +107,7 @@ codes! {
     TemplateSyntax, "template-syntax", "a template that does not parse",
         "Templates are Jinja as minijinja 3 reads it, plus the rule that every `{{ value }}` stands alone where a YAML value or key can stand.";
     TemplateComposite, "template-composite", "a template that glues text to a value",
-        "`{{ value }}` writes a complete YAML scalar, list or map with the quotes it needs, so text beside it would end up around the quotes. Build the whole value inside the braces: `{{ \"tool-\" ~ name }}`.";
+        "`{{ value }}` writes a complete YAML scalar, list or map with the quotes it needs, so text beside it would end up around the quotes. Build the whole value inside the braces: `{{ \"tool-\" ~ name }}`. What counts is the text that comes out, along every way through the template: `{{-` and `{%-` take the line feed before them away, a block takes the one behind it, and what is included belongs to the text around it.";
     TemplateFailed, "template-failed", "a template that failed while rendering",
         "An undefined variable, a wrong operand or an endless loop. The template's line and the policy that asked for the object are shown.";
     TemplateIdentity, "template-identity", "a template that changes what object it renders",
