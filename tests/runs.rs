@@ -9,6 +9,7 @@ mod migration;
 mod nodes;
 mod parts;
 mod revisions;
+mod strays;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -109,7 +109,7 @@ impl Recall {
     fn beside(&self, output: &Path, targets: &[KeptTarget]) -> Result<u128, RunError> {
         let is_of_target = |top: &str| top == STAGING || targets.iter().any(|target| target.name == top);
         let entries = Folder::new(output.to_path_buf()).list_except(&is_of_target)?;
-        let listed = |entry: &Entry| format!("{}\0{}\0", entry.path, entry.is_link);
+        let listed = |entry: &Entry| format!("{}\0{:?}\0", entry.path, entry.kind);
         Ok(xxhash_rust::xxh3::xxh3_128(entries.iter().map(listed).collect::<String>().as_bytes()))
     }
 }

@@ -193,7 +193,7 @@ pub(super) fn of_committed(
     let Some(mut builder) = ground(session, target, &SceneArguments::default(), &mut None, &mut sink)? else {
         return Ok(None);
     };
-    for entry in committed.list()?.iter().filter(|entry| !entry.is_link && !session.is_kept(target, &entry.path)) {
+    for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !session.is_kept(target, &entry.path)) {
         let bytes = committed.read(&entry.path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let tree = yaml::read(&text, FileId::default(), &mut sink);

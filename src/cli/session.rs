@@ -12,7 +12,7 @@ use super::shard::{Shard, ShardArguments};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::{self, Ledger, Options, OutputFile, Project, Wanted};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
-use crate::emit::committed::{Committed, Differing, Entry, Folder};
+use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
 use crate::emit::file::Ownership;
 use crate::emit::objects::{Depth, FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
@@ -263,7 +263,7 @@ impl<'g> Session<'g> {
         let mut gone: Vec<Entry> = Vec::new();
         for entry in others {
             // An empty path is the target's folder itself, which is a file.
-            if entry.is_link || entry.path.is_empty() {
+            if !entry.is_file() || entry.path.is_empty() {
                 links.insert(entry.path.clone());
                 self.report_stray(target, entry, &mut told);
             } else if self.is_kept(target, &entry.path) {
@@ -292,7 +292,9 @@ impl<'g> Session<'g> {
                         each(detail);
                         comparison.plan.add(plan);
                     }
-                    Ok((plan, None)) => self.report_stray(target, Entry { path: plan.path, is_link: false }, &mut told),
+                    Ok((plan, None)) => {
+                        self.report_stray(target, Entry { path: plan.path, kind: EntryKind::File }, &mut told)
+                    }
                     Err(error) => failed = Some(error),
                 }
                 failed.is_none()
@@ -303,7 +305,7 @@ impl<'g> Session<'g> {
         }
         let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign) && !links.contains(&file.path);
         for file in comparison.plan.changes.iter().filter(foreign) {
-            self.report_stray(target, Entry { path: file.path.clone(), is_link: false }, &mut told);
+            self.report_stray(target, Entry { path: file.path.clone(), kind: EntryKind::File }, &mut told);
         }
         comparison.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
         if let Some(shard) = &self.shard {
@@ -316,7 +318,7 @@ impl<'g> Session<'g> {
     /// True for an entry of a target's folder that is for this run to judge. A link, or a file where a folder has to be,
     /// is in everybody's way.
     fn looks_at(&self, entry: &Entry) -> bool {
-        let is_in_the_way = entry.is_link || matches!(entry.path.as_str(), "" | "namespaces");
+        let is_in_the_way = !entry.is_file() || matches!(entry.path.as_str(), "" | "namespaces");
         self.part().is_none_or(|part| is_in_the_way || part.has_file(&entry.path))
     }
 
@@ -329,7 +331,7 @@ impl<'g> Session<'g> {
     fn report_stray(&self, target: &Target, entry: Entry, sink: &mut Sink) {
         if !self.is_kept(target, &entry.path) {
             let path = format!("{}/{}/{}", self.project.workspace.output, target.name, entry.path);
-            sink.push(stray(path.trim_end_matches('/'), entry.is_link));
+            sink.push(stray(path.trim_end_matches('/'), entry.kind));
         }
     }
 
@@ -344,14 +346,14 @@ impl<'g> Session<'g> {
         let workspace = &self.project.workspace;
         let whole = Folder::new(self.output());
         let skip = |top: &str| top == STAGING || workspace.targets.iter().any(|target| target.name == top);
-        for Entry { path, is_link } in whole.list_except(&skip)? {
+        for Entry { path, kind } in whole.list_except(&skip)? {
             if workspace.keep.is_match(&path) {
                 continue;
             }
-            let old = if is_link { Vec::new() } else { whole.read(&path)?.unwrap_or_default() };
+            let old = whole.read(&path)?.unwrap_or_default();
             let plan = FilePlan::compare(&path, None, Some(&old));
-            if is_link || plan.ownership == Some(Ownership::Foreign) {
-                told.push(stray(format!("{}/{path}", workspace.output).trim_end_matches('/'), is_link));
+            if kind != EntryKind::File || plan.ownership == Some(Ownership::Foreign) {
+                told.push(stray(format!("{}/{path}", workspace.output).trim_end_matches('/'), kind));
             } else {
                 leftovers.add(plan);
             }
@@ -415,25 +417,27 @@ impl<'g> Session<'g> {
 /// What an output folder holds: of its many files a hash of the path is kept.
 struct Listing {
     files: Vec<u128>,
-    links: Vec<Entry>,
+    /// What is no file.
+    others: Vec<Entry>,
 }
 
 impl Listing {
     fn of(committed: &dyn Committed) -> Result<Self, RunError> {
-        let mut listing = Self { files: Vec::new(), links: Vec::new() };
-        committed.each(&mut |entry| {
-            if entry.is_link { listing.links.push(entry) } else { listing.files.push(hash_of(&entry.path)) }
+        let mut listing = Self { files: Vec::new(), others: Vec::new() };
+        committed.each(&mut |entry| match entry.kind {
+            EntryKind::File => listing.files.push(hash_of(&entry.path)),
+            _ => listing.others.push(entry),
         })?;
         Ok(listing)
     }
 
-    /// Every link, and every file that is not of these paths: where there are such, the folder is looked at once more
+    /// Whatever is no file, and every file that is not of these paths: where there are such, the folder is looked at once more
     /// for their names.
     fn others(self, committed: &dyn Committed, paths: &HashSet<u128>) -> Result<Vec<Entry>, RunError> {
-        let mut others = self.links;
+        let mut others = self.others;
         if !self.files.iter().all(|path| paths.contains(path)) {
             committed.each(&mut |entry| {
-                if !entry.is_link && !paths.contains(&hash_of(&entry.path)) {
+                if entry.is_file() && !paths.contains(&hash_of(&entry.path)) {
                     others.push(entry);
                 }
             })?;
@@ -455,13 +459,16 @@ pub(super) struct Found<'f> {
 }
 
 /// An entry of the output folder that nobody of ours made.
-fn stray(path: &str, is_link: bool) -> Diagnostic {
-    if is_link {
-        return Diagnostic::error(Code::LinkInOutput, format!("`{path}` is a symbolic link"))
-            .help("remove it: links in the output folder are neither followed nor replaced");
+fn stray(path: &str, kind: EntryKind) -> Diagnostic {
+    let in_the_way = |what: &str| Diagnostic::error(Code::LinkInOutput, format!("`{path}` is {what}"));
+    match kind {
+        EntryKind::File => Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours"))
+            .help("move it away, or name it under `spec.keep` in `bailiwick.yaml`"),
+        EntryKind::Link => in_the_way("a symbolic link")
+            .help("remove it: links in the output folder are neither followed nor replaced"),
+        EntryKind::Other => in_the_way("neither a file nor a folder")
+            .help("remove it: nothing but files and folders is read or replaced in the output folder"),
     }
-    Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours"))
-        .help("move it away, or name it under `spec.keep` in `bailiwick.yaml`")
 }
 
 /// A target's output held against earlier output.

@@ -152,7 +152,7 @@ impl Loss {
         let homes = compile::homes(&session.project, target);
         loss.everything = homes.is_empty();
         let shards = session.project.workspace.shards;
-        for entry in committed.list()?.iter().filter(|entry| !entry.is_link && !session.is_kept(target, &entry.path)) {
+        for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !session.is_kept(target, &entry.path)) {
             let Some(name) = Part::namespace_of(&entry.path) else { continue };
             loss.before += 1;
             let stays = homes.has_namespace(name) && file::path(Some(name), "", shards) == entry.path;
