@@ -259,17 +259,17 @@ impl<'g> Session<'g> {
         let mut others = listing.others(committed, &paths)?;
         others.retain(|entry| self.looks_at(entry));
         others.sort();
-        let mut links: HashSet<String> = HashSet::new();
         let mut gone: Vec<Entry> = Vec::new();
         for entry in others {
+            // What we write would go through a link, or to where a file is.
+            let is_in_the_way = self.is_folder_of_ours(&entry.path) || paths.contains(&hash_of(&entry.path));
+            let stays = !is_in_the_way && entry.kind != EntryKind::NotText && self.is_kept(target, &entry.path);
             // An empty path is the target's folder itself, which is a file.
-            if !entry.is_file() || entry.path.is_empty() {
-                links.insert(entry.path.clone());
-                self.report_stray(target, entry, &mut told);
-            } else if self.is_kept(target, &entry.path) {
-                comparison.others.push(hash_of(&entry.path));
-            } else {
-                gone.push(entry);
+            match (stays, entry.is_file() && !entry.path.is_empty()) {
+                (true, true) => comparison.others.push(hash_of(&entry.path)),
+                (true, false) => {}
+                (false, true) => gone.push(entry),
+                (false, false) => self.report_stray(target, entry, &mut told),
             }
         }
         let mut failed = None;
@@ -303,7 +303,7 @@ impl<'g> Session<'g> {
         if let Some(error) = failed {
             return Err(error);
         }
-        let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign) && !links.contains(&file.path);
+        let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign);
         for file in comparison.plan.changes.iter().filter(foreign) {
             self.report_stray(target, Entry { path: file.path.clone(), kind: EntryKind::File }, &mut told);
         }
@@ -316,10 +316,17 @@ impl<'g> Session<'g> {
     }
 
     /// True for an entry of a target's folder that is for this run to judge. A link, or a file where a folder has to be,
-    /// is in everybody's way.
+    /// is in everybody's way; that of the objects of no namespace is the first part's alone.
     fn looks_at(&self, entry: &Entry) -> bool {
-        let is_in_the_way = !entry.is_file() || matches!(entry.path.as_str(), "" | "namespaces");
+        let is_in_the_way = !entry.is_file() || (self.is_folder_of_ours(&entry.path) && entry.path != "cluster");
         self.part().is_none_or(|part| is_in_the_way || part.has_file(&entry.path))
+    }
+
+    /// True for the path of a folder, below that of a target, in which there may be files of ours.
+    fn is_folder_of_ours(&self, path: &str) -> bool {
+        let is_shard = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        matches!(path, "" | "cluster" | "namespaces")
+            || (self.project.workspace.shards.is_some() && path.strip_prefix("namespaces/").is_some_and(is_shard))
     }
 
     /// True for a file of the output folder that is not ours and stays.
@@ -329,10 +336,13 @@ impl<'g> Session<'g> {
 
     /// Reports a link, or a file that is not ours, among the output of a target.
     fn report_stray(&self, target: &Target, entry: Entry, sink: &mut Sink) {
-        if !self.is_kept(target, &entry.path) {
-            let path = format!("{}/{}/{}", self.project.workspace.output, target.name, entry.path);
-            sink.push(stray(path.trim_end_matches('/'), entry.kind));
-        }
+        let path = format!("{}/{}/{}", self.project.workspace.output, target.name, entry.path);
+        let told = stray(path.trim_end_matches('/'), entry.kind);
+        sink.push(if entry.is_file() && self.is_kept(target, &entry.path) {
+            told.help("move it away: `spec.keep` cannot keep what is where the output goes")
+        } else {
+            told.help(help_with_stray(entry.kind))
+        });
     }
 
     /// Looks at what lies beside the folders of the targets: what is ours is left over from targets that are gone, and
@@ -347,13 +357,14 @@ impl<'g> Session<'g> {
         let whole = Folder::new(self.output());
         let skip = |top: &str| top == STAGING || workspace.targets.iter().any(|target| target.name == top);
         for Entry { path, kind } in whole.list_except(&skip)? {
-            if workspace.keep.is_match(&path) {
+            if kind != EntryKind::NotText && workspace.keep.is_match(&path) {
                 continue;
             }
             let old = whole.read(&path)?.unwrap_or_default();
             let plan = FilePlan::compare(&path, None, Some(&old));
             if kind != EntryKind::File || plan.ownership == Some(Ownership::Foreign) {
-                told.push(stray(format!("{}/{path}", workspace.output).trim_end_matches('/'), kind));
+                let path = format!("{}/{path}", workspace.output);
+                told.push(stray(path.trim_end_matches('/'), kind).help(help_with_stray(kind)));
             } else {
                 leftovers.add(plan);
             }
@@ -460,14 +471,22 @@ pub(super) struct Found<'f> {
 
 /// An entry of the output folder that nobody of ours made.
 fn stray(path: &str, kind: EntryKind) -> Diagnostic {
-    let in_the_way = |what: &str| Diagnostic::error(Code::LinkInOutput, format!("`{path}` is {what}"));
     match kind {
-        EntryKind::File => Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours"))
-            .help("move it away, or name it under `spec.keep` in `bailiwick.yaml`"),
-        EntryKind::Link => in_the_way("a symbolic link")
-            .help("remove it: links in the output folder are neither followed nor replaced"),
-        EntryKind::Other => in_the_way("neither a file nor a folder")
-            .help("remove it: nothing but files and folders is read or replaced in the output folder"),
+        EntryKind::File => Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours")),
+        EntryKind::Link => Diagnostic::error(Code::LinkInOutput, format!("`{path}` is a symbolic link")),
+        EntryKind::Other => Diagnostic::error(Code::LinkInOutput, format!("`{path}` is neither a file nor a folder")),
+        EntryKind::NotText => {
+            Diagnostic::error(Code::ForeignFile, format!("`{path}` is not ours: its name is not UTF-8"))
+        }
+    }
+}
+
+fn help_with_stray(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::File => "move it away, or name it under `spec.keep` in `bailiwick.yaml`",
+        EntryKind::Link => "remove it: links in the output folder are neither followed nor replaced",
+        EntryKind::Other => "remove it: nothing but files and folders is read or replaced in the output folder",
+        EntryKind::NotText => "rename it or move it away: `spec.keep` names nothing but text",
     }
 }
 

@@ -65,7 +65,7 @@ pub enum Differing {
 /// An entry of an output folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Path below the target's folder.
+    /// Path below the target's folder; bytes that are no text are escaped.
     pub path: String,
     /// What is there.
     pub kind: EntryKind,
@@ -87,6 +87,8 @@ pub enum EntryKind {
     Link,
     /// Neither a file nor a folder: a socket, a pipe, a device.
     Other,
+    /// Whatever has a name that is not UTF-8, a folder too: its path is none of ours, however it reads.
+    NotText,
 }
 
 impl From<std::fs::FileType> for EntryKind {
@@ -160,8 +162,8 @@ impl Folder {
                 let entry = entry.map_err(|error| failed(&error))?;
                 let kind = entry.file_type().map_err(|error| failed(&error))?;
                 let name = entry.file_name();
-                let name = name.to_string_lossy();
-                if folder.is_empty() && skip(&name) {
+                let text = name.to_str();
+                if folder.is_empty() && text.is_some_and(skip) {
                     continue;
                 }
                 let mut path = String::with_capacity(folder.len() + 1 + name.len());
@@ -169,7 +171,12 @@ impl Folder {
                     path.push_str(&folder);
                     path.push('/');
                 }
-                path.push_str(&name);
+                let Some(text) = text else {
+                    path.push_str(&escaped(name.as_encoded_bytes()));
+                    see(Entry { path, kind: EntryKind::NotText });
+                    continue;
+                };
+                path.push_str(text);
                 if kind.is_dir() { folders.push(path) } else { see(Entry { path, kind: kind.into() }) }
             }
         }
@@ -240,6 +247,11 @@ impl Committed for Folder {
     }
 }
 
+/// A name that is not UTF-8, to be told.
+fn escaped(name: &[u8]) -> String {
+    name.escape_ascii().to_string()
+}
+
 /// A folder as it was in a revision. One `git cat-file --batch` answers every question.
 #[derive(Debug)]
 pub struct Revision {
@@ -276,13 +288,23 @@ impl Revision {
         let listing = git(root, &["ls-tree", "-r", "-z", &commit, "--", &format!("{folder}/")])?;
         let prefix = format!("{folder}/");
         let mut blobs = BTreeMap::new();
-        for record in String::from_utf8_lossy(&listing).split('\0').filter(|record| !record.is_empty()) {
+        for record in listing.split(|byte| *byte == 0) {
+            let shown;
+            let (record, is_text) = match std::str::from_utf8(record) {
+                Ok(record) => (record, true),
+                Err(_) => {
+                    // What stands before the path has no byte to be escaped but the tab.
+                    shown = escaped(record).replacen("\\t", "\t", 1);
+                    (shown.as_str(), false)
+                }
+            };
             let Some((meta, path)) = record.split_once('\t') else { continue };
             let mut fields = meta.split(' ');
             let (mode, _, blob) = (fields.next().unwrap_or_default(), fields.next(), fields.next().unwrap_or_default());
             if let Some(path) = path.strip_prefix(&prefix) {
                 // A mode begins with 100 for a file, with 120 for a link, and with 160 for another repository.
                 let kind = match mode.get(..3) {
+                    _ if !is_text => EntryKind::NotText,
                     Some("100") => EntryKind::File,
                     Some("120") => EntryKind::Link,
                     _ => EntryKind::Other,

@@ -2,6 +2,7 @@
 //! for.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::{bailiwick, stderr, tenants};
+use super::{bailiwick, snapshot, stderr, tenants};
 
 /// A workspace with the output of three tenants.
 fn rendered() -> tempfile::TempDir {
@@ -80,4 +81,107 @@ fn what_is_no_file_is_neither_waited_for_nor_read() {
         );
         fs::remove_file(&beside).expect("an entry");
     }
+}
+
+#[test]
+fn a_name_that_is_no_text_is_never_one_of_ours() {
+    let name = |bytes: &'static [u8]| std::ffi::OsStr::from_bytes(bytes);
+    let folder = rendered();
+    let output = folder.path().join("out/t/namespaces");
+    let words = |path: &str| format!("error[foreign-file]: `out/{path}` is not ours: its name is not UTF-8\n");
+    // Two names that read the same once what is no text is left out, one of them with what we wrote.
+    fs::copy(output.join("tenant-1.yaml"), output.join(name(b"gone\xe8.yaml"))).expect("a copy");
+    fs::write(output.join(name(b"gone\xe9.yaml")), "kind: Role\n").expect("a file");
+    fs::create_dir_all(output.join(name(b"caf\xe9"))).expect("a folder");
+    fs::write(output.join(name(b"caf\xe9/notes")), "mine").expect("a file");
+    fs::write(folder.path().join("out").join(name(b"\xff")), "mine").expect("a file");
+    let every = [
+        words(r"t/namespaces/gone\xe8.yaml"),
+        words(r"t/namespaces/gone\xe9.yaml"),
+        words(r"t/namespaces/caf\xe9"),
+        words(r"\xff"),
+    ];
+    let before = snapshot(folder.path());
+    for command in [&["check"][..], &["render"], &["render", "--shard", "1/2"]] {
+        let run = bailiwick(folder.path(), command);
+        every.iter().for_each(|words| assert_refused(&run, words));
+    }
+    configure(folder.path(), "keep: [\"**\"]");
+    for command in [&["check"][..], &["render"]] {
+        let run = bailiwick(folder.path(), command);
+        every.iter().for_each(|words| assert_refused(&run, words));
+    }
+    assert_eq!(snapshot(&folder.path().join("out")).len() + 3, before.len(), "nothing is removed");
+    // In a revision as in a folder.
+    fs::remove_file(folder.path().join("out").join(name(b"\xff"))).expect("a file");
+    let git = |arguments: &[&str]| {
+        let run = Command::new("git").args(arguments).current_dir(folder.path()).output().expect("git");
+        assert!(run.status.success(), "{}", stderr(&run));
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "all"]);
+    let run = bailiwick(folder.path(), &["diff", "--against", "HEAD"]);
+    assert_refused(&run, &words(r"t/namespaces/gone\xe8.yaml"));
+    assert_refused(&run, &words(r"t/namespaces/caf\xe9/notes"));
+}
+
+/// Adds a line to what the workspace says of itself.
+fn configure(workspace: &Path, line: &str) {
+    let path = workspace.join("bailiwick.yaml");
+    let text = fs::read_to_string(&path).expect("a file");
+    fs::write(&path, text.replace("spec:\n", &format!("spec:\n  {line}\n"))).expect("a file");
+}
+
+#[test]
+fn a_link_that_is_kept_is_not_written_through() {
+    for (glob, is_sharded) in [("*/*", false), ("t/**", false), ("**", true)] {
+        let folder = rendered();
+        configure(folder.path(), &format!("keep: [\"{glob}\"]"));
+        if is_sharded {
+            fs::remove_dir_all(folder.path().join("out")).expect("a folder");
+            configure(folder.path(), "layout: {shards: 3}");
+            assert!(bailiwick(folder.path(), &["render"]).status.success());
+        }
+        let elsewhere = folder.path().join("elsewhere");
+        fs::create_dir(&elsewhere).expect("a folder");
+        fs::create_dir(elsewhere.join("namespaces")).expect("a folder");
+        let shard = fs::read_dir(folder.path().join("out/t/namespaces"))
+            .expect("a folder")
+            .flatten()
+            .map(|entry| format!("t/namespaces/{}", entry.file_name().display()))
+            .min()
+            .expect("an entry");
+        for path in ["t", "t/namespaces", "t/cluster", &shard] {
+            let place = folder.path().join("out").join(path);
+            let aside = folder.path().join("aside");
+            let was_there = fs::rename(&place, &aside).is_ok();
+            symlink(&elsewhere, &place).expect("a link");
+            for command in [&["check"][..], &["render"], &["render", "--shard", "2/2"]] {
+                let run = bailiwick(folder.path(), command);
+                assert_refused(&run, &format!("error[link-in-output]: `out/{path}` is a symbolic link\n"));
+            }
+            assert!(snapshot(&elsewhere).is_empty(), "{glob} {path}");
+            fs::remove_file(&place).expect("the link");
+            if was_there {
+                fs::rename(&aside, &place).expect("what was there");
+            }
+        }
+        // Any other link stays.
+        symlink("/dev/zero", folder.path().join("out/t/notes")).expect("a link");
+        let run = bailiwick(folder.path(), &["render"]);
+        assert!(run.status.success(), "{}", stderr(&run));
+    }
+}
+
+#[test]
+fn a_file_that_is_kept_is_not_overwritten() {
+    let folder = rendered();
+    configure(folder.path(), "keep: [\"t/**\"]");
+    let place = folder.path().join("out/t/namespaces/tenant-1.yaml");
+    fs::write(&place, "kind: Role\n").expect("a file");
+    let run = bailiwick(folder.path(), &["render"]);
+    assert_refused(&run, "error[foreign-file]: `out/t/namespaces/tenant-1.yaml` is not a file of ours\n");
+    assert!(stderr(&run).contains("`spec.keep` cannot keep what is where the output goes"), "{}", stderr(&run));
+    assert_eq!(fs::read_to_string(&place).expect("a file"), "kind: Role\n");
 }
