@@ -70,7 +70,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
 fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
     let terminal = session.global.terminal();
     let output = session.output();
-    let stager = Stager::open(&output, &|| terminal.problem("waiting for another run that writes the output\n"))?;
+    let waiting = || terminal.problem("waiting for another run that writes the output\n");
+    let stager = Stager::open(&session.root, &session.project.workspace.output, &waiting)?;
     let mut sink = Sink::new();
     let mut staged: Vec<StagedFile> = Vec::new();
     let mut removed: Vec<String> = Vec::new();

@@ -17,11 +17,11 @@ use crate::emit::file::Ownership;
 use crate::emit::objects::{Depth, FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::totals::Totals;
-use crate::emit::write::STAGING;
+use crate::emit::write::{STAGING, link_on_the_way};
 use crate::model::{Part, Target};
 use crate::parallel;
 use crate::report::human;
-use crate::source::{Answers, DiskWorld, RecordedWorld};
+use crate::source::{Answers, DiskWorld, RecordedWorld, World as _};
 use crate::stats::Stage;
 
 /// From how many files on a run is long enough for a progress bar, and for a thread that lists the output beside it.
@@ -354,6 +354,15 @@ impl<'g> Session<'g> {
         }
         let mut told = Sink::new();
         let workspace = &self.project.workspace;
+        // Asked of the workspace, so that a run which recalls this one asks again.
+        let world = RecordedWorld::with(Box::new(DiskWorld::new(&self.root)), &self.answers);
+        if let Some(link) = link_on_the_way(&workspace.output, |path| world.is_link(path)) {
+            sink.push(
+                stray(link, EntryKind::Link)
+                    .help("name the folder itself under `spec.output`: links are not followed when writing"),
+            );
+            return Ok(leftovers);
+        }
         let whole = Folder::new(self.output());
         let skip = |top: &str| top == STAGING || workspace.targets.iter().any(|target| target.name == top);
         for Entry { path, kind } in whole.list_except(&skip)? {

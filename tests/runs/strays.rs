@@ -185,3 +185,75 @@ fn a_file_that_is_kept_is_not_overwritten() {
     assert!(stderr(&run).contains("`spec.keep` cannot keep what is where the output goes"), "{}", stderr(&run));
     assert_eq!(fs::read_to_string(&place).expect("a file"), "kind: Role\n");
 }
+
+#[test]
+fn an_output_folder_behind_a_link_is_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    tenants(&root, 3);
+    configure(&root, "output: gen/code/out");
+    let elsewhere = folder.path().join("elsewhere");
+    let render = |arguments: &[&str]| bailiwick(&root, &[&["render"], arguments].concat());
+    for (link, at) in [("gen", &elsewhere), ("gen/code", &elsewhere), ("gen", &root.join("inside"))] {
+        fs::create_dir_all(at).expect("a folder");
+        fs::create_dir_all(root.join(link).parent().expect("a folder")).expect("a folder");
+        symlink(at, root.join(link)).expect("a link");
+        for run in [render(&[]), render(&["--shard", "2/2"])] {
+            assert_eq!(run.status.code(), Some(3), "{}", stderr(&run));
+            let words = format!("the output folder `gen/code/out` lies behind the symbolic link `{link}`\n");
+            assert!(stderr(&run).contains(&words), "{}", stderr(&run));
+        }
+        assert_refused(&bailiwick(&root, &["check"]), &format!("error[link-in-output]: `{link}` is a symbolic link\n"));
+        assert!(fs::read_dir(at).expect("a folder").next().is_none(), "{link}");
+        fs::remove_file(root.join(link)).expect("the link");
+        let _ = fs::remove_dir_all(root.join("gen"));
+    }
+    // Nor does a cache take what lies there for what was written.
+    let cached = |command: &str| {
+        let cache = folder.path().join("cache").display().to_string();
+        Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+            .args([command, "--cache-dir", &cache])
+            .current_dir(&root)
+            .env_remove("BAILIWICK_NO_CACHE")
+            .output()
+            .expect("the program starts")
+    };
+    assert!(cached("render").status.success());
+    assert!(cached("check").status.success());
+    fs::remove_dir(root.join("inside")).expect("a folder");
+    fs::rename(root.join("gen"), root.join("inside")).expect("a folder");
+    symlink("inside", root.join("gen")).expect("a link");
+    assert_refused(&cached("check"), "error[link-in-output]: `gen` is a symbolic link\n");
+    assert_eq!(cached("render").status.code(), Some(3));
+}
+
+#[test]
+fn whatever_has_the_name_of_the_staging_folder_is_cleared_away() {
+    let folder = rendered();
+    let staging = folder.path().join("out/.bailiwick-staging");
+    for is_link in [false, true] {
+        if is_link {
+            symlink(folder.path().join("policies"), &staging).expect("a link");
+        } else {
+            fs::write(&staging, "left").expect("a file");
+        }
+        let run = bailiwick(folder.path(), &["render"]);
+        assert!(run.status.success(), "{}", stderr(&run));
+        assert!(fs::symlink_metadata(&staging).is_err());
+    }
+    assert!(folder.path().join("policies/tenants.yaml").exists());
+}
+
+#[test]
+fn a_policy_file_whose_name_is_no_text_is_not_left_out() {
+    let folder = rendered();
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9.yaml");
+    let policy = "apiVersion: bailiwick.dev/v1alpha1\nkind: NamespaceSet\nmetadata: {name: cafe}\nspec:\n  namespaces: [{name: cafe}]\n";
+    fs::write(folder.path().join("policies").join(name), policy).expect("a file");
+    for command in ["render", "check", "lint"] {
+        let run = bailiwick(folder.path(), &[command]);
+        assert_eq!(run.status.code(), Some(3), "{}", stderr(&run));
+        let words = "error: cannot read `policies/caf\\xe9.yaml`: its path is not UTF-8\nhelp: rename what has a name";
+        assert!(stderr(&run).starts_with(words), "{}", stderr(&run));
+    }
+}
