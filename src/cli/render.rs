@@ -87,7 +87,7 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         let Comparison { plan, .. } = session.compare(target, &committed, Depth::Plan, &stage, &mut keep, &mut sink)?;
         let totals = Totals::of(&plan);
         let loss = match session.part() {
-            Some(_) => Loss::of_part(session, target, &committed, &totals)?,
+            Some(_) => Loss::of_part(session, target, &committed, &plan)?,
             None => Loss::of(&totals),
         };
         refuse(session, target, &totals, loss, arguments.consent, &mut sink);

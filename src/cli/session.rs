@@ -13,7 +13,7 @@ use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::{self, Ledger, Options, OutputFile, Project, Wanted};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
-use crate::emit::file::Ownership;
+use crate::emit::file::{self, Ownership};
 use crate::emit::objects::{Depth, FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::totals::Totals;
@@ -324,9 +324,8 @@ impl<'g> Session<'g> {
 
     /// True for the path of a folder, below that of a target, in which there may be files of ours.
     fn is_folder_of_ours(&self, path: &str) -> bool {
-        let is_shard = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
         matches!(path, "" | "cluster" | "namespaces")
-            || (self.project.workspace.shards.is_some() && path.strip_prefix("namespaces/").is_some_and(is_shard))
+            || (self.project.workspace.shards.is_some() && file::is_shard(path))
     }
 
     /// True for a file of the output folder that is not ours and stays.
@@ -371,7 +370,9 @@ impl<'g> Session<'g> {
             }
             let old = whole.read(&path)?.unwrap_or_default();
             let plan = FilePlan::compare(&path, None, Some(&old));
-            if kind != EntryKind::File || plan.ownership == Some(Ownership::Foreign) {
+            // Nobody knows which folders were those of targets: an empty file may be anybody's.
+            let is_ours = kind == EntryKind::File && !old.is_empty() && plan.ownership != Some(Ownership::Foreign);
+            if !is_ours {
                 let path = format!("{}/{path}", workspace.output);
                 told.push(stray(path.trim_end_matches('/'), kind).help(help_with_stray(kind)));
             } else {

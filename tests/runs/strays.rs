@@ -257,3 +257,63 @@ fn a_policy_file_whose_name_is_no_text_is_not_left_out() {
         assert!(stderr(&run).starts_with(words), "{}", stderr(&run));
     }
 }
+
+#[test]
+fn an_empty_file_is_ours_only_where_we_write() {
+    for path in
+        ["out/.gitkeep", "out/t/.gitkeep", "out/namespaces/a.yaml", "out/gone/cluster/role.yaml", "out/t/a.yaml"]
+    {
+        let folder = rendered();
+        let place = folder.path().join(path);
+        fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
+        fs::write(&place, "").expect("a file");
+        for command in ["check", "render"] {
+            let run = bailiwick(folder.path(), &[command]);
+            assert_refused(&run, &format!("error[foreign-file]: `{path}` is not a file of ours\n"));
+        }
+        assert!(place.exists(), "{path}");
+    }
+    // What a crash leaves.
+    let folder = rendered();
+    let left = ["namespaces/tenant-1.yaml", "namespaces/gone.yaml", "cluster/role.yaml"];
+    for path in left.map(|path| folder.path().join("out/t").join(path)) {
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, "").expect("a file");
+    }
+    assert_eq!(bailiwick(folder.path(), &["check"]).status.code(), Some(1));
+    assert!(bailiwick(folder.path(), &["render"]).status.success());
+    assert!(bailiwick(folder.path(), &["check"]).status.success());
+}
+
+#[test]
+fn a_part_removes_no_empty_files_that_a_single_run_keeps() {
+    let empty = |folder: &Path| {
+        let output = folder.join("out/t/namespaces");
+        (1..=5).map(|number| output.join(format!("g{number}.yaml"))).collect::<Vec<_>>()
+    };
+    let assert_kept = |folder: &Path, arguments: &[&str], words: &str| {
+        empty(folder).iter().for_each(|path| fs::write(path, "").expect("a file"));
+        let run = |more: &[&str]| bailiwick(folder, &[&["render"], arguments, more].concat());
+        assert_refused(&run(&[]), words);
+        for part in ["1/3", "2/3", "3/3"] {
+            let run = run(&["--shard", part]);
+            assert!(run.status.success() || stderr(&run).contains(words), "{part}: {}", stderr(&run));
+        }
+        assert!(empty(folder).iter().all(|path| path.exists()), "{words}");
+    };
+    let folder = rendered();
+    assert_kept(folder.path(), &[], "error[mass-delete]: 5 namespaces of the target `t` would be deleted, of 8\n");
+    fs::remove_dir_all(folder.path().join("policies")).expect("a folder");
+    let words = "error[empty-output]: every object of the target `t` would be deleted\n";
+    assert_kept(folder.path(), &["--allow-mass-delete"], words);
+    // Of files that are all empty, no object goes.
+    for number in 0..3 {
+        fs::write(folder.path().join(format!("out/t/namespaces/tenant-{number}.yaml")), "").expect("a file");
+    }
+    assert_kept(folder.path(), &[], "error[mass-delete]: 8 namespaces of the target `t` would be deleted, of 8\n");
+    for part in ["1/3", "2/3", "3/3"] {
+        let run = bailiwick(folder.path(), &["render", "--allow-mass-delete", "--shard", part]);
+        assert!(run.status.success(), "{}", stderr(&run));
+    }
+    assert!(!folder.path().join("out/t").exists());
+}
