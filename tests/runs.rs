@@ -3,6 +3,7 @@
 mod cache;
 mod ci;
 mod determinism;
+mod folder;
 mod grouping;
 mod interruption;
 mod migration;

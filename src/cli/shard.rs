@@ -111,7 +111,7 @@ impl Shard {
             texts: Vec::new(),
         };
         let bytes = summary.into_bytes(files, self.known_files).map_err(RunError::new)?;
-        let path = global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
+        let path = global.at(path);
         write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))
     }
 }
