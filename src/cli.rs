@@ -30,7 +30,7 @@ mod test;
 mod who_can;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use clap::builder::FalseyValueParser;
@@ -147,6 +147,16 @@ impl Global {
         Terminal::new(self.color, self.quiet)
     }
 
+    /// A path that was given to the program: as if started in the folder of `-C`.
+    fn at(&self, path: &Path) -> PathBuf {
+        self.directory.as_ref().map_or_else(|| path.to_owned(), |start| start.join(path))
+    }
+
+    /// As [`Global::at`], for what is read: `-` is standard input.
+    fn input_at(&self, path: &Path) -> PathBuf {
+        if path.as_os_str() == "-" { path.to_owned() } else { self.at(path) }
+    }
+
     /// The only look at a clock: stages are told the day, and the output does not depend on it.
     #[expect(clippy::disallowed_methods, reason = "what day it is decides about warnings, never about the output")]
     fn today(&self) -> Date {
@@ -173,7 +183,7 @@ impl Global {
             let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
             Some(caches.join("bailiwick"))
         };
-        self.cache_dir.clone().or_else(of_user)
+        self.cache_dir.as_ref().map(|folder| self.at(folder)).or_else(of_user)
     }
 
     /// What measures the run.
@@ -304,9 +314,9 @@ fn tell_stats(global: &Global) -> Result<(), RunError> {
     if global.stats {
         global.terminal().problem(&global.measured.table());
     }
-    if let Some(path) = &global.trace {
+    if let Some(path) = global.trace.as_ref().map(|path| global.at(path)) {
         let profile = format!("{}\n", global.measured.profile());
-        std::fs::write(path, profile).map_err(|error| RunError::io("write", path, &error))?;
+        std::fs::write(&path, profile).map_err(|error| RunError::io("write", &path, &error))?;
     }
     Ok(())
 }

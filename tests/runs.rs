@@ -3,12 +3,14 @@
 mod cache;
 mod ci;
 mod determinism;
+mod folder;
 mod grouping;
 mod interruption;
 mod migration;
 mod nodes;
 mod parts;
 mod revisions;
+mod strays;
 
 use std::path::Path;
 use std::process::{Command, Output};

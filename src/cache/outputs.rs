@@ -107,7 +107,7 @@ impl KeptTarget {
         let mut entries: Vec<Entry> = Vec::with_capacity(self.files.len());
         let mut is_plain = true;
         folder.each(&mut |entry| {
-            is_plain &= !entry.is_link && !entry.path.is_empty();
+            is_plain &= entry.is_file() && !entry.path.is_empty();
             entries.push(entry);
         })?;
         if !is_plain || entries.len() != self.files.len() + self.others.len() {

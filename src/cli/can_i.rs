@@ -172,8 +172,7 @@ fn admission(
         let (key, value) = written.split_once('=').ok_or_else(|| format!("`{written}` is no `KEY=VALUE`"))?;
         extra.entry(key.to_lowercase()).or_default().push(value.to_owned());
     }
-    let path = |path: &PathBuf| global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
-    let (new, old) = (path(new), arguments.admission_old.as_ref().map(path));
+    let (new, old) = (global.input_at(new), arguments.admission_old.as_ref().map(|old| global.input_at(old)));
     let mut sink = Sink::new();
     let written = node::Written::read(Some(&new), old.as_deref(), global.jobs(), &scene.files, &mut sink)
         .map_err(|error| error.to_string())?;

@@ -4,6 +4,8 @@ mod alike;
 mod effect;
 mod meaning;
 
+use std::path::Path;
+
 use clap::Args;
 
 use self::effect::{Effect, Rules, Ways};
@@ -183,8 +185,7 @@ fn open(session: &Session<'_>, against: Option<&str>, target: &Target) -> Result
     let Some(against) = against else {
         return Ok(Box::new(Folder::new(session.output().join(&target.name))));
     };
-    let start = session.global.directory.clone().unwrap_or_else(|| ".".into());
-    let folder = start.join(against);
+    let folder = session.global.at(Path::new(against));
     if folder.is_dir() {
         return Ok(Box::new(Folder::new(folder.join(&target.name))));
     }

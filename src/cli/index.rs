@@ -31,8 +31,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             ));
             return Ok(Outcome::Invalid);
         };
-        let path =
-            global.directory.as_ref().map_or_else(|| arguments.output.clone(), |start| start.join(&arguments.output));
+        let path = global.at(&arguments.output);
         let bytes = saved::save(&scene.world, &scene.files).map_err(RunError::new)?;
         write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
         let size = scene.world.size();

@@ -41,8 +41,10 @@ const SCHEMAS: &str = "schema";
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     let terminal = global.terminal();
-    let start = global.directory.clone().unwrap_or_else(|| ".".into());
-    let folder = arguments.folder.as_ref().map_or(start.clone(), |folder| start.join(folder));
+    let folder = match &arguments.folder {
+        Some(folder) => global.at(folder),
+        None => global.directory.clone().unwrap_or_else(|| ".".into()),
+    };
     let is_there = |name: &str| folder.join(name).exists();
     let only_ci = arguments.ci && is_there(WORKSPACE_FILE);
     let schemas = schema::files().into_iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), text));

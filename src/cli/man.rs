@@ -18,9 +18,9 @@ pub(super) struct Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     let command = Cli::command();
-    if let Some(folder) = &arguments.output {
-        std::fs::create_dir_all(folder).map_err(|error| RunError::io("make the folder", folder, &error))?;
-        clap_mangen::generate_to(command, folder).map_err(|error| RunError::io("write into", folder, &error))?;
+    if let Some(folder) = arguments.output.as_ref().map(|folder| global.at(folder)) {
+        std::fs::create_dir_all(&folder).map_err(|error| RunError::io("make the folder", &folder, &error))?;
+        clap_mangen::generate_to(command, &folder).map_err(|error| RunError::io("write into", &folder, &error))?;
         return Ok(Outcome::Fine);
     }
     let mut page = Vec::new();

@@ -67,7 +67,7 @@ fn read(session: &Session<'_>, paths: &[PathBuf], sink: &mut Sink) -> Result<Vec
     let input = files.digest();
     let mut given = Vec::with_capacity(paths.len());
     for path in paths {
-        let place = session.global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
+        let place = session.global.at(path);
         let bytes = std::fs::read(&place).map_err(|error| RunError::io("read", &place, &error))?;
         match Summary::from_bytes(&bytes, files, input) {
             Ok(summary) => given.push(Given { path: path.clone(), summary }),

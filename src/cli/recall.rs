@@ -121,7 +121,7 @@ impl Recall {
 fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> Result<u128, RunError> {
     let is_of_target = |top: &str| top == STAGING || targets.clone().any(|target| target == top);
     let entries = Folder::new(output.to_path_buf()).list_except(&is_of_target)?;
-    let listed = |entry: &Entry| format!("{}\0{}\0", entry.path, entry.is_link);
+    let listed = |entry: &Entry| format!("{}\0{:?}\0", entry.path, entry.kind);
     Ok(xxh3_128(entries.iter().map(listed).collect::<String>().as_bytes()))
 }
 

@@ -70,7 +70,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
 fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
     let terminal = session.global.terminal();
     let output = session.output();
-    let stager = Stager::open(&output, &|| terminal.problem("waiting for another run that writes the output\n"))?;
+    let waiting = || terminal.problem("waiting for another run that writes the output\n");
+    let stager = Stager::open(&session.root, &session.project.workspace.output, &waiting)?;
     let mut sink = Sink::new();
     let mut staged: Vec<StagedFile> = Vec::new();
     let mut removed: Vec<String> = Vec::new();
@@ -86,7 +87,7 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         let Comparison { plan, .. } = session.compare(target, &committed, Depth::Plan, &stage, &mut keep, &mut sink)?;
         let totals = Totals::of(&plan);
         let loss = match session.part() {
-            Some(_) => Loss::of_part(session, target, &committed, &totals)?,
+            Some(_) => Loss::of_part(session, target, &committed, &plan)?,
             None => Loss::of(&totals),
         };
         refuse(session, target, &totals, loss, arguments.consent, &mut sink);

@@ -193,7 +193,7 @@ pub(super) fn of_committed(
     let Some(mut builder) = ground(session, target, &SceneArguments::default(), &mut None, &mut sink)? else {
         return Ok(None);
     };
-    for entry in committed.list()?.iter().filter(|entry| !entry.is_link && !session.is_kept(target, &entry.path)) {
+    for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !session.is_kept(target, &entry.path)) {
         let bytes = committed.read(&entry.path)?.unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let tree = yaml::read(&text, FileId::default(), &mut sink);
@@ -214,7 +214,7 @@ pub(super) fn ground(
 ) -> Result<Option<Builder>, RunError> {
     let minor = target.version.minor();
     let baseline = match (&arguments.baseline, &target.baseline) {
-        (Some(written), _) => read_baseline(written, session.global.directory.as_deref(), sink),
+        (Some(written), _) => read_baseline(written, session.global, sink),
         (None, Some(path)) => Some(Baseline::Dump(session.root.join(path))),
         (None, None) => Some(Baseline::DefaultPolicy(minor)),
     };
@@ -249,9 +249,8 @@ pub(super) fn of_manifests(
     files: &Arc<Files>,
     sink: &mut Sink,
 ) -> Result<Option<Scene>, RunError> {
-    let path_of = |path: &PathBuf| global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
     if let [only] = arguments.from.as_slice()
-        && let Some(bytes) = read_saved(&path_of(only))?
+        && let Some(bytes) = read_saved(&global.input_at(only))?
     {
         return Ok(load_saved(&bytes, only, arguments, files, sink));
     }
@@ -260,14 +259,14 @@ pub(super) fn of_manifests(
         None => Some(LAST_MINOR),
     };
     let baseline = match &arguments.baseline {
-        Some(written) => read_baseline(written, global.directory.as_deref(), sink),
+        Some(written) => read_baseline(written, global, sink),
         None => minor.map(Baseline::DefaultPolicy),
     };
     let (Some(minor), Some(baseline)) = (minor, baseline) else { return Ok(None) };
     let mut surroundings = surroundings_of(arguments, minor, false);
     let mut builder = start(minor, &baseline, &mut surroundings, global.jobs(), files, sink)?;
     for path in &arguments.from {
-        add_manifests(&mut builder, &path_of(path), &mut surroundings, global.jobs(), files, sink)?;
+        add_manifests(&mut builder, &global.input_at(path), &mut surroundings, global.jobs(), files, sink)?;
     }
     let world = builder.build();
     report_doubts(&world, sink);
@@ -470,13 +469,13 @@ pub(super) fn duplicate(second: Origin, first: Origin) -> Diagnostic {
 }
 
 /// What `--baseline` means.
-fn read_baseline(written: &str, directory: Option<&Path>, sink: &mut Sink) -> Option<Baseline> {
+fn read_baseline(written: &str, global: &Global, sink: &mut Sink) -> Option<Baseline> {
     if written == "none" {
         return Some(Baseline::None);
     }
-    let path = directory.map_or_else(|| PathBuf::from(written), |start| start.join(written));
+    let path = global.input_at(Path::new(written));
     if written == "-" || path.exists() {
-        return Some(Baseline::Dump(if written == "-" { PathBuf::from("-") } else { path }));
+        return Some(Baseline::Dump(path));
     }
     version_of(written, sink).map(Baseline::DefaultPolicy)
 }

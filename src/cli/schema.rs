@@ -21,8 +21,8 @@ pub(super) struct Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     let terminal = global.terminal();
-    if let Some(folder) = &arguments.output {
-        std::fs::create_dir_all(folder).map_err(|error| RunError::io("make the folder", folder, &error))?;
+    if let Some(folder) = arguments.output.as_ref().map(|folder| global.at(folder)) {
+        std::fs::create_dir_all(&folder).map_err(|error| RunError::io("make the folder", &folder, &error))?;
         for (name, text) in files() {
             let path = folder.join(name);
             std::fs::write(&path, text).map_err(|error| RunError::io("write", &path, &error))?;

@@ -12,16 +12,16 @@ use super::shard::{Shard, ShardArguments};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::{self, Ledger, Options, OutputFile, Project, Wanted};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
-use crate::emit::committed::{Committed, Differing, Entry, Folder};
-use crate::emit::file::Ownership;
+use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
+use crate::emit::file::{self, Ownership};
 use crate::emit::objects::{Depth, FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::totals::Totals;
-use crate::emit::write::STAGING;
+use crate::emit::write::{STAGING, link_on_the_way};
 use crate::model::{Part, Target};
 use crate::parallel;
 use crate::report::human;
-use crate::source::{Answers, DiskWorld, RecordedWorld};
+use crate::source::{Answers, DiskWorld, RecordedWorld, World as _};
 use crate::stats::Stage;
 
 /// From how many files on a run is long enough for a progress bar, and for a thread that lists the output beside it.
@@ -259,17 +259,17 @@ impl<'g> Session<'g> {
         let mut others = listing.others(committed, &paths)?;
         others.retain(|entry| self.looks_at(entry));
         others.sort();
-        let mut links: HashSet<String> = HashSet::new();
         let mut gone: Vec<Entry> = Vec::new();
         for entry in others {
+            // What we write would go through a link, or to where a file is.
+            let is_in_the_way = self.is_folder_of_ours(&entry.path) || paths.contains(&hash_of(&entry.path));
+            let stays = !is_in_the_way && entry.kind != EntryKind::NotText && self.is_kept(target, &entry.path);
             // An empty path is the target's folder itself, which is a file.
-            if entry.is_link || entry.path.is_empty() {
-                links.insert(entry.path.clone());
-                self.report_stray(target, entry, &mut told);
-            } else if self.is_kept(target, &entry.path) {
-                comparison.others.push(hash_of(&entry.path));
-            } else {
-                gone.push(entry);
+            match (stays, entry.is_file() && !entry.path.is_empty()) {
+                (true, true) => comparison.others.push(hash_of(&entry.path)),
+                (true, false) => {}
+                (false, true) => gone.push(entry),
+                (false, false) => self.report_stray(target, entry, &mut told),
             }
         }
         let mut failed = None;
@@ -292,7 +292,9 @@ impl<'g> Session<'g> {
                         each(detail);
                         comparison.plan.add(plan);
                     }
-                    Ok((plan, None)) => self.report_stray(target, Entry { path: plan.path, is_link: false }, &mut told),
+                    Ok((plan, None)) => {
+                        self.report_stray(target, Entry { path: plan.path, kind: EntryKind::File }, &mut told)
+                    }
                     Err(error) => failed = Some(error),
                 }
                 failed.is_none()
@@ -301,9 +303,9 @@ impl<'g> Session<'g> {
         if let Some(error) = failed {
             return Err(error);
         }
-        let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign) && !links.contains(&file.path);
+        let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign);
         for file in comparison.plan.changes.iter().filter(foreign) {
-            self.report_stray(target, Entry { path: file.path.clone(), is_link: false }, &mut told);
+            self.report_stray(target, Entry { path: file.path.clone(), kind: EntryKind::File }, &mut told);
         }
         comparison.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
         if let Some(shard) = &self.shard {
@@ -314,10 +316,16 @@ impl<'g> Session<'g> {
     }
 
     /// True for an entry of a target's folder that is for this run to judge. A link, or a file where a folder has to be,
-    /// is in everybody's way.
+    /// is in everybody's way; that of the objects of no namespace is the first part's alone.
     fn looks_at(&self, entry: &Entry) -> bool {
-        let is_in_the_way = entry.is_link || matches!(entry.path.as_str(), "" | "namespaces");
+        let is_in_the_way = !entry.is_file() || (self.is_folder_of_ours(&entry.path) && entry.path != "cluster");
         self.part().is_none_or(|part| is_in_the_way || part.has_file(&entry.path))
+    }
+
+    /// True for the path of a folder, below that of a target, in which there may be files of ours.
+    fn is_folder_of_ours(&self, path: &str) -> bool {
+        matches!(path, "" | "cluster" | "namespaces")
+            || (self.project.workspace.shards.is_some() && file::is_shard(path))
     }
 
     /// True for a file of the output folder that is not ours and stays.
@@ -327,10 +335,13 @@ impl<'g> Session<'g> {
 
     /// Reports a link, or a file that is not ours, among the output of a target.
     fn report_stray(&self, target: &Target, entry: Entry, sink: &mut Sink) {
-        if !self.is_kept(target, &entry.path) {
-            let path = format!("{}/{}/{}", self.project.workspace.output, target.name, entry.path);
-            sink.push(stray(path.trim_end_matches('/'), entry.is_link));
-        }
+        let path = format!("{}/{}/{}", self.project.workspace.output, target.name, entry.path);
+        let told = stray(path.trim_end_matches('/'), entry.kind);
+        sink.push(if entry.is_file() && self.is_kept(target, &entry.path) {
+            told.help("move it away: `spec.keep` cannot keep what is where the output goes")
+        } else {
+            told.help(help_with_stray(entry.kind))
+        });
     }
 
     /// Looks at what lies beside the folders of the targets: what is ours is left over from targets that are gone, and
@@ -342,16 +353,28 @@ impl<'g> Session<'g> {
         }
         let mut told = Sink::new();
         let workspace = &self.project.workspace;
+        // Asked of the workspace, so that a run which recalls this one asks again.
+        let world = RecordedWorld::with(Box::new(DiskWorld::new(&self.root)), &self.answers);
+        if let Some(link) = link_on_the_way(&workspace.output, |path| world.is_link(path)) {
+            sink.push(
+                stray(link, EntryKind::Link)
+                    .help("name the folder itself under `spec.output`: links are not followed when writing"),
+            );
+            return Ok(leftovers);
+        }
         let whole = Folder::new(self.output());
         let skip = |top: &str| top == STAGING || workspace.targets.iter().any(|target| target.name == top);
-        for Entry { path, is_link } in whole.list_except(&skip)? {
-            if workspace.keep.is_match(&path) {
+        for Entry { path, kind } in whole.list_except(&skip)? {
+            if kind != EntryKind::NotText && workspace.keep.is_match(&path) {
                 continue;
             }
-            let old = if is_link { Vec::new() } else { whole.read(&path)?.unwrap_or_default() };
+            let old = whole.read(&path)?.unwrap_or_default();
             let plan = FilePlan::compare(&path, None, Some(&old));
-            if is_link || plan.ownership == Some(Ownership::Foreign) {
-                told.push(stray(format!("{}/{path}", workspace.output).trim_end_matches('/'), is_link));
+            // Nobody knows which folders were those of targets: an empty file may be anybody's.
+            let is_ours = kind == EntryKind::File && !old.is_empty() && plan.ownership != Some(Ownership::Foreign);
+            if !is_ours {
+                let path = format!("{}/{path}", workspace.output);
+                told.push(stray(path.trim_end_matches('/'), kind).help(help_with_stray(kind)));
             } else {
                 leftovers.add(plan);
             }
@@ -415,25 +438,27 @@ impl<'g> Session<'g> {
 /// What an output folder holds: of its many files a hash of the path is kept.
 struct Listing {
     files: Vec<u128>,
-    links: Vec<Entry>,
+    /// What is no file.
+    others: Vec<Entry>,
 }
 
 impl Listing {
     fn of(committed: &dyn Committed) -> Result<Self, RunError> {
-        let mut listing = Self { files: Vec::new(), links: Vec::new() };
-        committed.each(&mut |entry| {
-            if entry.is_link { listing.links.push(entry) } else { listing.files.push(hash_of(&entry.path)) }
+        let mut listing = Self { files: Vec::new(), others: Vec::new() };
+        committed.each(&mut |entry| match entry.kind {
+            EntryKind::File => listing.files.push(hash_of(&entry.path)),
+            _ => listing.others.push(entry),
         })?;
         Ok(listing)
     }
 
-    /// Every link, and every file that is not of these paths: where there are such, the folder is looked at once more
+    /// Whatever is no file, and every file that is not of these paths: where there are such, the folder is looked at once more
     /// for their names.
     fn others(self, committed: &dyn Committed, paths: &HashSet<u128>) -> Result<Vec<Entry>, RunError> {
-        let mut others = self.links;
+        let mut others = self.others;
         if !self.files.iter().all(|path| paths.contains(path)) {
             committed.each(&mut |entry| {
-                if !entry.is_link && !paths.contains(&hash_of(&entry.path)) {
+                if entry.is_file() && !paths.contains(&hash_of(&entry.path)) {
                     others.push(entry);
                 }
             })?;
@@ -455,13 +480,24 @@ pub(super) struct Found<'f> {
 }
 
 /// An entry of the output folder that nobody of ours made.
-fn stray(path: &str, is_link: bool) -> Diagnostic {
-    if is_link {
-        return Diagnostic::error(Code::LinkInOutput, format!("`{path}` is a symbolic link"))
-            .help("remove it: links in the output folder are neither followed nor replaced");
+fn stray(path: &str, kind: EntryKind) -> Diagnostic {
+    match kind {
+        EntryKind::File => Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours")),
+        EntryKind::Link => Diagnostic::error(Code::LinkInOutput, format!("`{path}` is a symbolic link")),
+        EntryKind::Other => Diagnostic::error(Code::LinkInOutput, format!("`{path}` is neither a file nor a folder")),
+        EntryKind::NotText => {
+            Diagnostic::error(Code::ForeignFile, format!("`{path}` is not ours: its name is not UTF-8"))
+        }
     }
-    Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours"))
-        .help("move it away, or name it under `spec.keep` in `bailiwick.yaml`")
+}
+
+fn help_with_stray(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::File => "move it away, or name it under `spec.keep` in `bailiwick.yaml`",
+        EntryKind::Link => "remove it: links in the output folder are neither followed nor replaced",
+        EntryKind::Other => "remove it: nothing but files and folders is read or replaced in the output folder",
+        EntryKind::NotText => "rename it or move it away: `spec.keep` names nothing but text",
+    }
 }
 
 /// A target's output held against earlier output.

@@ -11,7 +11,7 @@ use super::{Global, Outcome};
 use crate::compile::{self, Ledger};
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::emit::committed::Committed;
-use crate::emit::plan::TargetPlan;
+use crate::emit::plan::{Action, TargetPlan};
 use crate::emit::totals::Totals;
 use crate::emit::{file, write};
 use crate::model::{Part, Target};
@@ -111,7 +111,7 @@ impl Shard {
             texts: Vec::new(),
         };
         let bytes = summary.into_bytes(files, self.known_files).map_err(RunError::new)?;
-        let path = global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
+        let path = global.at(path);
         write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))
     }
 }
@@ -137,25 +137,31 @@ impl Loss {
         }
     }
 
-    /// That of the whole target a part of which has these totals, by the names of its files: what the part would delete
+    /// That of the whole target a part of which has this plan, by the names of its files: what the part would delete
     /// says little of how much goes altogether. A part that deletes nothing leaves the question to those that do.
     pub(super) fn of_part(
         session: &Session<'_>,
         target: &Target,
         committed: &dyn Committed,
-        totals: &Totals,
+        plan: &TargetPlan,
     ) -> Result<Self, RunError> {
         let mut loss = Self { everything: false, gone: 0, before: 0 };
-        if totals.counts.deleted == 0 {
+        // An empty file, which a crash leaves, goes without an object.
+        if plan.counts.deleted == 0 && !plan.changes.iter().any(|file| file.action == Action::Delete) {
             return Ok(loss);
         }
         let homes = compile::homes(&session.project, target);
-        loss.everything = homes.is_empty();
         let shards = session.project.workspace.shards;
-        for entry in committed.list()?.iter().filter(|entry| !entry.is_link && !session.is_kept(target, &entry.path)) {
-            let Some(name) = Part::namespace_of(&entry.path) else { continue };
+        for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !session.is_kept(target, &entry.path)) {
+            if homes.is_empty() && !loss.everything {
+                loss.everything = committed.read(&entry.path)?.is_some_and(|bytes| !bytes.is_empty());
+            }
+            if !entry.path.starts_with("namespaces/") {
+                continue;
+            }
             loss.before += 1;
-            let stays = homes.has_namespace(name) && file::path(Some(name), "", shards) == entry.path;
+            let stays = Part::namespace_of(&entry.path)
+                .is_some_and(|name| homes.has_namespace(name) && file::path(Some(name), "", shards) == entry.path);
             loss.gone += usize::from(!stays);
         }
         Ok(loss)

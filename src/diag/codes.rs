@@ -476,11 +476,11 @@ codes! {
         "Some verbs that look like reading are not: `get` on `nodes/proxy` and, before 1.35, on `pods/exec` runs commands, and listing secrets reads them.";
     // The output.
     ForeignFile, "foreign-file", "a file in the output folder that is not ours",
-        "The output folder holds nothing but what this program wrote: anything else would be applied to the cluster by whoever applies the folder. Only files with our header are ever overwritten or removed.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`.";
+        "The output folder holds nothing but what this program wrote: anything else would be applied to the cluster by whoever applies the folder. Only files with our header are ever overwritten or removed, and empty ones in places of such files, which a crash of the machine leaves.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`. What stands where the output goes, or has a name that is not UTF-8, cannot be kept.";
     EditedByHand, "edited-by-hand", "an output file that was changed by hand",
         "The checksum in the file's second line does not fit its content. Change the policy instead; `bailiwick render --force` overwrites the file.";
-    LinkInOutput, "link-in-output", "a symbolic link in the output folder",
-        "A link could lead a write out of the output folder. Links are neither followed nor replaced.";
+    LinkInOutput, "link-in-output", "a symbolic link in the output folder, or what is no file",
+        "A link could lead a write out of the output folder, and a pipe or a socket has no content to compare. Links are neither followed nor replaced, and nothing but files is read.";
     EmptyOutput, "empty-output", "a run that would delete everything",
         "No object was compiled for a target that has committed output. With pruning, applying that would delete every tenant. `--allow-empty` says that it is meant.";
     MassDelete, "mass-delete", "a run that would delete most namespaces",

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use sha1::{Digest, Sha1};
 
 use crate::diag::RunError;
@@ -66,11 +66,46 @@ pub enum Differing {
 /// An entry of an output folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
-    /// Path below the target's folder.
+    /// Path below the target's folder; bytes that are no text are escaped.
     pub path: String,
-    /// True for a symbolic link, or anything else that is neither a file nor a folder.
-    pub is_link: bool,
+    /// What is there.
+    pub kind: EntryKind,
 }
+
+impl Entry {
+    /// True for what can be one of our files.
+    pub fn is_file(&self) -> bool {
+        self.kind == EntryKind::File
+    }
+}
+
+/// What an entry of an output folder is; a folder shows by what is in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// A file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// Neither a file nor a folder: a socket, a pipe, a device.
+    Other,
+    /// Whatever has a name that is not UTF-8, a folder too: its path is none of ours, however it reads.
+    NotText,
+}
+
+impl From<std::fs::FileType> for EntryKind {
+    fn from(kind: std::fs::FileType) -> Self {
+        match kind {
+            kind if kind.is_file() => Self::File,
+            kind if kind.is_symlink() => Self::Link,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// How a file of the output is opened. Nothing is known of it yet: a link is not followed, and a pipe that nobody writes
+/// to is not waited for.
+const AS_FILE: OFlags =
+    OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
 /// A folder on disk.
 #[derive(Debug)]
@@ -89,14 +124,15 @@ thread_local! {
 impl Folder {
     /// The folder of a target.
     pub fn new(root: PathBuf) -> Self {
-        let open = rustix::fs::open(&root, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        let as_folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let open = rustix::fs::open(&root, as_folder, Mode::empty());
         Self { root, open: open.ok() }
     }
 
     /// What the file system says of a file; none when there is none, or something that is no file.
     pub fn stat(&self, path: &str) -> Option<rustix::fs::Stat> {
-        let stat = rustix::fs::statat(self.open.as_ref()?, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        (rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::RegularFile).then_some(stat)
+        let stat = rustix::fs::statat(self.open.as_ref()?, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(stat)
     }
 
     /// Every entry but those below the top entries that `skip` names, sorted by path.
@@ -114,7 +150,7 @@ impl Folder {
         match std::fs::symlink_metadata(&self.root) {
             Err(_) => return Ok(()),
             Ok(metadata) if !metadata.is_dir() => {
-                see(Entry { path: String::new(), is_link: !metadata.is_file() });
+                see(Entry { path: String::new(), kind: metadata.file_type().into() });
                 return Ok(());
             }
             Ok(_) => {}
@@ -127,8 +163,8 @@ impl Folder {
                 let entry = entry.map_err(|error| failed(&error))?;
                 let kind = entry.file_type().map_err(|error| failed(&error))?;
                 let name = entry.file_name();
-                let name = name.to_string_lossy();
-                if folder.is_empty() && skip(&name) {
+                let text = name.to_str();
+                if folder.is_empty() && text.is_some_and(skip) {
                     continue;
                 }
                 let mut path = String::with_capacity(folder.len() + 1 + name.len());
@@ -136,8 +172,13 @@ impl Folder {
                     path.push_str(&folder);
                     path.push('/');
                 }
-                path.push_str(&name);
-                if kind.is_dir() { folders.push(path) } else { see(Entry { path, is_link: !kind.is_file() }) }
+                let Some(text) = text else {
+                    path.push_str(&escaped(name.as_encoded_bytes()));
+                    see(Entry { path, kind: EntryKind::NotText });
+                    continue;
+                };
+                path.push_str(text);
+                if kind.is_dir() { folders.push(path) } else { see(Entry { path, kind: kind.into() }) }
             }
         }
         Ok(())
@@ -152,10 +193,14 @@ impl Committed for Folder {
         let found = BUFFER.with_borrow_mut(|buffer| {
             buffer.clear();
             buffer.reserve(text.len() + 1);
-            let file = rustix::fs::openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+            let file = rustix::fs::openat(folder, path, AS_FILE, Mode::empty())?;
             rustix::io::read(&file, rustix::buffer::spare_capacity(buffer))?;
             if buffer.as_slice() == text.as_bytes() {
                 return Ok(Differing::Same);
+            }
+            // A device may have no end.
+            if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::RegularFile {
+                return Ok(Differing::Missing);
             }
             let mut bytes = buffer.clone();
             // By way of `take`, which does not ask how large the file is: there is hardly anything left.
@@ -170,16 +215,31 @@ impl Committed for Folder {
     }
 
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        if self.open.is_none() {
-            return Ok(None);
-        }
-        let path = self.root.join(path);
-        match std::fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
+        let Some(folder) = &self.open else { return Ok(None) };
+        let read = || {
+            let file = rustix::fs::openat(folder, path, AS_FILE, Mode::empty())?;
+            let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
+            // Of a folder, reading says what is wrong.
+            if !matches!(kind, FileType::RegularFile | FileType::Directory) {
+                return Ok(None);
+            }
+            let mut bytes = Vec::new();
+            std::fs::File::from(file).read_to_end(&mut bytes)?;
+            Ok::<_, std::io::Error>(Some(bytes))
+        };
+        // A link, and a socket, cannot even be opened.
+        let is_no_file = || {
+            let stat = rustix::fs::statat(folder, path, AtFlags::SYMLINK_NOFOLLOW);
+            let kind = stat.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
+            !matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Unknown)
+        };
+        match read() {
+            Ok(bytes) => Ok(bytes),
             Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
                 Ok(None)
             }
-            Err(error) => Err(RunError::io("read", &path, &error)),
+            Err(_) if is_no_file() => Ok(None),
+            Err(error) => Err(RunError::io("read", &self.root.join(path), &error)),
         }
     }
 
@@ -188,10 +248,16 @@ impl Committed for Folder {
     }
 }
 
+/// A name that is not UTF-8, to be told.
+fn escaped(name: &[u8]) -> String {
+    name.escape_ascii().to_string()
+}
+
 /// A folder as it was in a revision. One `git cat-file --batch` answers every question.
 #[derive(Debug)]
 pub struct Revision {
-    blobs: BTreeMap<String, (String, bool)>,
+    /// The name of each blob, and what it is.
+    blobs: BTreeMap<String, (String, EntryKind)>,
     reader: Mutex<BlobReader>,
 }
 
@@ -223,12 +289,28 @@ impl Revision {
         let listing = git(root, &["ls-tree", "-r", "-z", &commit, "--", &format!("{folder}/")])?;
         let prefix = format!("{folder}/");
         let mut blobs = BTreeMap::new();
-        for record in String::from_utf8_lossy(&listing).split('\0').filter(|record| !record.is_empty()) {
+        for record in listing.split(|byte| *byte == 0) {
+            let shown;
+            let (record, is_text) = match std::str::from_utf8(record) {
+                Ok(record) => (record, true),
+                Err(_) => {
+                    // What stands before the path has no byte to be escaped but the tab.
+                    shown = escaped(record).replacen("\\t", "\t", 1);
+                    (shown.as_str(), false)
+                }
+            };
             let Some((meta, path)) = record.split_once('\t') else { continue };
             let mut fields = meta.split(' ');
             let (mode, _, blob) = (fields.next().unwrap_or_default(), fields.next(), fields.next().unwrap_or_default());
             if let Some(path) = path.strip_prefix(&prefix) {
-                blobs.insert(path.to_owned(), (blob.to_owned(), !mode.starts_with("100")));
+                // A mode begins with 100 for a file, with 120 for a link, and with 160 for another repository.
+                let kind = match mode.get(..3) {
+                    _ if !is_text => EntryKind::NotText,
+                    Some("100") => EntryKind::File,
+                    Some("120") => EntryKind::Link,
+                    _ => EntryKind::Other,
+                };
+                blobs.insert(path.to_owned(), (blob.to_owned(), kind));
             }
         }
         let child = Command::new("git")
@@ -348,7 +430,7 @@ impl Committed for Revision {
     /// The name of a blob tells its content: only what differs is asked for.
     fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
         match self.blobs.get(path) {
-            Some((blob, _)) if *blob == data_encoding::HEXLOWER.encode(&blob_id(text.as_bytes())) => {
+            Some((blob, EntryKind::File)) if *blob == data_encoding::HEXLOWER.encode(&blob_id(text.as_bytes())) => {
                 Ok(Differing::Same)
             }
             _ => Ok(match self.read(path)? {
@@ -361,7 +443,7 @@ impl Committed for Revision {
     }
 
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        let Some((blob, _)) = self.blobs.get(path) else {
+        let Some((blob, EntryKind::File)) = self.blobs.get(path) else {
             return Ok(None);
         };
         let failed = |_| RunError::new(format!("git does not answer for `{path}`"));
@@ -388,7 +470,7 @@ impl Committed for Revision {
     }
 
     fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
-        self.blobs.iter().for_each(|(path, (_, is_link))| see(Entry { path: path.clone(), is_link: *is_link }));
+        self.blobs.iter().for_each(|(path, (_, kind))| see(Entry { path: path.clone(), kind: *kind }));
         Ok(())
     }
 }

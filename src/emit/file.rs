@@ -115,11 +115,25 @@ pub enum Ownership {
     Foreign,
 }
 
-/// Reads the header of a file.
-pub fn ownership(bytes: &[u8]) -> Ownership {
-    // Nothing at all is what a crash of the machine leaves of a new file; it holds nobody's work.
+/// True for the path of a folder, relative to the target's, over which namespaces may be spread.
+pub fn is_shard(folder: &str) -> bool {
+    let is_number = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    folder.strip_prefix("namespaces/").is_some_and(is_number)
+}
+
+/// True for a path, relative to the target's folder, at which there may be a file of ours in one layout or another.
+fn is_place(path: &str) -> bool {
+    let Some((folder, name)) = path.rsplit_once('/') else { return false };
+    let is_name = |name: &str| name.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+    (matches!(folder, "cluster" | "namespaces") || is_shard(folder)) && name.strip_suffix(".yaml").is_some_and(is_name)
+}
+
+/// Reads the header of a file, which is at this path below the target's folder.
+pub fn ownership(path: &str, bytes: &[u8]) -> Ownership {
+    // Nothing at all is what a crash of the machine leaves of a new file. Elsewhere it is somebody's, such as a
+    // `.gitkeep`.
     if bytes.is_empty() {
-        return Ownership::Ours;
+        return if is_place(path) { Ownership::Ours } else { Ownership::Foreign };
     }
     let Ok(text) = std::str::from_utf8(bytes) else {
         return Ownership::Foreign;
@@ -141,10 +155,27 @@ mod tests {
 
     #[test]
     fn tells_its_own_files_from_others() {
+        const PATH: &str = "namespaces/a.yaml";
         let text = assemble(&["policies/a.yaml"], "kind: Role\n");
-        assert_eq!(ownership(text.as_bytes()), Ownership::Ours);
-        assert_eq!(ownership(text.replace("Role", "Rôle").as_bytes()), Ownership::Edited);
-        assert_eq!(ownership(b"kind: Role\n"), Ownership::Foreign);
+        assert_eq!(ownership(PATH, text.as_bytes()), Ownership::Ours);
+        assert_eq!(ownership(PATH, text.replace("Role", "Rôle").as_bytes()), Ownership::Edited);
+        assert_eq!(ownership(PATH, b"kind: Role\n"), Ownership::Foreign);
+    }
+
+    #[test]
+    fn an_empty_file_is_ours_where_we_write() {
+        for path in ["cluster/clusterrole.yaml", "namespaces/a.yaml", "namespaces/07/7-a.yaml"] {
+            assert_eq!(ownership(path, b""), Ownership::Ours, "{path}");
+        }
+        let others = ["", ".gitkeep", "a.yaml", "cluster/.gitkeep", "cluster/.yaml", "cluster/1/a.yaml"];
+        for path in others.into_iter().chain([
+            "namespaces/x/a.yaml",
+            "namespaces/a",
+            "namespaces/.a.yaml",
+            "namespaces//a.yaml",
+        ]) {
+            assert_eq!(ownership(path, b""), Ownership::Foreign, "{path}");
+        }
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl Known {
     ) -> Option<FileChange<'t>> {
         let old = match old {
             // Only what we wrote is written as we write.
-            Some(bytes) if file::ownership(bytes) == Ownership::Ours => Some(std::str::from_utf8(bytes).ok()?),
+            Some(bytes) if file::ownership(path, bytes) == Ownership::Ours => Some(std::str::from_utf8(bytes).ok()?),
             Some(_) => return None,
             None => None,
         };

@@ -100,7 +100,7 @@ impl FilePlan {
             (Some(_), None) => Action::Create,
             _ => Action::Delete,
         };
-        plan.ownership = old.map(ownership);
+        plan.ownership = old.map(|old| ownership(path, old));
         if let (Action::Create, Some((_, kinds))) = (plan.action, new) {
             plan.counts.created = kinds.len();
             for kind in kinds {

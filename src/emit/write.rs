@@ -59,21 +59,36 @@ impl StagedFile {
     }
 }
 
+/// The first link on the way from a workspace's root to its output folder, the folder itself included.
+pub fn link_on_the_way(output: &str, is_link: impl Fn(&str) -> bool) -> Option<&str> {
+    let ends = output.match_indices('/').map(|(end, _)| end).chain([output.len()]);
+    ends.filter_map(|end| output.get(..end)).find(|part| is_link(part))
+}
+
 fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 impl Stager {
-    /// Locks an output folder, which is made if need be, and clears what a killed run left. `waiting` is called when
-    /// another run holds the lock.
+    /// Locks the output folder of a workspace, which is made if need be, and clears what a killed run left. `waiting` is
+    /// called when another run holds the lock.
     ///
     /// # Errors
-    /// When the folder is a link or cannot be written.
-    pub fn open(root: &Path, waiting: &dyn Fn()) -> Result<Self, RunError> {
-        if fs::symlink_metadata(root).is_ok_and(|metadata| metadata.file_type().is_symlink()) {
-            return Err(RunError::new(format!("the output folder `{}` is a symbolic link", root.display()))
+    /// When the folder is a link, lies behind one, or cannot be written.
+    pub fn open(workspace: &Path, output: &str, waiting: &dyn Fn()) -> Result<Self, RunError> {
+        let is_link = |path: &str| {
+            fs::symlink_metadata(workspace.join(path)).is_ok_and(|metadata| metadata.file_type().is_symlink())
+        };
+        if let Some(link) = link_on_the_way(output, is_link) {
+            let what = if link == output {
+                "is a symbolic link".to_owned()
+            } else {
+                format!("lies behind the symbolic link `{link}`")
+            };
+            return Err(RunError::new(format!("the output folder `{output}` {what}"))
                 .help("name the folder itself under `spec.output`: links are not followed when writing"));
         }
+        let root = &workspace.join(output);
         let made_root = !root.exists();
         fs::create_dir_all(root).map_err(|error| RunError::io("make the folder", root, &error))?;
         let lock = File::open(root).map_err(|error| RunError::io("open", root, &error))?;
@@ -193,9 +208,13 @@ impl Drop for Stager {
     }
 }
 
-/// Removes a staging folder with whatever is in it.
+/// Removes a staging folder with whatever is in it, and whatever has its name.
 fn clear(staging: &Path) -> Result<(), RunError> {
-    match fs::remove_dir_all(staging) {
+    let cleared = match fs::remove_dir_all(staging) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => fs::remove_file(staging),
+        cleared => cleared,
+    };
+    match cleared {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(RunError::io("clear away", staging, &error)),
         _ => Ok(()),
     }

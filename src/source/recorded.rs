@@ -16,6 +16,7 @@ enum Question {
     LeadsOutside(String),
     Exists(String),
     List(String),
+    IsLink(String),
 }
 
 /// A question with a hash of its answer.
@@ -32,6 +33,7 @@ impl Answered {
             Question::Read(path) => world.read(path).ok().map(|bytes| hash_of_bytes(bytes.as_deref())),
             Question::Size(path) => Some(hash_of_size(world.size(path))),
             Question::LeadsOutside(path) => Some(u128::from(world.leads_outside(path))),
+            Question::IsLink(path) => Some(u128::from(world.is_link(path))),
             Question::Exists(path) => world.exists(path).ok().map(u128::from),
             Question::List(folder) => world.list(folder).ok().map(|paths| hash_of_list(&paths)),
         };
@@ -74,7 +76,12 @@ impl RecordedWorld {
     /// A world, with the place where its answers are remembered.
     pub fn new(world: Box<dyn World>) -> (Self, Answers) {
         let answers = Answers::default();
-        (Self { world, answers: Arc::clone(&answers) }, answers)
+        (Self::with(world, &answers), answers)
+    }
+
+    /// A world whose answers are remembered beside earlier ones.
+    pub fn with(world: Box<dyn World>, answers: &Answers) -> Self {
+        Self { world, answers: Arc::clone(answers) }
     }
 
     fn note(&self, question: Question, answer: u128) {
@@ -100,6 +107,12 @@ impl World for RecordedWorld {
         let leads = self.world.leads_outside(path);
         self.note(Question::LeadsOutside(path.to_owned()), u128::from(leads));
         leads
+    }
+
+    fn is_link(&self, path: &str) -> bool {
+        let is_link = self.world.is_link(path);
+        self.note(Question::IsLink(path.to_owned()), u128::from(is_link));
+        is_link
     }
 
     fn exists(&self, path: &str) -> Result<bool, RunError> {

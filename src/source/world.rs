@@ -26,6 +26,11 @@ pub trait World: Send + Sync {
         false
     }
 
+    /// True when there is a link of this name, wherever it leads.
+    fn is_link(&self, _path: &str) -> bool {
+        false
+    }
+
     /// True when there is such a file.
     ///
     /// # Errors
@@ -72,6 +77,10 @@ impl World for DiskWorld {
         }
     }
 
+    fn is_link(&self, path: &str) -> bool {
+        std::fs::symlink_metadata(self.root.join(path)).is_ok_and(|metadata| metadata.file_type().is_symlink())
+    }
+
     fn exists(&self, path: &str) -> Result<bool, RunError> {
         self.root.join(path).try_exists().map_err(|error| RunError::io("look for", Path::new(path), &error))
     }
@@ -82,8 +91,9 @@ impl World for DiskWorld {
             return Ok(Vec::new());
         }
         let mut paths = Vec::new();
+        let mut nameless = Vec::new();
         let visible =
-            |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.');
+            |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
         for entry in WalkDir::new(&start).follow_links(true).into_iter().filter_entry(visible) {
             let entry = entry.map_err(|error| {
                 let reason =
@@ -92,9 +102,17 @@ impl World for DiskWorld {
             })?;
             if entry.file_type().is_file() {
                 let relative = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
-                let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-                paths.push(parts.join("/"));
+                let parts: Option<Vec<&str>> = relative.components().map(|part| part.as_os_str().to_str()).collect();
+                match parts {
+                    Some(parts) => paths.push(parts.join("/")),
+                    None => nameless.push(relative.as_os_str().as_encoded_bytes().escape_ascii().to_string()),
+                }
             }
+        }
+        // Left out, it would take what it grants with it.
+        if let Some(first) = nameless.iter().min() {
+            return Err(RunError::new(format!("cannot read `{first}`: its path is not UTF-8"))
+                .help("rename what has a name that is no text: the file, or a folder that it is in"));
         }
         paths.sort();
         Ok(paths)

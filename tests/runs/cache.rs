@@ -1,6 +1,7 @@
 //! Runs with a cache: nothing is done twice, and nothing that changed is missed.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
@@ -82,6 +83,16 @@ fn a_change_of_any_input_or_output_is_seen() {
     assert!(cached(&root, &["render"]).status.success());
     fs::write(out.join("stray.yaml"), "kind: Role\n").expect("a file");
     assert_eq!(cached(&root, &["check"]).status.code(), Some(2), "a file that is not ours");
+    // Whatever else it is called, and where there are as many files as before.
+    let names: [&[u8]; 2] = [b"tenant-2\xff.yaml", b"tenant-2.yaml\xff"];
+    fs::remove_file(out.join("stray.yaml")).expect("a file");
+    for name in names {
+        let stray = out.join(std::ffi::OsStr::from_bytes(name));
+        fs::rename(out.join("tenant-2.yaml"), &stray).expect("a file");
+        assert_eq!(cached(&root, &["check"]).status.code(), Some(2), "a name that is no text");
+        fs::rename(&stray, out.join("tenant-2.yaml")).expect("a file");
+        assert_eq!(cached(&root, &["check"]).status.code(), Some(0));
+    }
 }
 
 #[test]

@@ -165,7 +165,7 @@ impl<'s> Effect<'s> {
         let is_other = |path: &str| !self.paths.contains(path) && !self.session.is_kept(self.target, path);
         let others: Vec<&str> = entries
             .iter()
-            .filter(|entry| !entry.is_link && is_other(&entry.path))
+            .filter(|entry| entry.is_file() && is_other(&entry.path))
             .map(|entry| entry.path.as_str())
             .collect();
         let mut failed = None;

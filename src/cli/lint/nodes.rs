@@ -206,7 +206,7 @@ pub(super) fn check_static_pods(
     sink: &mut Sink,
 ) -> Result<(), RunError> {
     for path in paths {
-        let path = global.directory.as_ref().map_or_else(|| path.clone(), |start| start.join(path));
+        let path = global.input_at(path);
         each_tree(&path, global.jobs(), files, sink, &mut |tree, sink| {
             for manifest in tree.documents().flat_map(list::objects) {
                 for problem in static_pod_problems(manifest, version) {

@@ -50,10 +50,7 @@ pub(super) fn read(
     let mut builder = Builder::new(minor).with_default_policy(minor);
     let mut found = Found::default();
     for path in from {
-        let is_pipe = path.as_os_str() == "-";
-        let path =
-            global.directory.as_ref().filter(|_| !is_pipe).map_or_else(|| path.clone(), |start| start.join(path));
-        each_tree(&path, global.jobs(), files, sink, &mut |tree, sink| {
+        each_tree(&global.input_at(path), global.jobs(), files, sink, &mut |tree, sink| {
             add_tree(&mut builder, tree, sink, &mut |object, sink| found.add(object, sink));
         })?;
     }

@@ -47,8 +47,7 @@ struct Written {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
-    let path =
-        global.directory.as_ref().map_or_else(|| arguments.inventory.clone(), |start| start.join(&arguments.inventory));
+    let path = global.input_at(&arguments.inventory);
     let mut read: Option<Written> = None;
     let mut count = 0;
     each_tree(&path, global.jobs(), &files, &mut sink, &mut |tree, sink| {

@@ -15,13 +15,12 @@ pub(super) fn write(
     report: &str,
 ) -> Result<bool, RunError> {
     let terminal = global.terminal();
-    let at = |path: &Path| global.directory.as_ref().map_or_else(|| path.to_owned(), |start| start.join(path));
     let mut files: Vec<(PathBuf, String)> = Vec::new();
     if let Some(folder) = &arguments.output {
-        let folder = at(folder);
+        let folder = global.at(folder);
         files.extend(policies.files.iter().map(|(name, documents)| (folder.join(name), text(documents))));
     }
-    files.extend(arguments.report.as_ref().map(|path| (at(path), report.to_owned())));
+    files.extend(arguments.report.as_ref().map(|path| (global.at(path), report.to_owned())));
     if let Some((path, _)) = files.iter().find(|(path, _)| !arguments.force && path.symlink_metadata().is_ok()) {
         terminal.problem(&format!(
             "error: `{}` is there already\nhelp: choose another place, or overwrite it with --force; nothing was written\n",
