@@ -280,13 +280,13 @@ impl Revision {
     /// When there is no git, no repository or no such revision.
     pub fn open(root: &Path, revision: &str, folder: &str) -> Result<Self, RunError> {
         let commit = format!("{revision}^{{commit}}");
-        let found = git(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
-        let commit = String::from_utf8_lossy(&found).trim().to_owned();
-        if commit.is_empty() {
+        let Some(found) = git(root, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])? else {
             return Err(RunError::new(format!("git knows no revision `{revision}`"))
                 .help("name a branch, a tag or a commit; in CI, fetch enough history"));
-        }
-        let listing = git(root, &["ls-tree", "-r", "-z", &commit, "--", &format!("{folder}/")])?;
+        };
+        let commit = String::from_utf8_lossy(&found).trim().to_owned();
+        let listing = git(root, &["ls-tree", "-r", "-z", &commit, "--", &format!("{folder}/")])?
+            .ok_or_else(|| RunError::new(format!("git cannot list the files of `{revision}`")))?;
         let prefix = format!("{folder}/");
         let mut blobs = BTreeMap::new();
         for record in listing.split(|byte| *byte == 0) {
@@ -325,7 +325,8 @@ impl Revision {
     }
 }
 
-fn git(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, RunError> {
+/// What git prints; none when it fails.
+fn git(root: &Path, arguments: &[&str]) -> Result<Option<Vec<u8>>, RunError> {
     let output = Command::new("git").args(arguments).current_dir(root).output().map_err(|error| {
         RunError::new(format!("cannot run git: {error}")).help("install git, or compare with a folder")
     })?;
@@ -333,7 +334,7 @@ fn git(root: &Path, arguments: &[&str]) -> Result<Vec<u8>, RunError> {
     if reason.contains("not a git repository") {
         return Err(RunError::new("this workspace is not in a git repository").help("compare with a folder instead"));
     }
-    Ok(output.stdout)
+    Ok(output.status.success().then_some(output.stdout))
 }
 
 /// The name that git gives to a content.
@@ -370,8 +371,7 @@ impl Checkout {
 pub fn checked_out(root: &Path, folder: &str) -> Option<Checkout> {
     let answer = |arguments: &[&str]| {
         let strictly = ["-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.fsmonitor=false"];
-        let output = Command::new("git").args(strictly).args(arguments).current_dir(root).output().ok()?;
-        output.status.success().then_some(output.stdout)
+        git(root, &[&strictly, arguments].concat()).ok().flatten()
     };
     let index = answer(&["rev-parse", "--git-path", "index"])?;
     let index = root.join(String::from_utf8(index).ok()?.trim_end_matches('\n'));

@@ -6,10 +6,9 @@
 //! text before a place matters as one of a few states, and goes on with all that are possible.
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Range;
 
 use minijinja::machinery::ast::Stmt;
-use minijinja::machinery::parse;
+use minijinja::machinery::{Span, parse};
 
 use super::{TemplateSet, syntax};
 
@@ -17,7 +16,7 @@ use super::{TemplateSet, syntax};
 const MAXIMUM_DEPTH: usize = 50;
 
 /// What stands before a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Before {
     /// Nothing on this line but blanks and the dashes of lists.
     Start,
@@ -91,41 +90,7 @@ fn next(before: Before, letter: char) -> Option<Before> {
 }
 
 /// What may stand before a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct States(u16);
-
-impl States {
-    const NONE: States = States(0);
-
-    fn of(state: Before) -> Self {
-        Self(1 << state as u16)
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    fn each(self) -> impl Iterator<Item = Before> {
-        use Before::*;
-        let all = [
-            Start,
-            Dash,
-            Colon,
-            Open,
-            Text,
-            TextBlank,
-            Value,
-            ValueBlank,
-            ValueColon,
-            Comment,
-            Single,
-            SingleEnd,
-            Double,
-            DoubleEscape,
-        ];
-        all.into_iter().filter(move |state| self.0 & Self::of(*state).0 != 0)
-    }
-}
+type States = BTreeSet<Before>;
 
 /// Every `{{ value }}` of the templates that does not stand alone where a YAML key or value can stand: the template, and
 /// the bytes of it. A template that cannot be read is told of when it is used.
@@ -134,7 +99,7 @@ pub(super) fn find<'t>(
     roots: impl Iterator<Item = &'t str>,
 ) -> BTreeSet<(String, usize, usize)> {
     let mut walk = Walk { templates, found: BTreeSet::new(), last: None, known: HashMap::new(), depth: 0 };
-    roots.for_each(|root| _ = walk.template(root, States::of(Before::Start)));
+    roots.for_each(|root| _ = walk.template(root, States::from([Before::Start])));
     let found = walk.found.into_iter();
     found.map(|(name, start, end)| (name.to_owned(), start, end)).collect()
 }
@@ -154,99 +119,92 @@ impl<'t> Walk<'t> {
     /// What may stand behind a template.
     fn template(&mut self, name: &str, before: States) -> States {
         let Some((name, source)) = self.templates.named(name) else { return before };
-        if let Some(behind) = self.known.get(&(name, before)) {
-            return *behind;
+        let place = (name, before);
+        if let Some(behind) = self.known.get(&place) {
+            return behind.clone();
         }
         if self.depth >= MAXIMUM_DEPTH {
-            return before;
+            return place.1;
         }
-        self.known.insert((name, before), States::NONE);
+        self.known.insert(place.clone(), States::new());
         self.depth += 1;
         let behind = match parse(source, name, syntax()) {
-            Ok(Stmt::Template(template)) => self.body((name, source), &template.children, before),
-            _ => before,
+            Ok(Stmt::Template(template)) => self.body((name, source), &template.children, &place.1),
+            _ => place.1.clone(),
         };
         self.depth -= 1;
-        self.known.insert((name, before), behind);
+        self.known.insert(place, behind.clone());
         behind
     }
 
-    fn body(&mut self, place: (&'t str, &'t str), statements: &[Stmt<'_>], before: States) -> States {
-        statements.iter().fold(before, |before, statement| self.statement(place, statement, before))
+    fn body(&mut self, place: (&'t str, &'t str), statements: &[Stmt<'_>], before: &States) -> States {
+        statements.iter().fold(before.clone(), |before, statement| self.statement(place, statement, before))
     }
 
     fn statement(&mut self, place: (&'t str, &'t str), statement: &Stmt<'_>, before: States) -> States {
         match statement {
-            Stmt::EmitRaw(text) => self.text(text.raw, before),
-            Stmt::EmitExpr(value) => {
-                let span = value.span();
-                self.value(place, span.start_offset as usize..span.end_offset as usize, before)
-            }
+            Stmt::EmitRaw(text) => self.text(text.raw, &before),
+            Stmt::EmitExpr(value) => self.value(place, value.span(), before),
             Stmt::IfCond(condition) => {
-                let then = self.body(place, &condition.true_body, before);
-                then.and(self.body(place, &condition.false_body, before))
+                let mut behind = self.body(place, &condition.true_body, &before);
+                behind.append(&mut self.body(place, &condition.false_body, &before));
+                behind
             }
             Stmt::ForLoop(each) => {
-                let mut around = before;
+                let mut around = before.clone();
+                // Until another time around finds nothing new.
                 loop {
-                    let behind = around.and(self.body(place, &each.body, around));
-                    if behind == around {
+                    let known = around.len();
+                    around.append(&mut self.body(place, &each.body, &around));
+                    if around.len() == known {
                         break;
                     }
-                    around = behind;
                 }
-                around.and(self.body(place, &each.else_body, before))
+                around.append(&mut self.body(place, &each.else_body, &before));
+                around
             }
-            Stmt::WithBlock(with) => self.body(place, &with.body, before),
-            Stmt::AutoEscape(escape) => self.body(place, &escape.body, before),
-            Stmt::Block(block) => self.body(place, &block.body, before),
+            Stmt::WithBlock(with) => self.body(place, &with.body, &before),
+            Stmt::AutoEscape(escape) => self.body(place, &escape.body, &before),
+            Stmt::Block(block) => self.body(place, &block.body, &before),
             Stmt::Include(include) => match include.name.as_const() {
                 Some(name) => self.template(name.as_str().unwrap_or_default(), before),
                 // Whichever it is, it is made of lines.
-                None => before.and(States::of(Before::Start)),
+                None => before.into_iter().chain([Before::Start]).collect(),
             },
             Stmt::Extends(parent) => {
                 let parent = parent.name.as_const();
                 let name = parent.as_ref().and_then(|name| name.as_str()).unwrap_or_default();
-                self.template(name, before);
+                self.template(name, before.clone());
                 before
             }
             // What is caught becomes a text, which is printed like any other value.
-            Stmt::FilterBlock(block) => {
-                let span = block.span();
-                self.value(place, span.start_offset as usize..span.end_offset as usize, before)
-            }
-            Stmt::CallBlock(block) => {
-                let span = block.span();
-                self.value(place, span.start_offset as usize..span.end_offset as usize, before)
-            }
+            Stmt::FilterBlock(block) => self.value(place, block.span(), before),
+            Stmt::CallBlock(block) => self.value(place, block.span(), before),
             _ => before,
         }
     }
 
-    fn text(&mut self, text: &str, before: States) -> States {
-        let mut behind = States::NONE;
-        for state in before.each() {
-            let state = text.chars().fold(state, |state, letter| {
+    fn text(&mut self, text: &str, before: &States) -> States {
+        let through = |state: &Before| {
+            text.chars().fold(*state, |state, letter| {
                 next(state, letter).unwrap_or_else(|| {
                     self.found.extend(self.last);
                     Before::Text
                 })
-            });
-            behind = behind.and(States::of(state));
-        }
-        behind
+            })
+        };
+        before.iter().map(through).collect()
     }
 
-    fn value(&mut self, (name, source): (&'t str, &'t str), span: Range<usize>, before: States) -> States {
+    fn value(&mut self, (name, source): (&'t str, &'t str), span: Span, before: States) -> States {
+        let (start, end) = (span.start_offset as usize, span.end_offset as usize);
         // The engine leaves out the closing braces.
-        let end = source.get(span.end..).and_then(|rest| rest.find("}}")).map_or(span.end, |at| span.end + at + 2);
-        let place = (name, span.start, end);
-        if before.each().any(|state| !matches!(state, Before::Start | Before::Open)) {
-            self.found.insert(place);
+        let end = source.get(end..).and_then(|rest| rest.find("}}")).map_or(end, |at| end + at + 2);
+        if before.iter().any(|state| !matches!(state, Before::Start | Before::Open)) {
+            self.found.insert((name, start, end));
         }
-        self.last = Some(place);
-        if before == States::NONE { before } else { States::of(Before::Value) }
+        self.last = Some((name, start, end));
+        before.iter().map(|_| Before::Value).collect()
     }
 }
 

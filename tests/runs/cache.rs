@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
@@ -29,6 +29,13 @@ fn known(folder: &Path) {
     age(folder);
     assert!(cached(folder, &["check"]).status.success());
     assert!(is_recalled(folder), "the second run recalls the first");
+}
+
+/// The one cache of a workspace.
+fn cache_of(folder: &Path) -> PathBuf {
+    let caches = fs::read_dir(folder.with_extension("cache")).expect("a folder").flatten();
+    let [path] = caches.map(|entry| entry.path()).collect::<Vec<_>>().try_into().expect("one cache");
+    path
 }
 
 /// Waits until what was written has settled, by the clock of the file system. Changes of a file's own data cannot be
@@ -100,8 +107,7 @@ fn a_cache_that_is_not_sound_is_no_cache() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("w");
     known(&root);
-    let caches = || fs::read_dir(root.with_extension("cache")).expect("a folder").flatten().map(|entry| entry.path());
-    let [path] = caches().collect::<Vec<_>>().try_into().expect("one cache");
+    let path = cache_of(&root);
     let bytes = fs::read(&path).expect("a file");
     let mut flipped = bytes.clone();
     flipped[bytes.len() / 2] ^= 1;
@@ -117,14 +123,7 @@ fn a_cache_that_is_not_sound_is_no_cache() {
     // That of another workspace, under the name of this one.
     let other = folder.path().join("other");
     known(&other);
-    let [foreign] = fs::read_dir(other.with_extension("cache"))
-        .expect("a folder")
-        .flatten()
-        .map(|entry| entry.path())
-        .collect::<Vec<_>>()
-        .try_into()
-        .expect("one cache");
-    fs::copy(foreign, &path).expect("a copy");
+    fs::copy(cache_of(&other), &path).expect("a copy");
     assert!(!stderr(&cached(&root, &["check", "--stats"])).contains("nothing changed since"));
 }
 
@@ -240,8 +239,7 @@ fn what_is_no_file_is_no_cache() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("w");
     known(&root);
-    let caches = || fs::read_dir(root.with_extension("cache")).expect("a folder").flatten().map(|entry| entry.path());
-    let [path] = caches().collect::<Vec<_>>().try_into().expect("one cache");
+    let path = cache_of(&root);
     fs::remove_file(&path).expect("a file");
     assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
     assert!(cached(&root, &["check"]).status.success());
