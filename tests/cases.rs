@@ -1,4 +1,5 @@
-//! Whole runs of the real program: one folder a case, below `tests/cases/<kind>/`.
+//! Whole runs of the real program: one folder a case, below `tests/cases/<kind>/` and, for attacks, below
+//! `tests/hostile/<topic>/`.
 //!
 //! | in the folder | is |
 //! |---|---|
@@ -147,19 +148,23 @@ fn every_policy_kind_has_three_good_cases_and_a_bad_one() {
 
 /// A case by its folder.
 struct Case {
-    /// `<kind>/<case>`.
+    /// `<kind>/<case>`, or `hostile/<topic>/<case>`.
     name: String,
     folder: PathBuf,
 }
 
 /// Every case, sorted by name.
 fn all() -> Vec<Case> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let folders = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).expect("a folder of cases").map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.is_dir()).collect()
+    };
     let mut cases = Vec::new();
-    for kind in fs::read_dir(&root).expect("tests/cases").map(Result::unwrap) {
-        for entry in fs::read_dir(kind.path()).expect("a folder for each kind").map(Result::unwrap) {
-            let name = format!("{}/{}", kind.file_name().to_string_lossy(), entry.file_name().to_string_lossy());
-            cases.push(Case { name, folder: entry.path() });
+    for (root, prefix) in [("cases", ""), ("hostile", "hostile/")] {
+        for folder in folders(&tests.join(root)).iter().flat_map(|kind| folders(kind)) {
+            let path = folder.strip_prefix(tests.join(root)).unwrap();
+            cases.push(Case { name: format!("{prefix}{}", path.display()), folder });
         }
     }
     cases.sort_by(|left, right| left.name.cmp(&right.name));

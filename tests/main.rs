@@ -18,6 +18,7 @@ mod admission;
 mod cases;
 mod classes;
 mod crossplane;
+mod hostile;
 mod layers;
 mod node;
 mod oracle;

@@ -1,0 +1,1 @@
+//! Caches that an attacker can write to.

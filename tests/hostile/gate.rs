@@ -1,0 +1,1 @@
+//! Changes that must not pass in silence.

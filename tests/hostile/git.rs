@@ -1,0 +1,1 @@
+//! What a repository can make git do.

@@ -1,0 +1,1 @@
+//! Inputs whose cost must not grow faster than they do.

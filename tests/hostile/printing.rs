@@ -1,0 +1,1 @@
+//! Foreign text on terminals, in CI logs, in reports.

@@ -1,0 +1,1 @@
+//! Files outside the workspace, devices, links.
