@@ -32,6 +32,8 @@ use std::sync::Mutex;
 
 use bailiwick::diag::Code;
 
+use crate::support::rounds;
+
 /// The workspace of a case that brings none.
 const WORKSPACE: &str = "\
 apiVersion: bailiwick.dev/v1alpha1
@@ -96,6 +98,9 @@ fn every_case_ends_as_its_folder_says() {
 fn every_case_ends_the_same_in_parts() {
     let cases: Vec<Case> = all().into_iter().filter(Case::has_parts).collect();
     assert!(cases.len() > 300, "{} cases", cases.len());
+    // A case that was asked for by its name always runs.
+    let step = if std::env::var_os("CASE").is_some() { 1 } else { rounds(4, 1) };
+    let cases = cases.into_iter().step_by(step).collect();
     each_case(cases, Case::run_in_parts);
 }
 

@@ -120,6 +120,10 @@ fn the_role_is_that_of_every_version() {
     }
     for role in read("facts/node/system-node-effective-defaults.yaml") {
         let version = text(&role["metadata"]["annotations"], "seeds-systems/k8s-version").to_owned();
+        // The facts may be ahead of the program by a release.
+        if version.trim_start_matches("1.").parse::<u32>().expect("a minor") == LAST_MINOR + 1 {
+            continue;
+        }
         let version = Version::parse(&version).expect("known");
         assert_eq!(own_rules(&version), sorted_rules(&role["rules"]), "{version}");
     }

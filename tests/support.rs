@@ -24,6 +24,12 @@ pub(crate) fn shared() -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
+/// How often a long test repeats: `all` times with `THOROUGH` set, as the conformance steps of `.ci/run` do, and `few`
+/// times otherwise.
+pub(crate) fn rounds<N>(few: N, all: N) -> N {
+    if std::env::var_os("THOROUGH").is_some() { all } else { few }
+}
+
 /// A workspace in memory: paths and texts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct World {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::{accounts, bailiwick, snapshot, stderr, tenants};
+use crate::support::rounds;
 
 const COUNT: usize = 600;
 
@@ -45,8 +46,8 @@ fn a_killed_run_leaves_every_file_old_or_new() {
 
     let mut killed = 0;
     let mut between = 0;
-    const KILLS: u32 = 24;
-    for kill in 0..KILLS {
+    let kills: u32 = rounds(8, 24);
+    for kill in 0..kills {
         let folder = changed();
         let replaced = folder.path().join("out/t/namespaces/tenant-20.yaml");
         let written = || std::fs::metadata(&replaced).and_then(|state| state.modified()).expect("a replaced file");
@@ -60,7 +61,7 @@ fn a_killed_run_leaves_every_file_old_or_new() {
             .expect("the program starts");
         if kill % 2 == 0 {
             // At moments spread over the whole run...
-            std::thread::sleep(whole.mul_f64(1.3) * kill / KILLS + Duration::from_millis(1));
+            std::thread::sleep(whole.mul_f64(1.3) * kill / kills + Duration::from_millis(1));
         } else {
             // ... and, since renaming takes but a small part of it, as soon as one file was replaced.
             while written() == old_time && run.try_wait().expect("a state").is_none() {}
@@ -77,7 +78,7 @@ fn a_killed_run_leaves_every_file_old_or_new() {
         assert!(next.status.success(), "{}", stderr(&next));
         assert!(snapshot(&folder.path().join("out")) == after, "the next run completes");
     }
-    assert!(killed >= KILLS as usize / 3, "only {killed} of {KILLS} runs were killed before they ended");
+    assert!(killed >= kills as usize / 3, "only {killed} of {kills} runs were killed before they ended");
     assert!(between > 0, "no run was killed while it wrote");
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{accounts, bailiwick, snapshot, stderr, tenants};
-use crate::support::repository;
+use crate::support::{repository, rounds};
 
 /// A folder with the summaries of parts.
 struct Summaries {
@@ -134,7 +134,8 @@ fn parts_of_the_own_workspace_give_what_one_run_gives() {
 
 #[test]
 fn parts_of_many_tenants_give_what_one_run_gives() {
-    for (parts, shards) in [(2, ""), (5, "  layout: {shards: 3}\n"), (16, "")] {
+    let every = [(5, "  layout: {shards: 3}\n"), (2, ""), (16, "")];
+    for &(parts, shards) in every.iter().take(rounds(1, every.len())) {
         assert_same_as_one(&|folder| changed_tenants(folder, shards), parts);
     }
 }

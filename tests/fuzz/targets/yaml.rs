@@ -1,0 +1,67 @@
+//! The YAML reader: where the fast reader accepts, the full parser reads the same; what is read and written again stays the
+//! same; and go-yaml, as kubectl uses it, reads the same wherever both accept. `FUZZ_GOYAML` names the program of
+//! `goyaml/`; without it that comparison is left out.
+
+#![no_main]
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, OnceLock};
+
+use bailiwick::diag::{FileId, Sink};
+use bailiwick::yaml::{self, Tree};
+use libfuzzer_sys::fuzz_target;
+use serde_json::Value;
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let mut sink = Sink::new();
+    let full = yaml::read_full(text, FileId::default(), &mut sink);
+    if let Some(fast) = yaml::read_fast(text, FileId::default()) {
+        assert!(sink.is_empty(), "the fast reader accepts what the full parser does not: {sink:?}");
+        assert_eq!(documents(&fast), documents(&full), "the fast reader and the full parser differ");
+    }
+    if !sink.is_empty() {
+        return;
+    }
+    let read = documents(&full);
+    let mut written = String::new();
+    for document in full.documents() {
+        written.push_str("---\n");
+        yaml::write::document(document, &mut written);
+    }
+    let mut sink = Sink::new();
+    let again = yaml::read(&written, FileId::default(), &mut sink);
+    assert!(sink.is_empty(), "what was written cannot be read: {sink:?}\n{written}");
+    assert_eq!(read, documents(&again), "what was written reads otherwise\n{written}");
+    if let Some(theirs) = go_reading(&written) {
+        assert_eq!(Some(&read), theirs.as_ref(), "go-yaml reads what we write otherwise\n{written}");
+    }
+    if let Some(Some(theirs)) = go_reading(text) {
+        assert_eq!(read, theirs, "go-yaml reads the text otherwise");
+    }
+});
+
+fn documents(tree: &Tree) -> Vec<Value> {
+    tree.documents().map(|document| yaml::schema::to_json(document)).filter(|document| !document.is_null()).collect()
+}
+
+/// Asks go-yaml for the documents of a text. None without the program; inside, none where go-yaml refuses the text.
+fn go_reading(text: &str) -> Option<Option<Vec<Value>>> {
+    static READER: OnceLock<Option<Mutex<Child>>> = OnceLock::new();
+    let start = || {
+        let program = std::env::var_os("FUZZ_GOYAML")?;
+        let child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        Some(Mutex::new(child.expect("the reader of go-yaml starts")))
+    };
+    let mut child = READER.get_or_init(start).as_ref()?.lock().expect("no panic while a text is read");
+    let input = child.stdin.as_mut().expect("a pipe");
+    input.write_all(&u32::try_from(text.len()).expect("a short text").to_le_bytes()).expect("a reader");
+    input.write_all(text.as_bytes()).and_then(|()| input.flush()).expect("a reader");
+    let output = child.stdout.as_mut().expect("a pipe");
+    let mut length = [0; 4];
+    output.read_exact(&mut length).expect("an answer");
+    let mut answer = vec![0; u32::from_le_bytes(length) as usize];
+    output.read_exact(&mut answer).expect("an answer");
+    Some(serde_json::from_slice::<Option<Vec<Value>>>(&answer).expect("JSON"))
+}
