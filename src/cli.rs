@@ -222,7 +222,7 @@ enum Command {
     Init(init::Arguments),
     /// Compile the policies and write the output.
     Render(render::Arguments),
-    /// Compile, compare with the output, print the difference; for CI.
+    /// Compile, compare with the output, print the difference, and run every AccessTest; for CI.
     Check(check::Arguments),
     /// Judge the parts of a `render` or `check` together, by the summaries that `--shard` left.
     Merge(merge::Arguments),

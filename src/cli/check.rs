@@ -2,14 +2,17 @@
 
 use clap::Args;
 
+use super::can_i::AnswerForm;
 use super::diff::{Wanted, compare_and_print, told};
 use super::recall::{Recall, unless_unchanged};
+use super::scene::{Scene, SceneArguments, of_target_into};
 use super::session::{Session, print, with_part};
 use super::shard::{self, ShardArguments};
 use super::summary::Command;
-use super::{Global, Outcome, isolation};
+use super::test::Tally;
+use super::{Global, Outcome, isolation, test};
 use crate::cache::KeptTarget;
-use crate::diag::{RunError, Sink};
+use crate::diag::{RunError, Severity, Sink};
 use crate::model::Target;
 use crate::report::human;
 
@@ -22,6 +25,9 @@ pub(super) struct Arguments {
     /// Print the counts only.
     #[arg(long)]
     summary: bool,
+    /// Run no AccessTest.
+    #[arg(long)]
+    no_tests: bool,
     #[command(flatten)]
     shard: ShardArguments,
     /// Print every file whole, also those that change in the same way as others.
@@ -41,7 +47,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
                 recall.look_beside(&session.project)?;
             }
             let outcome = check(session, targets, arguments, recall)?;
-            if let Some(recall) = recall.filter(|_| outcome == Outcome::Fine && arguments.targets.is_empty()) {
+            let is_whole = arguments.targets.is_empty() && !arguments.no_tests;
+            if let Some(recall) = recall.filter(|_| outcome == Outcome::Fine && is_whole) {
                 recall.keep(global, &session.project, &session.answers);
             }
             let command = Command::Check { targets: arguments.targets.clone(), summary: arguments.summary };
@@ -63,18 +70,69 @@ fn check(
     let outcome = compare_and_print(session, targets, wanted, sink)?;
     let left_over = if arguments.targets.is_empty() { leftovers.changes.len() } else { 0 };
     let outcome = conclude(session, outcome, left_over);
-    // What one namespace does to a node needs the whole target, and is for one part to tell.
-    if outcome == Outcome::Invalid || session.part().is_some_and(|part| !part.is_first()) {
+    if outcome == Outcome::Invalid {
         return Ok(outcome);
     }
-    let mut sink = Sink::new();
+    judge(session, targets, arguments, outcome)
+}
+
+/// Judges what is compiled: isolations of nodes and AccessTests, for which the whole target is needed. In a run of parts
+/// the first part judges the isolations.
+fn judge(
+    session: &Session<'_>,
+    targets: &[&Target],
+    arguments: &Arguments,
+    outcome: Outcome,
+) -> Result<Outcome, RunError> {
+    let tests = |target: &Target| if arguments.no_tests { Vec::new() } else { test::checks(session, target, &[]) };
+    let has_tests = targets.iter().any(|target| !tests(target).is_empty());
+    if let Some(shard) = &session.shard {
+        if has_tests {
+            let note = "AccessTests are not run in parts; run `bailiwick test`\n";
+            session.global.terminal().note(note);
+        }
+        if !shard.part.is_first() {
+            return Ok(outcome);
+        }
+    }
+    let has_tests = has_tests && session.shard.is_none();
+    let mut broken = Sink::new();
+    let mut tally = Tally::default();
     for target in targets {
-        isolation::judge(session, target, &mut sink)?;
+        let with_surroundings = isolation::is_asserted(session, target);
+        let tests = if has_tests { tests(target) } else { Vec::new() };
+        if !with_surroundings && tests.is_empty() {
+            continue;
+        }
+        let Some(scene) = scene(session, target, with_surroundings)? else { return Ok(Outcome::Invalid) };
+        if with_surroundings {
+            isolation::judge(session, target, &scene, &mut broken);
+        }
+        if let Err(problem) = tally.ask(&scene, &tests) {
+            print(session.global, vec![*problem], &session.project.files);
+            return Ok(Outcome::Invalid);
+        }
     }
     if let Some(shard) = &session.shard {
-        shard.note_isolation(sink.diagnostics());
+        shard.note_isolation(broken.diagnostics());
     }
-    Ok(tell_isolation(session, outcome, sink))
+    let outcome = tell_isolation(session, outcome, broken);
+    Ok(if has_tests { outcome.worse(tally.conclude(session.global, AnswerForm::Text)) } else { outcome })
+}
+
+/// Returns what questions about a target are asked of. Comparing has printed what compiling found; of what else cannot
+/// be read the errors are printed, and nothing is returned.
+fn scene(session: &Session<'_>, target: &Target, with_surroundings: bool) -> Result<Option<Scene>, RunError> {
+    let arguments = SceneArguments { with_surroundings, ..SceneArguments::default() };
+    let mut sink = Sink::new();
+    let scene = of_target_into(session, target, &arguments, &mut sink)?;
+    if !sink.has_errors() {
+        return Ok(scene);
+    }
+    let mut found = session.project.without_accepted(sink.into_sorted(&session.project.files));
+    found.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    print(session.global, found, &session.project.files);
+    Ok(None)
 }
 
 /// Tells how the output differs as a whole; `left_over` are the files of targets that are gone.

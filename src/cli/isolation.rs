@@ -2,30 +2,23 @@
 
 use std::collections::BTreeSet;
 
-use super::scene::{Scene, SceneArguments, of_target_into};
+use super::scene::Scene;
 use super::session::Session;
-use crate::diag::{Code, Diagnostic, RunError, Sink, nearest};
+use crate::diag::{Code, Diagnostic, Sink, nearest};
 use crate::model::{Isolation, NodePool, Target};
 use crate::node::graph::Graph;
 use crate::node::powers::{Breach, Powers};
 use crate::node::reach::{Atlas, Certainty, Pool};
 
-/// Reports every assertion that does not hold on a target.
-pub(super) fn judge(session: &Session<'_>, target: &Target, sink: &mut Sink) -> Result<(), RunError> {
+/// Whether a policy asserts something about the reach of nodes of a target.
+pub(super) fn is_asserted(session: &Session<'_>, target: &Target) -> bool {
+    session.project.node_access.isolations_on(&target.name).next().is_some()
+}
+
+/// Reports every assertion that does not hold on a target; the scene is made with its surroundings.
+pub(super) fn judge(session: &Session<'_>, target: &Target, scene: &Scene, sink: &mut Sink) {
     let access = &session.project.node_access;
-    if access.isolations_on(&target.name).next().is_none() {
-        return Ok(());
-    }
-    let arguments = SceneArguments { with_surroundings: true, ..SceneArguments::default() };
-    let mut own = Sink::new();
-    let scene = of_target_into(session, target, &arguments, &mut own)?;
-    // What was compiled was told already; what cannot be read beside it makes every answer worthless.
-    if own.has_errors() {
-        sink.absorb(own);
-        return Ok(());
-    }
-    let Some(scene) = scene else { return Ok(()) };
-    let Some(cluster) = scene.cluster() else { return Ok(()) };
+    let Some(cluster) = scene.cluster() else { return };
     let graph = Graph::of(cluster);
     let atlas = Atlas::new(cluster, &graph);
     let agents = access.agents_on(&target.name).map(|placed| &placed.agent);
@@ -33,7 +26,7 @@ pub(super) fn judge(session: &Session<'_>, target: &Target, sink: &mut Sink) -> 
     for isolation in access.isolations_on(&target.name) {
         let Some(pool) = access.pools_on(&target.name).find(|pool| pool.name == isolation.pool) else { continue };
         let own = Pool::of(cluster, pool.like.clone());
-        check_namespaces(&scene, target, isolation, sink);
+        check_namespaces(scene, target, isolation, sink);
         // Whoever has a node gives it what labels he likes.
         let (plain, drawn) = (atlas.of_pool(&own, false), atlas.of_pool(&own, true));
         let at_once = powers.breaches(&own.members, &plain, &isolation.namespaces);
@@ -42,7 +35,6 @@ pub(super) fn judge(session: &Session<'_>, target: &Target, sink: &mut Sink) -> 
             sink.push(broken(target, isolation, pool, known.unwrap_or(&breach), known.is_none()));
         }
     }
-    Ok(())
 }
 
 /// An assertion about namespaces that nobody knows would hold for ever.

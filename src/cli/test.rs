@@ -34,7 +34,8 @@ const MAXIMUM_FAILURES: usize = 5;
 
 /// What was asked and what failed.
 #[derive(Debug, Default)]
-struct Tally {
+pub(super) struct Tally<'s> {
+    tests: BTreeSet<&'s str>,
     questions: usize,
     failures: usize,
     text: String,
@@ -47,56 +48,36 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
 }
 
 fn test(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
-    let terminal = session.global.terminal();
     let mut tally = Tally::default();
-    let mut tests: BTreeSet<&str> = BTreeSet::new();
     for target in targets {
-        let checks: Vec<&AccessCheck> = session
-            .project
-            .access_checks
-            .iter()
-            .filter(|check| check.meta.targets.contains(&target.name))
-            .filter(|check| {
-                arguments.names.is_empty() || arguments.names.iter().any(|name| check.meta.name.contains(name))
-            })
-            .collect();
+        let checks = checks(session, target, &arguments.names);
         if checks.is_empty() {
             continue;
         }
         let Some(scene) = of_target(session, target, &SceneArguments::default())? else { return Ok(Outcome::Invalid) };
-        for check in checks {
-            tests.insert(&check.meta.name);
-            if let Err(problem) = run_check(&scene, check, &mut tally) {
-                print(session.global, vec![*problem], &session.project.files);
-                return Ok(Outcome::Invalid);
-            }
+        if let Err(problem) = tally.ask(&scene, &checks) {
+            print(session.global, vec![*problem], &session.project.files);
+            return Ok(Outcome::Invalid);
         }
     }
-    match arguments.format {
-        AnswerForm::Text => terminal.result(&tally.text),
-        AnswerForm::Json => {
-            for failure in &tally.json {
-                terminal.result(&format!("{failure}\n"));
-            }
-        }
-    }
-    if tests.is_empty() {
-        terminal.problem(
+    if tally.tests.is_empty() {
+        session.global.terminal().problem(
             "error: there is no AccessTest to run\nhelp: `bailiwick explain AccessTest` shows how to write one\n",
         );
         return Ok(Outcome::Invalid);
     }
-    terminal.note(&format!(
-        "{}: {} asked, {} failed\n",
-        number(tests.len(), "test"),
-        number(tally.questions, "question"),
-        tally.failures
-    ));
-    Ok(if tally.failures == 0 { Outcome::Fine } else { Outcome::No })
+    Ok(tally.conclude(session.global, arguments.format))
+}
+
+/// Returns the AccessTests of a target whose names contain one of these; all of them without any name.
+pub(super) fn checks<'s>(session: &'s Session<'_>, target: &Target, names: &[String]) -> Vec<&'s AccessCheck> {
+    let is_of_target = |check: &&AccessCheck| check.meta.targets.contains(&target.name);
+    let is_named = |check: &&AccessCheck| names.is_empty() || names.iter().any(|name| check.meta.name.contains(name));
+    session.project.access_checks.iter().filter(is_of_target).filter(is_named).collect()
 }
 
 /// Asks everything that one expectation is about.
-fn run_check(scene: &Scene, check: &AccessCheck, tally: &mut Tally) -> Result<(), Box<Diagnostic>> {
+fn run_check(scene: &Scene, check: &AccessCheck, tally: &mut Tally<'_>) -> Result<(), Box<Diagnostic>> {
     let requests = requests(scene, check)?;
     let mut failed = 0;
     for tested in &check.who {
@@ -145,7 +126,35 @@ fn run_check(scene: &Scene, check: &AccessCheck, tally: &mut Tally) -> Result<()
     Ok(())
 }
 
-impl Tally {
+impl<'s> Tally<'s> {
+    /// Asks what these tests of a target expect.
+    ///
+    /// # Errors
+    /// When an expectation cannot be asked, with the reason.
+    pub(super) fn ask(&mut self, scene: &Scene, checks: &[&'s AccessCheck]) -> Result<(), Box<Diagnostic>> {
+        for check in checks {
+            self.tests.insert(&check.meta.name);
+            run_check(scene, check, self)?;
+        }
+        Ok(())
+    }
+
+    /// Prints the failures and the counts.
+    pub(super) fn conclude(self, global: &Global, format: AnswerForm) -> Outcome {
+        let terminal = global.terminal();
+        match format {
+            AnswerForm::Text => terminal.result(&self.text),
+            AnswerForm::Json => self.json.iter().for_each(|failure| terminal.result(&format!("{failure}\n"))),
+        }
+        terminal.note(&format!(
+            "{}: {} asked, {} failed\n",
+            number(self.tests.len(), "test"),
+            number(self.questions, "question"),
+            self.failures
+        ));
+        if self.failures == 0 { Outcome::Fine } else { Outcome::No }
+    }
+
     fn tell(&mut self, scene: &Scene, check: &AccessCheck, tested: &Tested, told: &Told<'_>) {
         let target = scene.target.as_deref().unwrap_or_default();
         let (expected, found) = match (check.expectation, told.answer) {
