@@ -4,8 +4,7 @@
 //! A run that found the output as it should be keeps every question it asked with a hash of the answer, and the state of
 //! every file of the output. A later run asks the same questions again; with the same answers, of the same program, the
 //! output is right as long as its files are the ones that were looked at. Questions about inputs are answered by
-//! content; files of the output are told by their state ([`State`]), as git does, and in a fresh checkout, where that says
-//! nothing, by the names that git has for their contents.
+//! content; files of the output are told by their state ([`State`]), as git does, and else by their content.
 //!
 //! The cache lies in a folder of its own. Whatever is wrong with it, it is as if there were none: another mark or version,
 //! another workspace or program, a checksum that fails. Nothing else depends on it.
@@ -22,11 +21,11 @@ use crate::emit::write;
 use crate::sealed::Seal;
 use crate::source::{Answered, World};
 
-pub use outputs::{KeptFile, KeptTarget, State, Telling, WatchedFolder};
+pub use outputs::{KeptFile, KeptTarget, State, WatchedFolder};
 pub use told::Told;
 
 /// Marks a cache, with the version of its format.
-const SEAL: Seal = Seal::new("bailiwick cache", "\x02");
+const SEAL: Seal = Seal::new("bailiwick cache", "\x03");
 
 /// How many bytes of a cache are read: a million files take a tenth.
 const MAXIMUM_SIZE: u64 = 1 << 30;

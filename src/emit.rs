@@ -13,6 +13,7 @@ pub mod file;
 pub mod group;
 pub mod objects;
 pub mod plan;
+pub mod revision;
 pub mod totals;
 pub mod words;
 pub mod write;

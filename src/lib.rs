@@ -12,6 +12,8 @@
 //! stage works on. [`access`], [`admission`], [`crossplane`] and [`node`] stand beside the pipeline: who may do what,
 //! which pods get in, what packages get, and what nodes reach. [`label`] closes its one loop, from what is granted to the labels of namespaces.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
+
 pub mod diag;
 pub mod yaml;
 
@@ -31,6 +33,7 @@ pub mod validate;
 
 pub mod cache;
 pub mod compile;
+pub mod git;
 pub mod migrate;
 mod parallel;
 pub mod report;

@@ -8,6 +8,7 @@ use crate::support::repository;
 /// Each module with the modules it may use; `diag` and `yaml` lie below everything.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("diag", &[]),
+    ("git", &["diag"]),
     ("parallel", &[]),
     ("sealed", &[]),
     ("stats", &[]),
@@ -20,7 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("render", &["diag", "yaml", "source", "model"]),
     ("validate", &["diag", "yaml", "k8s", "model", "render"]),
     ("label", &["diag", "yaml", "k8s", "model", "validate", "admission"]),
-    ("emit", &["diag", "yaml", "k8s"]),
+    ("emit", &["diag", "yaml", "k8s", "git"]),
     ("access", &["diag", "yaml", "k8s", "sealed"]),
     ("admission", &["diag", "yaml", "k8s", "access"]),
     ("crossplane", &["diag", "yaml", "k8s", "access"]),
@@ -73,6 +74,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "migrate",
             "report",
             "sealed",
+            "git",
         ],
     ),
 ];

@@ -1,6 +1,7 @@
 //! The tests, in reading order.
 
 #![allow(
+    clippy::disallowed_methods,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::diag::RunError;
-use crate::emit::committed::{BlobId, Checkout, Committed, Differing, Entry, Folder, blob_id};
+use crate::emit::committed::{Committed, Differing, Entry, Folder};
 use crate::emit::plan::Counts;
 use crate::emit::totals::Totals;
 use crate::parallel;
@@ -65,8 +65,6 @@ pub struct KeptFile {
     pub path: u128,
     /// A hash of its content.
     pub content: u128,
-    /// Git's name of its content.
-    pub blob: BlobId,
     /// Its state, taken before the content was read.
     pub state: State,
     /// True when the file had been left alone for a while by then: a later change shows in its state.
@@ -98,12 +96,12 @@ impl KeptTarget {
         Totals { counts, files: self.files.len(), ..Totals::default() }
     }
 
-    /// True when the folder holds these files and no others, each as it was: by its state, else by its name in git
-    /// among the files of a checkout, else by its content.
+    /// True when the folder holds these files and no others, each as it was: by its state, else by its content. With
+    /// `by_content` the state decides nothing.
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub fn is_there(&self, folder: &Folder, jobs: usize, telling: &Telling<'_>) -> Result<bool, RunError> {
+    pub fn is_there(&self, folder: &Folder, jobs: usize, by_content: bool) -> Result<bool, RunError> {
         let mut entries: Vec<Entry> = Vec::with_capacity(self.files.len());
         let mut is_plain = true;
         folder.each(&mut |entry| {
@@ -123,7 +121,7 @@ impl KeptTarget {
                 let Some(entry) = entries.get(position) else { return false };
                 let path = hash(entry.path.as_bytes());
                 match files.get(&path) {
-                    Some(file) => file.is_there(folder, &entry.path, telling),
+                    Some(file) => file.is_there(folder, &entry.path, by_content),
                     None => self.others.contains(&path),
                 }
             },
@@ -137,28 +135,14 @@ impl KeptTarget {
 }
 
 impl KeptFile {
-    fn is_there(&self, folder: &Folder, path: &str, telling: &Telling<'_>) -> bool {
+    fn is_there(&self, folder: &Folder, path: &str, by_content: bool) -> bool {
         let Some(state) = folder.stat(path).map(State::from) else { return false };
         if state.size != self.state.size {
             return false;
         }
-        let is_told = match telling {
-            Telling::Content => false,
-            Telling::State(checked_out) => {
-                (self.is_settled && state == self.state)
-                    || checked_out().is_some_and(|checkout| checkout.blob(path, state.changed) == Some(&self.blob))
-            }
-        };
+        let is_told = !by_content && self.is_settled && state == self.state;
         is_told || folder.read(path).ok().flatten().is_some_and(|bytes| hash(&bytes) == self.content)
     }
-}
-
-/// How files are told to be as they were.
-pub enum Telling<'t> {
-    /// By their content alone.
-    Content,
-    /// By their state, and where that changed by what git knows of the checkout.
-    State(&'t (dyn Fn() -> Option<&'t Checkout> + Sync)),
 }
 
 /// An output folder that remembers which files were as they should be, and asks the states of earlier ones first.
@@ -197,9 +181,7 @@ impl WatchedFolder {
             return Some(false);
         }
         let is_settled = state.changed < self.settled_before;
-        let known_blob = earlier.filter(|file| file.content == content).map(|file| file.blob);
-        let blob = known_blob.unwrap_or_else(|| blob_id(text.as_bytes()));
-        let file = KeptFile { path: hash_of_path, content, blob, state, is_settled };
+        let file = KeptFile { path: hash_of_path, content, state, is_settled };
         self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(file);
         Some(true)
     }

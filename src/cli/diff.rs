@@ -14,11 +14,13 @@ use super::recall::Recall;
 use super::session::{Comparison, Found, Session, with_targets};
 use super::{Global, Outcome};
 use crate::diag::{RunError, Sink};
-use crate::emit::committed::{Committed, Folder, Revision};
+use crate::emit::committed::{Committed, Folder};
 use crate::emit::diff::unified;
 use crate::emit::group::Groups;
 use crate::emit::objects::{Depth, Way};
+use crate::emit::revision::Revision;
 use crate::emit::totals::Totals;
+use crate::git::Repository;
 use crate::model::Target;
 use crate::report::groups::folded;
 use crate::report::human;
@@ -180,15 +182,29 @@ pub(super) fn told(title: &str, totals: &Totals) -> String {
     lines
 }
 
-/// What to compare with: a folder when there is one of that name, otherwise a revision.
+/// Opens what to compare with: a folder, or the output in a revision.
 fn open(session: &Session<'_>, against: Option<&str>, target: &Target) -> Result<Box<dyn Committed>, RunError> {
     let Some(against) = against else {
         return Ok(Box::new(Folder::new(session.output().join(&target.name))));
     };
+    let repository = Repository::find(&session.root);
     let folder = session.global.at(Path::new(against));
     if folder.is_dir() {
+        // A commit can bring a folder that is called like a branch.
+        let is_path = against.starts_with(['.', '/']);
+        if !is_path
+            && let Ok(Some(repository)) = &repository
+            && repository.commit(against)?.is_some()
+        {
+            return Err(RunError::new(format!("`{against}` is a folder and a revision"))
+                .help(format!("write `./{against}` for the folder, or the full name of the revision")));
+        }
         return Ok(Box::new(Folder::new(folder.join(&target.name))));
     }
-    let path = format!("{}/{}", session.project.workspace.output, target.name);
-    Ok(Box::new(Revision::open(&session.root, against, &path)?))
+    let Some(repository) = repository? else {
+        return Err(RunError::new("this workspace is not in a git repository").help("compare with a folder instead"));
+    };
+    let below = session.root.strip_prefix(repository.work_tree()).unwrap_or(Path::new(""));
+    let path = below.join(&session.project.workspace.output).join(&target.name);
+    Ok(Box::new(Revision::open(&repository, against, &path.to_string_lossy())?))
 }

@@ -2,16 +2,16 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::session::{find_root, print};
 use super::{Global, Outcome};
-use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Program, Telling, Told, WatchedFolder};
+use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Program, Told, WatchedFolder};
 use crate::compile::Project;
 use crate::diag::{Diagnostic, FileId, Files, RunError};
-use crate::emit::committed::{Entry, Folder, checked_out};
+use crate::emit::committed::{Entry, Folder};
 use crate::emit::write::STAGING;
 use crate::model::{Target, Workspace};
 use crate::render::BUILTIN;
@@ -65,12 +65,7 @@ impl Recall {
         }
         for target in &targets {
             let folder = Folder::new(output.join(&target.name));
-            // Asked for once, and only where the states of files say nothing.
-            let (root, asked) = (&self.root, OnceLock::new());
-            let of_git = || asked.get_or_init(|| checked_out(root, &format!("{}/{}", kept.output, target.name)));
-            let checked_out = || of_git().as_ref();
-            let telling = if global.verifies() { Telling::Content } else { Telling::State(&checked_out) };
-            if !target.is_there(&folder, global.jobs(), &telling)? {
+            if !target.is_there(&folder, global.jobs(), global.verifies())? {
                 return Ok(None);
             }
         }

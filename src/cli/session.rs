@@ -18,6 +18,7 @@ use crate::emit::objects::{Depth, FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::totals::Totals;
 use crate::emit::write::{STAGING, link_on_the_way};
+use crate::git;
 use crate::model::{Part, Target};
 use crate::parallel;
 use crate::report::human;
@@ -40,7 +41,8 @@ pub(super) struct Session<'g> {
     pub(super) answers: Answers,
 }
 
-/// The folder of the workspace: this one, or the nearest above it with a workspace file.
+/// The folder of the workspace: this one, or the nearest above it with a workspace file, up to the root of the git work
+/// tree. What lies above that belongs to nobody who changes the repository.
 pub(super) fn find_root(global: &Global) -> Result<Option<PathBuf>, RunError> {
     let start = match &global.directory {
         Some(directory) => directory.clone(),
@@ -49,7 +51,10 @@ pub(super) fn find_root(global: &Global) -> Result<Option<PathBuf>, RunError> {
         }
     };
     let start = start.canonicalize().map_err(|error| RunError::io("enter", &start, &error))?;
-    Ok(start.ancestors().find(|folder| folder.join(compile::WORKSPACE_FILE).is_file()).map(Path::to_path_buf))
+    let top = git::work_tree(&start);
+    let within = start.ancestors().take_while(|folder| top.as_ref().is_none_or(|top| folder.starts_with(top)));
+    let mut folders = within.map(Path::to_path_buf);
+    Ok(folders.find(|folder| folder.join(compile::WORKSPACE_FILE).is_file()))
 }
 
 /// Loads the workspace and runs a command on the targets of these names, or on all of them. When one of the two cannot

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::{accounts, snapshot, stderr, tenants};
 
@@ -176,64 +176,6 @@ fn render_has_nothing_to_do_either() {
     assert_eq!(snapshot(&root), before);
 }
 
-fn git(at: &Path, arguments: &[&str]) {
-    let run = Command::new("git").args(arguments).current_dir(at).output().expect("git");
-    assert!(run.status.success(), "{}", stderr(&run));
-}
-
-/// Puts a workspace into a repository of its own.
-fn commit_all(root: &Path) {
-    git(root, &["init", "-q"]);
-    git(root, &["add", "."]);
-    git(root, &["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "-m", "all"]);
-}
-
-#[test]
-fn git_is_not_believed_what_it_cannot_know() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let root = folder.path().join("w");
-    known(&root);
-    commit_all(&root);
-    let file = root.join("out/t/namespaces/tenant-3.yaml");
-    let right = fs::read(&file).expect("a file");
-    let mut wrong = right.clone();
-    *wrong.last_mut().expect("not empty") = b' ';
-    let write = |bytes: &[u8], modified: SystemTime| {
-        fs::write(&file, bytes).expect("a file");
-        let opened = fs::File::options().write(true).open(&file).expect("a file");
-        opened.set_modified(modified).expect("a time");
-    };
-    let modified = fs::metadata(&file).and_then(|metadata| metadata.modified()).expect("a time");
-    let fails = || cached(&root, &["check"]).status.code() == Some(1);
-    // Its answer is none.
-    git(&root, &["config", "diff.renameLimit", "many"]);
-    write(&wrong, modified + Duration::from_secs(1));
-    assert!(fails(), "a failure of git's");
-    git(&root, &["config", "--unset", "diff.renameLimit"]);
-    // It is told to look away.
-    write(&right, modified);
-    git(&root, &["update-index", "-q", "--refresh"]);
-    git(&root, &["config", "core.trustctime", "false"]);
-    write(&wrong, modified);
-    assert!(fails(), "a time that is not looked at");
-    git(&root, &["config", "--unset", "core.trustctime"]);
-    // It looks at whole seconds.
-    write(&right, SystemTime::UNIX_EPOCH);
-    git(&root, &["add", "out"]);
-    write(&wrong, SystemTime::UNIX_EPOCH);
-    assert!(fails(), "a change within a second");
-    // A filter makes something else of what git knows, with as many bytes.
-    git(&root, &["config", "filter.other.smudge", "tr Mm mM"]);
-    git(&root, &["config", "filter.other.clean", "tr Mm mM"]);
-    fs::write(root.join(".git/info/attributes"), "out/**/tenant-3.yaml filter=other\n").expect("a file");
-    fs::remove_file(&file).expect("a file");
-    git(&root, &["checkout", "-q", "--", "out"]);
-    assert_ne!(fs::read(&file).expect("a file"), right);
-    age(&root);
-    git(&root, &["update-index", "-q", "--refresh"]);
-    assert_eq!(cached(&root, &["check"]).status.code(), Some(2), "a filter: the heading is not ours");
-}
-
 #[test]
 fn what_is_no_file_is_no_cache() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -266,28 +208,4 @@ fn what_is_said_of_one_target_is_not_said_of_another() {
     let told = |arguments: &[&str]| stderr(&cached(&root, &[&["check"], arguments].concat())).contains("g-view");
     assert!(told(&[]) && told(&["--target", "other"]) && !told(&["--target", "t"]));
     assert!(is_recalled(&root));
-}
-
-#[test]
-fn in_a_fresh_checkout_git_tells_what_is_there() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let root = folder.path().join("w");
-    known(&root);
-    commit_all(&root);
-    // The same workspace at the same place, with files that nobody has seen.
-    let aside = folder.path().join("aside");
-    fs::rename(&root, &aside).expect("a folder");
-    git(folder.path(), &["clone", "-q", "aside", "w"]);
-    age(&root);
-    git(&root, &["update-index", "-q", "--refresh"]);
-    assert!(is_recalled(&root));
-    // What git does not look at is read, and so is what was changed since.
-    let file = root.join("out/t/namespaces/tenant-3.yaml");
-    let mut other = fs::read(&file).expect("a file");
-    *other.last_mut().expect("not empty") = b' ';
-    git(&root, &["update-index", "--assume-unchanged", "out/t/namespaces/tenant-3.yaml"]);
-    fs::write(&file, &other).expect("a file");
-    assert_eq!(cached(&root, &["check"]).status.code(), Some(1));
-    git(&root, &["update-index", "--no-assume-unchanged", "out/t/namespaces/tenant-3.yaml"]);
-    assert_eq!(cached(&root, &["check"]).status.code(), Some(1));
 }

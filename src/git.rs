@@ -1,0 +1,288 @@
+//! Git repositories: the only module that starts another program.
+//!
+//! The author of a change may have written everything that a checkout holds, and a restored `.git` too. So the repository
+//! is found here and not by git, which would take any folder with a `HEAD`, `objects` and `refs` for one. Git is started
+//! with an empty environment and with settings that leave it no program to run: no hook, no filter, no monitor, no fetch.
+//! Only plumbing commands that read objects are used.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::diag::RunError;
+
+/// The entry of a work tree that is its repository, or names it. Git never checks out an entry of this name.
+const DOT_GIT: &str = ".git";
+
+/// How many bytes of a `.git` file are read.
+const MAXIMUM_LINK: u64 = 16 << 10;
+
+/// How many bytes a blob of a revision may have.
+const MAXIMUM_BLOB: usize = 512 << 20;
+
+/// Settings that a repository cannot change: those of the command line come last.
+const SETTINGS: &[&str] = &[
+    "safe.bareRepository=explicit",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.attributesFile=/dev/null",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.askPass=",
+    "core.sshCommand=false",
+    "credential.helper=",
+    "protocol.allow=never",
+];
+
+/// The whole environment of git, beside `PATH`.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_SYSTEM", "/dev/null"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// Returns the root of the git work tree that holds a folder: the nearest folder at or above it with an entry `.git`.
+pub fn work_tree(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    let root = folder.ancestors().find(|folder| folder.join(DOT_GIT).symlink_metadata().is_ok())?;
+    Some(root.to_owned())
+}
+
+/// A repository with a work tree. Git is not needed to find it.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    work_tree: PathBuf,
+    git_dir: PathBuf,
+}
+
+impl Repository {
+    /// Finds the repository whose work tree holds a folder; none where no folder at or above it has an entry `.git`.
+    ///
+    /// # Errors
+    /// When the entry `.git` leads to no repository, or to a folder that a commit of some repository can hold.
+    pub fn find(folder: &Path) -> Result<Option<Self>, RunError> {
+        let Some(work_tree) = work_tree(folder) else { return Ok(None) };
+        let entry = work_tree.join(DOT_GIT);
+        let metadata = entry.symlink_metadata().map_err(|error| RunError::io("read", &entry, &error))?;
+        let target = if metadata.is_file() { named_by(&entry)? } else { entry.clone() };
+        let git_dir = target.canonicalize().map_err(|error| RunError::io("find the repository", &target, &error))?;
+        let refused = |reason: &str| {
+            RunError::new(format!("`{}` is not used as a git repository: {reason}", git_dir.display()))
+                .help("clone the repository anew, or compare with a folder instead")
+        };
+        // A commit holds no path with a part `.git`.
+        let can_be_committed = !git_dir.iter().any(|part| part == DOT_GIT) && self::work_tree(&git_dir).is_some();
+        if can_be_committed || (git_dir.starts_with(&work_tree) && !git_dir.starts_with(&entry)) {
+            return Err(refused("it lies in a work tree, where a commit can write"));
+        }
+        if !git_dir.join("HEAD").symlink_metadata().is_ok_and(|head| head.is_file() || head.is_symlink()) {
+            return Err(refused("it has no file `HEAD`"));
+        }
+        Ok(Some(Self { work_tree, git_dir }))
+    }
+
+    /// The root of the work tree, as a canonical path.
+    pub fn work_tree(&self) -> &Path {
+        &self.work_tree
+    }
+
+    /// The folder of the repository that belongs to this work tree, as a canonical path.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// The file in which git keeps the index of this work tree; there is none before the first `git add`.
+    pub fn index(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
+    /// Returns the commit that a revision names; none when it names no commit.
+    ///
+    /// # Errors
+    /// When git is missing, or does not read the repository.
+    pub fn commit(&self, revision: &str) -> Result<Option<String>, RunError> {
+        // Git takes neither for a revision, and both could be taken for something else.
+        if revision.starts_with('-') || revision.contains(['\0', '\n']) {
+            return Ok(None);
+        }
+        let commit = format!("{revision}^{{commit}}");
+        let found = self.answer(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
+        Ok(found.map(|id| String::from_utf8_lossy(&id).trim().to_owned()))
+    }
+
+    /// Lists every entry below a folder of a commit, in the form of `git ls-tree -r -z`; the folder is a path below the
+    /// root of the work tree.
+    ///
+    /// # Errors
+    /// When git is missing, does not read the repository, or lacks an object.
+    pub fn list(&self, commit: &str, folder: &str) -> Result<Vec<u8>, RunError> {
+        let below = format!("{folder}/");
+        self.answer(&["ls-tree", "-r", "-z", "--full-tree", commit, "--", &below])?.ok_or_else(|| missing(commit))
+    }
+
+    /// Starts a reader of objects.
+    ///
+    /// # Errors
+    /// When git is missing or cannot be started.
+    pub fn objects(&self) -> Result<Objects, RunError> {
+        let mut command = self.git(&["cat-file", "--batch"])?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| not_started(&error))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(RunError::new("git has no pipes"));
+        };
+        Ok(Objects { child, input: Some(input), output: BufReader::new(output) })
+    }
+
+    /// Returns what git prints; none when it says no, which `rev-parse` and `ls-tree` do with an exit code.
+    fn answer(&self, arguments: &[&str]) -> Result<Option<Vec<u8>>, RunError> {
+        let output = self.git(arguments)?.output().map_err(|error| not_started(&error))?;
+        match output.status.code() {
+            Some(0) => Ok(Some(output.stdout)),
+            Some(1 | 128) => Ok(None),
+            _ => Err(RunError::new(format!("git does not read the repository `{}`", self.git_dir.display()))),
+        }
+    }
+
+    /// Prepares the one way in which git is started.
+    fn git(&self, arguments: &[&str]) -> Result<Command, RunError> {
+        self.check_owner()?;
+        let folders = self.program_folders();
+        let program = folders.iter().map(|folder| folder.join("git")).find(|program| self.is_program(program));
+        let program = program.ok_or_else(|| {
+            RunError::new("there is no `git` on the PATH").help("install git, or compare with a folder instead")
+        })?;
+        let path = std::env::join_paths(folders).unwrap_or_default();
+        #[expect(clippy::disallowed_methods, reason = "the one place where a process starts")]
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", path)
+            .envs(ENVIRONMENT.iter().copied())
+            .current_dir(&self.work_tree)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .arg(option("--git-dir=", &self.git_dir))
+            .arg(option("--work-tree=", &self.work_tree))
+            .args(["--no-pager", "--no-optional-locks", "--no-replace-objects", "--literal-pathspecs"])
+            .args(SETTINGS.iter().flat_map(|setting| ["-c", setting]))
+            .args(arguments);
+        Ok(command)
+    }
+
+    /// The folders of `PATH` that are absolute and lie outside the work tree.
+    fn program_folders(&self) -> Vec<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let is_foreign = |folder: &PathBuf| folder.is_absolute() && self.is_outside(folder);
+        std::env::split_paths(&path).filter(is_foreign).collect()
+    }
+
+    fn is_program(&self, path: &Path) -> bool {
+        let is_executable = |file: std::fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
+        path.metadata().is_ok_and(is_executable) && self.is_outside(path)
+    }
+
+    /// True for an existing path that, without its links, lies outside the work tree.
+    fn is_outside(&self, path: &Path) -> bool {
+        path.canonicalize().is_ok_and(|path| !path.starts_with(&self.work_tree))
+    }
+
+    /// Git's own rule (`safe.directory`), which git does not apply to a repository that it is given.
+    fn check_owner(&self) -> Result<(), RunError> {
+        let user = rustix::process::geteuid().as_raw();
+        let before_sudo = || std::env::var("SUDO_UID").ok()?.parse::<u32>().ok();
+        for folder in [&self.work_tree, &self.git_dir] {
+            let owner = folder.metadata().map_err(|error| RunError::io("read", folder, &error))?.uid();
+            if owner != user && !(user == 0 && before_sudo() == Some(owner)) {
+                return Err(RunError::new(format!(
+                    "git is not started: `{}` belongs to the user {owner}, and this is the user {user}",
+                    folder.display()
+                ))
+                .help("run as the owner of the repository, or compare with a folder instead"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads which folder a `.git` file names.
+fn named_by(entry: &Path) -> Result<PathBuf, RunError> {
+    let failed = |error: std::io::Error| RunError::io("read", entry, &error);
+    let mut text = String::new();
+    let file = std::fs::File::open(entry).map_err(failed)?;
+    file.take(MAXIMUM_LINK).read_to_string(&mut text).map_err(failed)?;
+    let named = text.strip_prefix("gitdir: ").map(|named| named.trim_end_matches(['\n', '\r']));
+    let named = named.filter(|named| !named.is_empty() && !named.contains('\n'));
+    let named = named.ok_or_else(|| RunError::new(format!("`{}` names no repository", entry.display())))?;
+    Ok(entry.parent().unwrap_or(Path::new("/")).join(named))
+}
+
+fn option(name: &str, value: &Path) -> std::ffi::OsString {
+    let mut option = std::ffi::OsString::from(name);
+    option.push::<&OsStr>(value.as_ref());
+    option
+}
+
+fn not_started(error: &std::io::Error) -> RunError {
+    RunError::new(format!("cannot run git: {error}")).help("compare with a folder instead")
+}
+
+/// An object is absent, as in a partial or a shallow clone.
+fn missing(object: &str) -> RunError {
+    RunError::new(format!("the repository lacks objects of `{object}`"))
+        .help("nothing is fetched on its own; fetch them first: `git fetch --refetch --no-filter`")
+}
+
+/// A reader of objects: one `git cat-file --batch` answers every question.
+#[derive(Debug)]
+pub struct Objects {
+    child: Child,
+    /// None once the child is waited for.
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Objects {
+    /// Reads a blob by the id that git gives to it. `path` is where it lies in the revision, for messages.
+    ///
+    /// # Errors
+    /// When the repository lacks the blob, the blob is too large, or git ends.
+    pub fn blob(&mut self, id: &str, path: &str) -> Result<Vec<u8>, RunError> {
+        let failed = |_| RunError::new(format!("git does not answer for `{path}`"));
+        let Some(input) = &mut self.input else { return Err(RunError::new("git has ended")) };
+        input.write_all(format!("{id}\n").as_bytes()).and_then(|()| input.flush()).map_err(failed)?;
+        let mut head = String::new();
+        self.output.by_ref().take(200).read_line(&mut head).map_err(failed)?;
+        let fields: Vec<&str> = head.split_whitespace().collect();
+        let size: usize = match fields.as_slice() {
+            [_, "blob", size] => size.parse().map_err(|_| missing(path))?,
+            // A git without a switch against fetching ends when the fetch is denied.
+            [] | [_, "missing"] => return Err(missing(path)),
+            _ => return Err(RunError::new(format!("git has no file for `{path}`"))),
+        };
+        if size > MAXIMUM_BLOB {
+            return Err(RunError::new(format!("`{path}` has {} MiB in git", size >> 20))
+                .help(format!("at most {} MiB are read", MAXIMUM_BLOB >> 20)));
+        }
+        let mut bytes = vec![0; size + 1];
+        self.output.read_exact(&mut bytes).map_err(failed)?;
+        bytes.pop();
+        Ok(bytes)
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.child.wait();
+    }
+}
