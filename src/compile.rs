@@ -17,7 +17,7 @@ use std::sync::Arc;
 use self::class::{Class, Classes, Filled, Scratch, StandIns, Unexplained, Way};
 use crate::admission::scc::defaults;
 use crate::crossplane::stack::Stack;
-use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink};
+use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::catalogue::Api;
@@ -289,16 +289,13 @@ struct Worker<'p> {
     rendered: Vec<u8>,
     classes: Classes,
     scratch: Scratch,
-    /// The sources of the last file, and how it began: the next tenant's are mostly the same.
-    heading: Option<(Vec<FileId>, String)>,
     lap: Lap,
 }
 
 /// A file while its objects arrive.
 struct Draft {
     path: String,
-    sources: Vec<FileId>,
-    body: String,
+    text: String,
     kinds: Vec<Arc<str>>,
     origins: Vec<Origin>,
     json: Vec<String>,
@@ -306,14 +303,21 @@ struct Draft {
 
 impl Draft {
     fn new(path: String) -> Self {
-        let body = String::with_capacity(TYPICAL_FILE);
-        Self { path, sources: Vec::new(), body, kinds: Vec::new(), origins: Vec::new(), json: Vec::new() }
+        let mut text = String::with_capacity(TYPICAL_FILE);
+        text.push_str(file::HEADER);
+        Self { path, text, kinds: Vec::new(), origins: Vec::new(), json: Vec::new() }
     }
 
-    /// Notes where an object comes from.
-    fn come_from(&mut self, unit: &Unit) {
-        self.sources.extend([unit.origin.file, unit.content.file]);
-        self.sources.extend(unit.account.map(|account| account.file));
+    fn finish(self) -> OutputFile {
+        OutputFile {
+            text: self.text,
+            path: self.path,
+            kinds: self.kinds.into(),
+            origins: self.origins.into(),
+            json: self.json,
+            stamped: false,
+            filled: None,
+        }
     }
 }
 
@@ -335,7 +339,6 @@ impl<'p> Worker<'p> {
             rendered: Vec::new(),
             classes: Classes::default(),
             scratch: Scratch::default(),
-            heading: None,
             lap: Lap::default(),
         }
     }
@@ -362,7 +365,7 @@ impl<'p> Worker<'p> {
         drafts.sort_by(|left, right| left.path.cmp(&right.path));
         // A file that lacks an object would be wrong; with an error nothing is written anyway.
         if !made.sink.has_errors() {
-            made.results = drafts.into_iter().map(|draft| work(self.finish(draft))).collect();
+            made.results = drafts.into_iter().map(|draft| work(draft.finish())).collect();
         }
         made
     }
@@ -482,9 +485,7 @@ impl<'p> Worker<'p> {
                 return Err(nothing());
             }
         }
-        let mut draft = Draft::new(String::new());
-        builder.units().for_each(|unit| draft.come_from(unit));
-        builder.finish(self.heading(draft.sources).to_owned()).ok_or_else(nothing)
+        builder.finish().ok_or_else(nothing)
     }
 
     /// The tree of a unit that nothing whatever is to be said about.
@@ -571,14 +572,13 @@ impl<'p> Worker<'p> {
             }
         }
         if let (Some(draft), Some(root)) = (drafts.first_mut(), self.validator.object()) {
-            draft.come_from(unit);
             if !draft.kinds.is_empty() {
-                draft.body.push_str(yaml::write::SEPARATOR);
+                draft.text.push_str(yaml::write::SEPARATOR);
             }
-            let before = draft.body.len();
+            let before = draft.text.len();
             let emit = || {
-                self.validator.write(&mut draft.body);
-                draft.body.len() - before
+                self.validator.write(&mut draft.text);
+                draft.text.len() - before
             };
             self.options.stats.time(Stage::Emit, emit, |length| (1, *length));
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
@@ -587,36 +587,6 @@ impl<'p> Worker<'p> {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }
         }
-    }
-
-    fn finish(&mut self, draft: Draft) -> OutputFile {
-        OutputFile {
-            text: file::with_heading(self.heading(draft.sources), &draft.body),
-            path: draft.path,
-            kinds: draft.kinds.into(),
-            origins: draft.origins.into(),
-            json: draft.json,
-            stamped: false,
-            filled: None,
-        }
-    }
-
-    /// How a file begins that comes from these files.
-    fn heading(&mut self, mut sources: Vec<FileId>) -> &str {
-        sources.sort_unstable();
-        sources.dedup();
-        let (_, heading) = match self.heading.take() {
-            Some(last) if last.0 == sources => self.heading.insert(last),
-            _ => {
-                let files: Vec<_> = sources.iter().map(|id| self.project.files.get(*id)).collect();
-                let mut paths: Vec<&str> = files.iter().map(|file| file.path()).collect();
-                paths.sort_unstable();
-                paths.dedup();
-                let heading = file::heading(&paths);
-                self.heading.insert((sources, heading))
-            }
-        };
-        heading
     }
 }
 

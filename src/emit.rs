@@ -1,9 +1,9 @@
 //! Checked objects become files: their layout, the comparison with what is there, and writing.
 //!
 //! ```text
-//! objects -> file (header, checksum, path) -> plan (created, changed, deleted, unchanged) -> diff or write
-//!                                               ^                                            |
-//!                         committed: a folder, or a revision in git          group: equal changes once
+//! objects -> file (header, path) -> plan (created, changed, deleted, unchanged) -> diff or write
+//!                                     ^                                            |
+//!               committed: a folder, or a revision in git          group: equal changes once
 //! plan -> totals (what is told and judged of it; those of several parts add up)
 //! ```
 

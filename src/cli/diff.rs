@@ -75,6 +75,9 @@ pub(super) struct Wanted<'a> {
     pub(super) recall: Option<&'a Recall>,
 }
 
+/// A file that differs: its shown path, its way, its difference as text, what it means, and its rules.
+type Difference = (String, Option<Way>, String, Meaning, Option<Rules>);
+
 /// Compiles, compares, and prints the differences; the answer is no when there are any.
 pub(super) fn compare_and_print(
     session: &Session<'_>,
@@ -89,6 +92,7 @@ pub(super) fn compare_and_print(
     let mut left_out = 0;
     let mut lines = String::new();
     let mut drift = false;
+    let mut renewals = 0;
     for target in targets {
         let watched = recall.map(|recall| recall.watch(Folder::new(session.output().join(&target.name)), target));
         let committed: Box<dyn Committed + '_> = match &watched {
@@ -99,6 +103,9 @@ pub(super) fn compare_and_print(
         let stacks = StackNames::of(session, target);
         let (known, ways) = (Known::default(), Ways::default());
         let difference = |found: &Found<'_>| {
+            if found.change.plan.is_renewal {
+                return Ok(None);
+            }
             let meaning = if with_access { Meaning::of(found, &stacks, &known) } else { Meaning::default() };
             let way = found.change.way.clone().filter(|_| !every);
             let path = shown(&found.change.plan.path);
@@ -109,12 +116,13 @@ pub(super) fn compare_and_print(
                 unified(&path, old.as_deref(), found.file.map(|file| &*file.text))
             };
             let rules = if with_access { Rules::of(found, &ways) } else { None };
-            Ok((path, way, text, meaning, rules))
+            Ok(Some((path, way, text, meaning, rules)))
         };
         let mut groups = Groups::new(MAXIMUM_DIFF.saturating_sub(text.len()));
         let mut changed = Meaning::default();
         let mut effect = Effect::new(session, target);
-        let mut each = |(path, way, text, meaning, rules): (String, Option<Way>, String, Meaning, Option<Rules>)| {
+        let mut each = |difference: Option<Difference>| {
+            let Some((path, way, text, meaning, rules)) = difference else { return };
             groups.add(&path, way, text);
             changed.add(meaning);
             if let Some(rules) = rules {
@@ -134,6 +142,7 @@ pub(super) fn compare_and_print(
             left_out += without_room;
         }
         drift |= plan.is_drift();
+        renewals += totals.renewals;
         let changes = if with_access && plan.is_drift() && !sink.has_errors() {
             effect.told(&*committed)?
         } else {
@@ -159,7 +168,20 @@ pub(super) fn compare_and_print(
     } else {
         terminal.note(&lines)
     }
+    terminal.note(&note_of_renewals(renewals));
     Ok(if drift { Outcome::No } else { Outcome::Fine })
+}
+
+/// Returns the note about files that differ in nothing but the header of an earlier version; empty without such files.
+pub(super) fn note_of_renewals(files: usize) -> String {
+    let (have, them) = if files == 1 { ("has", "it") } else { ("have", "them") };
+    match files {
+        0 => String::new(),
+        _ => format!(
+            "{} {have} the header of an earlier version; `bailiwick render` renews {them}\n",
+            human::number(files, "file")
+        ),
+    }
 }
 
 /// How much of a target differs, and how its roles do.

@@ -163,12 +163,11 @@ fn conclude_render(
     let mut lines = String::new();
     for target in targets {
         let totals = whole.judge(session, target, &mut sink);
-        render::refuse(session, target, &totals, Loss::of(&totals), consent, &mut sink);
+        render::refuse(target, Loss::of(&totals), consent, &mut sink);
         session.warn_of_recreation(target, &totals, &mut sink);
         lines.push_str(&render::told(&target.name, &totals));
     }
     if with_leftovers {
-        render::refuse_edited(session, "", &whole.leftovers, consent, &mut sink);
         lines.insert_str(0, &render::told_of_leftovers(whole.leftovers.counts));
     }
     if !session.report(sink) {
@@ -193,6 +192,7 @@ fn conclude_check(
     let mut sink = begin(&mut whole);
     let mut lines = String::new();
     let mut outcome = Outcome::Fine;
+    let mut renewals = 0;
     for target in targets {
         let totals = whole.judge(session, target, &mut sink);
         session.warn_of_recreation(target, &totals, &mut sink);
@@ -200,6 +200,7 @@ fn conclude_check(
             outcome = Outcome::No;
         }
         lines.push_str(&diff::told(&target.name, &totals));
+        renewals += totals.renewals;
     }
     if !session.report(sink) {
         return Outcome::Invalid;
@@ -209,6 +210,7 @@ fn conclude_check(
     } else {
         terminal.note(&lines);
     }
+    terminal.note(&diff::note_of_renewals(renewals));
     let left_over = if with_leftovers { whole.leftovers.changed_files } else { 0 };
     let outcome = check::conclude(session, outcome, left_over);
     let mut broken = Sink::new();

@@ -27,6 +27,9 @@ pub(super) struct Arguments {
     targets: Vec<String>,
     #[command(flatten)]
     consent: Consent,
+    /// Accepted for the sake of older scripts; it has no effect.
+    #[arg(long, hide = true)]
+    force: bool,
     #[command(flatten)]
     shard: ShardArguments,
     /// Print the objects instead of writing files.
@@ -90,14 +93,13 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
             Some(_) => Loss::of_part(session, target, &committed, &plan)?,
             None => Loss::of(&totals),
         };
-        refuse(session, target, &totals, loss, arguments.consent, &mut sink);
+        refuse(target, loss, arguments.consent, &mut sink);
         session.warn_of_recreation(target, &totals, &mut sink);
         let gone = plan.changes.iter().filter(|file| file.action == Action::Delete);
         removed.extend(gone.map(|file| format!("{}/{}", target.name, file.path)));
         plans.push((target, plan));
     }
     if arguments.targets.is_empty() {
-        refuse_edited(session, "", &Totals::of(&leftovers), arguments.consent, &mut sink);
         removed.extend(leftovers.changes.iter().map(|file| file.path.clone()));
     }
     if !session.report(sink) {
@@ -136,19 +138,11 @@ pub(super) fn told(title: &str, totals: &Totals) -> String {
     )
 }
 
-/// Refuses to overwrite what was changed by hand, and to delete nearly everything.
-pub(super) fn refuse(
-    session: &Session<'_>,
-    target: &Target,
-    totals: &Totals,
-    loss: Loss,
-    consent: Consent,
-    sink: &mut Sink,
-) {
+/// Refuses to delete nearly everything.
+pub(super) fn refuse(target: &Target, loss: Loss, consent: Consent, sink: &mut Sink) {
     if sink.has_errors() {
         return;
     }
-    refuse_edited(session, &format!("{}/", target.name), totals, consent, sink);
     let Loss { everything, gone, before } = loss;
     if everything && !consent.allow_empty {
         sink.push(
@@ -169,18 +163,6 @@ pub(super) fn refuse(
                 ),
             )
             .help("`bailiwick render --allow-mass-delete` says that it is meant"),
-        );
-    }
-}
-
-/// Refuses to overwrite or remove what was changed by hand; `folder` is where the paths begin.
-pub(super) fn refuse_edited(session: &Session<'_>, folder: &str, totals: &Totals, consent: Consent, sink: &mut Sink) {
-    let output = &session.project.workspace.output;
-    for path in totals.edited.iter().filter(|_| !consent.force) {
-        sink.push(
-            Diagnostic::error(Code::EditedByHand, format!("`{output}/{folder}{path}` was changed by hand"))
-                .help("change the policies instead; `bailiwick diff` shows what differs")
-                .help("`bailiwick render --force` overwrites the file"),
         );
     }
 }

@@ -374,9 +374,11 @@ impl<'g> Session<'g> {
                 continue;
             }
             let old = whole.read(&path)?.unwrap_or_default();
-            let plan = FilePlan::compare(&path, None, Some(&old));
-            // Nobody knows which folders were those of targets: an empty file may be anybody's.
-            let is_ours = kind == EntryKind::File && !old.is_empty() && plan.ownership != Some(Ownership::Foreign);
+            let below_target = path.split_once('/').map_or("", |(_, below)| below);
+            let plan = FilePlan { path: path.clone(), ..FilePlan::compare(below_target, None, Some(&old)) };
+            // Nobody knows which folders were those of targets: without a header a file may be anybody's.
+            let is_ours =
+                kind == EntryKind::File && plan.ownership == Some(Ownership::Ours) && file::bears_header(&old);
             if !is_ours {
                 let path = format!("{}/{path}", workspace.output);
                 told.push(stray(path.trim_end_matches('/'), kind).help(help_with_stray(kind)));

@@ -14,7 +14,7 @@ use crate::sealed::{Broken, Seal};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
-const SEAL: Seal = Seal::new("bailiwick parts", concat!("\x02", env!("CARGO_PKG_VERSION"), "\n"));
+const SEAL: Seal = Seal::new("bailiwick parts", concat!("\x03", env!("CARGO_PKG_VERSION"), "\n"));
 
 /// What a part found.
 #[derive(Debug, Serialize, Deserialize)]
@@ -65,9 +65,6 @@ pub(super) enum Command {
 /// What `render` may do that it refuses otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 pub(super) struct Consent {
-    /// Overwrite files of the output that were changed by hand.
-    #[arg(long)]
-    pub(super) force: bool,
     /// Accept that a target has no objects any more.
     #[arg(long)]
     pub(super) allow_empty: bool,

@@ -186,7 +186,6 @@ pub(super) struct Class {
     namespace: usize,
     /// Namespaces that the account's own may not be.
     other_namespaces: Vec<String>,
-    heading: String,
     /// How many bytes a file has at least, about.
     length: usize,
     cluster_objects: usize,
@@ -282,19 +281,19 @@ impl Class {
 
     /// The whole file of the account whose values were made last.
     pub(super) fn text(&self, scratch: &Scratch) -> Option<String> {
-        let mut file = file::Writer::new(&self.heading, self.length + scratch.written.len());
-        let body = file.body();
+        let mut text = String::with_capacity(file::HEADER.len() + self.length + scratch.written.len());
+        text.push_str(file::HEADER);
         for (position, index) in scratch.order.iter().enumerate() {
             let object = self.objects.get(*index)?;
             if position > 0 {
-                body.push_str(yaml::write::SEPARATOR);
+                text.push_str(yaml::write::SEPARATOR);
             }
-            object.cut.fill(body, |hole, body| {
+            object.cut.fill(&mut text, |hole, text| {
                 let scalar = object.pattern.scalar(hole);
-                body.push_str(part(&scratch.written, &scratch.written_ends, scalar).unwrap_or_default());
+                text.push_str(part(&scratch.written, &scratch.written_ends, scalar).unwrap_or_default());
             });
         }
-        Some(file.finish())
+        Some(text)
     }
 
     /// The kinds of the objects, in the order of their file.
@@ -460,8 +459,8 @@ impl<'s> Builder<'s> {
         Ok(())
     }
 
-    /// The class, whose files begin with `heading`.
-    pub(super) fn finish(mut self, heading: String) -> Option<Class> {
+    /// Returns the class; none where no object names the namespace.
+    pub(super) fn finish(mut self) -> Option<Class> {
         self.objects.sort_by(|(left, _), (right, _)| expand::kind_order(left).cmp(&expand::kind_order(right)));
         let same_kind =
             |left: &(Unit, Object), right: &(Unit, Object)| expand::kind_order(&left.0) == expand::kind_order(&right.0);
@@ -488,15 +487,9 @@ impl<'s> Builder<'s> {
             scalars: self.scalars,
             namespace,
             other_namespaces: self.other_namespaces,
-            heading,
             kinds,
             origins,
         })
-    }
-
-    /// The units of the first account.
-    pub(super) fn units(&self) -> impl Iterator<Item = &Unit> {
-        self.objects.iter().map(|(unit, _)| unit)
     }
 
     fn scalar(&mut self, composed: Composed) -> usize {

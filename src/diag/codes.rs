@@ -476,9 +476,9 @@ codes! {
         "Some verbs that look like reading are not: `get` on `nodes/proxy` and, before 1.35, on `pods/exec` runs commands, and listing secrets reads them.";
     // The output.
     ForeignFile, "foreign-file", "a file in the output folder that is not ours",
-        "The output folder holds nothing but what this program wrote: anything else would be applied to the cluster by whoever applies the folder. Only files with our header are ever overwritten or removed, and empty ones in places of such files, which a crash of the machine leaves.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`. What stands where the output goes, or has a name that is not UTF-8, cannot be kept.";
+        "The output folder holds nothing but what this program wrote: anything else would be applied to the cluster by whoever applies the folder. A file is ours if the layout has a place for it and its first line is our header, of this version or an earlier one. The header may stand below the marker of a conflict of git, and a crash of the machine may have left only its beginning, zero bytes or nothing. `render` overwrites and removes no other file.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`. What stands where the output goes, or has a name that is not UTF-8, cannot be kept.";
     EditedByHand, "edited-by-hand", "an output file that was changed by hand",
-        "The checksum in the file's second line does not fit its content. Change the policy instead; `bailiwick render --force` overwrites the file.";
+        "No version after 0.1.0 reports this. A file of ours that was changed by hand is a difference: `check` and `diff` show it, and `render` writes the file anew. Change the policies instead.\n\nThe header had a checksum, which conflicted in every merge and proved nothing: whoever edits a file can compute it. `render --force` is accepted and has no effect.";
     LinkInOutput, "link-in-output", "a symbolic link in the output folder, or what is no file",
         "A link could lead a write out of the output folder, and a pipe or a socket has no content to compare. Links are neither followed nor replaced, and nothing but files is read.";
     EmptyOutput, "empty-output", "a run that would delete everything",

@@ -1,11 +1,19 @@
 //! One file of the output: where it is, what stands at its top.
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::xxh3_64;
 
-/// How every file of ours begins.
-const MADE_BY: &str = "# Made by Bailiwick from ";
-const DO_NOT_EDIT: &str = ". Do not edit: change those and run `bailiwick render`.\n";
-const CHECKSUM: &str = "# Checksum of the rest: ";
+/// The first line of every output file. Nothing of the workspace is ever written into a comment: a name with a line
+/// break of YAML 1.1 would end the comment and begin an object.
+pub const HEADER: &str = "# Made by Bailiwick. Do not edit: change the policies and run `bailiwick render`.\n";
+
+/// The beginning of the first line in files of earlier versions, where policy paths followed.
+const FORMER_HEADER: &str = "# Made by Bailiwick from ";
+
+/// The beginning of the second line in files of earlier versions.
+const FORMER_SECOND_LINE: &str = "# Checksum of the rest: ";
+
+/// The beginning of the first line of a conflict, as git writes it.
+const CONFLICT: &str = "<<<<<<< ";
 
 /// The path of the file that holds an object, relative to the target's folder: that of its owner's namespace, or of
 /// its kind for cluster-scoped objects of nobody's own. A function of identity alone.
@@ -30,88 +38,33 @@ pub fn namespace(path: &str) -> Option<&str> {
     path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")
 }
 
-/// The whole text of a file: header, then the objects.
-///
-/// `sources` are the policies it comes from, sorted.
-pub fn assemble<S: AsRef<str>>(sources: &[S], body: &str) -> String {
-    with_heading(&heading(sources), body)
+/// Returns the whole text of a file: the header, then the objects.
+pub fn assemble(body: &str) -> String {
+    [HEADER, body].concat()
 }
 
-/// How a file that comes from these policies begins; what follows depends on its objects.
-pub fn heading<S: AsRef<str>>(sources: &[S]) -> String {
-    let mut text = MADE_BY.to_owned();
-    for (index, source) in sources.iter().enumerate() {
-        if index > 0 {
-            text.push_str(", ");
-        }
-        // A line feed in a path would end the comment and begin YAML.
-        text.extend(source.as_ref().chars().map(|letter| if letter.is_control() { '?' } else { letter }));
-    }
-    text.push_str(DO_NOT_EDIT);
-    text.push_str(CHECKSUM);
-    text
-}
-
-/// The whole text of a file with this [`heading`].
-pub fn with_heading(heading: &str, body: &str) -> String {
-    let mut file = Writer::new(heading, body.len());
-    file.body().push_str(body);
-    file.finish()
-}
-
-/// A file whose objects are still being written.
-#[derive(Debug)]
-pub struct Writer {
-    text: String,
-    /// Where the checksum stands: blanks, until the rest is known.
-    checksum: usize,
-}
-
-/// How many digits a checksum has.
-const CHECKSUM_LENGTH: usize = 32;
-
-impl Writer {
-    /// A file with this [`heading`], and with room for so many bytes of objects.
-    pub fn new(heading: &str, room: usize) -> Self {
-        let mut text = String::with_capacity(heading.len() + CHECKSUM_LENGTH + 1 + room);
-        text.push_str(heading);
-        text.push_str("                                \n");
-        Self { text, checksum: heading.len() }
-    }
-
-    /// What the objects are appended to.
-    pub fn body(&mut self) -> &mut String {
-        &mut self.text
-    }
-
-    /// The whole text, with the checksum of what was appended.
-    pub fn finish(mut self) -> String {
-        let end = self.checksum + CHECKSUM_LENGTH;
-        let body = self.text.get(end + 1..).unwrap_or_default();
-        self.text.replace_range(self.checksum..end, &checksum(body));
-        self.text
-    }
-}
-
-fn checksum(body: &str) -> String {
-    data_encoding::HEXLOWER.encode(&xxh3_128(body.as_bytes()).to_be_bytes())
-}
-
-/// The first line of a file of ours, and what stands below its header.
+/// Splits the text of an output file, of this version or an earlier one, into its header and its objects.
 pub(super) fn parts(text: &str) -> Option<(&str, &str)> {
-    let (head, rest) = text.split_once('\n')?;
-    let (_, body) = rest.strip_prefix(CHECKSUM)?.split_once('\n')?;
+    if let Some(body) = text.strip_prefix(HEADER) {
+        return Some((HEADER, body));
+    }
+    let (head, rest) = text.split_once('\n').filter(|(head, _)| head.starts_with(FORMER_HEADER))?;
+    let (_, body) = rest.strip_prefix(FORMER_SECOND_LINE)?.split_once('\n')?;
     Some((head, body))
+}
+
+/// Whether an earlier version wrote these bytes and this version writes the same objects below its own header.
+pub(super) fn differs_in_header_alone(old: &[u8], new: &str) -> bool {
+    let old = std::str::from_utf8(old).ok().filter(|old| old.starts_with(FORMER_HEADER)).and_then(parts);
+    old.is_some_and(|(_, body)| new.strip_prefix(HEADER) == Some(body))
 }
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
-    /// We wrote it, and it is as we wrote it.
+    /// This program wrote it, whatever became of it since: it is in a place of the layout and bears a header.
     Ours,
-    /// We wrote it, and somebody changed it.
-    Edited,
-    /// It is not ours.
+    /// It is not ours, and is never overwritten or removed.
     Foreign,
 }
 
@@ -128,38 +81,64 @@ fn is_place(path: &str) -> bool {
     (matches!(folder, "cluster" | "namespaces") || is_shard(folder)) && name.strip_suffix(".yaml").is_some_and(is_name)
 }
 
-/// Reads the header of a file, which is at this path below the target's folder.
+/// Returns whose file this is, from its path below the target's folder and its bytes.
+///
+/// Beside whole files, those are ours that a crash of the machine or an unfinished merge leaves: the beginning of a
+/// header, zero bytes, and a header below the marker of a conflict.
 pub fn ownership(path: &str, bytes: &[u8]) -> Ownership {
-    // Nothing at all is what a crash of the machine leaves of a new file. Elsewhere it is somebody's, such as a
-    // `.gitkeep`.
-    if bytes.is_empty() {
-        return if is_place(path) { Ownership::Ours } else { Ownership::Foreign };
-    }
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return Ownership::Foreign;
-    };
-    let Some(rest) = text.strip_prefix(MADE_BY) else {
-        return Ownership::Foreign;
-    };
-    let checked =
-        rest.split_once('\n').and_then(|(_, rest)| rest.strip_prefix(CHECKSUM)).and_then(|rest| rest.split_once('\n'));
-    match checked {
-        Some((written, body)) if written == checksum(body) => Ownership::Ours,
-        _ => Ownership::Edited,
-    }
+    let is_torn = || HEADER.as_bytes().starts_with(bytes) || bytes.iter().all(|byte| *byte == 0);
+    if is_place(path) && (bears_header(bytes) || is_torn()) { Ownership::Ours } else { Ownership::Foreign }
+}
+
+/// Whether a file begins with the header of this version or of an earlier one, if need be below the marker of a conflict.
+pub fn bears_header(bytes: &[u8]) -> bool {
+    let mut lines = bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let first = lines.next().unwrap_or_default();
+    let line = if first.starts_with(CONFLICT.as_bytes()) { lines.next().unwrap_or_default() } else { first };
+    line == HEADER.trim_end().as_bytes() || line.starts_with(FORMER_HEADER.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const PATH: &str = "namespaces/a.yaml";
+    const FORMER: &str = "# Made by Bailiwick from policies/a.yaml. Do not edit: change those and run `bailiwick render`.\n\
+                          # Checksum of the rest: 00000000000000000000000000000000\n";
+
     #[test]
-    fn tells_its_own_files_from_others() {
-        const PATH: &str = "namespaces/a.yaml";
-        let text = assemble(&["policies/a.yaml"], "kind: Role\n");
-        assert_eq!(ownership(PATH, text.as_bytes()), Ownership::Ours);
-        assert_eq!(ownership(PATH, text.replace("Role", "Rôle").as_bytes()), Ownership::Edited);
-        assert_eq!(ownership(PATH, b"kind: Role\n"), Ownership::Foreign);
+    fn a_header_in_a_place_makes_a_file_ours() {
+        let text = assemble("kind: Role\n");
+        let former = format!("{FORMER}kind: Role\n");
+        let ours = [
+            text.clone(),
+            former.clone(),
+            text.replace("Role", "RoleBinding"),
+            text.replace('\n', "\r\n"),
+            format!("<<<<<<< HEAD\n{text}=======\n{former}>>>>>>> other\n"),
+            format!("<<<<<<< HEAD\n{former}"),
+            "\0\0\0".to_owned(),
+        ];
+        for text in &ours {
+            assert_eq!(ownership(PATH, text.as_bytes()), Ownership::Ours, "{text:?}");
+            assert_eq!(ownership("a.yaml", text.as_bytes()), Ownership::Foreign, "{text:?}");
+        }
+        for end in 0..text.len() {
+            assert_eq!(ownership(PATH, &text.as_bytes()[..end]), Ownership::Ours, "the first {end} bytes");
+        }
+        let foreign = [
+            "kind: Role\n".to_owned(),
+            format!("\u{feff}{text}"),
+            format!("\n{text}"),
+            format!(" {text}"),
+            format!("<<<<<<< HEAD\n<<<<<<< HEAD\n{text}"),
+            text.replacen(".\n", ". \n", 1),
+            "# Made by hand\n".to_owned(),
+            "\0\0a".to_owned(),
+        ];
+        for text in &foreign {
+            assert_eq!(ownership(PATH, text.as_bytes()), Ownership::Foreign, "{text:?}");
+        }
     }
 
     #[test]
@@ -179,8 +158,13 @@ mod tests {
     }
 
     #[test]
-    fn a_path_cannot_open_a_line() {
-        assert_eq!(assemble(&["a\nkind: X"], "").lines().count(), 2);
+    fn only_the_header_of_an_earlier_version_is_overlooked() {
+        let text = assemble("kind: Role\n");
+        assert!(differs_in_header_alone(format!("{FORMER}kind: Role\n").as_bytes(), &text));
+        assert!(!differs_in_header_alone(format!("{FORMER}kind: Roles\n").as_bytes(), &text));
+        assert!(!differs_in_header_alone(text.as_bytes(), &text));
+        let without_checksum = FORMER.lines().next().expect("a line");
+        assert!(!differs_in_header_alone(format!("{without_checksum}\nkind: Role\n").as_bytes(), &text));
     }
 
     #[test]

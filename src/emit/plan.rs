@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::file::{Ownership, ownership};
+use super::file::{Ownership, differs_in_header_alone, ownership};
 use crate::diag::{FileId, Sink};
 use crate::k8s::grants::{Grant, grants};
 use crate::yaml::{self, NodeRef, Tree, Value};
@@ -67,6 +67,8 @@ pub struct FilePlan {
     pub by_kind: BTreeMap<Arc<str>, Counts>,
     /// Whose file is there; none for a new one.
     pub ownership: Option<Ownership>,
+    /// Whether the file differs in nothing but the header, which is that of an earlier version.
+    pub is_renewal: bool,
     /// Bindings whose role changes under the same name, as `Kind namespace/name`.
     pub changed_role_refs: Vec<String>,
     /// Roles whose rules grant more or less than before, each in words.
@@ -82,6 +84,7 @@ impl FilePlan {
             counts: Counts { unchanged: objects, ..Counts::default() },
             by_kind: BTreeMap::new(),
             ownership: Some(Ownership::Ours),
+            is_renewal: false,
             changed_role_refs: Vec::new(),
             changed_roles: Vec::new(),
         }
@@ -93,6 +96,11 @@ impl FilePlan {
             && new.as_bytes() == old
         {
             return Self::keep(path, kinds.len());
+        }
+        if let (Some((new, kinds)), Some(old)) = (new, old)
+            && differs_in_header_alone(old, new)
+        {
+            return Self { action: Action::Change, is_renewal: true, ..Self::keep(path, kinds.len()) };
         }
         let mut plan = Self::keep(path, 0);
         plan.action = match (new, old) {
@@ -203,7 +211,7 @@ fn parse(text: &str) -> Tree {
 }
 
 fn by_identity(tree: &Tree) -> BTreeMap<ObjectKey<'_>, NodeRef<'_>> {
-    tree.documents().map(|root| (ObjectKey::of(root), root)).collect()
+    tree.documents().filter(|root| root.is_map()).map(|root| (ObjectKey::of(root), root)).collect()
 }
 
 /// True when two nodes hold the same data; the order of a map's keys counts for nothing.

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::file::Ownership;
 use super::plan::{Action, Counts, FilePlan, TargetPlan};
 
 /// How many changed roles are told one by one.
@@ -28,8 +27,8 @@ pub struct Totals {
     pub namespaces_before: usize,
     /// In how many files an object of a kind goes while another of the same kind comes: a rename.
     pub renamed: BTreeMap<String, usize>,
-    /// Files that were changed by hand, by path.
-    pub edited: Vec<String>,
+    /// How many files differ in nothing but the header, which is that of an earlier version.
+    pub renewals: usize,
     /// Roles whose rules grant more or less than before.
     pub changed_roles: Told,
     /// Bindings whose role changes under the same name.
@@ -72,7 +71,6 @@ impl Totals {
         let count = |is_counted: fn(&&FilePlan) -> bool| plan.changes.iter().filter(is_counted).count();
         let gone_namespaces = count(|file| file.action == Action::Delete && file.path.starts_with("namespaces/"));
         let changed = count(|file| file.action == Action::Change && file.path.starts_with("namespaces/"));
-        let edited = plan.changes.iter().filter(|file| file.ownership == Some(Ownership::Edited));
         Self {
             counts: plan.counts,
             by_kind: plan.by_kind.iter().map(|(kind, counts)| (kind.to_string(), *counts)).collect(),
@@ -81,7 +79,7 @@ impl Totals {
             gone_namespaces,
             namespaces_before: gone_namespaces + changed + plan.kept_namespaces,
             renamed: plan.renamed.clone(),
-            edited: edited.map(|file| file.path.clone()).collect(),
+            renewals: count(|file| file.is_renewal),
             changed_roles: Told::of(plan, |file| &file.changed_roles),
             changed_role_refs: Told::of(plan, |file| &file.changed_role_refs),
         }
@@ -100,7 +98,7 @@ impl Totals {
         for (kind, files) in other.renamed {
             *self.renamed.entry(kind).or_default() += files;
         }
-        self.edited.extend(other.edited);
+        self.renewals += other.renewals;
         self.changed_roles.add(other.changed_roles);
         self.changed_role_refs.add(other.changed_role_refs);
     }
@@ -124,6 +122,7 @@ impl Totals {
             self.changed_files,
             self.gone_namespaces,
             self.namespaces_before,
+            self.renewals,
             self.changed_roles.count,
             self.changed_role_refs.count,
         ];

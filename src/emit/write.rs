@@ -110,7 +110,7 @@ impl Stager {
 
     /// Writes the new content of a file, by its path below the output folder, beside its place. Threads may stage at
     /// the same time. What replaces an earlier file is made durable before it does; a new file that a crash of the
-    /// machine tears is found by its checksum.
+    /// machine tears is repaired by the next run ([`super::file::ownership`]).
     ///
     /// # Errors
     /// When the disk is full or cannot be written.

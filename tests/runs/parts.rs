@@ -125,8 +125,8 @@ fn parts_of_the_own_workspace_give_what_one_run_gives() {
         let stale = snapshot(&folder.join("out/modern/cluster"));
         let (_, bytes) = stale.first().expect("a file");
         fs::write(folder.join("out/modern/namespaces/nobodys.yaml"), bytes).expect("a file");
-        fs::create_dir(folder.join("out/gone")).expect("a folder");
-        fs::write(folder.join("out/gone/stale.yaml"), bytes).expect("a file");
+        fs::create_dir_all(folder.join("out/gone/namespaces")).expect("a folder");
+        fs::write(folder.join("out/gone/namespaces/stale.yaml"), bytes).expect("a file");
     };
     assert_same_as_one(&changed, 3);
     assert_same_as_one(&own_workspace, 1);
@@ -331,7 +331,7 @@ fn what_is_not_a_whole_is_refused() {
     };
     refused(&mixed(&others.path(2)), "incomplete-parts", "is part 2/4, and `");
     let others = Summaries::new(3);
-    for arguments in [["check", "--summary"], ["render", "--force"], ["render", "--target=t"]] {
+    for arguments in [["check", "--summary"], ["render", "--allow-empty"], ["render", "--target=t"]] {
         others.run(folder.path(), 2, &arguments);
         refused(&mixed(&others.path(2)), "incomplete-parts", "of different commands or options");
     }
