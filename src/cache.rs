@@ -60,6 +60,7 @@ pub struct Program {
 }
 
 impl Program {
+    #[expect(clippy::disallowed_methods, reason = "the program itself")]
     /// The running program; `known` is what an earlier run knew of it. None where it cannot be read.
     pub fn running(known: Option<Program>) -> Option<Self> {
         let path = std::env::current_exe().ok()?;
@@ -92,6 +93,7 @@ impl Cache {
     }
 
     /// What an earlier run kept; none when there is nothing, or something that is not ours.
+    #[expect(clippy::disallowed_methods, reason = "the cache is a file of this program")]
     pub fn load(&self) -> Option<Kept> {
         std::fs::metadata(&self.path).ok().filter(|file| file.is_file() && file.len() <= MAXIMUM_SIZE)?;
         let bytes = std::fs::read(&self.path).ok()?;

@@ -34,7 +34,7 @@ use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
 use crate::yaml;
 
-pub use load::{WORKSPACE_FILE, load, load_workspace};
+pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
 pub use objects::{Objects, Shown, Viewer};
 pub use part::{Ledger, PartRecord, compile_part, homes, merge};
 

@@ -218,6 +218,7 @@ impl Repository {
 fn named_by(entry: &Path) -> Result<PathBuf, RunError> {
     let failed = |error: std::io::Error| RunError::io("read", entry, &error);
     let mut text = String::new();
+    #[expect(clippy::disallowed_methods, reason = "the entry of git itself, which no commit can hold")]
     let file = std::fs::File::open(entry).map_err(failed)?;
     file.take(MAXIMUM_LINK).read_to_string(&mut text).map_err(failed)?;
     let named = text.strip_prefix("gitdir: ").map(|named| named.trim_end_matches(['\n', '\r']));

@@ -5,34 +5,49 @@
 
 pub mod manifests;
 mod recorded;
+mod resolve;
 mod table;
 mod world;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use recorded::{Answered, Answers, RecordedWorld};
 pub use table::{Cell, Row, read_csv, read_list};
-pub use world::{DiskWorld, MemoryWorld, World};
+pub use world::{Content, DiskWorld, Listing, MemoryWorld, Refusal, World};
 
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
 use crate::yaml::{self, Tree};
 
-/// The largest file that is read, in bytes.
+/// The largest file that is read, in bytes: an account list in CSV, a baseline, or a file of the command line.
 pub const MAXIMUM_FILE_SIZE: usize = 512 << 20;
+
+/// The largest YAML or JSON file of a workspace that is read, in bytes. Its tree takes several times as much.
+pub const MAXIMUM_TREE_SIZE: usize = 64 << 20;
 
 /// The texts of a workspace: each is read once.
 pub struct Sources {
     world: Arc<dyn World>,
     files: Arc<Files>,
     texts: BTreeMap<String, Option<FileId>>,
+    /// The path of every file that was asked for.
+    asked: BTreeSet<String>,
+    /// Links that were listed and are not followed, each with the place that names its folder.
+    refused: BTreeMap<String, (Refusal, Option<Origin>)>,
     trees: BTreeMap<String, Arc<Tree>>,
 }
 
 impl Sources {
     /// The texts of a world, registered in `files`.
     pub fn new(world: Box<dyn World>, files: Arc<Files>) -> Self {
-        Self { world: Arc::from(world), files, texts: BTreeMap::new(), trees: BTreeMap::new() }
+        Self {
+            world: Arc::from(world),
+            files,
+            texts: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            refused: BTreeMap::new(),
+            trees: BTreeMap::new(),
+        }
     }
 
     /// The registered texts.
@@ -45,61 +60,82 @@ impl Sources {
         self.trees.remove(path);
     }
 
-    /// Every file below a folder, sorted; none when the folder is not there.
+    /// Lists every file below a folder, sorted; none when the folder is not there. `named_at` is the place that names the
+    /// folder. A link that is not followed is listed, too: reading it reports why.
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub fn list(&self, folder: &str) -> Result<Vec<String>, RunError> {
-        self.world.list(folder)
+    pub fn list(&mut self, folder: &str, named_at: Option<Origin>) -> Result<Vec<String>, RunError> {
+        let Listing { mut files, refused } = self.world.list(folder)?;
+        files.extend(refused.iter().map(|(path, _)| path.clone()));
+        files.sort();
+        self.refused.extend(refused.into_iter().map(|(path, refusal)| (path, (refusal, named_at))));
+        Ok(files)
     }
 
-    /// Reads a text. None when it cannot be used; why is then in the sink.
+    /// Reports every link that was listed, is not followed, and was not asked for: it may be a folder of files.
+    pub fn report_refused(&mut self, sink: &mut Sink) {
+        for (path, (refusal, named_at)) in std::mem::take(&mut self.refused) {
+            if !self.asked.contains(&path) {
+                self.refuse(&path, refusal, 0, named_at, sink);
+            }
+        }
+    }
+
+    /// The path of every file that was asked for so far.
+    pub fn asked(&self) -> impl Iterator<Item = &str> {
+        self.asked.iter().map(String::as_str)
+    }
+
+    /// Reads a text of at most `most` bytes. None when it cannot be used; the reason is then in the sink, unless there is
+    /// no such file. `named_at` is the place that names the file; none for a file that was found in a folder.
     ///
     /// # Errors
-    /// When the file is there and cannot be read.
-    pub fn text(&mut self, path: &str, sink: &mut Sink) -> Result<Option<FileId>, RunError> {
+    /// When the file is there and the system does not let it be read.
+    pub fn text(
+        &mut self,
+        path: &str,
+        most: usize,
+        named_at: Option<Origin>,
+        sink: &mut Sink,
+    ) -> Result<Option<FileId>, RunError> {
         if let Some(known) = self.texts.get(path) {
             return Ok(*known);
         }
-        if !self.is_within_bounds(path, sink) {
-            self.texts.insert(path.to_owned(), None);
-            return Ok(None);
-        }
-        let Some(bytes) = self.world.read(path)? else {
-            return Ok(None);
+        self.asked.insert(path.to_owned());
+        let id = match self.world.read(path, most as u64)? {
+            Content::Missing => return Ok(None),
+            Content::Bytes(bytes) => decode(bytes, path, &self.files, sink),
+            Content::Refused(refusal) => {
+                self.refuse(path, refusal, most, named_at, sink);
+                None
+            }
         };
-        let id = decode(bytes, path, &self.files, sink);
         self.texts.insert(path.to_owned(), id);
         Ok(id)
     }
 
-    /// True for a file inside the workspace that is not too large to be read; otherwise the reason is in the sink.
-    fn is_within_bounds(&self, path: &str, sink: &mut Sink) -> bool {
-        if self.world.leads_outside(path) {
-            let id = self.files.add(path, "");
-            sink.push(
-                Diagnostic::error(Code::PathOutside, format!("`{path}` is a link that leaves the workspace"))
-                    .at(Origin { file: id, span: Span::default() })
-                    .help("copy the file: what decides the output lies where a review sees it"),
-            );
-            return false;
-        }
-        if let Some(size) = self.world.size(path).filter(|&size| size > MAXIMUM_FILE_SIZE as u64) {
-            too_large(size, path, &self.files, sink);
-            return false;
-        }
-        true
+    /// Reports why something is not read, at the place that names it or else at the path itself. Nothing of its content is
+    /// shown.
+    fn refuse(&self, path: &str, refusal: Refusal, most: usize, named_at: Option<Origin>, sink: &mut Sink) {
+        let origin = named_at.unwrap_or_else(|| Origin { file: self.files.add(path, ""), span: Span::default() });
+        sink.push(refused(path, refusal, most).at(origin));
     }
 
-    /// Reads a YAML text. None when there is no such file or no text in it.
+    /// Reads a YAML text. None when there is no such file or no text in it. `named_at` is as with [`Sources::text`].
     ///
     /// # Errors
-    /// When the file is there and cannot be read.
-    pub fn tree(&mut self, path: &str, sink: &mut Sink) -> Result<Option<Arc<Tree>>, RunError> {
+    /// When the file is there and the system does not let it be read.
+    pub fn tree(
+        &mut self,
+        path: &str,
+        named_at: Option<Origin>,
+        sink: &mut Sink,
+    ) -> Result<Option<Arc<Tree>>, RunError> {
         if let Some(known) = self.trees.get(path) {
             return Ok(Some(Arc::clone(known)));
         }
-        let Some(id) = self.text(path, sink)? else {
+        let Some(id) = self.text(path, MAXIMUM_TREE_SIZE, named_at, sink)? else {
             return Ok(None);
         };
         let tree = Arc::new(yaml::read(self.files.get(id).text(), id, sink));
@@ -111,40 +147,43 @@ impl Sources {
     /// part of it. None when it cannot be used, as with [`Sources::text`].
     ///
     /// # Errors
-    /// When the file is there and cannot be read.
-    pub fn passing_text(&mut self, path: &str, sink: &mut Sink) -> Result<Option<(FileId, String)>, RunError> {
+    /// When the file is there and the system does not let it be read.
+    pub fn passing_text(
+        &mut self,
+        path: &str,
+        named_at: Option<Origin>,
+        sink: &mut Sink,
+    ) -> Result<Option<(FileId, String)>, RunError> {
         if self.texts.get(path) == Some(&None) {
             return Ok(None);
         }
-        if !self.is_within_bounds(path, sink) {
-            self.texts.insert(path.to_owned(), None);
-            return Ok(None);
-        }
-        let Some(bytes) = self.world.read(path)? else { return Ok(None) };
-        match String::from_utf8(bytes) {
-            Ok(text) if text.len() <= MAXIMUM_FILE_SIZE => {
-                let (world, place) = (Arc::clone(&self.world), path.to_owned());
-                let load = move || -> Arc<str> {
-                    let bytes = world.read(&place).ok().flatten().unwrap_or_default();
-                    String::from_utf8_lossy(&bytes).into()
-                };
-                Ok(Some((self.files.add_loaded(path, Box::new(load)), text)))
+        self.asked.insert(path.to_owned());
+        let most = MAXIMUM_FILE_SIZE;
+        let refused = match self.world.read(path, most as u64)? {
+            Content::Missing => return Ok(None),
+            Content::Bytes(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => return Ok(Some((self.passing_file(path), text))),
+                Err(error) => decode(error.into_bytes(), path, &self.files, sink),
+            },
+            Content::Refused(refusal) => {
+                self.refuse(path, refusal, most, named_at, sink);
+                None
             }
-            refused => {
-                let bytes = refused.map_or_else(std::string::FromUtf8Error::into_bytes, String::into_bytes);
-                decode(bytes, path, &self.files, sink);
-                self.texts.insert(path.to_owned(), None);
-                Ok(None)
-            }
-        }
+        };
+        self.texts.insert(path.to_owned(), refused);
+        Ok(None)
     }
 
-    /// True when a file is there.
-    ///
-    /// # Errors
-    /// When it is there and cannot be read.
-    pub fn exists(&mut self, path: &str) -> Result<bool, RunError> {
-        self.world.exists(path)
+    /// Registers a file whose text is read anew where it is shown.
+    fn passing_file(&mut self, path: &str) -> FileId {
+        let (world, place) = (Arc::clone(&self.world), path.to_owned());
+        let load = move || -> Arc<str> {
+            match world.read(&place, MAXIMUM_FILE_SIZE as u64) {
+                Ok(Content::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into(),
+                _ => Arc::from(""),
+            }
+        };
+        self.files.add_loaded(path, Box::new(load))
     }
 
     /// A path written in a file, relative to that file's folder, as a path of the workspace.
@@ -167,12 +206,8 @@ impl Sources {
     }
 }
 
-/// Checks size and encoding, and registers the text.
+/// Checks the encoding, and registers the text.
 fn decode(bytes: Vec<u8>, path: &str, files: &Files, sink: &mut Sink) -> Option<FileId> {
-    if bytes.len() > MAXIMUM_FILE_SIZE {
-        too_large(bytes.len() as u64, path, files, sink);
-        return None;
-    }
     match String::from_utf8(bytes) {
         Ok(text) => Some(files.add(path, text)),
         Err(error) => {
@@ -194,13 +229,26 @@ fn decode(bytes: Vec<u8>, path: &str, files: &Files, sink: &mut Sink) -> Option<
     }
 }
 
-fn too_large(size: u64, path: &str, files: &Files, sink: &mut Sink) {
-    let id = files.add(path, "");
-    sink.push(
-        Diagnostic::error(Code::FileTooLarge, format!("`{path}` has {} MiB", size >> 20))
-            .at(Origin { file: id, span: Span::default() })
-            .help(format!("at most {} MiB are read; split the file", MAXIMUM_FILE_SIZE >> 20)),
-    );
+/// Says why something is not read; a file may have `most` bytes.
+fn refused(path: &str, refusal: Refusal, most: usize) -> Diagnostic {
+    match refusal {
+        Refusal::Outside => {
+            Diagnostic::error(Code::PathOutside, format!("`{path}` is a link that leaves the workspace"))
+                .help("copy the file: what decides the output lies where a review sees it")
+        }
+        Refusal::Git => Diagnostic::error(Code::PathOutside, format!("`{path}` leads into a git repository"))
+            .help("nothing below a folder `.git` is read; name another file"),
+        Refusal::Nowhere => Diagnostic::error(Code::MissingFile, format!("`{path}` is a link that leads to nothing"))
+            .help("remove the link, or bring back what it leads to"),
+        Refusal::Links => Diagnostic::error(Code::UnreadableFile, format!("`{path}` leads over too many links"))
+            .help("name the file itself"),
+        Refusal::NoFile(kind) => {
+            Diagnostic::error(Code::UnreadableFile, format!("`{path}` is {kind}, not a regular file"))
+                .help("only regular files are read; replace it by one")
+        }
+        Refusal::TooLarge(size) => Diagnostic::error(Code::FileTooLarge, format!("`{path}` has {} MiB", size >> 20))
+            .help(format!("at most {} MiB are read; split the file", most >> 20)),
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use clap::Args;
 use super::{Global, Outcome, schema};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::RunError;
+use crate::emit::write;
 use crate::report::human;
 
 /// Options of `init`.
@@ -45,7 +46,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         Some(folder) => global.at(folder),
         None => global.directory.clone().unwrap_or_else(|| ".".into()),
     };
-    let is_there = |name: &str| folder.join(name).exists();
+    let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
     let only_ci = arguments.ci && is_there(WORKSPACE_FILE);
     let schemas = schema::files().into_iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), text));
     let workspace = FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).chain(schemas);
@@ -71,7 +72,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
         }
-        std::fs::write(&path, text).map_err(|error| RunError::io("write", &path, &error))?;
+        write::replace(&path, text.as_bytes()).map_err(|error| RunError::io("write", &path, &error))?;
     }
     if !only_ci {
         terminal

@@ -1,6 +1,7 @@
 //! `bailiwick merge`: the parts of a run, judged together.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -13,6 +14,7 @@ use crate::compile::{self, PartRecord};
 use crate::diag::{Code, Diagnostic, RunError, Sink};
 use crate::emit::totals::Totals;
 use crate::model::Target;
+use crate::source::manifests;
 
 /// Options of `merge`.
 #[derive(Debug, Args)]
@@ -68,7 +70,9 @@ fn read(session: &Session<'_>, paths: &[PathBuf], sink: &mut Sink) -> Result<Vec
     let mut given = Vec::with_capacity(paths.len());
     for path in paths {
         let place = session.global.at(path);
-        let bytes = std::fs::read(&place).map_err(|error| RunError::io("read", &place, &error))?;
+        let mut bytes = Vec::new();
+        let read = manifests::open(&place).and_then(|mut file| file.read_to_end(&mut bytes));
+        read.map_err(|error| RunError::io("read", &place, &error))?;
         match Summary::from_bytes(&bytes, files, input) {
             Ok(summary) => given.push(Given { path: path.clone(), summary }),
             Err(why) => sink.push(

@@ -15,7 +15,7 @@ use crate::emit::committed::{Entry, Folder};
 use crate::emit::write::STAGING;
 use crate::model::{Target, Workspace};
 use crate::render::BUILTIN;
-use crate::source::{Answers, DiskWorld, World};
+use crate::source::{Answers, Content, DiskWorld, MAXIMUM_FILE_SIZE, World};
 use crate::stats::Stage;
 
 /// What earlier runs in a workspace found, and what this one finds.
@@ -131,7 +131,9 @@ fn said_again(told: &[Told], root: &Path, files: &Files) -> Option<Vec<Diagnosti
         let id = match builtin.and_then(|name| BUILTIN.iter().find(|(known, _)| *known == name)) {
             Some((_, text)) => files.add(path, *text),
             None => {
-                let bytes = DiskWorld::new(root).read(path).ok().flatten()?;
+                let Ok(Content::Bytes(bytes)) = DiskWorld::new(root).read(path, MAXIMUM_FILE_SIZE as u64) else {
+                    return None;
+                };
                 files.add(path, String::from_utf8_lossy(&bytes).into_owned())
             }
         };

@@ -14,7 +14,7 @@ use crate::access::saved;
 use crate::access::world::Added;
 use crate::access::{Builder, Layer, World};
 use crate::admission::scc::defaults::{self, Start};
-use crate::compile::{Objects, Shown, Viewer, Wanted};
+use crate::compile::{self, Objects, Shown, Viewer, Wanted};
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Severity, Sink};
 use crate::emit::committed::Committed;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
@@ -22,7 +22,7 @@ use crate::label;
 use crate::model::{Platform, Target};
 use crate::node::{Cluster, Version as NodeVersion};
 use crate::parallel;
-use crate::source::manifests;
+use crate::source::{DiskWorld, Sources, manifests};
 use crate::yaml::{self, NodeRef, Tree};
 
 pub(super) use surroundings::Surroundings;
@@ -215,11 +215,14 @@ pub(super) fn ground(
     let minor = target.version.minor();
     let baseline = match (&arguments.baseline, &target.baseline) {
         (Some(written), _) => read_baseline(written, session.global, sink),
-        (None, Some(path)) => Some(Baseline::Dump(session.root.join(path))),
+        (None, Some(_)) => Some(Baseline::None),
         (None, None) => Some(Baseline::DefaultPolicy(minor)),
     };
     let Some(baseline) = baseline else { return Ok(None) };
     let mut builder = start(minor, &baseline, surroundings, session.global.jobs(), &session.project.files, sink)?;
+    if arguments.baseline.is_none() && target.baseline.is_some() {
+        add_baseline(&mut builder, session, target, surroundings, sink)?;
+    }
     if matches!(baseline, Baseline::DefaultPolicy(_))
         && let Some(settings) = label::settings(target)
     {
@@ -279,7 +282,7 @@ fn read_saved(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
         return Ok(None);
     }
     let read = |error: std::io::Error| RunError::io("read", path, &error);
-    let mut file = std::fs::File::open(path).map_err(read)?;
+    let mut file = manifests::open(path).map_err(read)?;
     let mut bytes = Vec::new();
     file.by_ref().take(saved::SEAL.mark_length() as u64).read_to_end(&mut bytes).map_err(read)?;
     if !saved::SEAL.is_on(&bytes) {
@@ -349,6 +352,52 @@ fn start(
     Ok(builder)
 }
 
+/// Adds what the workspace names as the baseline of a target.
+fn add_baseline(
+    builder: &mut Builder,
+    session: &Session<'_>,
+    target: &Target,
+    surroundings: &mut Option<Surroundings>,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let mut sources = Sources::new(Box::new(DiskWorld::new(&session.root)), Arc::clone(&session.project.files));
+    let mut taken = 0;
+    compile::each_baseline(target, &mut sources, sink, &mut |tree, sink| {
+        taken += add_with_surroundings(builder, &tree, surroundings, sink);
+    })?;
+    builder.end_baseline();
+    let name = target.baseline.as_ref().map_or("", |baseline| &baseline.value);
+    refuse_nothing(taken, name, sink);
+    Ok(())
+}
+
+/// Adds a tree, and returns how many of its objects count. Where nodes are asked about, there need be nothing about access.
+fn add_with_surroundings(
+    builder: &mut Builder,
+    tree: &Tree,
+    surroundings: &mut Option<Surroundings>,
+    sink: &mut Sink,
+) -> usize {
+    let mut taken = add_tree(builder, tree, sink, &mut |_, _| {});
+    for known in surroundings.iter_mut() {
+        tree.documents().for_each(|document| known.add_document(document));
+        taken += usize::from(tree.documents().next().is_some());
+    }
+    taken
+}
+
+fn refuse_nothing(taken: usize, path: &str, sink: &mut Sink) {
+    if taken == 0 && !sink.has_errors() {
+        sink.push(
+            Diagnostic::error(
+                Code::NothingToJudge,
+                format!("there is no role, binding, namespace or account in `{path}`"),
+            )
+            .help("`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints all that decides access"),
+        );
+    }
+}
+
 /// Adds every object of a file, a folder or standard input.
 fn add_manifests(
     builder: &mut Builder,
@@ -360,22 +409,9 @@ fn add_manifests(
 ) -> Result<(), RunError> {
     let mut taken = 0;
     each_tree(path, jobs, files, sink, &mut |tree, sink| {
-        taken += add_tree(builder, tree, sink, &mut |_, _| {});
-        for known in surroundings.iter_mut() {
-            tree.documents().for_each(|document| known.add_document(document));
-            // Where nodes are asked about, there need be nothing about access.
-            taken += usize::from(tree.documents().next().is_some());
-        }
+        taken += add_with_surroundings(builder, tree, surroundings, sink);
     })?;
-    if taken == 0 && !sink.has_errors() {
-        sink.push(
-            Diagnostic::error(
-                Code::NothingToJudge,
-                format!("there is no role, binding, namespace or account in `{}`", path.display()),
-            )
-            .help("`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints all that decides access"),
-        );
-    }
+    refuse_nothing(taken, &path.to_string_lossy(), sink);
     Ok(())
 }
 

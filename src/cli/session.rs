@@ -54,7 +54,7 @@ pub(super) fn find_root(global: &Global) -> Result<Option<PathBuf>, RunError> {
     let top = git::work_tree(&start);
     let within = start.ancestors().take_while(|folder| top.as_ref().is_none_or(|top| folder.starts_with(top)));
     let mut folders = within.map(Path::to_path_buf);
-    Ok(folders.find(|folder| folder.join(compile::WORKSPACE_FILE).is_file()))
+    Ok(folders.find(|folder| folder.join(compile::WORKSPACE_FILE).symlink_metadata().is_ok()))
 }
 
 /// Loads the workspace and runs a command on the targets of these names, or on all of them. When one of the two cannot

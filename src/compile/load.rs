@@ -25,7 +25,7 @@ pub const WORKSPACE_FILE: &str = "bailiwick.yaml";
 /// # Errors
 /// When the file cannot be read.
 pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<Workspace>, RunError> {
-    let Some(tree) = sources.tree(WORKSPACE_FILE, sink)? else {
+    let Some(tree) = sources.tree(WORKSPACE_FILE, None, sink)? else {
         if !sink.has_errors() {
             sink.push(
                 Diagnostic::error(Code::WorkspaceNotFound, format!("there is no `{WORKSPACE_FILE}` here"))
@@ -126,6 +126,8 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     let by_all = accepting.into_iter().filter(|((_, origin), count)| linked.brought.get(origin) == Some(count));
     linked.accepted.extend(by_all.map(|(accepted, _)| accepted));
     let baselines = read_baselines(&workspace, linker.sources, sink)?;
+    linker.sources.report_refused(sink);
+    refuse_sources_in_output(&workspace, linker.sources, sink)?;
     let existing = std::mem::take(&mut linker.existing);
     let expiries = std::mem::take(&mut linker.expiries);
     let apis = std::mem::take(&mut linker.apis);
@@ -161,27 +163,60 @@ fn read_baselines(
     sink: &mut Sink,
 ) -> Result<BTreeMap<String, Vec<Tree>>, RunError> {
     let mut baselines = BTreeMap::new();
-    for target in workspace.targets.iter().filter(|target| label::settings(target).is_some()) {
-        let Some(baseline) = &target.baseline else { continue };
-        let is_manifest = |path: &String| [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
-        let mut paths: Vec<String> = sources.list(baseline)?.into_iter().filter(is_manifest).collect();
-        if paths.is_empty() {
-            paths.push(baseline.clone());
-        }
+    let is_wanted = |target: &&Target| target.baseline.is_some() && label::settings(target).is_some();
+    for target in workspace.targets.iter().filter(is_wanted) {
         let mut trees = Vec::new();
-        for path in paths {
-            if let Some(file) = sources.text(&path, sink)? {
-                trees.push(yaml::read(sources.files().get(file).text(), file, sink));
-            } else {
-                sink.push(
-                    Diagnostic::error(Code::MissingFile, format!("there is no file or folder `{path}`"))
-                        .help(format!("the target `{}` names it as its `baseline`", target.name)),
-                );
-            }
-        }
+        each_baseline(target, sources, sink, &mut |tree, _| trees.push(tree))?;
         baselines.insert(target.name.clone(), trees);
     }
     Ok(baselines)
+}
+
+/// Reads what the cluster of a target has beside the output, by the `baseline` that the workspace names.
+///
+/// # Errors
+/// When a file is there and the system does not let it be read.
+pub fn each_baseline(
+    target: &Target,
+    sources: &mut Sources,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(Tree, &mut Sink),
+) -> Result<(), RunError> {
+    let Some(baseline) = &target.baseline else { return Ok(()) };
+    let named_at = Some(baseline.origin);
+    let is_manifest = |path: &String| [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
+    let mut paths: Vec<String> = sources.list(baseline, named_at)?.into_iter().filter(is_manifest).collect();
+    if paths.is_empty() {
+        paths.push(baseline.value.clone());
+    }
+    for path in paths {
+        let before = sink.len();
+        match sources.passing_text(&path, named_at, sink)? {
+            Some((file, text)) => visit(yaml::read(&text, file, sink), sink),
+            None if sink.len() > before => {}
+            None => sink.push(
+                Diagnostic::error(Code::MissingFile, format!("there is no file or folder `{path}`"))
+                    .at(baseline.origin)
+                    .help(format!("the target `{}` names it as its `baseline`", target.name)),
+            ),
+        }
+    }
+    sources.report_refused(sink);
+    Ok(())
+}
+
+/// The output folder may be overwritten and removed: nothing that decides it lies there.
+fn refuse_sources_in_output(workspace: &Workspace, sources: &mut Sources, sink: &mut Sink) -> Result<(), RunError> {
+    let prefix = format!("{}/", workspace.output);
+    let Some(path) = sources.asked().find(|path| path.starts_with(&prefix)).map(str::to_owned) else { return Ok(()) };
+    let tree = sources.tree(WORKSPACE_FILE, None, sink)?;
+    let root = tree.as_ref().and_then(|tree| tree.document(0));
+    let written = root.and_then(|root| root.path(&["spec", "output"]).or(Some(root)));
+    let message = format!("the output folder `{}` holds `{path}`, which is read", workspace.output);
+    let found = Diagnostic::error(Code::InvalidWorkspace, message)
+        .help("give the output a folder of its own: everything in it may be overwritten or removed");
+    sink.push(written.map_or(found.clone(), |written| found.at(written.origin())));
+    Ok(())
 }
 
 /// A policy document that waits to be linked.
@@ -219,11 +254,11 @@ fn read_policies(
 ) -> Result<BTreeMap<String, Arc<Tree>>, RunError> {
     let prefix = format!("{}/", workspace.policies);
     let mut trees = BTreeMap::new();
-    for path in sources.list(&workspace.policies)? {
+    for path in sources.list(&workspace.policies, None)? {
         let relative = path.strip_prefix(&prefix).unwrap_or(&path).to_owned();
         if workspace.include.is_match(&relative)
             && !workspace.exclude.is_match(&relative)
-            && let Some(tree) = sources.tree(&path, sink)?
+            && let Some(tree) = sources.tree(&path, None, sink)?
         {
             trees.insert(path, tree);
         }

@@ -40,7 +40,9 @@ codes! {
     InvalidUtf8, "invalid-utf8", "a file is not UTF-8",
         "Policies, templates and account lists are UTF-8 text. Other encodings would make names mean different things to different readers.\n\nSave the file as UTF-8; a byte order mark is accepted.";
     FileTooLarge, "file-too-large", "a file is larger than this program reads",
-        "A file may hold at most 512 MiB. Split an account list into several files.";
+        "A YAML or JSON file of a workspace may hold at most 64 MiB; an account list in CSV, a baseline, and a file that the command line names at most 512 MiB. Split an account list into several files, or write it as CSV.";
+    UnreadableFile, "unreadable-file", "a path that is not a regular file",
+        "Policies, templates, account lists, manifests and baselines are regular files. A named pipe, a device, a socket or a folder in their place is not read: it may have no end, or hold what is not part of the workspace.";
     YamlSyntax, "yaml-syntax", "a document is not YAML",
         "The parser could not make sense of the line. The commonest causes are a value that needs quotes (it begins with `{`, `[`, `*`, `&`, `@` or holds `: `) and indentation that differs from the lines around it.";
     TabIndent, "tab-indent", "a tab indents a line",

@@ -91,7 +91,7 @@ impl Stager {
         let root = &workspace.join(output);
         let made_root = !root.exists();
         fs::create_dir_all(root).map_err(|error| RunError::io("make the folder", root, &error))?;
-        let lock = File::open(root).map_err(|error| RunError::io("open", root, &error))?;
+        let lock = open_folder(root).map_err(|error| RunError::io("open", root, &error))?;
         if lock.try_lock().is_err() {
             waiting();
             lock.lock().map_err(|error| RunError::io("lock", root, &error))?;
@@ -176,7 +176,7 @@ impl Stager {
         if self.replaced.load(Ordering::Relaxed) > 0 {
             for folder in touched {
                 // A rename is durable once its folder is; where that cannot be asked for, the files are whole anyway.
-                let _ = File::open(folder).and_then(|folder| folder.sync_all());
+                let _ = open_folder(&folder).and_then(|folder| folder.sync_all());
             }
         }
         Ok(())
@@ -220,9 +220,14 @@ fn clear(staging: &Path) -> Result<(), RunError> {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a folder is opened to lock and to sync it; nothing is read")]
+fn open_folder(folder: &Path) -> std::io::Result<File> {
+    File::open(folder)
+}
+
 #[cfg(target_os = "linux")]
 fn sync_file_system(folder: &Path) {
-    if let Ok(folder) = File::open(folder) {
+    if let Ok(folder) = open_folder(folder) {
         let _ = rustix::fs::syncfs(folder);
     }
 }

@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::{Resource, read_custom};
 use crate::model::{
     Contribution, Data, Home, Identity, Kind, Linker, ObjectType, Patterns, Policy, PolicyMeta, RawDocument, Target,
@@ -67,13 +67,13 @@ impl Kind for ManifestsKind {
         let mut objects = Vec::new();
         let mut custom = Vec::new();
         let mut trees = Vec::new();
-        for path in matching_files(document, &spec.files, linker, sink) {
+        for (path, named_at) in matching_files(document, &spec.files, linker, sink) {
             linker.claimed.insert(path.clone());
-            let tree = match linker.sources.tree(&path, sink) {
+            let tree = match linker.sources.tree(&path, Some(named_at), sink) {
                 Ok(Some(tree)) => tree,
                 Ok(None) => continue,
                 Err(error) => {
-                    sink.push(Diagnostic::error(Code::MissingFile, error.message).at(document.meta.origin));
+                    sink.push(Diagnostic::error(Code::MissingFile, error.message).at(named_at));
                     continue;
                 }
             };
@@ -94,15 +94,15 @@ impl Kind for ManifestsKind {
     }
 }
 
-/// The files that the globs name, sorted; a glob that names none is reported.
+/// The files that the globs name, sorted, each with the first glob that names it; a glob that names none is reported.
 fn matching_files(
     document: &RawDocument<'_>,
     globs: &[Spanned<String>],
-    linker: &Linker<'_>,
+    linker: &mut Linker<'_>,
     sink: &mut Sink,
-) -> Vec<String> {
+) -> Vec<(String, Origin)> {
     let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let all = match linker.sources.list(folder) {
+    let all = match linker.sources.list(folder, Some(document.meta.origin)) {
         Ok(all) => all,
         Err(error) => {
             sink.push(Diagnostic::error(Code::MissingFile, error.message).at(document.meta.origin));
@@ -135,12 +135,19 @@ fn matching_files(
             let base: Vec<&str> = resolved.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
             let base = base.join("/");
             let folder = base.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-            linker.sources.list(&folder).unwrap_or_default()
+            match linker.sources.list(&folder, Some(glob.origin)) {
+                Ok(paths) => paths,
+                Err(error) => {
+                    sink.push(Diagnostic::error(Code::MissingFile, error.message).at(glob.origin));
+                    continue;
+                }
+            }
         } else {
             Vec::new()
         };
         let before = found.len();
-        found.extend(all.iter().chain(&elsewhere).filter(|path| matcher.is_match(path.as_str())).cloned());
+        let matching = all.iter().chain(&elsewhere).filter(|path| matcher.is_match(path.as_str()));
+        found.extend(matching.map(|path| (path.clone(), glob.origin)));
         if found.len() == before {
             sink.push(
                 Diagnostic::error(Code::MissingFile, format!("no file matches `{}`", glob.value))
@@ -150,8 +157,8 @@ fn matching_files(
         }
     }
     found.sort();
-    found.dedup();
-    found.retain(|path| path != document.path);
+    found.dedup_by(|(path, _), (earlier, _)| path == earlier);
+    found.retain(|(path, _)| path != document.path);
     found
 }
 

@@ -233,7 +233,7 @@ fn definitions(stacks: &[&Stack], linker: &mut Linker<'_>, sink: &mut Sink) -> V
         let owning = owners.iter().filter_map(|owner| stacks.get(owner.stack));
         owning.for_each(|stack| labels.extend(stack.definition_labels()));
         let path = linker.files().get(best.origin.file).path().to_owned();
-        let Ok(Some(tree)) = linker.sources.tree(&path, sink) else { continue };
+        let Ok(Some(tree)) = linker.sources.tree(&path, None, sink) else { continue };
         parts.extend(definition_part(&tree, best, &labels));
     }
     parts

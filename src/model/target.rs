@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Data;
+use crate::yaml::Spanned;
 
 /// What runs on the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -133,7 +134,7 @@ pub struct Target {
     pub applied_by: Option<AppliedBy>,
     /// The file or folder, relative to the workspace's root, with what the cluster has beside the output; none for
     /// the default policy of its version.
-    pub baseline: Option<String>,
+    pub baseline: Option<Spanned<String>>,
 }
 
 /// The identity that applies the output: the service account of Argo CD or Flux, or a user with its groups.

@@ -149,6 +149,7 @@ impl Workspace {
         let policies = folder(spec.policies.as_ref(), "policies", sink);
         let templates = folder(spec.templates.as_ref(), "templates", sink);
         let output = folder(spec.output.as_ref(), "out", sink);
+        refuse_hidden(&output, spec.output.as_ref(), sink);
         refuse_overlap(&spec, [&policies, &templates, &output], root, sink);
         let include = if spec.include.is_empty() {
             let every = ["**/*.yaml", "**/*.yml"].map(Glob::new);
@@ -217,17 +218,36 @@ fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> 
     parts.join("/")
 }
 
+/// Other programs read hidden folders, such as `.git` and `.github`, and a shell reads `~`: nothing is written there.
+fn refuse_hidden(output: &str, written: Option<&Spanned<String>>, sink: &mut Sink) {
+    let is_of_others = |part: &str| part.starts_with(['.', '~']);
+    if let (Some(part), Some(written)) = (output.split('/').find(|part| is_of_others(part)), written) {
+        sink.push(
+            Diagnostic::error(Code::InvalidWorkspace, format!("the output folder `{output}` lies in `{part}`"))
+                .at(written.origin)
+                .help("other programs read folders whose names begin with `.` or `~`; name a visible one"),
+        );
+    }
+}
+
 /// Output inside the policies would be read as policy, and policies inside the output would be deleted.
 fn refuse_overlap(spec: &WorkspaceSpec, folders: [&str; 3], root: NodeRef<'_>, sink: &mut Sink) {
     let [policies, templates, output] = folders;
-    let inside = |inner: &str, outer: &str| inner == outer || inner.starts_with(&format!("{outer}/"));
-    for (other, what) in [(policies, "policies"), (templates, "templates")] {
+    // Some file systems take both cases for one.
+    let inside = |inner: &str, outer: &str| {
+        let (inner, outer) = (inner.to_lowercase(), outer.to_lowercase());
+        inner == outer || inner.starts_with(&format!("{outer}/"))
+    };
+    let baselines = spec.targets.iter().filter_map(|target| target.baseline.as_ref());
+    let baselines = baselines.map(|baseline| (baseline.as_str(), "the baseline"));
+    let folders = [(policies, "the folder of the policies"), (templates, "the folder of the templates")];
+    for (other, what) in folders.into_iter().chain(baselines) {
         if inside(output, other) || inside(other, output) {
             let origin = spec.output.as_ref().map_or(root.origin(), |output| output.origin);
             sink.push(
                 Diagnostic::error(
                     Code::InvalidWorkspace,
-                    format!("the output folder `{output}` and the folder of the {what} `{other}` overlap"),
+                    format!("the output folder `{output}` and {what} `{other}` overlap"),
                 )
                 .at(origin)
                 .help("give the output a folder of its own: everything in it may be overwritten or removed"),
@@ -322,6 +342,9 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
         features: raw.features.clone(),
         variables: raw.variables.iter().map(|(name, value)| (name.clone(), Data::text(value.as_str()))).collect(),
         applied_by: raw.applied_by.clone(),
-        baseline: raw.baseline.as_ref().map(|path| folder(Some(path), "baseline", sink)),
+        baseline: raw
+            .baseline
+            .as_ref()
+            .map(|path| Spanned { value: folder(Some(path), "baseline", sink), origin: path.origin }),
     })
 }

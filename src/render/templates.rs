@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::builtin::BUILTIN;
 use super::composite;
 use crate::diag::{Code, Diagnostic, FileId, Origin, RunError, Sink, Span, nearest};
-use crate::source::Sources;
+use crate::source::{MAXIMUM_TREE_SIZE, Sources};
 
 /// How many bytes a template may have: ten times what the largest has. The engine reads its branches and operators one
 /// within the other.
@@ -35,9 +35,9 @@ impl TemplateSet {
         }
         let prefix = format!("{folder}/");
         let mut has_own = false;
-        for path in sources.list(folder)? {
+        for path in sources.list(folder, None)? {
             let Some(name) = path.strip_prefix(&prefix).map(str::to_owned) else { continue };
-            let Some(file) = sources.text(&path, sink)? else { continue };
+            let Some(file) = sources.text(&path, MAXIMUM_TREE_SIZE, None, sink)? else { continue };
             let text = sources.files().get(file).shared_text();
             if text.len() > MAXIMUM_TEMPLATE {
                 sink.push(

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use walkdir::WalkDir;
 
-use super::decode;
-use crate::diag::{FileId, Files, RunError, Sink};
+use super::{MAXIMUM_FILE_SIZE, Refusal, decode, refused};
+use crate::diag::{FileId, Files, Origin, RunError, Sink, Span};
 
 /// The endings of files that hold manifests.
 const ENDINGS: &[&str] = &["json", "yaml", "yml"];
@@ -73,7 +73,7 @@ fn unlisted(folder: &Path, error: &walkdir::Error) -> RunError {
 /// When it cannot be read.
 pub fn read(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileId, String)>, RunError> {
     let failed = |error| RunError::io("read", path, &error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     file.read_to_end(&mut bytes).map_err(failed)?;
@@ -81,7 +81,11 @@ pub fn read(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileI
         Ok(text) if !metadata.is_file() => Ok(Some((files.add(path.to_string_lossy(), text.as_str()), text))),
         Ok(text) => {
             let from = path.to_owned();
-            let load = move || Arc::from(std::fs::read_to_string(&from).unwrap_or_default());
+            let load = move || {
+                let mut text = String::new();
+                let read = open(&from).and_then(|mut file| file.read_to_string(&mut text));
+                Arc::from(read.map_or("", |_| text.as_str()))
+            };
             let id = files.add_loaded(path.to_string_lossy(), Box::new(load));
             Ok(Some((id, text)))
         }
@@ -92,9 +96,24 @@ pub fn read(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileI
     }
 }
 
+/// Opens a file that the command line names, wherever it lies; a pipe too.
+///
+/// # Errors
+/// When it cannot be opened.
+#[expect(clippy::disallowed_methods, reason = "the user names the file, not an author of the workspace")]
+pub fn open(path: &Path) -> std::io::Result<File> {
+    File::open(path)
+}
+
 /// Takes text from a pipe. None when it is no text; why is then in the sink.
 pub fn take(bytes: Vec<u8>, files: &Files, sink: &mut Sink) -> Option<FileId> {
-    decode(bytes, "standard input", files, sink)
+    let (path, most) = ("standard input", MAXIMUM_FILE_SIZE);
+    if bytes.len() > most {
+        let origin = Origin { file: files.add(path, ""), span: Span::default() };
+        sink.push(refused(path, Refusal::TooLarge(bytes.len() as u64), most).at(origin));
+        return None;
+    }
+    decode(bytes, path, files, sink)
 }
 
 #[cfg(test)]

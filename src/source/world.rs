@@ -1,48 +1,71 @@
-//! Where files come from.
+//! Where files come from: the one way to the files of a workspace.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use walkdir::WalkDir;
-
+use super::resolve::{Found, Root};
 use crate::diag::RunError;
 
 /// The files of a workspace, by paths relative to its root with forward slashes. No clock, no environment, no
 /// network.
 pub trait World: Send + Sync {
-    /// The bytes of a file; none when there is no such file.
+    /// Reads a file of at most `most` bytes.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError>;
-
-    /// How many bytes a file has, where that can be told without reading it.
-    fn size(&self, _path: &str) -> Option<u64> {
-        None
-    }
-
-    /// True when a link on the way to a file leads out of the world.
-    fn leads_outside(&self, _path: &str) -> bool {
-        false
-    }
+    /// When it is there and the system does not let it be read.
+    fn read(&self, path: &str, most: u64) -> Result<Content, RunError>;
 
     /// True when there is a link of this name, wherever it leads.
     fn is_link(&self, _path: &str) -> bool {
         false
     }
 
-    /// True when there is such a file.
-    ///
-    /// # Errors
-    /// When that cannot be told.
-    fn exists(&self, path: &str) -> Result<bool, RunError>;
-
-    /// Every file below a folder, sorted; hidden files and folders are left out.
+    /// Lists what lies below a folder; hidden files and folders are left out.
     ///
     /// # Errors
     /// When the folder is there and cannot be listed.
-    fn list(&self, folder: &str) -> Result<Vec<String>, RunError>;
+    fn list(&self, folder: &str) -> Result<Listing, RunError>;
 }
+
+/// What is at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing.
+    Missing,
+    /// A file with these bytes.
+    Bytes(Vec<u8>),
+    /// Something that is not read.
+    Refused(Refusal),
+}
+
+/// Why something is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// The path leaves the workspace, or a link on it does.
+    Outside,
+    /// The path leads into the folder of a git repository.
+    Git,
+    /// A link leads to nothing.
+    Nowhere,
+    /// There are too many links on the way.
+    Links,
+    /// It is not a regular file but what this says.
+    NoFile(&'static str),
+    /// A file of this many bytes.
+    TooLarge(u64),
+}
+
+/// What lies below a folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The path of everything that is not a folder, sorted.
+    pub files: Vec<String>,
+    /// Links that are not followed, sorted, with the reason.
+    pub refused: Vec<(String, Refusal)>,
+}
+
+/// How many links to folders are followed below a folder: links to links multiply what is found.
+const MAXIMUM_LINKS: usize = 256;
 
 /// A folder on disk.
 #[derive(Debug, Clone)]
@@ -55,25 +78,20 @@ impl DiskWorld {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
+
+    fn open(&self) -> Result<Root, RunError> {
+        Root::open(&self.root).map_err(|error| RunError::io("open", &self.root, &error))
+    }
 }
 
 impl World for DiskWorld {
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        match std::fs::read(self.root.join(path)) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(RunError::io("read", Path::new(path), &error)),
-        }
-    }
-
-    fn size(&self, path: &str) -> Option<u64> {
-        std::fs::metadata(self.root.join(path)).ok().map(|metadata| metadata.len())
-    }
-
-    fn leads_outside(&self, path: &str) -> bool {
-        match (self.root.canonicalize(), self.root.join(path).canonicalize()) {
-            (Ok(root), Ok(place)) => !place.starts_with(root),
-            _ => false,
+    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+        let failed = |error| RunError::io("read", Path::new(path), &error);
+        match self.open()?.find(path).map_err(failed)? {
+            Found::Missing => Ok(Content::Missing),
+            Found::Refused(refusal) => Ok(Content::Refused(refusal)),
+            Found::Folder(_) => Ok(Content::Refused(Refusal::NoFile("a folder"))),
+            Found::File(file) => file.read(most).map_err(failed),
         }
     }
 
@@ -81,32 +99,57 @@ impl World for DiskWorld {
         std::fs::symlink_metadata(self.root.join(path)).is_ok_and(|metadata| metadata.file_type().is_symlink())
     }
 
-    fn exists(&self, path: &str) -> Result<bool, RunError> {
-        self.root.join(path).try_exists().map_err(|error| RunError::io("look for", Path::new(path), &error))
-    }
-
-    fn list(&self, folder: &str) -> Result<Vec<String>, RunError> {
-        let start = self.root.join(folder);
-        if !start.is_dir() {
-            return Ok(Vec::new());
-        }
-        let mut paths = Vec::new();
-        let mut nameless = Vec::new();
-        let visible =
-            |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
-        for entry in WalkDir::new(&start).follow_links(true).into_iter().filter_entry(visible) {
-            let entry = entry.map_err(|error| {
-                let reason =
-                    error.io_error().map_or_else(|| "a link leads in a circle".to_owned(), ToString::to_string);
-                RunError::new(format!("cannot list `{folder}`: {reason}"))
-            })?;
-            if entry.file_type().is_file() {
-                let relative = entry.path().strip_prefix(&self.root).unwrap_or(entry.path());
-                let parts: Option<Vec<&str>> = relative.components().map(|part| part.as_os_str().to_str()).collect();
-                match parts {
-                    Some(parts) => paths.push(parts.join("/")),
-                    None => nameless.push(relative.as_os_str().as_encoded_bytes().escape_ascii().to_string()),
+    fn list(&self, folder: &str) -> Result<Listing, RunError> {
+        let failed = |path: &str, error| RunError::io("list", Path::new(path), &error);
+        let root = self.open()?;
+        let mut listing = Listing::default();
+        let mut nameless: Vec<String> = Vec::new();
+        let mut links = 0;
+        // Paths of folders, each with the folders around it, to notice a circle.
+        let mut folders = vec![(folder.to_owned(), Vec::new())];
+        while let Some((path, around)) = folders.pop() {
+            let found = match root.find(&path).map_err(|error| failed(&path, error))? {
+                Found::Folder(found) => found,
+                Found::Refused(refusal) => {
+                    listing.refused.push((path, refusal));
+                    continue;
                 }
+                Found::Missing | Found::File(_) => continue,
+            };
+            let mut within: Vec<_> = around;
+            let identity = found.identity().map_err(|error| failed(&path, error))?;
+            if within.contains(&identity) {
+                return Err(RunError::new(format!("cannot list `{folder}`: a link leads in a circle")));
+            }
+            within.push(identity);
+            for entry in found.entries().map_err(|error| failed(&path, error))? {
+                let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+                let Ok(name) = std::str::from_utf8(&entry.name) else {
+                    nameless.push(format!("{prefix}{}", entry.name.escape_ascii()));
+                    continue;
+                };
+                let path = format!("{prefix}{name}");
+                let is_folder = entry.is_folder
+                    || entry.is_link
+                        && match root.find(&path).map_err(|error| failed(&path, error))? {
+                            Found::Folder(_) => {
+                                links += 1;
+                                true
+                            }
+                            Found::File(_) => false,
+                            Found::Missing => {
+                                listing.refused.push((path, Refusal::Nowhere));
+                                continue;
+                            }
+                            Found::Refused(refusal) => {
+                                listing.refused.push((path, refusal));
+                                continue;
+                            }
+                        };
+                if links > MAXIMUM_LINKS {
+                    return Err(RunError::new(format!("cannot list `{folder}`: it holds too many links to folders")));
+                }
+                if is_folder { folders.push((path, within.clone())) } else { listing.files.push(path) }
             }
         }
         // Left out, it would take what it grants with it.
@@ -114,8 +157,9 @@ impl World for DiskWorld {
             return Err(RunError::new(format!("cannot read `{first}`: its path is not UTF-8"))
                 .help("rename what has a name that is no text: the file, or a folder that it is in"));
         }
-        paths.sort();
-        Ok(paths)
+        listing.files.sort();
+        listing.refused.sort();
+        Ok(listing)
     }
 }
 
@@ -133,17 +177,18 @@ impl MemoryWorld {
 }
 
 impl World for MemoryWorld {
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        Ok(self.files.get(path).cloned())
+    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+        Ok(match self.files.get(path) {
+            None => Content::Missing,
+            Some(bytes) if bytes.len() as u64 > most => Content::Refused(Refusal::TooLarge(bytes.len() as u64)),
+            Some(bytes) => Content::Bytes(bytes.clone()),
+        })
     }
 
-    fn exists(&self, path: &str) -> Result<bool, RunError> {
-        Ok(self.files.contains_key(path))
-    }
-
-    fn list(&self, folder: &str) -> Result<Vec<String>, RunError> {
+    fn list(&self, folder: &str) -> Result<Listing, RunError> {
         let prefix = format!("{folder}/");
         let from_there = self.files.range(prefix.clone()..).map(|(path, _)| path);
-        Ok(from_there.take_while(|path| path.starts_with(&prefix)).cloned().collect())
+        let files = from_there.take_while(|path| path.starts_with(&prefix)).cloned().collect();
+        Ok(Listing { files, refused: Vec::new() })
     }
 }

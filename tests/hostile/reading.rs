@@ -123,7 +123,6 @@ const TRAPS: &[Trap] = &[
 ];
 
 #[test]
-#[should_panic(expected = "assertion")]
 fn a_policy_is_a_regular_file_of_the_workspace() {
     for trap in TRAPS {
         let site = Site::new();
@@ -135,7 +134,6 @@ fn a_policy_is_a_regular_file_of_the_workspace() {
 }
 
 #[test]
-#[should_panic(expected = "assertion")]
 fn a_template_is_a_regular_file_of_the_workspace() {
     for trap in TRAPS {
         let site = Site::new();
@@ -146,7 +144,6 @@ fn a_template_is_a_regular_file_of_the_workspace() {
 }
 
 #[test]
-#[should_panic(expected = "assertion")]
 fn an_account_list_is_a_regular_file_of_the_workspace() {
     for trap in TRAPS {
         let site = Site::new();
@@ -158,7 +155,6 @@ fn an_account_list_is_a_regular_file_of_the_workspace() {
 }
 
 #[test]
-#[should_panic(expected = "assertion")]
 fn a_baseline_is_a_regular_file_of_the_workspace() {
     for trap in TRAPS {
         let site = Site::new();
@@ -183,7 +179,6 @@ fn a_baseline_is_a_regular_file_of_the_workspace() {
 }
 
 #[test]
-#[should_panic(expected = "assertion")]
 fn a_folder_is_one_of_the_workspace() {
     for (target, words) in [
         ("../../elsewhere", "is a link that leaves the workspace"),
@@ -207,7 +202,6 @@ fn a_folder_is_one_of_the_workspace() {
 }
 
 #[test]
-#[should_panic(expected = "assertion")]
 fn links_to_links_do_not_multiply() {
     let site = Site::new();
     for level in 0..40 {
@@ -239,7 +233,6 @@ fn links_inside_the_workspace_are_followed() {
 }
 
 #[test]
-#[should_panic(expected = "assertion")]
 fn the_workspace_file_is_a_regular_file() {
     for trap in TRAPS.iter().filter(|_| true) {
         let site = Site::new();
@@ -276,7 +269,6 @@ fn a_workspace_above_the_work_tree_is_not_found() {
 }
 
 #[test]
-#[should_panic(expected = "assertion")]
 fn the_output_lies_where_nobody_else_reads() {
     let folders = [
         ".git",

@@ -105,7 +105,7 @@ pub(super) fn files_of(
         );
         return None;
     };
-    let all = match linker.sources.list(&folder) {
+    let all = match linker.sources.list(&folder, Some(written.origin)) {
         Ok(all) => all,
         Err(error) => {
             sink.push(Diagnostic::error(Code::MissingFile, error.message).at(written.origin));
@@ -150,7 +150,7 @@ fn role_of(relative: &str) -> FileRole {
 }
 
 pub(super) fn tree_of(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<Arc<Tree>> {
-    match linker.sources.tree(path, sink) {
+    match linker.sources.tree(path, None, sink) {
         Ok(tree) => tree,
         Err(error) => {
             sink.push(Diagnostic::error(Code::MissingFile, error.message));

@@ -69,7 +69,7 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
     };
     let before = sink.len();
     match extension {
-        "csv" => match linker.sources.passing_text(path, sink) {
+        "csv" => match linker.sources.passing_text(path, Some(asked), sink) {
             Ok(Some((file, text))) => {
                 let room = (memchr::memchr_iter(b'\n', text.as_bytes()).count(), text.len());
                 columns.accounts(room, sink, &mut |sink, see| read_csv(file, &text, sink, see))
@@ -78,7 +78,7 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
             Ok(None) => missing(sink),
             Err(error) => failed(error.message, sink),
         },
-        "json" | "yaml" | "yml" => match linker.sources.tree(path, sink) {
+        "json" | "yaml" | "yml" => match linker.sources.tree(path, Some(asked), sink) {
             Ok(Some(tree)) => {
                 let rows = read_tree(&tree, asked, columns, sink);
                 linker.sources.forget_tree(path);
