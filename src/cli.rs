@@ -17,6 +17,7 @@ mod node_reach;
 pub mod pages;
 mod question;
 mod recall;
+mod removal;
 mod render;
 mod scene;
 mod schema;

@@ -11,6 +11,7 @@ pub mod committed;
 pub mod diff;
 pub mod file;
 pub mod group;
+pub mod namespaces;
 pub mod objects;
 pub mod plan;
 pub mod revision;

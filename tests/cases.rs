@@ -61,7 +61,7 @@ const POLICY_KINDS: [&str; 10] = [
 ];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 17] = [
+const WITHOUT_PLACE: [Code; 18] = [
     Code::InvalidQuestion,
     Code::NothingToJudge,
     Code::NothingToMigrate,
@@ -73,6 +73,7 @@ const WITHOUT_PLACE: [Code; 17] = [
     Code::LinkInOutput,
     Code::EmptyOutput,
     Code::MassDelete,
+    Code::NamespaceDelete,
     Code::MassRecreate,
     Code::ImmutableRoleRef,
     Code::UnusableSummary,

@@ -12,7 +12,7 @@ use self::effect::{Effect, Rules, Ways};
 use self::meaning::{Known, Meaning, StackNames};
 use super::recall::Recall;
 use super::session::{Comparison, Found, Session, with_targets};
-use super::{Global, Outcome};
+use super::{Global, Outcome, removal};
 use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::diff::unified;
@@ -188,6 +188,7 @@ pub(super) fn note_of_renewals(files: usize) -> String {
 pub(super) fn told(title: &str, totals: &Totals) -> String {
     let objects = human::number(totals.counts.total(), "object");
     let mut lines = format!("{title}: {objects}: {}\n", human::counts(totals.counts));
+    lines.push_str(&removal::namespaces(totals));
     lines.push_str(&human::counts_by_kind(&totals.by_kind));
     let mut roles = 0;
     for role in totals.changed_roles.lines() {

@@ -22,6 +22,8 @@ pub(super) struct Arguments {
     /// What each part of the run wrote with `--summary-to`, in any order.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 /// A summary with the file it is in.
@@ -54,8 +56,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         };
         let whole = Whole::of(given.into_iter().map(|given| given.summary).collect());
         Ok(match command {
-            Some(Command::Render { consent, .. }) => {
-                conclude_render(session, &targets, whole, consent, named.is_empty())
+            Some(Command::Render { mut consent, .. }) => {
+                consent.add(&arguments.consent);
+                conclude_render(session, &targets, whole, &consent, named.is_empty())
             }
             Some(Command::Check { summary, .. }) => conclude_check(session, &targets, whole, summary, named.is_empty()),
             None => Outcome::Invalid,
@@ -159,21 +162,25 @@ fn conclude_render(
     session: &Session<'_>,
     targets: &[&Target],
     mut whole: Whole,
-    consent: Consent,
+    consent: &Consent,
     with_leftovers: bool,
 ) -> Outcome {
     let terminal = session.global.terminal();
     let mut sink = begin(&mut whole);
     let mut lines = String::new();
+    let mut refused = Sink::new();
     for target in targets {
         let totals = whole.judge(session, target, &mut sink);
-        render::refuse(target, Loss::of(&totals), consent, &mut sink);
+        if !sink.has_errors() {
+            render::refuse(target, &totals, Loss::of(&totals), consent, &mut refused);
+        }
         session.warn_of_recreation(target, &totals, &mut sink);
         lines.push_str(&render::told(&target.name, &totals));
     }
     if with_leftovers {
         lines.insert_str(0, &render::told_of_leftovers(whole.leftovers.counts));
     }
+    sink.absorb(refused);
     if !session.report(sink) {
         if session.global.diagnostics == DiagnosticForm::Human {
             terminal.problem("the parts make no whole: what some of them wrote is not to be used\n");

@@ -6,7 +6,7 @@ use super::recall::{Recall, unless_unchanged};
 use super::session::{Comparison, Found, Session, with_part};
 use super::shard::{self, Loss, ShardArguments};
 use super::summary::{Command, Consent};
-use super::{DiagnosticForm, Global, Outcome};
+use super::{DiagnosticForm, Global, Outcome, removal};
 use crate::cache::KeptTarget;
 use crate::compile::{OutputFile, Wanted};
 use crate::diag::{Code, Diagnostic, RunError, Sink};
@@ -58,7 +58,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             } else {
                 write(session, targets, arguments)?
             };
-            let command = Command::Render { targets: arguments.targets.clone(), consent: arguments.consent };
+            let command = Command::Render { targets: arguments.targets.clone(), consent: arguments.consent.clone() };
             shard::finish(session, outcome, command)
         })
     };
@@ -79,6 +79,7 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
     let mut staged: Vec<StagedFile> = Vec::new();
     let mut removed: Vec<String> = Vec::new();
     let mut plans: Vec<(&Target, TargetPlan)> = Vec::new();
+    let mut refused = Sink::new();
     let leftovers = session.beside_targets(&mut sink)?;
     for target in targets {
         let committed = Folder::new(output.join(&target.name));
@@ -93,7 +94,9 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
             Some(_) => Loss::of_part(session, target, &committed, &plan)?,
             None => Loss::of(&totals),
         };
-        refuse(target, loss, arguments.consent, &mut sink);
+        if !sink.has_errors() {
+            refuse(target, &totals, loss, &arguments.consent, &mut refused);
+        }
         session.warn_of_recreation(target, &totals, &mut sink);
         let gone = plan.changes.iter().filter(|file| file.action == Action::Delete);
         removed.extend(gone.map(|file| format!("{}/{}", target.name, file.path)));
@@ -102,6 +105,7 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
     if arguments.targets.is_empty() {
         removed.extend(leftovers.changes.iter().map(|file| file.path.clone()));
     }
+    sink.absorb(refused);
     if !session.report(sink) {
         if session.global.diagnostics == DiagnosticForm::Human {
             terminal.problem("nothing was written\n");
@@ -131,18 +135,17 @@ pub(super) fn told_of_leftovers(counts: Counts) -> String {
 /// What was written of a target.
 pub(super) fn told(title: &str, totals: &Totals) -> String {
     format!(
-        "{title}: {} in {}: {}\n",
+        "{title}: {} in {}: {}\n{}",
         human::number(totals.counts.total(), "object"),
         human::number(totals.files, "file"),
-        human::counts(totals.counts)
+        human::counts(totals.counts),
+        removal::namespaces(totals)
     )
 }
 
-/// Refuses to delete nearly everything.
-pub(super) fn refuse(target: &Target, loss: Loss, consent: Consent, sink: &mut Sink) {
-    if sink.has_errors() {
-        return;
-    }
+/// Refuses to delete namespaces that nobody named, and nearly everything.
+pub(super) fn refuse(target: &Target, totals: &Totals, loss: Loss, consent: &Consent, sink: &mut Sink) {
+    removal::refuse_namespaces(target, totals, loss, consent, sink);
     let Loss { everything, gone, before } = loss;
     if everything && !consent.allow_empty {
         sink.push(

@@ -313,11 +313,32 @@ impl<'g> Session<'g> {
             self.report_stray(target, Entry { path: file.path.clone(), kind: EntryKind::File }, &mut told);
         }
         comparison.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
+        self.keep_namespaces_of_other_files(committed, &mut comparison.plan)?;
         if let Some(shard) = &self.shard {
             shard.note_target(target, ledger, told.diagnostics(), &comparison.plan);
         }
         sink.absorb(told);
         Ok(comparison)
+    }
+
+    /// Takes a Namespace object off those that go if it goes from a file that is not its own, and its own file keeps it.
+    fn keep_namespaces_of_other_files(&self, committed: &dyn Committed, plan: &mut TargetPlan) -> Result<(), RunError> {
+        let place = |name: &str| file::path(Some(name), "", self.project.workspace.shards);
+        let mut stay: HashSet<String> = HashSet::new();
+        for file in &plan.changes {
+            for name in file.namespaces.lost().filter(|name| place(name) != file.path) {
+                let bytes = committed.read(&place(name))?.unwrap_or_default();
+                let has = FilePlan::compare(&place(name), None, Some(&bytes)).namespaces.lost().any(|own| own == name);
+                let goes = |file: &FilePlan| file.path == place(name) && file.namespaces.lost().any(|own| own == name);
+                if has && !plan.changes.iter().any(goes) {
+                    stay.insert(name.to_owned());
+                }
+            }
+        }
+        for file in plan.changes.iter_mut().filter(|_| !stay.is_empty()) {
+            file.namespaces.retain_lost(|name| stay.contains(name));
+        }
+        Ok(())
     }
 
     /// True for an entry of a target's folder that is for this run to judge. A link, or a file where a folder has to be,

@@ -63,14 +63,26 @@ pub(super) enum Command {
 }
 
 /// What `render` may do that it refuses otherwise.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 pub(super) struct Consent {
     /// Accept that a target has no objects any more.
     #[arg(long)]
     pub(super) allow_empty: bool,
-    /// Accept that more than half of a target's namespaces go.
+    /// Accept that namespaces go, also more than half of a target's.
     #[arg(long)]
     pub(super) allow_mass_delete: bool,
+    /// Accept that this namespace goes from every target that loses it, with everything in it.
+    #[arg(long, value_name = "NAME")]
+    pub(super) delete_namespace: Vec<String>,
+}
+
+impl Consent {
+    /// Adds what another one accepts.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.allow_empty |= other.allow_empty;
+        self.allow_mass_delete |= other.allow_mass_delete;
+        self.delete_namespace.extend(other.delete_namespace.iter().cloned());
+    }
 }
 
 impl Summary {

@@ -487,6 +487,8 @@ codes! {
         "No object was compiled for a target that has committed output. With pruning, applying that would delete every tenant. `--allow-empty` says that it is meant.";
     MassDelete, "mass-delete", "a run that would delete most namespaces",
         "More than half of a target's namespaces would go. `--allow-mass-delete` says that it is meant.";
+    NamespaceDelete, "namespace-delete", "a run that would delete a namespace",
+        "A cluster that loses a Namespace object deletes everything in the namespace with it: workloads, Secrets and volumes, whoever made them. A rename is a deletion and a creation. `--delete-namespace NAME` says that it is meant.";
     MassRecreate, "mass-recreate", "the same object renamed in many namespaces",
         "Renaming a templated object deletes and creates it everywhere at once. On 2024-06-12 such a rename took Toolforge's API servers down. Roll it out in parts: first add the new name, then remove the old one.";
     ImmutableRoleRef, "immutable-roleRef", "a binding whose role changes under the same name",

@@ -12,6 +12,7 @@ use std::thread::ThreadId;
 use memchr::memmem;
 
 use super::file::{self, Ownership};
+use super::namespaces::NamespaceChanges;
 use super::plan::{Action, Counts, FilePlan, ObjectKey, changed_grants, same};
 use super::words::{Form, Former, OwnName, OwnNote, Prints, common_prefix, common_suffix};
 use crate::diag::{FileId, Sink};
@@ -178,6 +179,12 @@ impl Known {
         let mut bystanders = Vec::new();
         let mut touches_access = false;
         let (old_head, new_head, pairs) = pairs(old.unwrap_or_default(), new.unwrap_or_default())?;
+        if pairs.iter().any(|(key, old, new)| key.is_namespace() && (old.is_none() || new.is_none())) {
+            let side = |of: fn(&Pair<'t>) -> Option<&'t str>| {
+                pairs.iter().filter(|pair| of(pair).is_some()).map(|(key, ..)| *key).collect::<Vec<_>>()
+            };
+            plan.namespaces = NamespaceChanges::of(&side(|pair| pair.1), &side(|pair| pair.2));
+        }
         for (key, old, new) in pairs {
             let mut counts = Counts::default();
             if old == new {
@@ -282,6 +289,12 @@ pub fn leaves_open(path: &str, text: &str) -> bool {
 pub fn of_group<'t>(text: &'t str, group: &str) -> Option<Vec<&'t str>> {
     let (_, body) = parts(text)?;
     Some(objects(body)?.into_iter().filter(|(key, _)| key.group == group).map(|(_, text)| text).collect())
+}
+
+/// The objects in a text of ours; none where it is not as we write.
+pub(super) fn keys(text: &str) -> Option<Vec<ObjectKey<'_>>> {
+    let (_, body) = parts(text)?;
+    Some(objects(body)?.into_iter().map(|(key, _)| key).collect())
 }
 
 /// An object with its text.

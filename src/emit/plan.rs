@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::file::{Ownership, differs_in_header_alone, ownership};
+use super::file::{self, Ownership, differs_in_header_alone, ownership};
+use super::namespaces::NamespaceChanges;
+use super::objects;
 use crate::diag::{FileId, Sink};
 use crate::k8s::grants::{Grant, grants};
 use crate::yaml::{self, NodeRef, Tree, Value};
@@ -73,6 +75,8 @@ pub struct FilePlan {
     pub changed_role_refs: Vec<String>,
     /// Roles whose rules grant more or less than before, each in words.
     pub changed_roles: Vec<String>,
+    /// Namespace objects that come and go.
+    pub namespaces: NamespaceChanges,
 }
 
 impl FilePlan {
@@ -87,6 +91,7 @@ impl FilePlan {
             is_renewal: false,
             changed_role_refs: Vec::new(),
             changed_roles: Vec::new(),
+            namespaces: NamespaceChanges::default(),
         }
     }
 
@@ -109,16 +114,33 @@ impl FilePlan {
             _ => Action::Delete,
         };
         plan.ownership = old.map(|old| ownership(path, old));
-        if let (Action::Create, Some((_, kinds))) = (plan.action, new) {
+        if let (Action::Create, Some((text, kinds))) = (plan.action, new) {
             plan.counts.created = kinds.len();
             for kind in kinds {
                 plan.by_kind.entry(Arc::clone(kind)).or_default().created += 1;
+            }
+            if kinds.iter().any(|kind| &**kind == "Namespace") {
+                plan.namespaces = match objects::keys(text) {
+                    Some(keys) => NamespaceChanges::of(&[], &keys),
+                    None => NamespaceChanges::of(&[], &parse(text).documents().map(ObjectKey::of).collect::<Vec<_>>()),
+                };
             }
             return plan;
         }
         let new_tree = parse(new.map_or("", |(text, _)| text));
         let old_text = old.map(String::from_utf8_lossy).unwrap_or_default();
-        plan.compare_objects(&new_tree, &parse(&old_text));
+        let mut faults = Sink::new();
+        plan.compare_objects(&new_tree, &yaml::read(&old_text, FileId::default(), &mut faults));
+        // Half a merge, for example: its objects are not known, and its namespace is there all the same.
+        let is_new =
+            |name: &str| new_tree.documents().map(ObjectKey::of).any(|key| key.is_namespace() && key.name == name);
+        if let Some(name) = file::namespace(path)
+            && !faults.is_empty()
+            && old_text.lines().any(|line| line.trim() == "kind: Namespace")
+            && !is_new(name)
+        {
+            plan.namespaces.lose(name);
+        }
         plan
     }
 
@@ -126,6 +148,9 @@ impl FilePlan {
         let new_objects = by_identity(new);
         let old_objects = by_identity(old);
         let keys: BTreeSet<&ObjectKey<'_>> = new_objects.keys().chain(old_objects.keys()).collect();
+        let (old_keys, new_keys): (Vec<_>, Vec<_>) =
+            (old_objects.keys().copied().collect(), new_objects.keys().copied().collect());
+        self.namespaces = NamespaceChanges::of(&old_keys, &new_keys);
         for key in keys {
             let mut counts = Counts::default();
             match (new_objects.get(key), old_objects.get(key)) {
@@ -196,6 +221,13 @@ impl<'t> ObjectKey<'t> {
             namespace: text(&["metadata", "namespace"]),
             name: text(&["metadata", "name"]),
         }
+    }
+}
+
+impl ObjectKey<'_> {
+    /// Whether it is that of a Namespace.
+    pub(super) fn is_namespace(&self) -> bool {
+        self.group.is_empty() && self.kind == "Namespace"
     }
 }
 

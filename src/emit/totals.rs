@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::namespaces::NamespaceChanges;
 use super::plan::{Action, Counts, FilePlan, TargetPlan};
 
 /// How many changed roles are told one by one.
@@ -33,6 +34,8 @@ pub struct Totals {
     pub changed_roles: Told,
     /// Bindings whose role changes under the same name.
     pub changed_role_refs: Told,
+    /// Namespace objects that come and go.
+    pub namespaces: NamespaceChanges,
 }
 
 /// The first of many lines, with how many there are.
@@ -71,6 +74,8 @@ impl Totals {
         let count = |is_counted: fn(&&FilePlan) -> bool| plan.changes.iter().filter(is_counted).count();
         let gone_namespaces = count(|file| file.action == Action::Delete && file.path.starts_with("namespaces/"));
         let changed = count(|file| file.action == Action::Change && file.path.starts_with("namespaces/"));
+        let mut namespaces = NamespaceChanges::default();
+        plan.changes.iter().for_each(|file| namespaces.add(&file.namespaces));
         Self {
             counts: plan.counts,
             by_kind: plan.by_kind.iter().map(|(kind, counts)| (kind.to_string(), *counts)).collect(),
@@ -82,6 +87,7 @@ impl Totals {
             renewals: count(|file| file.is_renewal),
             changed_roles: Told::of(plan, |file| &file.changed_roles),
             changed_role_refs: Told::of(plan, |file| &file.changed_role_refs),
+            namespaces,
         }
     }
 
@@ -101,6 +107,7 @@ impl Totals {
         self.renewals += other.renewals;
         self.changed_roles.add(other.changed_roles);
         self.changed_role_refs.add(other.changed_role_refs);
+        self.namespaces.add(&other.namespaces);
     }
 
     /// True when something is to be done.

@@ -19,7 +19,12 @@ const MAXIMUM_EXCERPT: usize = 40;
 /// All diagnostics as a text, each with its source lines, and a closing count.
 pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     let mut text = String::new();
-    for diagnostic in list.iter().take(MAXIMUM_SHOWN) {
+    let mut order: Vec<&Diagnostic> = list.iter().collect();
+    if list.len() > MAXIMUM_SHOWN {
+        // No number of warnings hides an error.
+        order.sort_by_key(|diagnostic| diagnostic.severity);
+    }
+    for diagnostic in order.into_iter().take(MAXIMUM_SHOWN) {
         text.push_str(&one(diagnostic, files));
         text.push_str("\n\n");
     }

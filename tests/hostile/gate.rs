@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use crate::runs::{bailiwick, stderr};
+use crate::runs::{bailiwick, snapshot, stderr};
 
 /// The workspace that `init` writes, rendered.
 fn example() -> tempfile::TempDir {
@@ -107,4 +107,183 @@ fn a_workspace_without_tests_passes() {
     fs::write(&path, without).expect("a file");
     assert_status(&bailiwick(folder.path(), &["test"]), 2);
     assert_status(&bailiwick(folder.path(), &["check"]), 0);
+}
+
+const TEAMS: &str = "policies/team.yaml";
+
+/// A policy that brings in a Namespace and a ConfigMap in it as plain manifests.
+fn with_manifests(folder: &Path) {
+    let policy =
+        "apiVersion: bailiwick.dev/v1alpha1\nkind: Manifests\nmetadata: {name: plain}\nspec: {files: [plain/*.yaml]}\n";
+    let objects = "apiVersion: v1\nkind: Namespace\nmetadata: {name: plain}\n---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: plain-x, namespace: plain}\n";
+    fs::create_dir_all(folder.join("policies/plain")).expect("a folder");
+    fs::write(folder.join("policies/plain.yaml"), policy).expect("a file");
+    fs::write(folder.join("policies/plain/objects.yaml"), objects).expect("a file");
+}
+
+/// `check`, `diff` and `render` name the namespace, `render` refuses it and writes nothing, and does it when told to.
+fn assert_named(folder: &Path, name: &str, remark: &str) {
+    let line = format!("  deletes the namespace `{name}`, with everything in it{remark}\n");
+    let before = snapshot(&folder.join("out"));
+    for command in [["check", "--no-tests"].as_slice(), &["diff"]] {
+        let run = bailiwick(folder, command);
+        assert_status(&run, 1);
+        assert!(stderr(&run).contains(&line), "{command:?}: {}", stderr(&run));
+    }
+    for arguments in [["render"].as_slice(), &["render", "--delete-namespace", "another"], &["render", "--allow-empty"]]
+    {
+        let refused = bailiwick(folder, arguments);
+        assert_status(&refused, 2);
+        let message = format!(
+            "error[namespace-delete]: the namespace `{name}` of the target `production` would be deleted, with everything in it\n"
+        );
+        assert!(stderr(&refused).contains(&message), "{}", stderr(&refused));
+        let help = format!("`bailiwick render --delete-namespace {name}` says that it is meant");
+        assert!(stderr(&refused).contains(&help), "{}", stderr(&refused));
+    }
+    assert!(before == snapshot(&folder.join("out")), "a refused run wrote something");
+    let done = bailiwick(folder, &["render", "--delete-namespace", name]);
+    assert_status(&done, 0);
+    assert!(stderr(&done).contains(&line), "{}", stderr(&done));
+    assert_status(&bailiwick(folder, &["check", "--no-tests"]), 0);
+}
+
+#[test]
+fn a_namespace_that_a_policy_drops_is_named() {
+    let folder = example();
+    edit(folder.path(), TEAMS, "  - name: team-b\n", "");
+    assert_named(folder.path(), "team-b", "");
+}
+
+#[test]
+fn a_namespace_whose_policy_leaves_the_target_is_named() {
+    let folder = example();
+    edit(
+        folder.path(),
+        "bailiwick.yaml",
+        "version: \"1.36\"\n",
+        "version: \"1.36\"\n  - {name: staging, version: \"1.36\"}\n",
+    );
+    with_manifests(folder.path());
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    edit(folder.path(), "policies/plain.yaml", "spec: {", "spec: {targets: [staging], ");
+    assert_named(folder.path(), "plain", "");
+    // The other target has it still.
+    assert!(folder.path().join("out/staging/namespaces/plain.yaml").is_file());
+}
+
+#[test]
+fn a_namespace_that_manifests_no_longer_write_is_named() {
+    for (from, to) in [("spec: {", "spec: {emit: false, "), ("kind: Manifests", "kind: Manifests # gone")] {
+        let folder = example();
+        with_manifests(folder.path());
+        assert_status(&bailiwick(folder.path(), &["render"]), 0);
+        edit(folder.path(), "policies/plain.yaml", from, to);
+        if to.ends_with("gone") {
+            fs::remove_file(folder.path().join("policies/plain.yaml")).expect("a file");
+            fs::remove_dir_all(folder.path().join("policies/plain")).expect("a folder");
+        }
+        assert_named(folder.path(), "plain", "");
+    }
+}
+
+#[test]
+fn a_namespace_that_goes_while_its_objects_stay_is_named() {
+    let folder = example();
+    with_manifests(folder.path());
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    let objects = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: plain-x, namespace: plain}\n";
+    fs::write(folder.path().join("policies/plain/objects.yaml"), objects).expect("a file");
+    assert_named(folder.path(), "plain", "");
+    assert!(folder.path().join("out/production/namespaces/plain.yaml").is_file());
+}
+
+#[test]
+fn a_rename_is_a_deletion_and_a_creation() {
+    let folder = example();
+    edit(folder.path(), TEAMS, "  - name: team-b\n", "  - name: team-bee\n");
+    let remark = "; the new namespace `team-bee` has the same objects: a rename is a deletion and a creation";
+    assert_named(folder.path(), "team-b", remark);
+    // Two that are alike are no rename of one.
+    edit(folder.path(), TEAMS, "  - name: team-bee\n", "  - name: team-c\n  - name: team-d\n");
+    assert_named(folder.path(), "team-bee", "");
+}
+
+#[test]
+fn a_namespace_that_moves_to_another_file_stays() {
+    let folder = example();
+    edit(folder.path(), "bailiwick.yaml", "spec:\n", "spec:\n  layout: {shards: 3}\n");
+    let check = bailiwick(folder.path(), &["check"]);
+    assert_status(&check, 1);
+    assert!(!stderr(&check).contains("deletes the namespace"), "{}", stderr(&check));
+    assert_status(&bailiwick(folder.path(), &["render", "--allow-mass-delete"]), 0);
+    // Another copy of it in a file that goes.
+    let copy = |from: &str, to: &str| fs::copy(folder.path().join(from), folder.path().join(to)).expect("a file");
+    let files = snapshot(&folder.path().join("out"));
+    let (own, _) = files.iter().find(|(path, _)| path.ends_with("team-b.yaml")).expect("the file of team-b");
+    copy(&format!("out/{own}"), "out/production/namespaces/team-x.yaml");
+    let run = bailiwick(folder.path(), &["render"]);
+    assert_status(&run, 0);
+    assert!(!stderr(&run).contains("deletes the namespace"), "{}", stderr(&run));
+}
+
+#[test]
+fn a_namespace_of_an_edited_file_is_named() {
+    for (from, to) in [
+        ("apiVersion: v1\nkind: Namespace\nmetadata:\n", "kind:   Namespace\napiVersion: v1\nmetadata:\n"),
+        ("apiVersion: v1\nkind: Namespace\n", "<<<<<<< a\n=======\n>>>>>>> b\napiVersion: v1\nkind: Namespace\n"),
+    ] {
+        let folder = example();
+        edit(folder.path(), "out/production/namespaces/team-b.yaml", from, to);
+        edit(folder.path(), TEAMS, "  - name: team-b\n", "");
+        let refused = bailiwick(folder.path(), &["render", "--allow-empty"]);
+        assert_status(&refused, 2);
+        assert!(stderr(&refused).contains("error[namespace-delete]: the namespace `team-b`"), "{}", stderr(&refused));
+        assert_status(&bailiwick(folder.path(), &["render", "--force", "--delete-namespace", "team-b"]), 0);
+    }
+}
+
+#[test]
+fn many_namespaces_are_counted() {
+    let folder = example();
+    let many: String = (10..40).map(|number| format!("  - name: many-{number}\n")).collect();
+    edit(folder.path(), TEAMS, "  - name: team-b\n", &format!("  - name: team-b\n{many}"));
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    edit(folder.path(), TEAMS, &many, "");
+    let diff = bailiwick(folder.path(), &["diff", "--summary"]);
+    assert_status(&diff, 1);
+    assert_eq!(stdout(&diff).matches("  deletes the namespace `many-").count(), 20);
+    assert!(stdout(&diff).contains("  and 10 more\n"), "{}", stdout(&diff));
+    let refused = bailiwick(folder.path(), &["render"]);
+    assert_status(&refused, 2);
+    assert!(stderr(&refused).contains("10 more namespaces of the target `production`"), "{}", stderr(&refused));
+    assert_status(&bailiwick(folder.path(), &["render", "--allow-mass-delete"]), 0);
+}
+
+#[test]
+fn parts_and_their_merge_refuse_as_one_run_does() {
+    let folder = example();
+    edit(folder.path(), TEAMS, "  - name: team-b\n", "");
+    let before = snapshot(&folder.path().join("out"));
+    let summaries = tempfile::tempdir().expect("a folder");
+    let paths: Vec<String> =
+        (1..=2).map(|part| summaries.path().join(part.to_string()).display().to_string()).collect();
+    let parts = |consent: &[&str]| {
+        let run = |(path, part): (&String, &str)| {
+            let run = bailiwick(folder.path(), &[&["render", "--shard", part, "--summary-to", path], consent].concat());
+            run.status.code()
+        };
+        paths.iter().zip(["1/2", "2/2"]).map(run).collect::<Vec<_>>()
+    };
+    assert!(parts(&[]).contains(&Some(2)));
+    assert!(before == snapshot(&folder.path().join("out")), "a refused run wrote something");
+    let merged = bailiwick(folder.path(), &["merge", &paths[0], &paths[1]]);
+    assert_status(&merged, 2);
+    assert!(stderr(&merged).contains("error[namespace-delete]: the namespace `team-b`"), "{}", stderr(&merged));
+    let consent = ["--delete-namespace", "team-b"];
+    let merged = bailiwick(folder.path(), &[&["merge", &paths[0], &paths[1]], consent.as_slice()].concat());
+    assert_status(&merged, 0);
+    assert!(stderr(&merged).contains("deletes the namespace `team-b`"), "{}", stderr(&merged));
+    assert_eq!(parts(&consent), [Some(0), Some(0)]);
+    assert_status(&bailiwick(folder.path(), &["merge", &paths[0], &paths[1]]), 0);
 }

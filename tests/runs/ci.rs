@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::parts::{changed_tenants, copy};
-use super::{bailiwick, snapshot, stderr};
+use super::{accounts, bailiwick, snapshot, stderr};
 use crate::support::repository;
 
 /// In how many parts the workspace is compiled.
@@ -44,6 +44,8 @@ impl Upstream {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         changed_tenants(folder.path(), "");
+        // Nobody is there who could agree that namespaces go.
+        fs::write(folder.path().join("policies/tenants.csv"), accounts(0..340)).expect("a file");
         let init = bailiwick(folder.path(), &["init", "--ci", "--parts", &PARTS.to_string()]);
         assert!(init.status.success(), "{}", stderr(&init));
         let revision = shell_fine(

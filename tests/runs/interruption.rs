@@ -39,7 +39,7 @@ fn a_killed_run_leaves_every_file_old_or_new() {
     // The time of a run like those that are killed: replacing files takes longer than making them.
     let new = changed();
     let started = std::time::Instant::now();
-    assert!(bailiwick(new.path(), &["render"]).status.success());
+    assert!(bailiwick(new.path(), &["render", "--allow-mass-delete"]).status.success());
     let whole = started.elapsed();
     let after = snapshot(&new.path().join("out"));
     let whole_files: HashSet<&(String, Vec<u8>)> = before.iter().chain(&after).collect();
@@ -53,7 +53,7 @@ fn a_killed_run_leaves_every_file_old_or_new() {
         let written = || std::fs::metadata(&replaced).and_then(|state| state.modified()).expect("a replaced file");
         let old_time = written();
         let mut run = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
-            .arg("render")
+            .args(["render", "--allow-mass-delete"])
             .current_dir(folder.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -74,7 +74,7 @@ fn a_killed_run_leaves_every_file_old_or_new() {
             assert!(whole_files.contains(file), "{} is neither old nor new", file.0);
         }
         between += usize::from(found != before && found != after);
-        let next = bailiwick(folder.path(), &["render"]);
+        let next = bailiwick(folder.path(), &["render", "--allow-mass-delete"]);
         assert!(next.status.success(), "{}", stderr(&next));
         assert!(snapshot(&folder.path().join("out")) == after, "the next run completes");
     }
@@ -114,7 +114,7 @@ fn a_second_run_waits_for_the_first() {
     let lock = std::fs::File::open(folder.path().join("out")).expect("a folder");
     lock.lock().expect("a lock");
     let mut waiting = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
-        .arg("render")
+        .args(["render", "--allow-mass-delete"])
         .current_dir(folder.path())
         .stderr(Stdio::piped())
         .spawn()

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use super::{accounts, bailiwick, snapshot, stderr, tenants};
 use crate::support::{repository, rounds};
 
+/// `render` of a workspace in which namespaces go.
+const RENDER: &[&str] = &["render", "--allow-mass-delete"];
+
 /// A folder with the summaries of parts.
 struct Summaries {
     folder: tempfile::TempDir,
@@ -84,7 +87,7 @@ pub(super) fn changed_tenants(folder: &Path, shards: &str) {
 fn assert_same_as_one(set_up: &dyn Fn(&Path), parts: usize) {
     let one = tempfile::tempdir().expect("a folder");
     set_up(one.path());
-    let single = bailiwick(one.path(), &["render"]);
+    let single = bailiwick(one.path(), RENDER);
     assert!(single.status.success(), "{}", stderr(&single));
     let whole = snapshot(&one.path().join("out"));
     let check = |folder: &Path, summaries: &Summaries| {
@@ -98,7 +101,7 @@ fn assert_same_as_one(set_up: &dyn Fn(&Path), parts: usize) {
         let summaries = Summaries::new(parts);
         let order: Vec<usize> = if reversed { (1..=parts).rev().collect() } else { (1..=parts).collect() };
         for number in order {
-            let run = summaries.run(folder.path(), number, &["render"]);
+            let run = summaries.run(folder.path(), number, RENDER);
             assert!(run.status.success(), "part {number}/{parts}: {}", stderr(&run));
         }
         check(folder.path(), &summaries);
@@ -109,7 +112,7 @@ fn assert_same_as_one(set_up: &dyn Fn(&Path), parts: usize) {
     std::thread::scope(|scope| {
         for number in 1..=parts {
             let (summaries, folder) = (&summaries, folder.path());
-            scope.spawn(move || assert!(summaries.run(folder, number, &["render"]).status.success()));
+            scope.spawn(move || assert!(summaries.run(folder, number, RENDER).status.success()));
         }
     });
     check(folder.path(), &summaries);
@@ -151,7 +154,8 @@ fn a_part_touches_nothing_but_its_own() {
     for number in 1..=PARTS {
         let folder = tempfile::tempdir().expect("a folder");
         copy(one.path(), folder.path());
-        assert!(bailiwick(folder.path(), &["render", "--shard", &format!("{number}/{PARTS}")]).status.success());
+        let part = format!("{number}/{PARTS}");
+        assert!(bailiwick(folder.path(), &[RENDER, &["--shard", &part]].concat()).status.success());
         let after = snapshot(&folder.path().join("out"));
         let gone = before.iter().filter(|file| !after.contains(file));
         let come = after.iter().filter(|file| !before.contains(file));
@@ -249,11 +253,11 @@ fn warnings_of_the_whole_are_told_by_the_merge() {
     let told = assert_told_by_the_merge(&|folder| changed_tenants(folder, ""), &["check", "--summary"], 1);
     assert!(told.contains("warning[binds-psp-to-all-authenticated]"), "{told}");
     assert!(told.contains("the same 299 times more here"), "{told}");
-    let told = assert_told_by_the_merge(&|folder| changed_tenants(folder, ""), &["render"], 0);
-    assert!(
-        told.ends_with("t: 1,500 objects in 300 files: 200 created, 260 changed, 200 deleted, 1,040 unchanged\n"),
-        "{told}"
-    );
+    let told = assert_told_by_the_merge(&|folder| changed_tenants(folder, ""), RENDER, 0);
+    let counts = "t: 1,500 objects in 300 files: 200 created, 260 changed, 200 deleted, 1,040 unchanged\n";
+    assert!(told.contains(counts) && told.ends_with("everything in it\n  and 20 more\n"), "{told}");
+    let told = assert_told_by_the_merge(&|folder| changed_tenants(folder, ""), &["render"], 2);
+    assert!(told.contains("20 more namespaces of the target `t` would be deleted"), "{told}");
 }
 
 /// More than half of all namespaces would go: each part that would delete something says no before it does, by the
@@ -281,7 +285,7 @@ fn a_part_alone_does_not_delete_most_of_the_whole() {
         assert!(bailiwick(folder, &["render"]).status.success());
         fs::write(folder.join("policies/tenants.csv"), accounts(0..20)).expect("a file");
     };
-    assert_told_by_the_merge(&spared, &["render"], 0);
+    assert_told_by_the_merge(&spared, RENDER, 0);
     let emptied = |folder: &Path| {
         tenants(folder, 9);
         assert!(bailiwick(folder, &["render"]).status.success());

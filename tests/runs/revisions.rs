@@ -51,7 +51,7 @@ fn output_is_compared_with_revisions_and_folders() {
     assert_eq!(stdout(root, &["diff", "--against", "HEAD"], 1), against_output);
     assert_eq!(stdout(root, &["diff", "--against", "earlier"], 1), against_output);
     assert_eq!(stdout(root, &["check"], 1), against_output);
-    assert!(bailiwick(root, &["render"]).status.success());
+    assert!(bailiwick(root, &["render", "--allow-mass-delete"]).status.success());
     assert_eq!(stdout(root, &["diff", "--against", "HEAD"], 1), against_output);
     assert_eq!(stdout(root, &["diff"], 0), "");
     let summary = stdout(root, &["diff", "--against", "HEAD", "--summary"], 1);

@@ -1,0 +1,55 @@
+//! What a change deletes for good: namespaces, with everything in them.
+
+use super::shard::Loss;
+use super::summary::Consent;
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::emit::totals::{MAXIMUM_TOLD, Totals};
+use crate::model::Target;
+use crate::report::human::grouped;
+
+/// Names every namespace that goes, one line each, with a rename; at most [`MAXIMUM_TOLD`] of them.
+pub(super) fn namespaces(totals: &Totals) -> String {
+    let mut lines = String::new();
+    let mut left_out = 0;
+    for (position, gone) in totals.namespaces.deleted().enumerate() {
+        if position >= MAXIMUM_TOLD {
+            left_out += 1;
+            continue;
+        }
+        lines.push_str(&format!("  deletes the namespace `{}`, with everything in it", gone.name));
+        if let Some(new) = gone.renamed_to {
+            lines.push_str(&format!(
+                "; the new namespace `{new}` has the same objects: a rename is a deletion and a creation"
+            ));
+        }
+        lines.push('\n');
+    }
+    if left_out > 0 {
+        lines.push_str(&format!("  and {} more\n", grouped(left_out)));
+    }
+    lines
+}
+
+/// Refuses to delete namespaces that nobody named.
+pub(super) fn refuse_namespaces(target: &Target, totals: &Totals, loss: Loss, consent: &Consent, sink: &mut Sink) {
+    if consent.allow_mass_delete || (loss.everything && consent.allow_empty) {
+        return;
+    }
+    let is_unnamed = |name: &&str| !consent.delete_namespace.iter().any(|named| named == name);
+    let unnamed: Vec<&str> = totals.namespaces.deleted().map(|gone| gone.name).filter(is_unnamed).collect();
+    for name in unnamed.iter().take(MAXIMUM_TOLD) {
+        let message =
+            format!("the namespace `{name}` of the target `{}` would be deleted, with everything in it", target.name);
+        let help = format!("`bailiwick render --delete-namespace {name}` says that it is meant");
+        sink.push(Diagnostic::error(Code::NamespaceDelete, message).help(help));
+    }
+    if let Some(more) = unnamed.len().checked_sub(MAXIMUM_TOLD).filter(|more| *more > 0) {
+        let message = format!(
+            "{} more namespaces of the target `{}` would be deleted, with everything in them",
+            grouped(more),
+            target.name
+        );
+        let help = "`bailiwick diff` shows them; `bailiwick render --allow-mass-delete` says that all are meant";
+        sink.push(Diagnostic::error(Code::NamespaceDelete, message).help(help));
+    }
+}

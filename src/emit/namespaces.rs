@@ -1,0 +1,159 @@
+//! Namespaces that a change deletes and creates.
+//!
+//! A cluster deletes everything in a namespace with it, so that a plan names each Namespace object that goes. A
+//! Namespace that moves from one file to another stays.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::plan::ObjectKey;
+
+/// The Namespace objects that files lose and gain, by name, each with a digest of the objects in it; none without any.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamespaceChanges {
+    lost: BTreeMap<String, Option<u128>>,
+    gained: BTreeMap<String, Option<u128>>,
+}
+
+/// A namespace that goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeletedNamespace<'n> {
+    /// Its name.
+    pub name: &'n str,
+    /// The new namespace that has the same objects, where there is exactly one.
+    pub renamed_to: Option<&'n str>,
+}
+
+impl NamespaceChanges {
+    /// Compares the objects that a file had with those that it has.
+    pub(super) fn of<'t>(old: &[ObjectKey<'t>], new: &[ObjectKey<'t>]) -> Self {
+        let mut changes = Self::default();
+        changes.lost.extend(namespaces_without(old, new));
+        changes.gained.extend(namespaces_without(new, old));
+        changes
+    }
+
+    /// Adds a namespace that goes with a file which cannot be read.
+    pub(super) fn lose(&mut self, name: &str) {
+        self.lost.insert(name.to_owned(), None);
+    }
+
+    /// Adds the changes of another file.
+    pub fn add(&mut self, other: &Self) {
+        self.lost.extend(other.lost.iter().map(|(name, digest)| (name.clone(), *digest)));
+        self.gained.extend(other.gained.iter().map(|(name, digest)| (name.clone(), *digest)));
+    }
+
+    /// Takes back what files lose of which `stays` is true.
+    pub fn retain_lost(&mut self, stays: impl Fn(&str) -> bool) {
+        self.lost.retain(|name, _| !stays(name));
+    }
+
+    /// Returns the names that files lose.
+    pub fn lost(&self) -> impl Iterator<Item = &str> {
+        self.lost.keys().map(String::as_str)
+    }
+
+    /// Returns the namespaces that no file has any more, in order of name.
+    pub fn deleted(&self) -> impl Iterator<Item = DeletedNamespace<'_>> {
+        let mut by_digest: BTreeMap<u128, Vec<&str>> = BTreeMap::new();
+        if !self.lost.is_empty() {
+            let is_new = |name: &&String| !self.lost.contains_key(*name);
+            for (name, digest) in self.gained.iter().filter(|(name, _)| is_new(name)) {
+                digest.iter().for_each(|digest| by_digest.entry(*digest).or_default().push(name));
+            }
+        }
+        self.lost.iter().filter(|(name, _)| !self.gained.contains_key(*name)).map(move |(name, digest)| {
+            let same = digest.as_ref().and_then(|digest| by_digest.get(digest));
+            let renamed_to = same.and_then(|names| if let [only] = names.as_slice() { Some(*only) } else { None });
+            DeletedNamespace { name, renamed_to }
+        })
+    }
+}
+
+/// The Namespace objects of a file that the other side of a comparison does not have.
+fn namespaces_without<'a>(
+    objects: &'a [ObjectKey<'_>],
+    other: &'a [ObjectKey<'_>],
+) -> impl Iterator<Item = (String, Option<u128>)> + 'a {
+    let is_gone = |key: &&ObjectKey<'_>| key.is_namespace() && !other.contains(key);
+    objects.iter().filter(is_gone).map(|key| (key.name.to_owned(), digest(key.name, objects)))
+}
+
+/// A digest of the kinds and names of the objects in a namespace, in which the name of the namespace is left open. It
+/// decides about a remark only.
+fn digest(namespace: &str, objects: &[ObjectKey<'_>]) -> Option<u128> {
+    let inside = objects.iter().filter(|key| key.namespace == namespace);
+    let mut lines: Vec<String> =
+        inside.map(|key| format!("{}\0{}\0{}\n", key.group, key.kind, without_own_name(key.name, namespace))).collect();
+    lines.sort_unstable();
+    (!lines.is_empty()).then(|| xxh3_128(lines.concat().as_bytes()))
+}
+
+/// A name in which a hole stands for the namespace's own name, where that is a whole word of it.
+fn without_own_name(name: &str, own: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    let mut rest = name;
+    let is_part_of_word = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
+    while let Some((before, after)) = rest.split_once(own).filter(|_| !own.is_empty()) {
+        text.push_str(before);
+        let last = text.chars().next_back().filter(|last| *last != '\0');
+        let is_word = !is_part_of_word(last) && !is_part_of_word(after.chars().next());
+        text.push_str(if is_word { "\0" } else { own });
+        rest = after;
+    }
+    text.push_str(rest);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file<'t>(namespace: &'t str, names: &[&'t str]) -> Vec<ObjectKey<'t>> {
+        let mut keys = vec![ObjectKey { group: "", kind: "Namespace", namespace: "", name: namespace }];
+        keys.extend(names.iter().map(|name| ObjectKey { group: "", kind: "ConfigMap", namespace, name }));
+        keys
+    }
+
+    fn deleted(old: &[Vec<ObjectKey<'_>>], new: &[Vec<ObjectKey<'_>>]) -> Vec<(String, Option<String>)> {
+        let mut changes = NamespaceChanges::default();
+        old.iter().for_each(|old| changes.add(&NamespaceChanges::of(old, &[])));
+        new.iter().for_each(|new| changes.add(&NamespaceChanges::of(&[], new)));
+        let told = |gone: DeletedNamespace<'_>| (gone.name.to_owned(), gone.renamed_to.map(str::to_owned));
+        changes.deleted().map(told).collect()
+    }
+
+    #[test]
+    fn a_rename_has_the_same_objects_under_one_new_name() {
+        let old = file("a", &["a-x", "y"]);
+        let same = |name: &str| vec![("a".to_owned(), (!name.is_empty()).then(|| name.to_owned()))];
+        assert_eq!(deleted(std::slice::from_ref(&old), &[file("b", &["b-x", "y"])]), same("b"));
+        assert_eq!(deleted(std::slice::from_ref(&old), &[file("b", &["bx", "y"])]), same(""));
+        assert_eq!(deleted(std::slice::from_ref(&old), &[file("b", &["b-x"])]), same(""));
+        assert_eq!(
+            deleted(std::slice::from_ref(&old), &[file("b", &["b-x", "y"]), file("c", &["c-x", "y"])]),
+            same("")
+        );
+        // It moved to another file.
+        assert_eq!(deleted(std::slice::from_ref(&old), std::slice::from_ref(&old)), []);
+        // Nothing in it says that it is the same.
+        assert_eq!(deleted(&[file("a", &[])], &[file("b", &[])]), same(""));
+    }
+
+    #[test]
+    fn the_own_name_is_a_whole_word() {
+        for (name, own, expected) in [
+            ("a", "a", "\0"),
+            ("a-a", "a", "\0-\0"),
+            ("aa", "a", "aa"),
+            ("bar", "a", "bar"),
+            ("x-team-a-y", "team-a", "x-\0-y"),
+            ("x-team-ab", "team-a", "x-team-ab"),
+        ] {
+            assert_eq!(without_own_name(name, own), expected, "{name}");
+        }
+    }
+}
