@@ -6,6 +6,7 @@
 //! else, the target is compiled once before to collect that.
 
 mod class;
+mod known;
 mod load;
 mod objects;
 mod order;
@@ -15,7 +16,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use self::class::{Class, Classes, Filled, Scratch, StandIns, Unexplained, Way};
-use crate::admission::scc::defaults;
 use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::file;
@@ -24,8 +24,8 @@ use crate::k8s::catalogue::Api;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, Filling, Labels};
 use crate::model::{
-    AccessCheck, Account, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, NodeAccess, ObjectType, Part,
-    Policy, PolicyMeta, Target, Unit, Workspace,
+    AccessCheck, Account, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, NodeAccess, Part, Policy,
+    PolicyMeta, Target, Unit, Workspace,
 };
 use crate::parallel;
 use crate::render::{Columns, Renderer, TemplateSet};
@@ -52,8 +52,8 @@ pub struct Project {
     pub trees: Trees,
     /// What clusters have beside the output, by target, where labels of namespaces follow from it.
     pub baselines: BTreeMap<String, Vec<yaml::Tree>>,
-    /// Objects that are there without being compiled.
-    pub existing: BTreeSet<Identity>,
+    /// Objects that are there without being compiled, by target.
+    pub existing: BTreeMap<String, BTreeSet<Identity>>,
     /// What each target serves, by its name.
     pub apis: BTreeMap<String, Api>,
     /// Policies that hold until a day.
@@ -80,6 +80,12 @@ impl Project {
     pub fn stacks_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p Stack> {
         let installed = self.stacks.iter().filter(|installed| installed.targets.contains(&target.name));
         installed.map(|installed| &*installed.stack)
+    }
+
+    /// The objects of a target that are there without being compiled.
+    pub fn existing_on(&self, target: &Target) -> &BTreeSet<Identity> {
+        static NONE: BTreeSet<Identity> = BTreeSet::new();
+        self.existing.get(&target.name).unwrap_or(&NONE)
     }
 
     /// What a target serves.
@@ -222,8 +228,7 @@ fn pass<R: Send>(
         index.keep(part);
         ledger.open();
     }
-    let existing = existing(project, target);
-    let mut facts = TargetFacts::new(target, &existing);
+    let mut facts = TargetFacts::new(target, project.existing_on(target));
     let total = index.len();
     // Many tenants have one of their own each.
     facts.reserve(total);
@@ -252,18 +257,6 @@ fn pass<R: Send>(
         facts.finish(sink);
     }
     failed.map_or(Ok(ledger), Err)
-}
-
-/// The objects that are there without being compiled: those that policies tell of, and the platform's own roles.
-fn existing<'p>(project: &'p Project, target: &Target) -> std::borrow::Cow<'p, BTreeSet<Identity>> {
-    let Some(settings) = label::settings(target) else { return std::borrow::Cow::Borrowed(&project.existing) };
-    let object_type = ObjectType::new("rbac.authorization.k8s.io/v1", "ClusterRole");
-    let roles = defaults::names(settings.release).map(|name| Identity {
-        object_type: object_type.clone(),
-        namespace: None,
-        name: defaults::role_name(name).into(),
-    });
-    std::borrow::Cow::Owned(project.existing.iter().cloned().chain(roles).collect())
 }
 
 /// Room for the file of a typical tenant, in bytes.
@@ -480,7 +473,7 @@ impl<'p> Worker<'p> {
         for facts in [facts, other_facts] {
             let is_told_once = facts.is_told_once();
             let mut sink = Sink::new();
-            TargetFacts::new(self.target, &self.project.existing).absorb(facts, &|_| true, &mut sink);
+            TargetFacts::new(self.target, self.project.existing_on(self.target)).absorb(facts, &|_| true, &mut sink);
             if !is_told_once || !sink.is_empty() {
                 return Err(nothing());
             }

@@ -19,6 +19,7 @@ pub mod stack_manager;
 mod stance;
 pub mod tenancy;
 
+pub(crate) use findings::Findings;
 pub use stack::weigh_stacks;
 
 use std::sync::OnceLock;

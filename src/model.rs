@@ -9,6 +9,7 @@ mod blueprint;
 mod data;
 mod date;
 mod kind;
+mod known;
 mod linked;
 mod node_access;
 mod part;
@@ -25,6 +26,10 @@ pub use date::{Date, DateError};
 pub use kind::{
     Contribution, Expiry, InstalledManager, InstalledProvider, InstalledStack, Kind, Labels, Linker, Namespaces,
     Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared, Surroundings, account_variables, check_patterns,
+};
+pub use known::{
+    Category, Known, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet, always_known_names,
+    deciding_name, is_always_known, is_invisible, subjects,
 };
 pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, RoleKind};
 pub use node_access::{Isolation, NodeAccess, NodePool, PlacedAgent};

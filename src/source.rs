@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use recorded::{Answered, Answers, RecordedWorld};
-pub use table::{Cell, Row, read_csv, read_list};
+pub use table::{Cell, Row, cell_place, read_csv, read_list, read_names};
 pub use world::{Content, DiskWorld, Listing, MemoryWorld, Refusal, World};
 
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink, Span};

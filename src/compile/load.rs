@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Project, order};
+use super::{Project, known, order};
+use crate::admission::scc::defaults;
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink, Span, nearest};
+use crate::k8s::list;
 use crate::kinds::{self, KindEntry};
 use crate::label;
 use crate::model::{
-    Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace, RoleKind, Scope, Surroundings, Target,
-    Workspace, WorkspaceSpec, check_patterns,
+    Identity, KnownSpec, Linker, Namespaces, ObjectType, Patterns, Policy, PolicyMeta, RawDocument, RawWorkspace,
+    RoleKind, Scope, Surroundings, Target, Workspace, WorkspaceSpec, check_patterns,
 };
 use crate::render::TemplateSet;
 use crate::source::{Sources, World};
@@ -60,9 +62,15 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
     };
     match spec {
         Ok((head, spec)) => {
+            let common = spec.known.clone();
+            let own: Vec<(String, KnownSpec)> =
+                spec.targets.iter().map(|target| (target.name.value.clone(), target.known.clone())).collect();
             let raw = RawWorkspace { name: head.name.to_owned(), spec };
-            let workspace = Workspace::link(raw, root, sink);
-            Ok(workspace.filter(|_| !sink.has_errors()))
+            let Some(mut workspace) = Workspace::link(raw, root, sink).filter(|_| !sink.has_errors()) else {
+                return Ok(None);
+            };
+            known::declare(&mut workspace.targets, &common, &own, sources, sink);
+            Ok((!sink.has_errors()).then_some(workspace))
         }
         Err(error) => {
             schema.report(root, error, sink);
@@ -128,7 +136,19 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     let baselines = read_baselines(&workspace, linker.sources, sink)?;
     linker.sources.report_refused(sink);
     refuse_sources_in_output(&workspace, linker.sources, sink)?;
-    let existing = std::mem::take(&mut linker.existing);
+    let mut existing = std::mem::take(&mut linker.existing);
+    for target in &workspace.targets {
+        let roles = baselines.get(&target.name).into_iter().flatten().flat_map(roles_of_baseline);
+        existing.entry(target.name.clone()).or_default().extend(roles.chain(roles_of_platform(target)));
+    }
+    let surroundings = known::Surroundings {
+        policies: &linked.policies,
+        mentions: &linker.mentions,
+        targets: &workspace.targets,
+        baselines: &baselines,
+        files: &files,
+    };
+    known::check(&surroundings, sink);
     let expiries = std::mem::take(&mut linker.expiries);
     let apis = std::mem::take(&mut linker.apis);
     let access_checks = std::mem::take(&mut linker.access_checks);
@@ -156,15 +176,42 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     }))
 }
 
-/// What clusters have beside the output, for those whose labels follow from it.
+/// The roles that a cluster has beside the output.
+fn roles_of_baseline(tree: &Tree) -> impl Iterator<Item = Identity> {
+    tree.documents().flat_map(list::typed_objects).filter_map(|(api_version, kind, object)| {
+        let is_role = api_version == RBAC && matches!(kind.as_str(), "Role" | "ClusterRole");
+        let metadata = object.get("metadata").filter(|_| is_role)?;
+        let text = |field: &str| metadata.get(field).and_then(NodeRef::as_str);
+        Some(Identity {
+            object_type: ObjectType::new(RBAC, &kind),
+            namespace: text("namespace").filter(|_| kind == "Role").map(Arc::from),
+            name: text("name")?.into(),
+        })
+    })
+}
+
+/// The ClusterRoles that grant the constraints which OpenShift itself makes; none on another platform.
+fn roles_of_platform(target: &Target) -> Vec<Identity> {
+    let names = label::settings(target).into_iter().flat_map(|settings| defaults::names(settings.release));
+    let role = |name| Identity {
+        object_type: ObjectType::new(RBAC, "ClusterRole"),
+        namespace: None,
+        name: defaults::role_name(name).into(),
+    };
+    names.map(role).collect()
+}
+
+/// The version of RBAC objects.
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
+
+/// What clusters have beside the output.
 fn read_baselines(
     workspace: &Workspace,
     sources: &mut Sources,
     sink: &mut Sink,
 ) -> Result<BTreeMap<String, Vec<Tree>>, RunError> {
     let mut baselines = BTreeMap::new();
-    let is_wanted = |target: &&Target| target.baseline.is_some() && label::settings(target).is_some();
-    for target in workspace.targets.iter().filter(is_wanted) {
+    for target in workspace.targets.iter().filter(|target| target.baseline.is_some()) {
         let mut trees = Vec::new();
         each_baseline(target, sources, sink, &mut |tree, _| trees.push(tree))?;
         baselines.insert(target.name.clone(), trees);

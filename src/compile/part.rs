@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Options, OutputFile, Project, existing, labels, pass};
+use super::{Options, OutputFile, Project, labels, pass};
 use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
 use crate::expand::HomeIndex;
 use crate::model::Target;
@@ -110,7 +110,7 @@ pub fn merge(project: &Project, target: &Target, parts: Vec<PartRecord>, sink: &
     let after_homes = told.partition_point(|(home, _)| *home < u32::MAX);
     let strays = told.split_off(after_homes);
     told.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
-    judge(target, &existing(project, target), &facts, sink);
+    judge(target, project.existing_on(target), &facts, sink);
     strays.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
 }
 

@@ -92,6 +92,12 @@ codes! {
         "Text such as `tool-{name}` takes the place of `{name}` from the account's row, or of `{target.x}` from the target's variables. `{{` and `}}` stand for single braces.";
     InvalidPattern, "invalid-pattern", "a text whose braces do not match",
         "Write `{name}` for a variable and `{{` for a brace.";
+    OptionalMayBeEmpty, "optional-may-be-empty", "a name that a missing value changes",
+        "A variable without a value leaves nothing behind: `oidc:{team}` of an account without a team is the name `oidc:`, a real name that nobody meant. The warning stands wherever an optional variable is part of a subject or of the name of an object, and wherever an account or a target has an empty text for such a variable.\n\nGive every account a value and declare the variable without `optional`, or keep the variable out of names.";
+    UnknownSubject, "unknown-subject", "a user or a group that nothing declares",
+        "`spec.known` of `bailiwick.yaml`, and `known` of a target, list the users and groups that exist. A category that is stated is closed: a subject that is not declared is an error, since a grant to a mistyped group grants to whoever gets that name. In a category that is not stated, an AccessTest of a subject that no policy and no manifest names is a warning: such a test cannot fail.\n\nThe groups and users that Kubernetes and OpenShift make themselves are always known: `system:authenticated`, `system:unauthenticated`, `system:masters`, `system:nodes`, `system:serviceaccounts`, `system:node:*`. A service account is known if its namespace is.";
+    UnknownNamespace, "unknown-namespace", "a namespace that nothing declares or makes",
+        "With `spec.known.namespaces` in `bailiwick.yaml`, a namespace that is not declared there, that no policy or manifest makes, and that not every cluster has, is an error. Without it, a namespace that is one letter away from a known one is a warning, and so is a namespace of an AccessTest that no policy and no manifest names: such a test cannot fail.";
     UnusedPolicy, "unused-policy", "a policy that yields nothing",
         "A policy with account variables yields objects only through a `Tenancy` that uses it.";
     // Files beside the policies.
@@ -128,7 +134,7 @@ codes! {
     DuplicateObject, "duplicate-object", "the same object is there twice",
         "Group, kind, namespace and name make an object; the second of two would overwrite the first when applied. Both origins are shown. In manifests from elsewhere it is a warning, and the last one counts, as for `kubectl apply`.";
     UnresolvedReference, "unresolved-reference", "a binding to a role that is not there",
-        "The role is neither compiled here, nor one of the cluster's built-in roles, nor brought in by a `Manifests` policy. Such a binding grants nothing, and grants something unexpected the day somebody creates the role.";
+        "The role is neither compiled here, nor one of the cluster's built-in roles, nor brought in by a `Manifests` policy, nor declared in `spec.known`. Such a binding grants nothing, and grants something unexpected the day somebody creates the role.";
     PodSecurityPolicyRemoved, "podsecuritypolicy-removed", "a PodSecurityPolicy for a cluster that has none",
         "policy/v1beta1 PodSecurityPolicy is not served since Kubernetes 1.25. There the way is Pod Security labels on the namespace plus a validating policy for what they cannot say. A `PodSecurityProfile` becomes both since 1.30; from 1.25 to 1.29, and where PodSecurityPolicy is switched off, the three levels are all there is: leave such a target out of the profile, and give its namespaces a level by a NamespaceSet.";
     InexpressibleLimit, "inexpressible-limit", "a limit that the platform has no field for",

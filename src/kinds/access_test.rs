@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::Subjects;
+use super::shared::{Subjects, mention};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
-    AccessCheck, Contribution, Expectation, Home, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+    AccessCheck, Category, Contribution, Expectation, Home, Kind, Linker, Mention, MentionedBy, Mentions, Pattern,
+    Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -67,7 +68,7 @@ pub struct Access {
     pub resources: Vec<String>,
     /// Namespaces; `"*"` is every namespace that the objects name, and those that every cluster has. Default: none, so that the request is for the whole cluster.
     #[serde(default)]
-    pub namespaces: Vec<String>,
+    pub namespaces: Vec<Spanned<String>>,
     /// Names of objects. Default: requests without a name; what must not be allowed must then not be allowed for any
     /// name either.
     #[serde(default)]
@@ -151,14 +152,24 @@ impl Kind for AccessTestKind {
                     origin: access.origin,
                     verbs: access.verbs.clone(),
                     resources: access.resources.clone(),
-                    namespaces: access.namespaces.clone(),
+                    namespaces: access.namespaces.iter().map(|name| name.value.clone()).collect(),
                     names: access.names.clone(),
                     urls: access.urls.clone(),
                 });
             }
         }
+        linker.mentions.push(Mentions::new(document.meta.clone(), MentionedBy::Test, mentions(&spec)));
         Some(Box::new(Linked { meta: document.meta.clone() }))
     }
+}
+
+/// The names of a test, which has no variables; `"*"` is no name.
+fn mentions(spec: &AccessTestSpec) -> Vec<Mention> {
+    let accesses = spec.must.iter().chain(&spec.must_not);
+    let namespaces = accesses.flat_map(|access| &access.namespaces).filter(|name| name.as_str() != "*");
+    let mut names = spec.who.mentions(Pattern::constant);
+    names.extend(namespaces.map(|name| mention(Category::Namespaces, name, Pattern::constant)));
+    names
 }
 
 struct Linked {

@@ -6,7 +6,7 @@ use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::model::Target;
 
 /// Diagnostics with the targets they concern.
-pub(super) struct Findings {
+pub(crate) struct Findings {
     targets: usize,
     found: BTreeMap<Key, (Diagnostic, Vec<Place>)>,
 }
@@ -19,12 +19,12 @@ type Place = (String, String);
 
 impl Findings {
     /// None yet, for a policy of so many targets.
-    pub(super) fn new(targets: usize) -> Self {
+    pub(crate) fn new(targets: usize) -> Self {
         Self { targets, found: BTreeMap::new() }
     }
 
     /// Adds what was found on a target; the same again is only noted.
-    pub(super) fn add(&mut self, target: &Target, diagnostic: Diagnostic) {
+    pub(crate) fn add(&mut self, target: &Target, diagnostic: Diagnostic) {
         let key = (diagnostic.origin, diagnostic.code, diagnostic.message.clone());
         let (_, targets) = self.found.entry(key).or_insert((diagnostic, Vec::new()));
         let place = (target.name.clone(), target.version.to_string());
@@ -34,7 +34,7 @@ impl Findings {
     }
 
     /// Tells all of them.
-    pub(super) fn tell(self, sink: &mut Sink) {
+    pub(crate) fn tell(self, sink: &mut Sink) {
         for (diagnostic, targets) in self.found.into_values() {
             let note = match targets.as_slice() {
                 all if all.len() == self.targets && !depends_on_version(diagnostic.code) => None,

@@ -10,12 +10,12 @@ use serde::Deserialize;
 
 use super::findings::Findings;
 use super::selector::LabelSelector;
-use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets};
+use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets, mention, warn_of_empty};
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
-    Blueprint, Contribution, Expiry, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, Policy, PolicyMeta,
-    RawDocument, RoleKind, Surroundings, Target, Unit,
+    Blueprint, Category, Contribution, Expiry, Fill, Home, Kind, Linker, MentionedBy, Mentions, ObjectBlueprint,
+    Pattern, Patterns, Policy, PolicyMeta, RawDocument, RoleKind, Surroundings, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -156,6 +156,11 @@ impl Kind for GrantKind {
         if let Some((until, origin)) = spec.expires.as_ref().and_then(|day| Some((day.parse().ok()?, day.origin))) {
             linker.expiries.push(Expiry { until, origin, policy: document.meta.clone() });
         }
+        let mut names = spec.to.mentions(Pattern::parse_checked);
+        names.extend(spec.namespaces.iter().map(|name| mention(Category::Namespaces, name, Pattern::parse_checked)));
+        linker.mentions.push(Mentions::new(document.meta.clone(), MentionedBy::Grant, names));
+        let roles = spec.cluster_roles.iter().chain(&spec.roles);
+        warn_of_empty(spec.to.names().chain(&spec.namespaces).chain(roles), &targets, None, &mut found);
         let can_be_used = !found.has_errors();
         sink.absorb(found);
         can_be_used.then(|| Box::new(grant) as Box<dyn Policy>)

@@ -1,5 +1,6 @@
 //! `Manifests`: plain manifests brought in.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSetBuilder};
@@ -8,9 +9,10 @@ use serde::Deserialize;
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::{Resource, read_custom};
+use crate::k8s::list;
 use crate::model::{
-    Contribution, Data, Home, Identity, Kind, Linker, ObjectType, Patterns, Policy, PolicyMeta, RawDocument, Target,
-    Unit,
+    Category, Contribution, Data, Home, Identity, Kind, Linker, Mention, MentionedBy, Mentions, ObjectType, Pattern,
+    Patterns, Policy, PolicyMeta, RawDocument, Target, Unit, subjects,
 };
 use crate::source::Sources;
 use crate::yaml::{NodeRef, Spanned, Tree};
@@ -67,6 +69,7 @@ impl Kind for ManifestsKind {
         let mut objects = Vec::new();
         let mut custom = Vec::new();
         let mut trees = Vec::new();
+        let mut named = BTreeSet::new();
         for (path, named_at) in matching_files(document, &spec.files, linker, sink) {
             linker.claimed.insert(path.clone());
             let tree = match linker.sources.tree(&path, Some(named_at), sink) {
@@ -79,14 +82,20 @@ impl Kind for ManifestsKind {
             };
             for root in tree.documents() {
                 read_object(root, &mut objects, &mut custom, sink);
+                list::objects(root).into_iter().for_each(|object| note_names(object, &mut named));
             }
             trees.push(tree);
         }
         for object in objects.iter().filter(|object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole")
         {
-            linker.existing.insert(object.identity.clone());
+            for target in document.meta.targets.iter() {
+                linker.existing.entry(target.clone()).or_default().insert(object.identity.clone());
+            }
         }
         linker.bring(&document.meta.targets, &custom);
+        for (by, names) in [(MentionedBy::Made, made(&objects)), (MentionedBy::Manifest, mentions(named))] {
+            linker.mentions.push(Mentions::new(document.meta.clone(), by, names));
+        }
         let namespaces = objects.iter().filter_map(Object::namespace).collect();
         let objects = if spec.emit { objects } else { Vec::new() };
         let trees = if spec.emit { Vec::new() } else { trees };
@@ -199,10 +208,40 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
     });
 }
 
+/// The users and groups that manifests make: only OpenShift has objects for them.
+fn made(objects: &[Object]) -> Vec<Mention> {
+    let made = objects.iter().filter_map(|object| {
+        let Identity { object_type, name, .. } = &object.identity;
+        let category = match (&*object_type.api_version, &*object_type.kind) {
+            ("user.openshift.io/v1", "User") => Category::Users,
+            ("user.openshift.io/v1", "Group") => Category::Groups,
+            _ => return None,
+        };
+        Some(Mention { category, text: Pattern::constant(name), origin: object.origin })
+    });
+    made.collect()
+}
+
+/// Notes the subjects and the namespace that a manifest names.
+fn note_names(object: NodeRef<'_>, found: &mut BTreeSet<(Category, String)>) {
+    let namespace = object.path(&["metadata", "namespace"]).and_then(NodeRef::as_str);
+    let names = namespace.into_iter().map(|name| (Category::Namespaces, name)).chain(subjects(object));
+    found.extend(names.map(|(category, name)| (category, name.to_owned())));
+}
+
+/// Names without places, since nothing is reported of them.
+fn mentions(found: BTreeSet<(Category, String)>) -> Vec<Mention> {
+    let mention = |(category, name): (Category, String)| {
+        let text = Pattern::constant(&name);
+        Mention { category, text, origin: Origin::default() }
+    };
+    found.into_iter().map(mention).collect()
+}
+
 struct Object {
     identity: Identity,
     data: Data,
-    origin: crate::diag::Origin,
+    origin: Origin,
 }
 
 impl Object {
@@ -253,7 +292,7 @@ impl Policy for Linked {
         self.judged.iter().flat_map(|tree| tree.documents()).for_each(visit);
     }
 
-    fn brought(&self, visit: &mut dyn FnMut(crate::diag::Origin)) {
+    fn brought(&self, visit: &mut dyn FnMut(Origin)) {
         let judged = self.judged.iter().flat_map(|tree| tree.documents()).map(NodeRef::origin);
         self.objects.iter().map(|object| object.origin).chain(judged).for_each(visit);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::{LimitRangeSpec, QuotaSpec, StringMap, check_targets};
+use super::shared::{LimitRangeSpec, QuotaSpec, StringMap, check_targets, warn_of_empty};
 use super::stance::{NamespacePodSecurity, Stance, grants_of, refuse_our_keys};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{
@@ -126,6 +126,10 @@ impl Kind for NamespaceSetKind {
                 .with("annotations", stance.annotations(&annotations, &targets));
             namespaces.push(Namespace { object, grants });
         }
+        let quotas = spec.resource_quota.iter().map(|quota| &quota.name);
+        let limits = spec.limit_range.iter().map(|limits| &limits.name);
+        let names = spec.namespaces.iter().map(|item| &item.name).chain(quotas).chain(limits);
+        warn_of_empty(names, &targets, None, sink);
         let mut inside = Vec::new();
         if let Some(quota) = &spec.resource_quota {
             inside.push(quota.blueprint("namespace-set/resourcequota.yaml.j2", quota.origin));

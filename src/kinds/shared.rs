@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::size::{self, MAXIMUM_APPLIED};
-use crate::model::{Blueprint, Fill, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta, Target, Tested};
+use crate::model::{
+    Blueprint, Category, Data, Fill, Mention, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta, Target, Tested,
+    Variables,
+};
 use crate::yaml::Spanned;
 
 /// Labels or annotations.
@@ -23,10 +26,10 @@ pub(crate) const RBAC: &str = "rbac.authorization.k8s.io/v1";
 pub struct Subjects {
     /// User names, exactly as the authenticator gives them.
     #[serde(default)]
-    pub users: Vec<String>,
+    pub users: Vec<Spanned<String>>,
     /// Group names.
     #[serde(default)]
-    pub groups: Vec<String>,
+    pub groups: Vec<Spanned<String>>,
     /// Service accounts.
     #[serde(default)]
     pub service_accounts: Vec<ServiceAccountRef>,
@@ -52,10 +55,25 @@ impl Subjects {
         self.users.is_empty() && self.groups.is_empty() && self.service_accounts.is_empty()
     }
 
+    /// The names of subjects, with the namespaces of service accounts; `read` makes patterns of their texts.
+    pub(crate) fn mentions(&self, read: fn(&str) -> Pattern) -> Vec<Mention> {
+        let namespaces = self.service_accounts.iter().filter_map(|account| account.namespace.as_ref());
+        let users = self.users.iter().map(|name| mention(Category::Users, name, read));
+        let groups = self.groups.iter().map(|name| mention(Category::Groups, name, read));
+        users.chain(groups).chain(namespaces.map(|name| mention(Category::Namespaces, name, read))).collect()
+    }
+
+    /// Every text of a subject.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Spanned<String>> {
+        let accounts = self.service_accounts.iter();
+        let of_accounts = accounts.flat_map(|account| std::iter::once(&account.name).chain(&account.namespace));
+        self.users.iter().chain(&self.groups).chain(of_accounts)
+    }
+
     /// Everybody, as a request would name them.
     pub(crate) fn user_names(&self) -> Vec<Tested> {
-        let users = self.users.iter().map(|name| Tested::User(name.clone()));
-        let groups = self.groups.iter().map(|name| Tested::Group(name.clone()));
+        let users = self.users.iter().map(|name| Tested::User(name.value.clone()));
+        let groups = self.groups.iter().map(|name| Tested::Group(name.value.clone()));
         let accounts = self.service_accounts.iter().map(|account| {
             let namespace = account.namespace.as_ref().map_or("", |namespace| namespace.value.as_str());
             Tested::User(format!("system:serviceaccount:{namespace}:{}", account.name.value))
@@ -91,7 +109,12 @@ impl Subjects {
     fn sorted(&self, local: bool) -> Vec<Subject> {
         let own_namespace = local.then(|| format!("{{{OWN_NAMESPACE}}}"));
         let group = Some("rbac.authorization.k8s.io");
-        let plain = |kind, name: &String| Subject { api_group: group, kind, name: name.clone(), namespace: None };
+        let plain = |kind, name: &Spanned<String>| Subject {
+            api_group: group,
+            kind,
+            name: name.value.clone(),
+            namespace: None,
+        };
         let mut subjects: Vec<Subject> = self.groups.iter().map(|name| plain("Group", name)).collect();
         subjects.extend(self.users.iter().map(|name| plain("User", name)));
         subjects.extend(self.service_accounts.iter().map(|account| Subject {
@@ -132,6 +155,42 @@ impl Subject {
         let filled = Self { name: fill(&self.name), namespace: self.namespace.as_ref().map(fill), ..self.clone() };
         // With the comma that follows.
         1 + size::applied(&filled)
+    }
+}
+
+/// A name that a policy mentions; `read` makes a pattern of its text.
+pub(crate) fn mention(category: Category, name: &Spanned<String>, read: fn(&str) -> Pattern) -> Mention {
+    Mention { category, text: read(name), origin: name.origin }
+}
+
+/// Warns of subjects and names that a variable without a value would change. `variables` are the columns of accounts,
+/// where there are some.
+pub(crate) fn warn_of_empty<'n>(
+    names: impl IntoIterator<Item = &'n Spanned<String>>,
+    targets: &[Target],
+    variables: Option<&Variables>,
+    sink: &mut Sink,
+) {
+    for name in names {
+        let pattern = Pattern::parse_checked(name);
+        for variable in pattern.variables() {
+            let is_optional = variables.and_then(|known| known.get(variable)).is_some_and(|known| known.optional);
+            let is_empty = |target: &&Target| {
+                let value = variable.strip_prefix("target.").and_then(|own| target.variable(own));
+                value.is_some_and(|value| value == Data::text(""))
+            };
+            let (message, help) = if is_optional {
+                let message = format!("an account may have no `{variable}`, which leaves a gap in this name");
+                (message, format!("declare `{variable}` without `optional`, so that every account has one"))
+            } else if let Some(target) = targets.iter().find(is_empty) {
+                let message =
+                    format!("`{variable}` is empty on the target `{}`, which leaves a gap in this name", target.name);
+                (message, "give the variable a value, or leave the target out with `targets`".to_owned())
+            } else {
+                continue;
+            };
+            sink.push(Diagnostic::warning(Code::OptionalMayBeEmpty, message).at(name.origin).help(help));
+        }
     }
 }
 
@@ -353,8 +412,9 @@ mod tests {
 
     #[test]
     fn very_many_subjects_go_into_several_bindings() {
-        let users = |count: usize| (0..count).map(|number| format!("someone-{number}@example.com")).collect();
-        let parts = |users: Vec<String>| -> Vec<Vec<Data>> {
+        let user = |number| Spanned::new(format!("someone-{number}@example.com"), Origin::default());
+        let users = |count: usize| (0..count).map(user).collect();
+        let parts = |users: Vec<Spanned<String>>| -> Vec<Vec<Data>> {
             let target = Target::plain("t", 36);
             let subjects = Subjects { users, ..Subjects::default() };
             let fill = |part: &Blueprint| match part.fill(Fill::of(&target)) {
@@ -364,7 +424,7 @@ mod tests {
             subjects.blueprints(true, std::slice::from_ref(&target)).iter().map(fill).collect()
         };
         assert_eq!(parts(users(1_000)).len(), 1);
-        let mut shuffled: Vec<String> = users(10_000);
+        let mut shuffled: Vec<Spanned<String>> = users(10_000);
         shuffled.reverse();
         let found = parts(shuffled);
         assert_eq!(found, parts(users(10_000)), "the order of the list does not show");

@@ -1,6 +1,7 @@
 //! `Tenancy`: one class of tenants and its account list.
 
 mod accounts;
+mod names;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,9 +13,9 @@ use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, bin
 use super::stance::{Stance, refuse_our_keys, tenant_grants};
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Account, Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns,
-    PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind, Scope, Target, Unit, VariableType, Variables,
-    check_patterns,
+    Account, Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, MentionedBy, Mentions,
+    ObjectBlueprint, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind, Scope, Target,
+    Unit, VariableType, Variables, check_patterns,
 };
 use crate::yaml::Spanned;
 
@@ -202,31 +203,43 @@ impl Kind for TenancyKind {
                 check_patterns(node, scope, sink);
             }
         }
-        let classes = link_classes(document, &spec, &targets, linker, sink);
+        let mut used = Vec::new();
+        let classes = link_classes(document, &spec, &targets, &mut used, linker, sink);
         let accounts = Arc::new(accounts::read(document, &spec, linker, sink));
+        for (targets_of_class, class) in used {
+            let on: Vec<Target> =
+                targets.iter().filter(|target| targets_of_class.contains(&target.name)).cloned().collect();
+            names::check(class, &on, &spec.variables, &accounts, linker, sink);
+            let meta = PolicyMeta { targets: Arc::new(targets_of_class), ..document.meta.clone() };
+            let names = class.grants.iter().flat_map(|grant| grant.to.mentions(Pattern::parse_checked)).collect();
+            linker.mentions.push(Mentions { meta, by: MentionedBy::Grant, names, accounts: Arc::clone(&accounts) });
+        }
         Some(Box::new(Linked { meta: document.meta.clone(), accounts, classes }))
     }
 }
 
-/// The class of each target, by the target's name.
-fn link_classes(
+/// The class of each target, by the target's name; `used` gets each class with its targets.
+fn link_classes<'s>(
     document: &RawDocument<'_>,
-    spec: &TenancySpec,
+    spec: &'s TenancySpec,
     targets: &[Target],
+    used: &mut Vec<(BTreeSet<String>, &'s Class)>,
     linker: &mut Linker<'_>,
     sink: &mut Sink,
 ) -> Vec<(String, Arc<LinkedClass>)> {
     let mut classes: Vec<(String, Arc<LinkedClass>)> = Vec::new();
     match (&spec.class, spec.presets.is_empty()) {
         (Some(class), true) => {
-            let names = targets.iter().map(|target| target.name.clone()).collect();
+            let names: BTreeSet<String> = targets.iter().map(|target| target.name.clone()).collect();
             let linked = Arc::new(link_class(class, &names, spec, linker, sink));
             classes.extend(targets.iter().map(|target| (target.name.clone(), Arc::clone(&linked))));
+            used.push((names, class));
         }
         (None, false) => {
             for preset in &spec.presets {
                 let names = matching_targets(preset, targets, sink);
                 let linked = Arc::new(link_class(&preset.class, &names, spec, linker, sink));
+                used.push((names.clone(), &preset.class));
                 for target in names {
                     if classes.iter().any(|(name, _)| *name == target) {
                         sink.push(

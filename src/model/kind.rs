@@ -283,6 +283,11 @@ impl<T> Offers<T> {
         None
     }
 
+    /// The policy of a name, whether it is used or not.
+    pub fn get(&self, name: &str) -> Option<&Shared<T>> {
+        self.policies.get(name)
+    }
+
     /// The policies that nothing uses.
     pub fn unused(&self) -> impl Iterator<Item = &Shared<T>> {
         self.policies.values().filter(|policy| !self.used.contains(&*policy.meta.name))
@@ -301,8 +306,8 @@ pub struct Linker<'w> {
     pub profiles: Offers<PodSecurityProfile>,
     /// Files of the policy folder that belong to a policy and are none themselves.
     pub claimed: BTreeSet<String>,
-    /// Objects that exist in the cluster without being compiled: what bindings may refer to.
-    pub existing: BTreeSet<super::Identity>,
+    /// Objects that exist in clusters without being compiled, by target: what bindings may refer to.
+    pub existing: BTreeMap<String, BTreeSet<super::Identity>>,
     /// What each target serves, by its name, with the custom resources that [`Linker::learn`] knows of.
     pub apis: BTreeMap<String, Api>,
     /// Custom resources that were brought and are not learnt yet.
@@ -315,6 +320,8 @@ pub struct Linker<'w> {
     pub managers: Vec<InstalledManager>,
     /// Policies that hold until a day.
     pub expiries: Vec<Expiry>,
+    /// Names that policies mention.
+    pub mentions: Vec<super::Mentions>,
     /// What the AccessTests expect.
     pub access_checks: Vec<super::AccessCheck>,
     /// Pools of nodes, what must stay out of their reach, and agents.
@@ -330,8 +337,9 @@ impl<'w> Linker<'w> {
             permission_sets: Offers::new("PermissionSet"),
             profiles: Offers::new("PodSecurityProfile"),
             claimed: BTreeSet::new(),
-            existing: BTreeSet::new(),
+            existing: BTreeMap::new(),
             expiries: Vec::new(),
+            mentions: Vec::new(),
             apis: targets.iter().map(|target| (target.name.clone(), Api::new(target.version.minor()))).collect(),
             custom: BTreeMap::new(),
             stacks: Vec::new(),

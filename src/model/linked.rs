@@ -69,6 +69,11 @@ impl PermissionSet {
         self.granted.get(target)
     }
 
+    /// The names of objects that its rules are restricted to, on whatever target; the texts are patterns.
+    pub fn resource_names(&self) -> BTreeSet<String> {
+        self.granted.values().flat_map(RuleSet::rules).flat_map(|rule| rule.resource_names).collect()
+    }
+
     /// True when the cluster gathers its rules from other roles.
     pub fn is_aggregated(&self) -> bool {
         self.aggregated

@@ -118,9 +118,14 @@ impl Pattern {
         Ok(Self { pieces })
     }
 
+    /// A text without variables, whatever braces it has.
+    pub fn constant(text: &str) -> Self {
+        Self { pieces: vec![Piece::Text(text.into())] }
+    }
+
     /// Reads a pattern that was checked before; a text that is none after all stands for itself.
     pub fn parse_checked(text: &str) -> Self {
-        Self::parse(text).unwrap_or_else(|_| Self { pieces: vec![Piece::Text(text.into())] })
+        Self::parse(text).unwrap_or_else(|_| Self::constant(text))
     }
 
     /// The same pattern with shared parts of its own, see [`super::Policy::detached`].

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Data;
+use super::{Data, Known};
 use crate::yaml::Spanned;
 
 /// What runs on the target.
@@ -135,6 +135,8 @@ pub struct Target {
     /// The file or folder, relative to the workspace's root, with what the cluster has beside the output; none for
     /// the default policy of its version.
     pub baseline: Option<Spanned<String>>,
+    /// Names that exist there without a policy.
+    pub known: Known,
 }
 
 /// The identity that applies the output: the service account of Argo CD or Flux, or a user with its groups.
@@ -160,6 +162,7 @@ impl Target {
             variables: TargetVariables::new(),
             applied_by: None,
             baseline: None,
+            known: Known::default(),
         }
     }
 

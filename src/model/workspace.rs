@@ -6,12 +6,16 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{AppliedBy, Data, Features, Platform, Target, Version};
+use super::{AppliedBy, Data, Features, Known, KnownSpec, Platform, Target, Version};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::yaml::{NodeRef, Spanned};
 
 /// The folder of a workspace and the clusters it compiles for. The file is called `bailiwick.yaml`; its folder is
 /// the root of the workspace, and is found from any folder below it.
+///
+/// `known` lists the names that exist without a policy. A category that is stated is closed: any other name is an error
+/// in a Grant, a Tenancy or an AccessTest. A category that is not stated is open. Names that policies and manifests make
+/// are always known, and so are the names that every cluster has. A service account is known if its namespace is.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -19,6 +23,10 @@ use crate::yaml::{NodeRef, Spanned};
 /// metadata:
 ///   name: example
 /// spec:
+///   known:
+///     users: ["*@example.com"]
+///     groups: ["oidc:on-call", {file: access/groups.txt}]
+///     namespaces: [flux-system]
 ///   targets:
 ///   - name: production
 ///     version: "1.36"
@@ -50,6 +58,9 @@ pub struct WorkspaceSpec {
     /// In how many namespaces a renamed object makes the run warn of a mass recreate. Default: 100.
     #[serde(default)]
     pub mass_recreate_threshold: Option<usize>,
+    /// Names that exist on every target without a policy.
+    #[serde(default)]
+    pub known: KnownSpec,
     /// The clusters compiled for; each gets a folder of the output.
     #[schemars(length(min = 1))]
     pub targets: Vec<RawTarget>,
@@ -95,6 +106,9 @@ pub struct RawTarget {
     /// prints them. Default: what the API server of that version makes for itself.
     #[serde(default)]
     pub baseline: Option<Spanned<String>>,
+    /// Names that exist on this target without a policy, beside those of the workspace.
+    #[serde(default)]
+    pub known: KnownSpec,
 }
 
 /// In which form objects are written.
@@ -346,5 +360,6 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
             .baseline
             .as_ref()
             .map(|path| Spanned { value: folder(Some(path), "baseline", sink), origin: path.origin }),
+        known: Known::default(),
     })
 }

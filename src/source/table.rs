@@ -2,8 +2,8 @@
 //!
 //! A CSV cell is text whose meaning the declared type decides; a cell of the others has a type of its own.
 
-use crate::diag::{Code, Diagnostic, FileId, Origin, Sink, Span};
-use crate::yaml::NodeRef;
+use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Sink, Span};
+use crate::yaml::{self, NodeRef};
 
 /// One row, while it is read.
 #[derive(Debug, Clone, Copy)]
@@ -166,6 +166,60 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
                 .at(place(0, 1))
                 .help("name the columns in the first line, such as `name,uid`"),
         );
+    }
+}
+
+/// Returns the place of an account's value by the place of its row; none where the row is not written plainly.
+pub fn cell_place(files: &Files, row: Origin, column: &str) -> Option<Origin> {
+    let source = files.get(row.file);
+    let (start, text) = (row.span.start as usize, source.text());
+    let written = text.get(start..row.span.end as usize)?;
+    if !source.path().ends_with(".csv") {
+        // The row by itself is indented as it is in its file, so that its lines belong together.
+        let indent = start - text.get(..start)?.rfind('\n').map_or(0, |line_feed| line_feed + 1);
+        let alone = format!("{}{written}", " ".repeat(indent));
+        let span = yaml::read(&alone, row.file, &mut Sink::new()).document(0)?.get(column)?.span();
+        let place = |byte: u32| (byte as usize + start).checked_sub(indent);
+        return Some(Origin { span: Span::new(place(span.start)?, place(span.end)?), ..row });
+    }
+    let record = |text: &str| {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).comment(Some(b'#')).from_reader(text.as_bytes());
+        reader.records().next()?.ok()
+    };
+    let header = record(text.trim_start_matches('\u{feff}'))?;
+    let index = header.iter().position(|name| name.trim() == column)?;
+    Some(Line { record: &record(written)?, text: written, origin: row }.place_of(index))
+}
+
+/// Reads a list of names, one a line, or a CSV text with names in its first column, below the header. What surrounds a
+/// name does not belong to it: blanks, a carriage return, a byte order mark. Empty lines and lines that begin with `#`
+/// are skipped.
+pub fn read_names(
+    file: FileId,
+    text: &str,
+    is_csv: bool,
+    sink: &mut Sink,
+    see: &mut dyn FnMut(&str, Origin, &mut Sink),
+) {
+    if is_csv {
+        let mut see_row = |row: Row<'_>, sink: &mut Sink| {
+            let mut first = true;
+            row.each_cell(&mut |_, cell| {
+                if let (true, Cell::Text(name, ..)) = (std::mem::take(&mut first), cell) {
+                    see(name, cell.origin(), sink);
+                }
+            });
+        };
+        return read_csv(file, text, sink, &mut see_row);
+    }
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let name = line.trim_start_matches('\u{feff}').trim();
+        if !name.is_empty() && !name.starts_with('#') {
+            let place = start + line.find(name).unwrap_or_default();
+            see(name, Origin { file, span: Span::new(place, place + name.len()) }, sink);
+        }
+        start += line.len();
     }
 }
 

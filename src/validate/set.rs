@@ -15,10 +15,13 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::default_policy;
-use crate::model::{Identity, ObjectType, Target, Unit};
+use crate::model::{Category, Identity, ObjectType, Target, Unit, is_always_known};
 use crate::yaml::NodeRef;
 
 pub use part::{PartCollector, PartFacts, judge};
+
+/// How many declared names are compared for a near miss: each unresolved reference compares them all.
+const MAXIMUM_NEAR: usize = 10_000;
 
 /// Facts about the objects of one file.
 #[derive(Debug, Default)]
@@ -235,12 +238,16 @@ impl<'p> TargetFacts<'p> {
             let identity = Identity { object_type: cluster_role.clone(), namespace: None, name: Arc::clone(name) };
             let known = self.cluster_roles.contains(name)
                 || self.existing.contains(&identity)
-                || default_policy::is_cluster_role(name, self.target.version.minor());
+                || default_policy::is_cluster_role(name, self.target.version.minor())
+                || is_always_known(Category::ClusterRoles, name, self.target.platform)
+                || self.target.known.declares(Category::ClusterRoles, name);
             if !known {
                 let minor = self.target.version.minor();
                 let made = self.cluster_roles.iter().map(|name| -> &str { name });
-                let candidates: Vec<&str> =
-                    made.chain(default_policy::cluster_roles(minor).map(|name| -> &str { name })).collect();
+                let candidates: Vec<&str> = made
+                    .chain(default_policy::cluster_roles(minor).map(|name| -> &str { name }))
+                    .chain(self.target.known.names(Category::ClusterRoles).take(MAXIMUM_NEAR))
+                    .collect();
                 sink.push(unresolved(self.target, "ClusterRole", name, binding, *origin, *account, &candidates));
             }
         }
@@ -276,9 +283,11 @@ impl<'p> TargetFacts<'p> {
         let namespace = binding.identity.namespace.as_deref().unwrap_or_default();
         let known = roles.contains(name)
             || self.existing.contains(&identity)
-            || default_policy::is_role(namespace, name, self.target.version.minor());
+            || default_policy::is_role(namespace, name, self.target.version.minor())
+            || self.target.known.declares(Category::Roles, name);
         if !known {
-            let candidates: Vec<&str> = roles.iter().map(|role| &**role).collect();
+            let declared = self.target.known.names(Category::Roles).take(MAXIMUM_NEAR);
+            let candidates: Vec<&str> = roles.iter().map(|role| &**role).chain(declared).collect();
             sink.push(unresolved(
                 self.target,
                 "Role",

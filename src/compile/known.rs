@@ -1,0 +1,398 @@
+//! Declared names: reads `spec.known`, and checks the names that policies mention.
+//!
+//! The check is one pass over the linked policies, before anything is compiled. It fills in the variables of targets and
+//! accounts itself, so that the way in which objects are made afterwards has no influence on it.
+
+use std::cell::{Cell, OnceCell};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobSetBuilder};
+
+use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
+use crate::k8s::{default_policy, list};
+use crate::kinds::Findings;
+use crate::model::{
+    Account, Category, Fill, Home, Known, KnownEntry, KnownSpec, Mention, MentionedBy, Mentions, NameSet, Policy,
+    Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
+};
+use crate::source::{Sources, cell_place, read_names};
+use crate::yaml::{Spanned, Tree};
+
+/// What a glob starts with, or stands for itself behind.
+const GLOB_CHARACTERS: [char; 6] = ['*', '?', '[', ']', '{', '\\'];
+
+/// Reads the declared names into the targets: `common` into each of them, and `own` by their names.
+pub(super) fn declare(
+    targets: &mut [Target],
+    common: &KnownSpec,
+    own: &[(String, KnownSpec)],
+    sources: &mut Sources,
+    sink: &mut Sink,
+) {
+    let mut known = Known::default();
+    read(common, &mut known, sources, sink);
+    for target in targets {
+        target.known = known.clone();
+        if let Some((_, own)) = own.iter().find(|(name, _)| *name == target.name) {
+            read(own, &mut target.known, sources, sink);
+        }
+    }
+}
+
+fn read(spec: &KnownSpec, known: &mut Known, sources: &mut Sources, sink: &mut Sink) {
+    for category in Category::ALL {
+        if let Some(entries) = spec.entries(category) {
+            known.state(category, Arc::new(read_entries(entries, sources, sink)));
+        }
+    }
+}
+
+fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &mut Sink) -> NameSet {
+    let mut globs = GlobSetBuilder::new();
+    let mut names = Vec::new();
+    for entry in entries {
+        match &entry.value {
+            KnownEntry::File(file) => read_file(&file.file, entry.origin, sources, &mut names, sink),
+            KnownEntry::Glob(text) if !text.contains(GLOB_CHARACTERS) => {
+                add_name(text, entry.origin, &mut names, sink);
+            }
+            KnownEntry::Glob(text) => match GlobBuilder::new(text).literal_separator(false).build() {
+                Ok(glob) => {
+                    globs.add(glob);
+                }
+                Err(error) => sink.push(
+                    Diagnostic::error(Code::InvalidWorkspace, format!("`{text}` is not a glob: {}", error.kind()))
+                        .at(entry.origin)
+                        .help("`*` stands for any text; `[` and `{` need their partners"),
+                ),
+            },
+        }
+    }
+    NameSet::new(globs.build().unwrap_or_default(), names)
+}
+
+fn read_file(written: &str, asked: Origin, sources: &mut Sources, names: &mut Vec<Box<str>>, sink: &mut Sink) {
+    let Some(path) = Sources::resolve(super::WORKSPACE_FILE, written) else {
+        sink.push(
+            Diagnostic::error(Code::PathOutside, format!("`{written}` leaves the workspace"))
+                .at(asked)
+                .help("name a file below the workspace's root"),
+        );
+        return;
+    };
+    let before = sink.len();
+    let missing = |message: String| {
+        Diagnostic::error(Code::MissingFile, message).at(asked).help("the path is relative to the workspace's root")
+    };
+    match sources.passing_text(&path, Some(asked), sink) {
+        Ok(Some((file, text))) => {
+            read_names(file, &text, path.ends_with(".csv"), sink, &mut |name, origin, sink| {
+                add_name(name, origin, names, sink);
+            });
+        }
+        Ok(None) if sink.len() > before => {}
+        Ok(None) => sink.push(missing(format!("there is no file `{path}`"))),
+        Err(error) => sink.push(missing(error.message)),
+    }
+}
+
+fn add_name(name: &str, origin: Origin, names: &mut Vec<Box<str>>, sink: &mut Sink) {
+    if !name.is_empty() && !name.contains(is_invisible) {
+        names.push(name.into());
+        return;
+    }
+    let message = if name.is_empty() { "this name is empty" } else { "this name has a character that nobody sees" };
+    sink.push(
+        Diagnostic::error(Code::InvalidWorkspace, message)
+            .at(origin)
+            .help("write the name with visible characters only, so that a review sees what is declared"),
+    );
+}
+
+/// The workspace, as far as it decides which names are known.
+pub(super) struct Surroundings<'c> {
+    /// Every policy.
+    pub policies: &'c [Box<dyn Policy>],
+    /// The names that policies mention.
+    pub mentions: &'c [Mentions],
+    /// The targets.
+    pub targets: &'c [Target],
+    /// What targets have beside the output, by their names.
+    pub baselines: &'c std::collections::BTreeMap<String, Vec<Tree>>,
+    /// The texts, for the places of cells.
+    pub files: &'c Files,
+}
+
+/// Checks every name that a policy mentions, on every target of the policy, with the values of every account.
+pub(super) fn check(surroundings: &Surroundings<'_>, sink: &mut Sink) {
+    let targets: Vec<OnTarget<'_>> =
+        surroundings.targets.iter().map(|target| OnTarget::new(target, surroundings)).collect();
+    for mentions in surroundings.mentions {
+        if !matches!(mentions.by, MentionedBy::Grant | MentionedBy::Test) {
+            continue;
+        }
+        let on: Vec<&OnTarget<'_>> =
+            targets.iter().filter(|on| mentions.meta.targets.contains(&on.target.name)).collect();
+        let mut findings = Findings::new(on.len());
+        for mention in &mentions.names {
+            each_account(mentions, mention, &mut |account| {
+                for on in &on {
+                    let from = Fill { target: on.target, account, namespace: None };
+                    let found = on.judge(mention.category, &mention.text.fill(from), mentions.by);
+                    if let Some(diagnostic) = found {
+                        findings.add(on.target, placed(diagnostic, mention, account, surroundings.files));
+                    }
+                }
+            });
+        }
+        findings.tell(sink);
+    }
+}
+
+/// Visits every account whose values the mention needs; once without an account where it needs none.
+fn each_account<'m>(mentions: &'m Mentions, mention: &Mention, visit: &mut dyn FnMut(Option<Account<'m>>)) {
+    if mention.text.needs_account() {
+        mentions.accounts.iter().for_each(|account| visit(Some(account)));
+    } else {
+        visit(None);
+    }
+}
+
+/// Points a diagnostic at the cell of the account that brings the name, or at the policy.
+fn placed(diagnostic: Diagnostic, mention: &Mention, account: Option<Account<'_>>, files: &Files) -> Diagnostic {
+    let Some(account) = account else { return diagnostic.at(mention.origin) };
+    let mut columns = mention.text.account_variables();
+    let cell = match (columns.next(), columns.next()) {
+        (Some(column), None) => cell_place(files, account.origin(), &column),
+        _ => None,
+    };
+    diagnostic.at(cell.unwrap_or(account.origin())).and(mention.origin, "its value is a part of this name")
+}
+
+/// How many names are compared for near misses in one run: an attacker chooses both lists.
+const MAXIMUM_COMPARED: usize = 5_000_000;
+
+/// A target, with the names that are known there.
+struct OnTarget<'c> {
+    target: &'c Target,
+    surroundings: &'c Surroundings<'c>,
+    made: OnceCell<Names>,
+    named: OnceCell<Names>,
+    compared: Cell<usize>,
+}
+
+/// Names by category.
+#[derive(Default)]
+struct Names {
+    namespaces: HashSet<Arc<str>>,
+    users: HashSet<Arc<str>>,
+    groups: HashSet<Arc<str>>,
+}
+
+impl Names {
+    fn of(&self, category: Category) -> Option<&HashSet<Arc<str>>> {
+        match category {
+            Category::Users => Some(&self.users),
+            Category::Groups => Some(&self.groups),
+            Category::Namespaces => Some(&self.namespaces),
+            Category::ClusterRoles | Category::Roles => None,
+        }
+    }
+
+    fn has(&self, category: Category, name: &str) -> bool {
+        self.of(category).is_some_and(|names| names.contains(name))
+    }
+
+    /// Adds a subject or a namespace; a service account is its namespace.
+    fn add(&mut self, category: Category, name: &str) {
+        let (category, name) = deciding_name(category, name);
+        let names = match category {
+            Category::Users => &mut self.users,
+            Category::Groups => &mut self.groups,
+            Category::Namespaces => &mut self.namespaces,
+            Category::ClusterRoles | Category::Roles => return,
+        };
+        if !names.contains(name) {
+            names.insert(name.into());
+        }
+    }
+}
+
+impl<'c> OnTarget<'c> {
+    fn new(target: &'c Target, surroundings: &'c Surroundings<'c>) -> Self {
+        Self { target, surroundings, made: OnceCell::new(), named: OnceCell::new(), compared: Cell::new(0) }
+    }
+
+    /// Returns what is wrong with a name, without a place.
+    fn judge(&self, category: Category, written: &str, by: MentionedBy) -> Option<Diagnostic> {
+        let (category, name) = deciding_name(category, written);
+        // An empty name is an invalid object, which is reported as one.
+        if name.is_empty() || self.knows(category, name) {
+            return None;
+        }
+        let code = if category == Category::Namespaces { Code::UnknownNamespace } else { Code::UnknownSubject };
+        let noun = category.noun();
+        if self.target.known.is_closed(category) {
+            let field = format!("`spec.known.{}` of {}", category.field(), super::WORKSPACE_FILE);
+            let help = match self.near(category, name) {
+                Some(near) => format!("did you mean `{near}`? names are declared in {field}"),
+                None => format!("declare it in {field}"),
+            };
+            return Some(Diagnostic::error(code, format!("the {noun} `{name}` is not declared")).help(help));
+        }
+        let near = (category == Category::Namespaces).then(|| self.one_edit_away(name)).flatten();
+        if let Some(near) = near {
+            let message = format!("nothing makes the namespace `{name}`, and there is a namespace `{near}`");
+            let help = format!("did you mean `{near}`? `spec.known.namespaces` declares namespaces from elsewhere");
+            return Some(Diagnostic::warning(code, message).help(help));
+        }
+        (by == MentionedBy::Test && !self.names(category, name)).then(|| {
+            let message = format!("no policy and no manifest names the {noun} `{name}`");
+            let help = match self.near(category, name) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("correct the name, or declare it in `spec.known.{}`", category.field()),
+            };
+            Diagnostic::warning(code, message).note("a `mustNot` of such a name cannot fail").help(help)
+        })
+    }
+
+    fn knows(&self, category: Category, name: &str) -> bool {
+        is_always_known(category, name, self.target.platform)
+            || self.target.known.declares(category, name)
+            || self.made().has(category, name)
+    }
+
+    /// Whether a policy that is no test, or a manifest, names it.
+    fn names(&self, category: Category, name: &str) -> bool {
+        self.named.get_or_init(|| self.collect_named()).has(category, name)
+    }
+
+    /// The names that policies and manifests make.
+    fn made(&self) -> &Names {
+        self.made.get_or_init(|| {
+            let mut made = Names::default();
+            for policy in self.policies() {
+                policy.namespaces(self.target, &mut |name, _| {
+                    made.namespaces.insert(Arc::clone(name));
+                });
+            }
+            self.each_mention(&[MentionedBy::Made], &mut |category, name| made.add(category, name));
+            made
+        })
+    }
+
+    fn collect_named(&self) -> Names {
+        let mut named = Names::default();
+        for policy in self.policies() {
+            policy.contributions(self.target, &mut |home, _| {
+                if let Home::Namespace(name) = home {
+                    named.namespaces.insert(name);
+                }
+            });
+        }
+        let by = [MentionedBy::Grant, MentionedBy::Manifest];
+        self.each_mention(&by, &mut |category, name| named.add(category, name));
+        if let Some(applier) = &self.target.applied_by {
+            named.add(Category::Users, &applier.user);
+            applier.groups.iter().for_each(|group| named.add(Category::Groups, group));
+        }
+        for object in default_policy::objects(self.target.version.minor()) {
+            subjects(object).for_each(|(category, name)| named.add(category, name));
+        }
+        let baseline = self.surroundings.baselines.get(&self.target.name);
+        for object in baseline.into_iter().flatten().flat_map(Tree::documents).flat_map(list::objects) {
+            subjects(object).for_each(|(category, name)| named.add(category, name));
+        }
+        named
+    }
+
+    fn policies(&self) -> impl Iterator<Item = &'c dyn Policy> {
+        let policies = self.surroundings.policies.iter().map(|policy| &**policy);
+        policies.filter(|policy| policy.meta().targets.contains(&self.target.name))
+    }
+
+    /// Visits the names that are mentioned on this target, with their variables filled in.
+    fn each_mention(&self, by: &[MentionedBy], visit: &mut dyn FnMut(Category, &str)) {
+        let on_target =
+            |mentions: &&Mentions| by.contains(&mentions.by) && mentions.meta.targets.contains(&self.target.name);
+        for mentions in self.surroundings.mentions.iter().filter(on_target) {
+            for mention in &mentions.names {
+                each_account(mentions, mention, &mut |account| {
+                    let from = Fill { target: self.target, account, namespace: None };
+                    visit(mention.category, &mention.text.fill(from));
+                });
+            }
+        }
+    }
+
+    /// The known name that was probably meant.
+    fn near(&self, category: Category, name: &str) -> Option<String> {
+        if category == Category::Namespaces
+            && let Some(near) = self.one_edit_away(name)
+        {
+            return Some(near);
+        }
+        let candidates = || {
+            let made = self.made().of(category).into_iter().flatten().map(|name| -> &str { name });
+            let of_platform = always_known_names(category, self.target.platform).map(|name| -> &str { name });
+            self.target.known.names(category).chain(made).chain(of_platform)
+        };
+        let compared = self.compared.get() + candidates().count();
+        self.compared.set(compared);
+        (compared <= MAXIMUM_COMPARED).then(|| nearest(name, candidates())).flatten().map(str::to_owned)
+    }
+
+    /// A known namespace that one letter more, less, or another one, or two letters swapped, make of a name. Looking up
+    /// every such name costs the same however many namespaces there are.
+    fn one_edit_away(&self, name: &str) -> Option<String> {
+        /// The most characters that a name has which is one letter longer than a namespace.
+        const LONGEST: usize = 64;
+        let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();
+        if letters.len() > LONGEST {
+            return None;
+        }
+        let (known, made) = (&self.target.known, self.made());
+        edits(&letters).find(|candidate| {
+            made.has(Category::Namespaces, candidate)
+                || always_known_names(Category::Namespaces, self.target.platform).any(|name| name == candidate)
+                || known.lists(Category::Namespaces, candidate)
+        })
+    }
+}
+
+/// Every text that is one edit away from another one, in letters that namespaces have.
+fn edits(letters: &[char]) -> impl Iterator<Item = String> {
+    let alphabet = || ('a'..='z').chain('0'..='9').chain(['-']);
+    let join = |before: &[char], between: &[char], after: &[char]| -> String {
+        before.iter().chain(between).chain(after).collect()
+    };
+    (0..=letters.len()).filter_map(|at| letters.split_at_checked(at)).flat_map(move |(before, after)| {
+        let rest = after.get(1..);
+        let deleted = rest.map(|rest| join(before, &[], rest));
+        let swapped = match after {
+            [first, second, rest @ ..] => Some(join(before, &[*second, *first], rest)),
+            _ => None,
+        };
+        let replaced =
+            rest.into_iter().flat_map(move |rest| alphabet().map(move |letter| join(before, &[letter], rest)));
+        let inserted = alphabet().map(move |letter| join(before, &[letter], after));
+        deleted.into_iter().chain(swapped).chain(replaced).chain(inserted)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_single_edit_is_tried() {
+        let letters: Vec<char> = "team-aa".chars().collect();
+        let found: HashSet<String> = edits(&letters).collect();
+        for near in ["team-a", "tema-aa", "team-ab", "team-aab", "xteam-aa", "eam-aa"] {
+            assert!(found.contains(near), "{near}");
+        }
+        assert!(!found.contains("team-") && !found.contains("team-bb"));
+        assert!(found.len() <= 1 + 7 + 6 + 7 * 37 + 8 * 37);
+    }
+}

@@ -1,0 +1,71 @@
+//! Names of a class that a missing or empty value would change.
+
+use std::collections::BTreeSet;
+
+use super::Class;
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::kinds::shared::warn_of_empty;
+use crate::model::{AccountValue, Accounts, Linker, Pattern, Target, Variables};
+use crate::source::cell_place;
+use crate::yaml::Spanned;
+
+/// Warns of every name of a class that an account's value may leave a gap in.
+pub(super) fn check(
+    class: &Class,
+    targets: &[Target],
+    variables: &Variables,
+    accounts: &Accounts,
+    linker: &Linker<'_>,
+    sink: &mut Sink,
+) {
+    let in_rules = names_in_rules(class, linker);
+    let names: Vec<&Spanned<String>> = names(class).chain(&in_rules).collect();
+    warn_of_empty(names.iter().copied(), targets, Some(variables), sink);
+    let used: BTreeSet<String> = names
+        .iter()
+        .flat_map(|name| Pattern::parse_checked(name).account_variables().collect::<Vec<_>>())
+        .filter(|name| variables.get(name).is_some_and(|variable| !variable.optional))
+        .collect();
+    for name in used {
+        let is_empty = |account: &_| AccountValue::Text("") == value(account, &name);
+        let mut empty = accounts.iter().filter(is_empty);
+        let Some(first) = empty.next() else { continue };
+        let more = empty.count();
+        let message = format!("the `{name}` of this account is empty, which leaves a gap in names");
+        let place = cell_place(linker.files(), first.origin(), &name).unwrap_or(first.origin());
+        let note = (more > 0).then(|| format!("accounts whose `{name}` is empty: {}", more + 1));
+        let warning = Diagnostic::warning(Code::OptionalMayBeEmpty, message).at(place);
+        sink.push(note.into_iter().fold(warning, Diagnostic::note).help("give the account a value"));
+    }
+}
+
+fn value<'a>(account: &crate::model::Account<'a>, name: &str) -> AccountValue<'a> {
+    account.get(name).unwrap_or(AccountValue::Null)
+}
+
+/// The names of objects and subjects.
+fn names(class: &Class) -> impl Iterator<Item = &Spanned<String>> {
+    let roles = class.roles.iter().map(|role| &role.name);
+    let grants = class.grants.iter().flat_map(|grant| {
+        std::iter::once(&grant.name).chain(&grant.role).chain(&grant.cluster_role).chain(grant.to.names())
+    });
+    std::iter::once(&class.namespace.name)
+        .chain(class.service_accounts.iter().map(|account| &account.name))
+        .chain(class.resource_quotas.iter().map(|quota| &quota.name))
+        .chain(class.limit_ranges.iter().map(|limits| &limits.name))
+        .chain(class.pod_security.iter().map(|profile| &profile.name))
+        .chain(roles)
+        .chain(grants)
+}
+
+/// The names of objects that rules are restricted to, at the places where their permission sets are used: an empty one
+/// is the name of every list.
+fn names_in_rules(class: &Class, linker: &Linker<'_>) -> Vec<Spanned<String>> {
+    let mut found = Vec::new();
+    for role in &class.roles {
+        let set = linker.permission_sets.get(&role.permission_set);
+        let names = set.into_iter().flat_map(|set| set.content.resource_names());
+        found.extend(names.map(|name| Spanned::new(name, role.permission_set.origin)));
+    }
+    found
+}

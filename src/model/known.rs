@@ -1,0 +1,382 @@
+//! Names that exist without a policy (`spec.known`), and the names that policies mention.
+
+use std::sync::Arc;
+
+use globset::GlobSet;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Accounts, Pattern, Platform, PolicyMeta};
+use crate::diag::Origin;
+use crate::yaml::{NodeRef, Spanned};
+
+/// Names that exist without a policy, by category. A category that is stated is closed: any other name is an error. A
+/// category that is not stated is open.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct KnownSpec {
+    /// Users, as the authenticator names them: names, globs, and `{file: PATH}` for a file with one name a line, by its
+    /// path from the workspace's root. Empty lines and lines that begin with `#` are skipped; of a `.csv` file the first
+    /// column counts, below the header.
+    #[serde(default)]
+    pub users: Option<Vec<Spanned<KnownEntry>>>,
+    /// Groups, in the same way.
+    #[serde(default)]
+    pub groups: Option<Vec<Spanned<KnownEntry>>>,
+    /// Namespaces, in the same way. A service account is known if its namespace is.
+    #[serde(default)]
+    pub namespaces: Option<Vec<Spanned<KnownEntry>>>,
+    /// ClusterRoles that bindings may refer to, in the same way.
+    #[serde(default)]
+    pub cluster_roles: Option<Vec<Spanned<KnownEntry>>>,
+    /// Roles that bindings of any namespace may refer to, in the same way.
+    #[serde(default)]
+    pub roles: Option<Vec<Spanned<KnownEntry>>>,
+}
+
+/// One or several names.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum KnownEntry {
+    /// A name or a glob, such as `*@example.com`.
+    Glob(String),
+    /// The names of a file.
+    File(KnownFile),
+}
+
+/// A file with names.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KnownFile {
+    /// Its path from the workspace's root.
+    pub file: String,
+}
+
+// One schema of two types: alternatives would leave an editor, and a diagnostic, without the field that is meant.
+impl JsonSchema for KnownEntry {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "KnownEntry".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": ["string", "object"],
+            "properties": {
+                "file": { "type": "string", "description": "A file with one name a line, by its path from the workspace's root." },
+            },
+            "required": ["file"],
+            "additionalProperties": false,
+        })
+    }
+}
+
+/// A kind of names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Category {
+    /// Users.
+    Users,
+    /// Groups.
+    Groups,
+    /// Namespaces.
+    Namespaces,
+    /// ClusterRoles.
+    ClusterRoles,
+    /// Roles.
+    Roles,
+}
+
+impl Category {
+    /// Every category, in the order of their numbers.
+    pub const ALL: [Self; 5] = [Self::Users, Self::Groups, Self::Namespaces, Self::ClusterRoles, Self::Roles];
+
+    /// The field of `spec.known`.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Users => "users",
+            Self::Groups => "groups",
+            Self::Namespaces => "namespaces",
+            Self::ClusterRoles => "clusterRoles",
+            Self::Roles => "roles",
+        }
+    }
+
+    /// The noun for one member.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Users => "user",
+            Self::Groups => "group",
+            Self::Namespaces => "namespace",
+            Self::ClusterRoles => "ClusterRole",
+            Self::Roles => "Role",
+        }
+    }
+}
+
+impl KnownSpec {
+    /// The entries of a category; none for an open one.
+    pub fn entries(&self, category: Category) -> Option<&[Spanned<KnownEntry>]> {
+        match category {
+            Category::Users => self.users.as_deref(),
+            Category::Groups => self.groups.as_deref(),
+            Category::Namespaces => self.namespaces.as_deref(),
+            Category::ClusterRoles => self.cluster_roles.as_deref(),
+            Category::Roles => self.roles.as_deref(),
+        }
+    }
+}
+
+/// The declared names of one category.
+#[derive(Debug, Default)]
+pub struct NameSet {
+    globs: GlobSet,
+    /// Sorted.
+    names: Vec<Box<str>>,
+}
+
+impl NameSet {
+    /// A set of globs and of names.
+    pub fn new(globs: GlobSet, mut names: Vec<Box<str>>) -> Self {
+        names.sort_unstable();
+        names.dedup();
+        Self { globs, names }
+    }
+
+    fn lists(&self, name: &str) -> bool {
+        self.names.binary_search_by(|known| (**known).cmp(name)).is_ok()
+    }
+
+    /// A glob stands for visible characters only.
+    fn has(&self, name: &str) -> bool {
+        self.lists(name) || self.globs.is_match(name) && !name.contains(is_invisible)
+    }
+}
+
+/// The declared names of a target: those of the workspace and its own.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    stated: Vec<(Category, Arc<NameSet>)>,
+}
+
+impl Known {
+    /// Adds names, and closes their category.
+    pub fn state(&mut self, category: Category, names: Arc<NameSet>) {
+        self.stated.push((category, names));
+    }
+
+    /// Whether the category is stated.
+    pub fn is_closed(&self, category: Category) -> bool {
+        self.sets(category).next().is_some()
+    }
+
+    /// Whether a name of the category is declared.
+    pub fn declares(&self, category: Category, name: &str) -> bool {
+        self.sets(category).any(|names| names.has(name))
+    }
+
+    /// Whether a name of the category is declared as itself, and not by a glob.
+    pub fn lists(&self, category: Category, name: &str) -> bool {
+        self.sets(category).any(|names| names.lists(name))
+    }
+
+    /// The declared names of the category; globs are left out.
+    pub fn names(&self, category: Category) -> impl Iterator<Item = &str> {
+        self.sets(category).flat_map(|set| set.names.iter().map(|name| &**name))
+    }
+
+    fn sets(&self, category: Category) -> impl Iterator<Item = &NameSet> {
+        self.stated.iter().filter(move |(stated, _)| *stated == category).map(|(_, names)| &**names)
+    }
+}
+
+/// Whether a character is written and not seen: controls, formatting characters and line separators.
+pub fn is_invisible(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The namespaces of every cluster.
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// The groups that Kubernetes itself gives.
+const GROUPS: [&str; 5] =
+    ["system:authenticated", "system:masters", "system:nodes", "system:serviceaccounts", "system:unauthenticated"];
+
+/// The groups that OpenShift itself gives or binds (`pkg/bootstrappolicy/constants.go` of openshift/openshift-apiserver,
+/// 4.x).
+const OPENSHIFT_GROUPS: [&str; 4] =
+    ["system:authenticated:oauth", "system:cluster-admins", "system:cluster-readers", "system:node-admins"];
+
+/// The ClusterRoles that OpenShift itself makes, from the same file, beside those whose names begin with `openshift-`.
+const OPENSHIFT_ROLES: [&str; 36] = [
+    "basic-user",
+    "cluster-debugger",
+    "cluster-reader",
+    "cluster-status",
+    "registry-admin",
+    "registry-editor",
+    "registry-viewer",
+    "self-access-reviewer",
+    "self-provisioner",
+    "storage-admin",
+    "sudoer",
+    "system:build-strategy-custom",
+    "system:build-strategy-docker",
+    "system:build-strategy-jenkinspipeline",
+    "system:build-strategy-source",
+    "system:deployer",
+    "system:image-auditor",
+    "system:image-builder",
+    "system:image-pruner",
+    "system:image-puller",
+    "system:image-pusher",
+    "system:image-signer",
+    "system:master",
+    "system:node-admin",
+    "system:node-reader",
+    "system:oauth-token-deleter",
+    "system:openshift:aggregate-to-admin",
+    "system:openshift:aggregate-to-cluster-reader",
+    "system:openshift:aggregate-to-edit",
+    "system:openshift:aggregate-to-view",
+    "system:openshift:discovery",
+    "system:openshift:templateservicebroker-client",
+    "system:registry",
+    "system:router",
+    "system:scope-impersonation",
+    "system:webhook",
+];
+
+/// Whether every cluster of a platform has a name of the category. The roles of the default policy are elsewhere
+/// ([`crate::k8s::default_policy`]).
+pub fn is_always_known(category: Category, name: &str, platform: Platform) -> bool {
+    let openshift = platform == Platform::Openshift;
+    match category {
+        Category::Users => name.strip_prefix("system:node:").is_some_and(|node| !node.is_empty()),
+        Category::Groups => GROUPS.contains(&name) || openshift && OPENSHIFT_GROUPS.contains(&name),
+        Category::Namespaces => {
+            let of_platform = || name == "openshift" || name.starts_with("openshift-");
+            NAMESPACES.contains(&name) || openshift && of_platform()
+        }
+        Category::ClusterRoles => openshift && (OPENSHIFT_ROLES.contains(&name) || name.starts_with("openshift-")),
+        Category::Roles => false,
+    }
+}
+
+/// The names of the category that every cluster of a platform has, for near misses.
+pub fn always_known_names(category: Category, platform: Platform) -> impl Iterator<Item = &'static str> {
+    let (common, of_openshift): (&[_], &[_]) = match category {
+        Category::Groups => (&GROUPS, &OPENSHIFT_GROUPS),
+        Category::Namespaces => (&NAMESPACES, &["openshift"]),
+        Category::Users | Category::ClusterRoles | Category::Roles => (&[], &[]),
+    };
+    let own = if platform == Platform::Openshift { of_openshift } else { &[] };
+    common.iter().chain(own).copied()
+}
+
+/// The name that decides whether a subject is known: the namespace of a service account, whether it is written as a
+/// user or as the group of the namespace's accounts; otherwise the name itself.
+pub fn deciding_name(category: Category, name: &str) -> (Category, &str) {
+    let namespace = match category {
+        Category::Users => name
+            .strip_prefix("system:serviceaccount:")
+            .and_then(|rest| rest.split_once(':'))
+            .filter(|(namespace, name)| !namespace.is_empty() && !name.is_empty() && !name.contains(':'))
+            .map(|(namespace, _)| namespace),
+        Category::Groups => name.strip_prefix("system:serviceaccounts:").filter(|namespace| !namespace.is_empty()),
+        _ => None,
+    };
+    namespace.map_or((category, name), |namespace| (Category::Namespaces, namespace))
+}
+
+/// The subjects of a binding; a service account is its namespace.
+pub fn subjects(binding: NodeRef<'_>) -> impl Iterator<Item = (Category, &str)> {
+    binding.get("subjects").into_iter().flat_map(NodeRef::items).filter_map(|subject| {
+        let text = |field: &str| subject.get(field).and_then(NodeRef::as_str);
+        match text("kind")? {
+            "User" => Some((Category::Users, text("name")?)),
+            "Group" => Some((Category::Groups, text("name")?)),
+            "ServiceAccount" => Some((Category::Namespaces, text("namespace")?)),
+            _ => None,
+        }
+    })
+}
+
+/// A name that a policy mentions and does not make.
+#[derive(Debug, Clone)]
+pub struct Mention {
+    /// What it names.
+    pub category: Category,
+    /// The name.
+    pub text: Pattern,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// What follows from a mention.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MentionedBy {
+    /// A policy that grants: the name has to be known, and a test of it can fail.
+    Grant,
+    /// An AccessTest: the name has to be known, and named by something that is no test.
+    Test,
+    /// A manifest that refers to the name: it is not checked, and a test of it can fail.
+    Manifest,
+    /// A manifest that makes the name: it is known.
+    Made,
+}
+
+/// The names that a policy mentions.
+#[derive(Debug, Clone)]
+pub struct Mentions {
+    /// The policy, with the targets on which it mentions them.
+    pub meta: PolicyMeta,
+    /// What follows from it.
+    pub by: MentionedBy,
+    /// The names.
+    pub names: Vec<Mention>,
+    /// The accounts whose variables the names use.
+    pub accounts: Arc<Accounts>,
+}
+
+impl Mentions {
+    /// Names without variables of accounts.
+    pub fn new(meta: PolicyMeta, by: MentionedBy, names: Vec<Mention>) -> Self {
+        Self { meta, by, names, accounts: Arc::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn service_accounts_are_known_by_their_namespace() {
+        let users = |name| deciding_name(Category::Users, name);
+        assert_eq!(users("system:serviceaccount:shop:web"), (Category::Namespaces, "shop"));
+        for name in ["system:serviceaccount:shop", "system:serviceaccount::web", "system:serviceaccount:a:b:c", "shop"]
+        {
+            assert_eq!(users(name), (Category::Users, name));
+        }
+        let group = "system:serviceaccounts:shop";
+        assert_eq!(deciding_name(Category::Groups, group), (Category::Namespaces, "shop"));
+        assert_eq!(deciding_name(Category::Users, group), (Category::Users, group));
+        assert_eq!(deciding_name(Category::Groups, "system:serviceaccounts:").0, Category::Groups);
+    }
+
+    #[test]
+    fn a_name_is_known_in_its_own_category_alone() {
+        let known = |category, name| is_always_known(category, name, Platform::Kubernetes);
+        assert!(known(Category::Groups, "system:masters") && !known(Category::Users, "system:masters"));
+        assert!(known(Category::Users, "system:node:a") && !known(Category::Groups, "system:node:a"));
+        assert!(!known(Category::Users, "system:node:") && !known(Category::Namespaces, "openshift-config"));
+        assert!(is_always_known(Category::Namespaces, "openshift-config", Platform::Openshift));
+    }
+}
