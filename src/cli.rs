@@ -19,6 +19,7 @@ mod question;
 mod recall;
 mod removal;
 mod render;
+mod sandbox;
 mod scene;
 mod schema;
 mod selection;
@@ -267,11 +268,6 @@ pub fn generated_docs() -> Vec<(String, String)> {
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
-    let arguments: Vec<OsString> = arguments.into_iter().collect();
-    parallel::with_room(|| run_command(&arguments))
-}
-
-fn run_command(arguments: &[OsString]) -> Outcome {
     let mut cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -281,6 +277,35 @@ fn run_command(arguments: &[OsString]) -> Outcome {
         }
     };
     cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
+    // A thread is confined as the one that starts it, so that this comes before there are others.
+    match cli.command.confine(&cli.global) {
+        Ok(Outcome::Fine) => parallel::with_room(|| run_command(&cli)),
+        Ok(outcome) => outcome,
+        Err(error) => failed(&cli.global, &error),
+    }
+}
+
+/// Prints why a run failed.
+fn failed(global: &Global, error: &RunError) -> Outcome {
+    let help = error.help.as_ref().map_or_else(String::new, |help| format!("help: {help}\n"));
+    global.terminal().problem(&format!("error: {error}\n{help}"));
+    Outcome::Failed
+}
+
+impl Command {
+    /// Confines the process where the command asks for it.
+    fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
+        match self {
+            Command::Render(arguments) => arguments.confine(global),
+            Command::Check(arguments) => arguments.confine(global),
+            Command::Diff(arguments) => arguments.confine(global),
+            Command::Lint(arguments) => arguments.confine(global),
+            _ => Ok(Outcome::Fine),
+        }
+    }
+}
+
+fn run_command(cli: &Cli) -> Outcome {
     let global = &cli.global;
     let outcome = match &cli.command {
         Command::Init(arguments) => init::run(global, arguments),
@@ -303,11 +328,7 @@ fn run_command(arguments: &[OsString]) -> Outcome {
         Command::Man(arguments) => man::run(global, arguments),
     };
     let outcome = outcome.and_then(|outcome| tell_stats(global).map(|()| outcome));
-    outcome.unwrap_or_else(|error| {
-        let help = error.help.as_ref().map_or_else(String::new, |help| format!("help: {help}\n"));
-        global.terminal().problem(&format!("error: {error}\n{help}"));
-        Outcome::Failed
-    })
+    outcome.unwrap_or_else(|error| failed(global, &error))
 }
 
 /// Prints and writes what was measured.

@@ -5,6 +5,7 @@ use clap::Args;
 use super::can_i::AnswerForm;
 use super::diff::{Wanted, compare_and_print, told};
 use super::recall::{Recall, unless_unchanged};
+use super::sandbox::{Paths, SandboxArguments};
 use super::scene::{Scene, SceneArguments, of_target_into};
 use super::session::{Session, print, with_part};
 use super::shard::{self, ShardArguments};
@@ -33,6 +34,16 @@ pub(super) struct Arguments {
     /// Print every file whole, also those that change in the same way as others.
     #[arg(long)]
     no_group: bool,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
+}
+
+impl Arguments {
+    /// Confines the process, if it is to be.
+    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
+        let own = global.cache_folder().into_iter().collect();
+        self.sandbox.apply(global, Paths { writes: self.shard.written(global), own, ..Paths::default() })
+    }
 }
 
 /// Runs the command.

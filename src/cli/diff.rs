@@ -11,6 +11,7 @@ use clap::Args;
 use self::effect::{Effect, Rules, Ways};
 use self::meaning::{Known, Meaning, StackNames};
 use super::recall::Recall;
+use super::sandbox::{Paths, SandboxArguments};
 use super::session::{Comparison, Found, Session, with_targets};
 use super::{Global, Outcome, removal};
 use crate::diag::{RunError, Sink};
@@ -43,6 +44,16 @@ pub(super) struct Arguments {
     /// Print every file whole, also those that change in the same way as others.
     #[arg(long)]
     no_group: bool,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
+}
+
+impl Arguments {
+    /// Confines the process, if it is to be.
+    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
+        let reads = self.against.iter().map(|folder| global.at(Path::new(folder))).collect();
+        self.sandbox.apply(global, Paths { reads, ..Paths::default() })
+    }
 }
 
 /// Runs the command.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::sandbox::{Paths, SandboxArguments};
 use super::scene::{Scene, SceneArguments, each_object, of_manifests, of_target_into};
 use super::selection::{Selection, SelectionArguments};
 use super::session::{Session, print, with_targets};
@@ -33,6 +34,18 @@ pub(super) struct Arguments {
     /// Look at the manifests in this folder of static pods of a kubelet, too; may be repeated.
     #[arg(long, value_name = "PATH")]
     static_pods: Vec<PathBuf>,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
+}
+
+impl Arguments {
+    /// Confines the process, if it is to be.
+    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
+        let named = self.scene.from.iter().chain(&self.static_pods).cloned();
+        let baseline = self.scene.baseline.iter().map(PathBuf::from);
+        let reads = named.chain(baseline).map(|path| global.at(&path)).collect();
+        self.sandbox.apply(global, Paths { reads, ..Paths::default() })
+    }
 }
 
 /// How many missing rights a finding names.

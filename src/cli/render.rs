@@ -3,6 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::recall::{Recall, unless_unchanged};
+use super::sandbox::{Paths, SandboxArguments};
 use super::session::{Comparison, Found, Session, with_part};
 use super::shard::{self, Loss, ShardArguments};
 use super::summary::{Command, Consent};
@@ -38,6 +39,18 @@ pub(super) struct Arguments {
     /// In which form objects are printed with `--stdout`.
     #[arg(long, value_name = "FORM", default_value = "yaml", requires = "stdout")]
     format: ObjectForm,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
+}
+
+impl Arguments {
+    /// Confines the process, if it is to be: a run that writes the output is not.
+    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
+        if self.stdout {
+            return self.sandbox.apply(global, Paths::default());
+        }
+        Ok(self.sandbox.refuse(global, "`render` writes the output; `render --stdout` can be confined"))
+    }
 }
 
 /// The forms in which objects are printed.

@@ -52,6 +52,11 @@ impl ShardArguments {
         self.shard.is_some()
     }
 
+    /// The files that the options name.
+    pub(super) fn written(&self, global: &Global) -> Vec<PathBuf> {
+        self.summary_to.iter().map(|path| global.at(path)).collect()
+    }
+
     /// The part that was asked for, in a workspace of which these texts were read.
     pub(super) fn open(&self, files: &Files) -> Option<Shard> {
         let part = self.shard?;

@@ -1,1 +1,211 @@
 //! What the sandbox forbids.
+
+#![cfg(target_os = "linux")]
+
+use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use crate::runs::{stderr, tenants};
+
+/// A run of the program without what its surroundings say of sandboxes.
+fn program(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env("BAILIWICK_NO_CACHE", "1");
+    for name in ["CI", "BAILIWICK_SANDBOX", "BAILIWICK_SANDBOX_MEMORY"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    program(folder, arguments).output().expect("the program starts")
+}
+
+/// Whether the kernel can confine a run. Where it cannot, `auto` says so and `on` fails: the tests then see to that.
+fn has_landlock() -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    tenants(folder.path(), 1);
+    let (on, auto) = (
+        run(folder.path(), &["render", "--stdout", "--sandbox=on"]),
+        run(folder.path(), &["render", "--stdout", "--sandbox"]),
+    );
+    assert!(auto.status.success(), "{}", stderr(&auto));
+    let noted = stderr(&auto).contains("note: the sandbox is not in force: ");
+    if on.status.success() {
+        assert!(!noted && !on.stdout.is_empty() && on.stdout == auto.stdout, "{}", stderr(&auto));
+        return true;
+    }
+    assert_eq!(on.status.code(), Some(3));
+    assert!(noted && stderr(&on).contains("error: the sandbox cannot be in force: "), "{}", stderr(&on));
+    false
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let fixed = ["-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "init.defaultBranch=main"];
+    let output = Command::new("git").args(fixed).args(arguments).current_dir(folder).output().expect("git");
+    assert!(output.status.success(), "git {arguments:?}: {}", stderr(&output));
+}
+
+const MANIFEST: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a}\nrules: []\n";
+
+#[test]
+fn a_link_out_of_the_work_tree_is_not_followed() {
+    if !has_landlock() {
+        return;
+    }
+    let base = tempfile::tempdir().expect("a folder");
+    let (tree, outside) = (base.path().join("tree"), base.path().join("outside"));
+    std::fs::create_dir_all(tree.join("dump")).expect("a folder");
+    std::fs::create_dir_all(tree.join(".git")).expect("a folder");
+    std::fs::create_dir_all(&outside).expect("a folder");
+    std::fs::write(outside.join("secret.yaml"), MANIFEST).expect("a file");
+    symlink(outside.join("secret.yaml"), tree.join("dump/link.yaml")).expect("a link");
+    symlink(&outside, tree.join("linked")).expect("a link");
+    let lint = |from: &str, sandbox: &str| run(&tree, &["lint", "--from", from, sandbox]);
+    for from in ["dump/link.yaml", "linked", "linked/secret.yaml"] {
+        let open = lint(from, "--sandbox=off");
+        assert_ne!(open.status.code(), Some(3), "{from}: {}", stderr(&open));
+        let confined = lint(from, "--sandbox=on");
+        assert_eq!(confined.status.code(), Some(3), "{from}: {}", stderr(&confined));
+        assert!(stderr(&confined).to_lowercase().contains("permission denied"), "{from}: {}", stderr(&confined));
+    }
+    let named = lint("../outside/secret.yaml", "--sandbox=on");
+    assert_ne!(named.status.code(), Some(3), "what the command line names is read: {}", stderr(&named));
+    let device = lint("/proc/self/environ", "--sandbox=on");
+    assert_ne!(device.status.code(), Some(0), "{}", stderr(&device));
+}
+
+#[test]
+fn commands_do_their_work_in_the_sandbox() {
+    if !has_landlock() {
+        return;
+    }
+    let base = tempfile::tempdir().expect("a folder");
+    let tree = base.path().join("main");
+    std::fs::create_dir_all(&tree).expect("a folder");
+    tenants(&tree, 40);
+    assert!(run(&tree, &["render"]).status.success());
+    git(&tree, &["init", "-q"]);
+    git(&tree, &["add", "."]);
+    git(&tree, &["commit", "-qm", "all"]);
+    git(&tree, &["worktree", "add", "-q", "../linked"]);
+    std::fs::create_dir_all(base.path().join("results")).expect("a folder");
+    for folder in [tree.clone(), tree.join("policies"), base.path().join("linked")] {
+        for arguments in [
+            &["check"][..],
+            &["check", "--jobs", "4", "--no-classes"],
+            &["check", "--shard", "1/2", "--summary-to", "../results/1.summary"],
+            &["check", "--trace", "../results/trace.json"],
+            &["diff", "--against", "HEAD"],
+            &["diff", "--against", "out"],
+            &["lint"],
+            &["render", "--stdout"],
+        ] {
+            let at_root = folder.join("bailiwick.yaml").exists();
+            if !at_root && arguments.iter().any(|argument| argument.contains("results") || *argument == "out") {
+                continue;
+            }
+            let open = run(&folder, &[arguments, &["--sandbox=off"]].concat());
+            let confined = run(&folder, &[arguments, &["--sandbox=on"]].concat());
+            assert_eq!(stderr(&confined), stderr(&open), "{arguments:?} in {}", folder.display());
+            assert_eq!((confined.status.code(), &confined.stdout), (open.status.code(), &open.stdout), "{arguments:?}");
+            assert_ne!(confined.status.code(), Some(3), "{arguments:?}: {}", stderr(&confined));
+        }
+    }
+    assert!(base.path().join("results/1.summary").exists() && base.path().join("results/trace.json").exists());
+}
+
+#[test]
+fn what_a_run_starts_is_confined_too() {
+    if !has_landlock() {
+        return;
+    }
+    let base = tempfile::tempdir().expect("a folder");
+    let (tree, tools, marker) = (base.path().join("tree"), base.path().join("tools"), base.path().join("marker"));
+    std::fs::create_dir_all(&tree).expect("a folder");
+    std::fs::create_dir_all(&tools).expect("a folder");
+    tenants(&tree, 2);
+    assert!(run(&tree, &["render"]).status.success());
+    git(&tree, &["init", "-q"]);
+    git(&tree, &["add", "."]);
+    git(&tree, &["commit", "-qm", "all"]);
+    let script = format!("#!/bin/sh\necho x > {}\nexec /usr/bin/env -u PATH git \"$@\"\n", marker.display());
+    let fake = tools.join("git");
+    std::fs::write(&fake, script).expect("a file");
+    std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let path = format!("{}:{}", tools.display(), std::env::var("PATH").expect("a PATH"));
+    let diff = |sandbox| {
+        let mut command = program(&tree, &["diff", "--against", "HEAD", sandbox]);
+        command.env("PATH", &path).output().expect("the program starts")
+    };
+    diff("--sandbox=on");
+    assert!(!marker.exists(), "a confined git writes nothing");
+    diff("--sandbox=off");
+    assert!(marker.exists(), "the trick works without the sandbox");
+}
+
+/// Starts `lint` on a pipe, which waits for its input.
+fn waiting(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Child {
+    let mut command = program(folder, &[&["lint", "--from", "-"], arguments].concat());
+    command.envs(environment.iter().copied());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+}
+
+/// What the kernel says of a waiting run: whether it can gain privileges, and its most address space in bytes. A run that
+/// is asked for a limit is looked at until it has one.
+fn observed(mut child: Child, is_confined: bool) -> (String, String) {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", child.id())).expect("a running process");
+    let line = |text: &str, start: &str| {
+        text.lines().find_map(|line| line.strip_prefix(start)).unwrap_or_default().trim().to_owned()
+    };
+    let mut seen = (String::new(), String::new());
+    for _ in 0..200 {
+        let limit = line(&read("limits"), "Max address space");
+        seen = (line(&read("status"), "NoNewPrivs:"), limit.split_whitespace().next().unwrap_or_default().to_owned());
+        if !is_confined || seen.0 == "1" {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    child.stdin.take().expect("a pipe").write_all(MANIFEST.as_bytes()).expect("the program reads");
+    let output = child.wait_with_output().expect("the program ends");
+    assert_ne!(output.status.code(), Some(3), "{}", stderr(&output));
+    seen
+}
+
+#[test]
+fn a_confined_run_gains_no_privileges_and_no_memory_without_end() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let gib = |count: u64, threads: u64| ((count << 30) + threads * (128 << 20)).to_string();
+    let seen = |arguments: &[&str], environment: &[(&str, &str)], is_confined| {
+        observed(waiting(folder.path(), arguments, environment), is_confined)
+    };
+    let confined = |limit: String| ("1".to_owned(), limit);
+    assert_eq!(seen(&["--sandbox", "--jobs", "2"], &[], true), confined(gib(16, 2)));
+    assert_eq!(seen(&["--jobs", "2"], &[("CI", "true")], true), confined(gib(16, 2)), "the default in CI");
+    assert_eq!(
+        seen(&["--jobs", "1", "--sandbox-memory", "4"], &[("BAILIWICK_SANDBOX", "auto")], true),
+        confined(gib(4, 1))
+    );
+    for (arguments, environment) in
+        [(&[][..], &[][..]), (&[], &[("CI", "false")]), (&[], &[("CI", "")]), (&["--sandbox=off"], &[("CI", "1")])]
+    {
+        assert_eq!(seen(arguments, environment, false).0, "0", "{arguments:?} {environment:?}");
+    }
+}
+
+#[test]
+fn a_run_that_writes_the_output_says_that_it_is_not_confined() {
+    let folder = tempfile::tempdir().expect("a folder");
+    tenants(folder.path(), 1);
+    let on = run(folder.path(), &["render", "--sandbox=on"]);
+    assert_eq!(on.status.code(), Some(2));
+    assert!(stderr(&on).contains("error: there is no sandbox for this run") && !folder.path().join("out").exists());
+    let auto = run(folder.path(), &["render", "--sandbox"]);
+    assert!(auto.status.success() && stderr(&auto).contains("note: the sandbox is not in force"), "{}", stderr(&auto));
+    let mut in_ci = program(folder.path(), &["render"]);
+    let in_ci = in_ci.env("CI", "true").output().expect("the program starts");
+    assert!(in_ci.status.success() && !stderr(&in_ci).contains("sandbox"), "{}", stderr(&in_ci));
+}
