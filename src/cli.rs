@@ -39,7 +39,7 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::compile::{Options, Wanted};
-use crate::diag::RunError;
+use crate::diag::{RunError, foreign};
 use crate::model::Date;
 use crate::parallel;
 use crate::report::{ColorChoice, Terminal};
@@ -136,11 +136,11 @@ pub struct Global {
 /// The forms in which problems are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DiagnosticForm {
-    /// With source lines.
+    /// With source lines; the first 200, errors before warnings.
     Human,
-    /// One JSON object a line.
+    /// One JSON object a line, all of them.
     Json,
-    /// Workflow commands of GitHub Actions.
+    /// Workflow commands of GitHub Actions; the first 200, errors before warnings.
     Github,
 }
 
@@ -229,6 +229,9 @@ enum Command {
     /// Judge the parts of a `render` or `check` together, by the summaries that `--shard` left.
     Merge(merge::Arguments),
     /// Show how what the policies say differs from earlier output.
+    ///
+    /// Control characters and invisible characters are printed as escapes, such as `\u{1b}`, on a terminal and in a file: the
+    /// difference is for reading, not for `patch`.
     Diff(diff::Arguments),
     /// Print a role as a table of what it grants, and which of that is dead.
     Table(table::Arguments),
@@ -268,13 +271,10 @@ pub fn generated_docs() -> Vec<(String, String)> {
 
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
-    let mut cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let mut cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help and version are answers; everything else is wrong usage.
-            let _ = error.print();
-            return if error.use_stderr() { Outcome::Invalid } else { Outcome::Fine };
-        }
+        Err(error) => return tell_usage(&error, &arguments),
     };
     cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
     // A thread is confined as the one that starts it, so that this comes before there are others.
@@ -287,8 +287,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
 
 /// Prints why a run failed.
 fn failed(global: &Global, error: &RunError) -> Outcome {
-    let help = error.help.as_ref().map_or_else(String::new, |help| format!("help: {help}\n"));
-    global.terminal().problem(&format!("error: {error}\n{help}"));
+    global.terminal().failure(error);
     Outcome::Failed
 }
 
@@ -329,6 +328,20 @@ fn run_command(cli: &Cli) -> Outcome {
     };
     let outcome = outcome.and_then(|outcome| tell_stats(global).map(|()| outcome));
     outcome.unwrap_or_else(|error| failed(global, &error))
+}
+
+/// Prints help and version, which are answers, or how the program is used, where it was used wrongly.
+fn tell_usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
+    let terminal = Terminal::new(ColorChoice::Auto, false);
+    if !error.use_stderr() {
+        terminal.help(&error.render().ansi().to_string());
+        return Outcome::Fine;
+    }
+    // The message repeats arguments: a second reading has them in the form in which they are shown.
+    let shown = arguments.iter().map(|argument| foreign::line(&argument.to_string_lossy()).into_owned());
+    let again = Cli::try_parse_from(shown).err().filter(clap::Error::use_stderr);
+    terminal.problem(&again.as_ref().unwrap_or(error).render().to_string());
+    Outcome::Invalid
 }
 
 /// Prints and writes what was measured.

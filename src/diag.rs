@@ -9,15 +9,17 @@
 
 mod codes;
 mod files;
+pub mod foreign;
 mod near;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 pub use codes::Code;
-pub use files::{FileId, Files, LineColumn, Loader, SourceFile};
+pub use files::{FileId, Files, LineColumn, Loader, SourceFile, boundary_before};
 pub use near::nearest;
 
 /// A range of bytes in one text, end exclusive.
@@ -143,7 +145,7 @@ impl Diagnostic {
     /// Words beside the underlined place.
     #[must_use]
     pub fn labelled(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
+        self.label = printable(label.into());
         self
     }
 
@@ -199,19 +201,21 @@ impl Diagnostic {
     }
 }
 
-/// Texts quote what people wrote: a line feed would break the line, an escape sequence drive the terminal.
+/// How many bytes of a text are kept at its beginning, and at its end.
+const KEPT: (usize, usize) = (1_500, 500);
+
+/// Texts quote what people wrote, who may have written anything, and any amount of it.
 fn printable(text: String) -> String {
-    if !text.contains(char::is_control) {
-        return text;
+    let (head, tail) = KEPT;
+    if text.len() <= head + tail {
+        return match foreign::line(&text) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(shown) => shown,
+        };
     }
-    text.chars().fold(String::new(), |mut shown, letter| {
-        if letter.is_control() {
-            shown.extend(letter.escape_default())
-        } else {
-            shown.push(letter)
-        }
-        shown
-    })
+    let (head, tail) = (boundary_before(&text, head), boundary_before(&text, text.len() - tail));
+    let (first, last) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
+    format!("{} [... {} bytes ...] {}", foreign::line(first), tail - head, foreign::line(last))
 }
 
 /// Collects diagnostics.

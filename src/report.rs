@@ -6,10 +6,11 @@ pub mod human;
 pub mod machine;
 pub mod migration;
 pub mod nodes;
+pub mod page;
 pub mod pod_security;
 pub mod risk;
 pub mod stacks;
 pub mod table;
 mod terminal;
 
-pub use terminal::{ColorChoice, Terminal};
+pub use terminal::{Answers, ColorChoice, Terminal};

@@ -1,6 +1,6 @@
 //! Why: the chain subject <- binding <- role <- rule <- gathered role, and for a no the grant that misses by least.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::decide::{Decision, MissingRole, url_matches};
 use super::request::{Identity, Request};
@@ -138,29 +138,19 @@ impl World {
     /// The roles through which an aggregated role has a rule.
     pub(crate) fn gathered_from(&self, role: &Role, rule: &Rule) -> Vec<Link> {
         let mut path = Vec::new();
+        let mut met = HashSet::new();
         let mut at = role;
         // No chain is longer than there are roles, and a ring is left at the first repetition.
-        while let Some(selectors) = &at.aggregation {
-            let source = self.roles.iter().filter(|source| source.namespace.is_none() && source.name != at.name).find(
-                |source| {
-                    self.rules_of(source).contains(rule)
-                        && selectors.iter().any(|selector| selector.matches(|key| self.label(source, key)))
-                },
-            );
-            let Some(source) = source else { break };
-            let link = self.role_link(source);
-            if path.contains(&link) {
-                break;
-            }
-            path.push(link);
-            at = source;
+        while let Some(source) = self.gathered(at).and_then(|gathered| gathered.get(rule)).copied() {
+            let Some(role) = self.roles.get(source).filter(|_| met.insert(source)) else { break };
+            path.push(self.role_link(role));
+            at = role;
         }
         path
     }
 
     pub(crate) fn label(&self, role: &Role, key: &str) -> Option<&str> {
-        let label = role.labels.iter().find(|(known, _)| self.symbols.text(*known) == key);
-        label.map(|(_, value)| self.symbols.text(*value))
+        self.symbols.value_of(&role.labels, key)
     }
 
     /// The grants of an identity that miss a request by least, best first.

@@ -97,6 +97,13 @@ impl Symbols {
         slice(&self.text, &self.ends, symbol.0)
     }
 
+    /// The value of a label.
+    pub(crate) fn value_of(&self, labels: &[(Symbol, Symbol)], key: &str) -> Option<&str> {
+        let key = self.find(key);
+        let label = labels.iter().find(|(known, _)| *known == key);
+        label.map(|(_, value)| self.text(*value))
+    }
+
     /// The memory it takes, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * 4 + self.table.allocation_size()

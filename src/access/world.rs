@@ -5,6 +5,7 @@
 //! changes, and answers in the time it takes to look up a subject.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -150,6 +151,17 @@ pub struct World {
     pub(crate) custom: Vec<Resource>,
     baseline: Option<u32>,
     doubts: Doubts,
+    /// The aggregated roles by number.
+    gathering: HashMap<u32, Gathering>,
+}
+
+/// What an aggregated role gathers.
+#[derive(Debug)]
+struct Gathering {
+    /// The roles that it selects, by number.
+    sources: Vec<usize>,
+    /// The first of them that has a rule, found out when it is asked for.
+    by_rule: OnceLock<HashMap<Rule, usize>>,
 }
 
 impl Builder {
@@ -496,6 +508,11 @@ impl World {
             }
         }
         let index = Index::new(entries, &parts.symbols);
+        let gathering = aggregate::sources(&parts.roles, &parts.symbols).into_iter().map(|(target, mut sources)| {
+            sources.sort_unstable();
+            (u32::try_from(target).unwrap_or(u32::MAX), Gathering { sources, by_rule: OnceLock::new() })
+        });
+        let gathering = gathering.collect();
         parts.symbols.shrink();
         let mut api = Api::new(parts.minor);
         api.extend(&parts.custom);
@@ -513,7 +530,22 @@ impl World {
             custom: parts.custom,
             baseline: parts.baseline,
             doubts: parts.doubts,
+            gathering,
         }
+    }
+
+    /// The rules that an aggregated role gathers, each with the number of the first role that has it.
+    pub(super) fn gathered(&self, role: &Role) -> Option<&HashMap<Rule, usize>> {
+        let gathering = self.gathering.get(self.role_ids.get(&(role.namespace, role.name))?)?;
+        Some(gathering.by_rule.get_or_init(|| {
+            let mut by_rule = HashMap::new();
+            for &source in &gathering.sources {
+                for rule in self.roles.get(source).into_iter().flat_map(|source| self.rules_of(source)) {
+                    by_rule.entry(rule.clone()).or_insert(source);
+                }
+            }
+            by_rule
+        }))
     }
 
     /// The minor whose switches and served resources hold.

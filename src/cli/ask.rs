@@ -1,6 +1,6 @@
 //! `bailiwick ask`.
 
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, Read};
 
 use clap::Args;
 use serde_json::Value;
@@ -19,10 +19,10 @@ use crate::node;
 pub(super) struct Arguments {}
 
 /// Runs the command.
-pub(super) fn run(_: &Global, _: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, RunError> {
     let mut asker = Asker::new(Builder::new(LAST_MINOR).build(), false);
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin());
-    let mut output = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    let mut output = global.terminal().answers();
     let mut outcome = Outcome::Fine;
     let mut bytes = Vec::new();
     loop {
@@ -30,27 +30,53 @@ pub(super) fn run(_: &Global, _: &Arguments) -> Result<Outcome, RunError> {
         if input.buffer().is_empty() {
             output.flush().map_err(cannot_write)?;
         }
-        bytes.clear();
-        let length = input
-            .read_until(b'\n', &mut bytes)
-            .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
-        if length == 0 {
-            break;
-        }
-        // What is not UTF-8 is no JSON either, and is answered as such.
-        let line = String::from_utf8_lossy(&bytes);
-        if line.trim().is_empty() {
+        let line = match read_line(&mut input, &mut bytes).map_err(cannot_read)? {
+            Line::End => break,
+            // What is not UTF-8 is no JSON either, and is answered as such.
+            Line::Whole => Ok(String::from_utf8_lossy(&bytes)),
+            Line::TooLong => Err(format!("a question of more than {MAXIMUM_LINE} bytes")),
+        };
+        if line.as_ref().is_ok_and(|line| line.trim().is_empty()) {
             continue;
         }
-        let question = serde_json::from_str(&line).map_err(|error| format!("not JSON: {error}"));
+        let question = line.and_then(|line| serde_json::from_str(&line).map_err(|error| format!("not JSON: {error}")));
         let answer = question.and_then(|question| answer(&mut asker, &question)).unwrap_or_else(|problem| {
             outcome = Outcome::Invalid;
             serde_json::json!({ "error": problem })
         });
-        writeln!(output, "{answer}").map_err(cannot_write)?;
+        output.write(&answer).map_err(cannot_write)?;
     }
     output.flush().map_err(cannot_write)?;
     Ok(outcome)
+}
+
+/// How many bytes a question has at most.
+const MAXIMUM_LINE: usize = 16 << 20;
+
+/// What was read.
+enum Line {
+    /// Nothing: there are no more lines.
+    End,
+    /// A line, with its line feed if it has one.
+    Whole,
+    /// A line that is too long; none of it is kept.
+    TooLong,
+}
+
+/// Reads a line into `bytes`. Of a line that is too long, the rest is passed over.
+fn read_line(input: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<Line> {
+    bytes.clear();
+    let length = input.by_ref().take(MAXIMUM_LINE as u64 + 1).read_until(b'\n', bytes)?;
+    if length == 0 {
+        return Ok(Line::End);
+    }
+    if length <= MAXIMUM_LINE || bytes.ends_with(b"\n") {
+        return Ok(Line::Whole);
+    }
+    // The memory goes back: one long line is no reason to keep room for another.
+    *bytes = Vec::new();
+    input.skip_until(b'\n')?;
+    Ok(Line::TooLong)
 }
 
 /// Answers a question that needs no world, or asks the asker.
@@ -63,6 +89,10 @@ fn answer(asker: &mut Asker, question: &Value) -> Result<Value, String> {
     alone.unwrap_or_else(|| asker.answer(question))
 }
 
-fn cannot_write(error: std::io::Error) -> RunError {
+fn cannot_read(error: io::Error) -> RunError {
+    RunError::new(format!("cannot read standard input: {error}"))
+}
+
+fn cannot_write(error: io::Error) -> RunError {
     RunError::new(format!("cannot write to standard output: {error}"))
 }

@@ -20,6 +20,8 @@ use crate::node::authorize::field_selector;
 use crate::node::graph::Graph;
 use crate::node::identity::NodeIdentity;
 use crate::report::access::{self, Told};
+use crate::report::machine;
+use crate::report::page::Page;
 
 /// Options of `can-i`.
 #[derive(Debug, Args)]
@@ -139,14 +141,17 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
         AnswerForm::Text => {
             let is_maybe = answer == Answer::Unknown && by_node == Answer::Unknown;
             let word = if is_maybe { "maybe" } else { word(answer) };
-            let mut reasons = objection.map_or_else(String::new, |objection| format!("  {objection}\n"));
-            reasons.push_str(&said.as_ref().map_or_else(String::new, node::Said::text));
-            // Who is allowed already needs no word about what RBAC lacks.
-            if by_node != Answer::Yes {
-                reasons.push_str(&told.reasons());
+            let mut page = Page::new();
+            writeln!(page, "{}{word}", scene.prefix());
+            if !global.quiet {
+                objection.iter().for_each(|objection| writeln!(page, "  {objection}"));
+                page.append(&said.as_ref().map_or_else(String::new, node::Said::text));
+                // Who is allowed already needs no word about what RBAC lacks.
+                if by_node != Answer::Yes {
+                    page.append(&told.reasons());
+                }
             }
-            let reasons = if global.quiet { String::new() } else { reasons };
-            terminal.result(&format!("{}{word}\n{reasons}", scene.prefix()));
+            terminal.result(&page.finish());
         }
     }
     if answer == Answer::Yes { Outcome::Fine } else { Outcome::No }
@@ -196,7 +201,7 @@ fn list(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity) {
                 "target": scene.target, "identity": who, "namespace": namespace, "grants": chains,
                 "missing": missing.iter().map(ToString::to_string).collect::<Vec<_>>(),
             });
-            terminal.result(&format!("{json}\n"));
+            terminal.result(&machine::line(&json));
         }
         AnswerForm::Text => {
             let grants = access::grants(&chains, &scene.files);

@@ -25,6 +25,7 @@ use crate::git::Repository;
 use crate::model::Target;
 use crate::report::groups::folded;
 use crate::report::human;
+use crate::report::page::Page;
 
 /// How many bytes of differences are kept for printing; the rest is counted.
 const MAXIMUM_DIFF: usize = 16 << 20;
@@ -198,22 +199,23 @@ pub(super) fn note_of_renewals(files: usize) -> String {
 /// How much of a target differs, and how its roles do.
 pub(super) fn told(title: &str, totals: &Totals) -> String {
     let objects = human::number(totals.counts.total(), "object");
-    let mut lines = format!("{title}: {objects}: {}\n", human::counts(totals.counts));
-    lines.push_str(&removal::namespaces(totals));
-    lines.push_str(&human::counts_by_kind(&totals.by_kind));
+    let mut lines = Page::new();
+    writeln!(lines, "{title}: {objects}: {}", human::counts(totals.counts));
+    lines.append(&removal::namespaces(totals));
+    lines.append(&human::counts_by_kind(&totals.by_kind));
     let mut roles = 0;
     for role in totals.changed_roles.lines() {
-        lines.push_str(&format!("  {role}\n"));
+        writeln!(lines, "  {role}");
         roles += 1;
     }
     if totals.changed_roles.count > roles {
         let further = human::number(totals.changed_roles.count - roles, "further changed role");
-        lines.push_str(&format!("  and {further}\n"));
+        writeln!(lines, "  and {further}");
     }
     for binding in totals.changed_role_refs.lines() {
-        lines.push_str(&format!("  {binding} is deleted and created anew: its role changes\n"));
+        writeln!(lines, "  {binding} is deleted and created anew: its role changes");
     }
-    lines
+    lines.finish()
 }
 
 /// Opens what to compare with: a folder, or the output in a revision.

@@ -16,6 +16,7 @@ use crate::k8s::catalogue::LAST_MINOR;
 use crate::k8s::default_policy;
 use crate::kinds;
 use crate::report::access::{self, Told};
+use crate::report::page::Page;
 use crate::report::risk;
 use crate::yaml;
 
@@ -80,7 +81,7 @@ fn print_page(global: &Global, subject: &str) -> Outcome {
     let names = kinds::names().chain(Code::ALL.iter().map(|code| code.id()));
     let help = nearest(subject, names)
         .map_or_else(|| "`bailiwick explain` lists what there is".to_owned(), |near| format!("did you mean `{near}`?"));
-    terminal.problem(&format!("error: there is no policy kind and no diagnostic `{subject}`\nhelp: {help}\n"));
+    terminal.failure(&RunError::new(format!("there is no policy kind and no diagnostic `{subject}`")).help(help));
     Outcome::Invalid
 }
 
@@ -114,10 +115,10 @@ fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Resu
     match version.trim_start_matches('v').strip_prefix("1.").and_then(|minor| minor.parse::<u32>().ok()) {
         Some(minor) if (crate::k8s::catalogue::FIRST_MINOR..=LAST_MINOR).contains(&minor) => Ok(write(minor)),
         _ => {
-            terminal.problem(&format!(
-                "error: `{version}` is no version of Kubernetes with known facts\nhelp: name one from 1.{} to 1.{LAST_MINOR}\n",
-                crate::k8s::catalogue::FIRST_MINOR
-            ));
+            terminal.failure(
+                &RunError::new(format!("`{version}` is no version of Kubernetes with known facts"))
+                    .help(format!("name one from 1.{} to 1.{LAST_MINOR}", crate::k8s::catalogue::FIRST_MINOR)),
+            );
             Ok(Outcome::Invalid)
         }
     }
@@ -150,7 +151,7 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
     let Some(who) = arguments.identity.identity() else {
         global
             .terminal()
-            .problem("error: nobody is asked about\nhelp: name somebody: `--as alice`, `--as-group devs`\n");
+            .failure(&RunError::new("nobody is asked about").help("name somebody: `--as alice`, `--as-group devs`"));
         return Ok(Outcome::Invalid);
     };
     with_scenes(global, &arguments.scene(), |scenes| {
@@ -182,8 +183,10 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
             } else {
                 format!("`{}`, in {groups},", who.user)
             };
-            let asked = format!("{}may {asker} {request}? {}\n", scene.prefix(), word(answer));
-            global.terminal().result(&format!("{asked}{}", told.reasons()));
+            let mut page = Page::new();
+            writeln!(page, "{}may {asker} {request}? {}", scene.prefix(), word(answer));
+            page.append(&told.reasons());
+            global.terminal().result(&page.finish());
         }
         Ok(Outcome::Fine)
     })
@@ -213,7 +216,7 @@ fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Resul
             },
             |near| format!("did you mean `{near}`?"),
         );
-        global.terminal().problem(&format!("error: there is no `{object}`\nhelp: {help}\n"));
+        global.terminal().failure(&RunError::new(format!("there is no `{object}`")).help(help));
         Ok(Outcome::Invalid)
     })
 }
@@ -272,7 +275,11 @@ fn subject(scene: &Scene, who: &Identity) -> String {
     let chains = scene.world.all_grants_of(who);
     let groups = who.groups.join(", ");
     let paths = scene.world.escalation_paths(who);
-    format!("in the groups {groups}\n{}{}", access::grants(&chains, &scene.files), risk::paths(&paths, &scene.files))
+    let mut page = Page::new();
+    writeln!(page, "in the groups {groups}");
+    page.append(&access::grants(&chains, &scene.files));
+    page.append(&risk::paths(&paths, &scene.files));
+    page.finish()
 }
 
 /// An object of that kind whose name is near.

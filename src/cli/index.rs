@@ -25,10 +25,10 @@ pub(super) struct Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     with_scenes(global, &arguments.scene, |scenes| {
         let [scene] = scenes else {
-            global.terminal().problem(&format!(
-                "error: an index is of one target, and there are {}\nhelp: name one with --target\n",
-                scenes.len()
-            ));
+            global.terminal().failure(
+                &RunError::new(format!("an index is of one target, and there are {}", scenes.len()))
+                    .help("name one with --target"),
+            );
             return Ok(Outcome::Invalid);
         };
         let path = global.at(&arguments.output);

@@ -59,10 +59,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         } else {
             "choose an empty folder: `bailiwick init FOLDER`"
         };
-        terminal.problem(&format!(
-            "error: `{}` is there already\nhelp: {help}; nothing was written\n",
-            folder.join(name).display()
-        ));
+        terminal.failure(
+            &RunError::new(format!("`{}` is there already", folder.join(name).display()))
+                .help(format!("{help}; nothing was written")),
+        );
         return Ok(Outcome::Invalid);
     }
     let ci_paths: Vec<String> = for_ci.iter().map(|(name, _)| format!("`{name}`")).collect();

@@ -6,28 +6,26 @@ use crate::diag::{Code, Diagnostic, Sink};
 use crate::emit::totals::{MAXIMUM_TOLD, Totals};
 use crate::model::Target;
 use crate::report::human::grouped;
+use crate::report::page::Page;
 
 /// Names every namespace that goes, one line each, with a rename; at most [`MAXIMUM_TOLD`] of them.
 pub(super) fn namespaces(totals: &Totals) -> String {
-    let mut lines = String::new();
+    let mut lines = Page::new();
     let mut left_out = 0;
     for (position, gone) in totals.namespaces.deleted().enumerate() {
         if position >= MAXIMUM_TOLD {
             left_out += 1;
             continue;
         }
-        lines.push_str(&format!("  deletes the namespace `{}`, with everything in it", gone.name));
-        if let Some(new) = gone.renamed_to {
-            lines.push_str(&format!(
-                "; the new namespace `{new}` has the same objects: a rename is a deletion and a creation"
-            ));
-        }
-        lines.push('\n');
+        let renamed = gone.renamed_to.map_or_else(String::new, |new| {
+            format!("; the new namespace `{new}` has the same objects: a rename is a deletion and a creation")
+        });
+        writeln!(lines, "  deletes the namespace `{}`, with everything in it{renamed}", gone.name);
     }
     if left_out > 0 {
-        lines.push_str(&format!("  and {} more\n", grouped(left_out)));
+        writeln!(lines, "  and {} more", grouped(left_out));
     }
-    lines
+    lines.finish()
 }
 
 /// Refuses to delete namespaces that nobody named.

@@ -10,7 +10,7 @@ use super::summary::{Command, Consent};
 use super::{DiagnosticForm, Global, Outcome, removal};
 use crate::cache::KeptTarget;
 use crate::compile::{OutputFile, Wanted};
-use crate::diag::{Code, Diagnostic, RunError, Sink};
+use crate::diag::{Code, Diagnostic, RunError, Sink, foreign};
 use crate::emit::committed::Folder;
 use crate::emit::objects::Depth;
 use crate::emit::plan::{Action, Counts, TargetPlan};
@@ -217,7 +217,8 @@ fn print_objects(session: &Session<'_>, targets: &[&Target], form: ObjectForm) -
                 ObjectForm::Json => {
                     for (index, object) in file.json.iter().enumerate() {
                         let path = serde_json::Value::from(file.path.as_str());
-                        text.push_str(&format!("{{\"path\": {path}, \"index\": {index}, \"object\": {object}}}\n"));
+                        let line = format!("{{\"path\": {path}, \"index\": {index}, \"object\": {object}}}\n");
+                        text.push_str(&foreign::json(&line));
                     }
                 }
             },
@@ -228,6 +229,6 @@ fn print_objects(session: &Session<'_>, targets: &[&Target], form: ObjectForm) -
     if !session.report(sink) {
         return Ok(Outcome::Invalid);
     }
-    terminal.result(&text);
+    terminal.manifests(&text);
     Ok(Outcome::Fine)
 }

@@ -22,6 +22,7 @@ use crate::label;
 use crate::model::{Platform, Target};
 use crate::node::{Cluster, Version as NodeVersion};
 use crate::parallel;
+use crate::report::machine;
 use crate::source::{DiskWorld, Sources, manifests};
 use crate::yaml::{self, NodeRef, Tree};
 
@@ -77,7 +78,7 @@ impl Scene {
         if let (Some(target), Some(map)) = (&self.target, answer.as_object_mut()) {
             map.insert("target".to_owned(), target.as_str().into());
         }
-        format!("{answer}\n")
+        machine::line(&answer)
     }
 
     /// What stands above a long answer.

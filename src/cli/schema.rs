@@ -41,7 +41,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         || format!("the kinds are: {}", kinds::names().collect::<Vec<_>>().join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
-    terminal.problem(&format!("error: there is no policy kind `{kind}`\nhelp: {help}\n"));
+    terminal.failure(&RunError::new(format!("there is no policy kind `{kind}`")).help(help));
     Ok(Outcome::Invalid)
 }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::shard::{Shard, ShardArguments};
@@ -21,7 +20,7 @@ use crate::emit::write::{STAGING, link_on_the_way};
 use crate::git;
 use crate::model::{Part, Target};
 use crate::parallel;
-use crate::report::human;
+use crate::report::{human, machine};
 use crate::source::{Answers, DiskWorld, RecordedWorld, World as _};
 use crate::stats::Stage;
 
@@ -177,7 +176,7 @@ impl<'g> Session<'g> {
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
     ) -> Result<Ledger, RunError> {
-        let mut bar: Option<ProgressBar> = None;
+        let mut bar = None;
         let options = Options { wanted, part, ..self.global.options() };
         let watched = self.global.terminal().is_watched();
         let result = compile::compile_part(
@@ -187,7 +186,8 @@ impl<'g> Session<'g> {
             work,
             &mut |made, done, total| {
                 if watched && total >= LONG_RUN {
-                    bar.get_or_insert_with(|| progress_bar(&target.name, total)).set_position(done as u64);
+                    bar.get_or_insert_with(|| self.global.terminal().progress(&target.name, total))
+                        .set_position(done as u64);
                 }
                 each(made);
             },
@@ -547,17 +547,6 @@ fn hash_of(path: &str) -> u128 {
     xxh3_128(path.as_bytes())
 }
 
-fn progress_bar(target: &str, total: usize) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-    if let Ok(style) =
-        ProgressStyle::with_template("{prefix} {bar:32} {human_pos}/{human_len} namespaces, {per_sec}, {eta} left")
-    {
-        bar.set_style(style);
-    }
-    bar.set_prefix(target.to_owned());
-    bar
-}
-
 /// Prints diagnostics in the form that was asked for.
 pub(super) fn print(global: &Global, diagnostics: Vec<Diagnostic>, files: &Files) {
     if diagnostics.is_empty() {
@@ -566,10 +555,10 @@ pub(super) fn print(global: &Global, diagnostics: Vec<Diagnostic>, files: &Files
     let terminal = global.terminal();
     match global.diagnostics {
         DiagnosticForm::Human => {
-            terminal.problem(&human::diagnostics(&diagnostics, files));
+            terminal.coloured_problem(&human::diagnostics(&diagnostics, files));
             terminal.problem(&format!("{}\n", human::tally(&diagnostics)));
         }
-        DiagnosticForm::Json => terminal.problem(&crate::report::machine::json(&diagnostics, files)),
-        DiagnosticForm::Github => terminal.result(&crate::report::machine::github(&diagnostics, files)),
+        DiagnosticForm::Json => terminal.problem(&machine::json(&diagnostics, files)),
+        DiagnosticForm::Github => terminal.workflow_commands(&machine::github(&diagnostics, files)),
     }
 }

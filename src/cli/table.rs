@@ -87,7 +87,7 @@ fn print_table(session: &Session<'_>, targets: &[&Target], arguments: &Arguments
         || format!("the roles are: {}", known.iter().take(20).cloned().collect::<Vec<_>>().join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
-    terminal.problem(&format!("error: no compiled role is called `{}`\nhelp: {help}\n", arguments.role));
+    terminal.failure(&RunError::new(format!("no compiled role is called `{}`", arguments.role)).help(help));
     Ok(Outcome::Invalid)
 }
 

@@ -1,7 +1,6 @@
 //! `bailiwick test`.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use clap::Args;
 
@@ -15,6 +14,8 @@ use crate::diag::{Code, Diagnostic, RunError};
 use crate::model::{AccessCheck, Expectation, Target, Tested};
 use crate::report::access::{Told, place_text};
 use crate::report::human::number;
+use crate::report::machine;
+use crate::report::page::Page;
 
 /// Options of `test`.
 #[derive(Debug, Args)]
@@ -38,7 +39,7 @@ pub(super) struct Tally<'s> {
     tests: BTreeSet<&'s str>,
     questions: usize,
     failures: usize,
-    text: String,
+    text: Page,
     json: Vec<serde_json::Value>,
 }
 
@@ -61,8 +62,9 @@ fn test(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Re
         }
     }
     if tally.tests.is_empty() {
-        session.global.terminal().problem(
-            "error: there is no AccessTest to run\nhelp: `bailiwick explain AccessTest` shows how to write one\n",
+        session.global.terminal().failure(
+            &RunError::new("there is no AccessTest to run")
+                .help("`bailiwick explain AccessTest` shows how to write one"),
         );
         return Ok(Outcome::Invalid);
     }
@@ -117,11 +119,9 @@ fn run_check(scene: &Scene, check: &AccessCheck, tally: &mut Tally<'_>) -> Resul
         }
     }
     if failed > MAXIMUM_FAILURES {
-        let _ = writeln!(
-            tally.text,
-            "... and {} of the same expectation\n",
-            number(failed - MAXIMUM_FAILURES, "more failure")
-        );
+        let more = number(failed - MAXIMUM_FAILURES, "more failure");
+        writeln!(tally.text, "... and {more} of the same expectation");
+        tally.text.push_str("\n");
     }
     Ok(())
 }
@@ -143,8 +143,8 @@ impl<'s> Tally<'s> {
     pub(super) fn conclude(self, global: &Global, format: AnswerForm) -> Outcome {
         let terminal = global.terminal();
         match format {
-            AnswerForm::Text => terminal.result(&self.text),
-            AnswerForm::Json => self.json.iter().for_each(|failure| terminal.result(&format!("{failure}\n"))),
+            AnswerForm::Text => terminal.result(self.text.as_str()),
+            AnswerForm::Json => self.json.iter().for_each(|failure| terminal.result(&machine::line(failure))),
         }
         terminal.note(&format!(
             "{}: {} asked, {} failed\n",
@@ -164,14 +164,15 @@ impl<'s> Tally<'s> {
             (Expectation::MustNot, Answer::Unknown) => ("must not", "and nobody can tell"),
             (Expectation::MustNot, _) => ("must not", "and may"),
         };
-        let _ = writeln!(
+        writeln!(
             self.text,
-            "FAIL {} on `{target}` ({}): {tested} {expected} {}, {found}\n{}",
+            "FAIL {} on `{target}` ({}): {tested} {expected} {}, {found}",
             check.meta.name,
             place_text(check.origin, &scene.files),
-            told.request,
-            told.reasons()
+            told.request
         );
+        self.text.append(&told.reasons());
+        self.text.push_str("\n");
         let mut json = told.json();
         if let Some(map) = json.as_object_mut() {
             map.insert("test".to_owned(), (*check.meta.name).into());

@@ -10,7 +10,8 @@ use super::{Global, Outcome};
 use crate::access::Liveness;
 use crate::access::who_can::Where;
 use crate::diag::RunError;
-use crate::report::access;
+use crate::report::page::Page;
+use crate::report::{access, machine};
 
 /// Options of `who-can`.
 #[derive(Debug, Args)]
@@ -51,11 +52,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
                     if let Some(map) = json.as_object_mut() {
                         map.insert("target".to_owned(), scene.target.as_deref().into());
                     }
-                    terminal.result(&format!("{json}\n"));
+                    terminal.result(&machine::line(&json));
                 }
                 AnswerForm::Text => {
                     if let Liveness::Dead(reason) = scene.world.liveness(&request) {
-                        terminal.note(&format!("note: no server receives this request: {reason}\n"));
+                        let mut page = Page::new();
+                        writeln!(page, "note: no server receives this request: {reason}");
+                        terminal.note(&page.finish());
                     }
                     let text = access::who_can(&found, &scene.world, &scene.files, arguments.bindings);
                     terminal.result(&format!("{}{text}", scene.heading()));

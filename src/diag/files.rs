@@ -28,6 +28,7 @@ impl FileId {
 pub struct SourceFile {
     path: String,
     text: OnceLock<Arc<str>>,
+    blocks: OnceLock<Vec<Block>>,
     /// How to get the text again, for one that is not kept.
     load: Option<Loader>,
 }
@@ -43,7 +44,7 @@ impl fmt::Debug for SourceFile {
 
 impl SourceFile {
     fn of(path: impl Into<String>, text: Arc<str>) -> Self {
-        Self { path: path.into(), text: OnceLock::from(text), load: None }
+        Self { path: path.into(), text: OnceLock::from(text), blocks: OnceLock::new(), load: None }
     }
 
     /// The path, relative to the workspace, with forward slashes.
@@ -63,17 +64,73 @@ impl SourceFile {
     }
 
     /// Line and column of a byte, both counted from 1; the column counts characters.
+    ///
+    /// The cost does not depend on where the byte is: a file may have as many diagnostics as lines, or all in one line.
     pub fn line_column(&self, byte: u32) -> LineColumn {
         let text = self.text();
-        let mut end = (byte as usize).min(text.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let before = text.get(..end).unwrap_or_default();
-        let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let end = boundary_before(text, byte as usize);
+        let (block, inside) = self.block_of(end);
+        let line = block.line_feeds + inside.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line_start = inside
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(block.line_start, |position| end - inside.len() + position + 1);
+        let column = self.characters_before(end) - self.characters_before(line_start) + 1;
         LineColumn { line, column }
     }
+
+    fn characters_before(&self, end: usize) -> usize {
+        let (block, inside) = self.block_of(end);
+        block.characters + inside.iter().filter(|&&byte| is_first(byte)).count()
+    }
+
+    /// What is before the block of a byte, and the bytes of the block before that one.
+    fn block_of(&self, end: usize) -> (Block, &[u8]) {
+        let text = self.text().as_bytes();
+        let blocks = self.blocks.get_or_init(|| blocks(text));
+        let start = end - end % BLOCK;
+        (blocks.get(end / BLOCK).copied().unwrap_or_default(), text.get(start..end).unwrap_or_default())
+    }
+}
+
+/// The last boundary between characters at or before a byte.
+pub fn boundary_before(text: &str, byte: usize) -> usize {
+    let mut end = byte.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
+/// How many bytes a block has.
+const BLOCK: usize = 1024;
+
+/// What is before a block of a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    line_feeds: usize,
+    characters: usize,
+    /// The first byte of the line that goes on in the block.
+    line_start: usize,
+}
+
+fn blocks(text: &[u8]) -> Vec<Block> {
+    let mut next = Block::default();
+    let mut blocks = vec![next];
+    for (index, block) in text.chunks(BLOCK).enumerate() {
+        next.line_feeds += block.iter().filter(|&&byte| byte == b'\n').count();
+        next.characters += block.iter().filter(|&&byte| is_first(byte)).count();
+        if let Some(position) = block.iter().rposition(|&byte| byte == b'\n') {
+            next.line_start = index * BLOCK + position + 1;
+        }
+        blocks.push(next);
+    }
+    blocks
+}
+
+/// Whether a byte is the first of a character in UTF-8.
+fn is_first(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
 }
 
 /// A position for people, counted from 1.
@@ -111,7 +168,7 @@ impl Files {
     /// Registers a text that is not kept: whoever asks for it loads it anew. For inputs of which only few places are
     /// ever shown.
     pub fn add_loaded(&self, path: impl Into<String>, load: Loader) -> FileId {
-        self.push(SourceFile { path: path.into(), text: OnceLock::new(), load: Some(load) })
+        self.push(SourceFile { path: path.into(), text: OnceLock::new(), blocks: OnceLock::new(), load: Some(load) })
     }
 
     fn push(&self, file: SourceFile) -> FileId {
@@ -165,5 +222,19 @@ mod tests {
         let id = files.add("a.yaml", "é: x\nname: ü!\n");
         let at = files.get(id).line_column(15);
         assert_eq!((at.line, at.column), (2, 9));
+    }
+
+    #[test]
+    fn places_are_the_same_in_every_block() {
+        let text: String =
+            (0..400).map(|line| "é".repeat(line % 40) + if line % 7 == 0 { "\n" } else { "-" }).collect();
+        let files = Files::new();
+        let file = files.get(files.add("a.yaml", text.as_str()));
+        for (byte, _) in text.char_indices() {
+            let before = text.get(..byte).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            assert_eq!(file.line_column(byte as u32), LineColumn { line, column }, "{byte}");
+        }
     }
 }

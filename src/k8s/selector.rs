@@ -64,8 +64,18 @@ impl LabelSelector {
     }
 
     /// Adds a requirement.
-    pub fn require(&mut self, key: &str, operator: Operator, values: Vec<String>) {
+    pub fn require(&mut self, key: &str, operator: Operator, mut values: Vec<String>) {
+        values.sort_unstable();
         self.requirements.push(Requirement { key: key.to_owned(), operator, values });
+    }
+
+    /// The keys of labels that have to be there, with the values of which one has to be its own, where that is asked.
+    pub fn demanded(&self) -> impl Iterator<Item = (&str, Option<&[String]>)> {
+        self.requirements.iter().filter_map(|requirement| match requirement.operator {
+            Operator::In => Some((requirement.key.as_str(), Some(requirement.values.as_slice()))),
+            Operator::Exists => Some((requirement.key.as_str(), None)),
+            Operator::NotIn | Operator::DoesNotExist => None,
+        })
     }
 
     /// True when it selects everything.
@@ -78,7 +88,9 @@ impl LabelSelector {
         !self.invalid
             && self.requirements.iter().all(|requirement| {
                 let value = label(&requirement.key);
-                let is_listed = value.is_some_and(|value| requirement.values.iter().any(|listed| listed == value));
+                let is_listed = value.is_some_and(|value| {
+                    requirement.values.binary_search_by(|listed| listed.as_str().cmp(value)).is_ok()
+                });
                 match requirement.operator {
                     Operator::In => is_listed,
                     Operator::NotIn => !is_listed,

@@ -1,5 +1,6 @@
 //! Plain data on its way into a template.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::yaml::{self, NodeRef, Value};
@@ -122,8 +123,9 @@ impl Data {
             return self.clone();
         }
         let mut entries: Vec<(Arc<str>, Data)> = base.to_vec();
+        let places: HashMap<&str, usize> = base.iter().enumerate().map(|(place, (key, _))| (&**key, place)).collect();
         for (key, value) in over.iter() {
-            match entries.iter_mut().find(|(found, _)| found == key) {
+            match places.get(&**key).and_then(|place| entries.get_mut(*place)) {
                 Some((_, place)) => *place = value.clone(),
                 None => entries.push((Arc::clone(key), value.clone())),
             }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::human::grouped;
+use super::page::Page;
 use crate::access::compare::{Affected, Change};
 use crate::access::cover;
 use crate::access::decide::MissingRole;
@@ -43,36 +44,36 @@ pub struct Told<'a> {
 impl Told<'_> {
     /// The reasons, one a line; the answer itself is not among them.
     pub fn reasons(&self) -> String {
-        let mut text = String::new();
+        let mut text = Page::new();
         if self.decision.by_masters {
             text.push_str(
                 "  a member of `system:masters` may do everything; no rule gives that, and none can take it away\n",
             );
         }
         if let Liveness::Dead(reason) | Liveness::Unknown(reason) = &self.decision.liveness {
-            let _ = writeln!(text, "  {reason}");
+            writeln!(text, "  {reason}");
         }
         for chain in self.world.chains(self.who, self.decision) {
-            text.push_str(&chain_lines(&chain, self.files));
+            text.append(&chain_lines(&chain, self.files));
         }
         if !self.decision.allowed && !matches!(self.decision.liveness, Liveness::Dead(_)) {
             for missing in &self.decision.missing {
-                let _ = writeln!(text, "  {missing}, bound by {}, is not among the inputs", missing.bound_by);
+                writeln!(text, "  {missing}, bound by {}, is not among the inputs", missing.bound_by);
             }
             for role in &self.decision.doubtful {
-                let _ = writeln!(
+                writeln!(
                     text,
                     "  the aggregated ClusterRole/{role} states a rule that allows it; a cluster keeps that only while nothing is gathered"
                 );
             }
             for miss in self.world.near_misses(self.who, self.request) {
-                text.push_str(&miss_line(&miss, self.files));
+                miss_lines(&miss, self.files, &mut text);
             }
         }
         if let Some(also) = &self.decision.also_needed {
-            let _ = writeln!(text, "  but since 1.35 the server asks for `create` too, and it may not {also}");
+            writeln!(text, "  but since 1.35 the server asks for `create` too, and it may not {also}");
         }
-        text
+        text.finish()
     }
 
     /// Everything as JSON.
@@ -104,16 +105,16 @@ impl Told<'_> {
 
 /// A chain as lines.
 pub fn chain_lines(chain: &Chain, files: &Files) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "  {} <- {}", chain.subject, link(&chain.binding, files));
-    let _ = writeln!(text, "    <- {}", link(&chain.role, files));
+    let mut text = Page::new();
+    writeln!(text, "  {} <- {}", chain.subject, link(&chain.binding, files));
+    writeln!(text, "    <- {}", link(&chain.role, files));
     for rule in &chain.rules {
-        let _ = writeln!(text, "    <- rule {}: {}", rule.number, rule_text(&rule.rule));
+        writeln!(text, "    <- rule {}: {}", rule.number, rule_text(&rule.rule));
         for source in &rule.gathered_from {
-            let _ = writeln!(text, "       gathered from {}", link(source, files));
+            writeln!(text, "       gathered from {}", link(source, files));
         }
     }
-    text
+    text.finish()
 }
 
 /// A grant in one line, without its rules.
@@ -121,14 +122,9 @@ pub fn chain_text(chain: &Chain, files: &Files) -> String {
     format!("{} <- {} <- {}", chain.subject, link(&chain.binding, files), link(&chain.role, files))
 }
 
-fn miss_line(miss: &NearMiss, files: &Files) -> String {
-    format!(
-        "  nearest: {} gives {}\n    by {}, but {}\n",
-        link(&miss.binding, files),
-        rule_text(&miss.rule),
-        link(&miss.role, files),
-        miss.lacks.join(" and ")
-    )
+fn miss_lines(miss: &NearMiss, files: &Files, text: &mut Page) {
+    writeln!(text, "  nearest: {} gives {}", link(&miss.binding, files), rule_text(&miss.rule));
+    writeln!(text, "    by {}, but {}", link(&miss.role, files), miss.lacks.join(" and "));
 }
 
 /// An object with where it comes from.
@@ -185,7 +181,7 @@ pub fn chain_json(chain: &Chain, files: &Files) -> Value {
 
 /// Who can, as lines: first who may everywhere, then by namespace; namespaces with the same subjects are one line.
 pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool) -> String {
-    let mut text = String::new();
+    let mut text = Page::new();
     let mut lines = |scope: &dyn Fn(&Scope) -> bool, indent: &str| {
         let mut last = String::new();
         for capable in found.capable.iter().filter(|capable| scope(&capable.scope)) {
@@ -197,7 +193,7 @@ pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool
                 Some(binding) => format!("  {}", link(&binding, files)),
                 None => "  no binding needed".to_owned(),
             };
-            let _ = writeln!(text, "{indent}{}{}", capable.subject, if with_bindings { by } else { String::new() });
+            writeln!(text, "{indent}{}{}", capable.subject, if with_bindings { by } else { String::new() });
         }
     };
     lines(&|scope| *scope == Scope::Cluster, "");
@@ -222,17 +218,19 @@ pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool
         let shown = names.iter().take(MAXIMUM_NAMES).copied().collect::<Vec<_>>().join(", ");
         let more = names.len().saturating_sub(MAXIMUM_NAMES);
         let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
-        let _ = writeln!(text, "in {shown}{more}: {}", subjects.join(", "));
+        writeln!(text, "in {shown}{more}: {}", subjects.join(", "));
     }
-    text.push_str(&self::missing(&found.missing));
-    text
+    text.append(&self::missing(&found.missing));
+    text.finish()
 }
 
 /// Roles that are bound and not there, one a line.
 pub fn missing(list: &[MissingRole]) -> String {
-    let line =
-        |missing: &MissingRole| format!("unknown: {missing}, bound by {}, is not among the inputs\n", missing.bound_by);
-    list.iter().map(line).collect()
+    let mut text = Page::new();
+    for missing in list {
+        writeln!(text, "unknown: {missing}, bound by {}, is not among the inputs", missing.bound_by);
+    }
+    text.finish()
 }
 
 /// Who can, as JSON.
@@ -257,75 +255,78 @@ pub fn who_can_json(found: &WhoCan, world: &World, files: &Files) -> Value {
 /// A role: its rules, what they are gathered from, and who is bound to it.
 pub fn role(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<String> {
     let (own, rules, is_aggregated) = world.describe_role(namespace, name)?;
-    let mut text = format!("{}\n", link(&own, files));
+    let mut text = Page::new();
+    writeln!(text, "{}", link(&own, files));
     if is_aggregated {
         text.push_str("  gathers the rules of the ClusterRoles that its selectors select\n");
     }
     for rule in &rules {
-        let _ = writeln!(text, "  rule {}: {}", rule.number, rule_text(&rule.rule));
+        writeln!(text, "  rule {}: {}", rule.number, rule_text(&rule.rule));
         for source in &rule.gathered_from {
-            let _ = writeln!(text, "    gathered from {}", link(source, files));
+            writeln!(text, "    gathered from {}", link(source, files));
         }
     }
     let bound = world.bound_by(namespace, name);
     for (binding, subjects) in bound.iter().take(MAXIMUM_BINDINGS) {
-        let _ = writeln!(text, "  <- {} <- {}", link(binding, files), listed(subjects));
+        writeln!(text, "  <- {} <- {}", link(binding, files), listed(subjects));
     }
     if bound.len() > MAXIMUM_BINDINGS {
-        let _ = writeln!(text, "  and {} more bindings", grouped(bound.len() - MAXIMUM_BINDINGS));
+        writeln!(text, "  and {} more bindings", grouped(bound.len() - MAXIMUM_BINDINGS));
     }
     if bound.is_empty() {
         text.push_str("  bound to nobody\n");
     }
-    Some(text)
+    Some(text.finish())
 }
 
 /// A binding: its role with its rules, and its subjects.
 pub fn binding(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<String> {
     let (own, bound, subjects) = world.describe_binding(namespace, name)?;
-    let mut text = format!("{}\n  subjects: {}\n", link(&own, files), listed(&subjects));
+    let mut text = Page::new();
+    writeln!(text, "{}", link(&own, files));
+    writeln!(text, "  subjects: {}", listed(&subjects));
     match bound {
         Ok(bound) => {
-            let _ = writeln!(text, "  role: {}", link(&bound, files));
+            writeln!(text, "  role: {}", link(&bound, files));
             let parts: Vec<&str> = bound.name.split('/').collect();
             let described = match parts.as_slice() {
                 ["Role", namespace, name] => world.describe_role(Some(namespace), name),
                 _ => world.describe_role(None, bound.name.trim_start_matches("ClusterRole/")),
             };
             for rule in described.iter().flat_map(|(_, rules, _)| rules) {
-                let _ = writeln!(text, "    rule {}: {}", rule.number, rule_text(&rule.rule));
+                writeln!(text, "    rule {}: {}", rule.number, rule_text(&rule.rule));
             }
         }
         Err(missing) => {
-            let _ = writeln!(text, "  role: {missing}, which is not among the inputs: it grants nothing");
+            writeln!(text, "  role: {missing}, which is not among the inputs: it grants nothing");
         }
     }
-    Some(text)
+    Some(text.finish())
 }
 
 /// What a change grants and takes away, class by class.
 pub fn changes(changes: &[Change]) -> String {
-    let mut text = String::new();
+    let mut text = Page::new();
     if changes.is_empty() {
         text.push_str("  access: no subject gains or loses anything\n");
     }
     for change in changes.iter().take(MAXIMUM_CHANGES) {
         let own_names = if change.own_names { ", each with its own names" } else { "" };
-        let _ = writeln!(text, "  access of {}{own_names}:", affected(&change.subjects));
+        writeln!(text, "  access of {}{own_names}:", affected(&change.subjects));
         for (sign, rules) in [('+', &change.gained), ('-', &change.lost)] {
             let rules = cover::compacted(rules);
             for rule in rules.iter().take(MAXIMUM_CHANGES) {
-                let _ = writeln!(text, "    {sign} {}", rule_text(rule));
+                writeln!(text, "    {sign} {}", rule_text(rule));
             }
             if rules.len() > MAXIMUM_CHANGES {
-                let _ = writeln!(text, "    {sign} and {} more", grouped(rules.len() - MAXIMUM_CHANGES));
+                writeln!(text, "    {sign} and {} more", grouped(rules.len() - MAXIMUM_CHANGES));
             }
         }
     }
     if changes.len() > MAXIMUM_CHANGES {
-        let _ = writeln!(text, "  and {} more classes of changes", grouped(changes.len() - MAXIMUM_CHANGES));
+        writeln!(text, "  and {} more classes of changes", grouped(changes.len() - MAXIMUM_CHANGES));
     }
-    text
+    text.finish()
 }
 
 /// Who is affected: one by one while they are few, otherwise how many, with the first of them.
@@ -384,15 +385,15 @@ fn listed(subjects: &[String]) -> String {
 
 /// The rules of an identity, one a line as `kubectl auth can-i --list` has them, with where each comes from.
 pub fn grants(chains: &[Chain], files: &Files) -> String {
-    let mut text = String::new();
+    let mut text = Page::new();
     for chain in chains {
-        let _ = writeln!(text, "{}", chain_text(chain, files));
+        writeln!(text, "{}", chain_text(chain, files));
         for rule in &chain.rules {
-            let _ = writeln!(text, "  {}", rule_text(&rule.rule));
+            writeln!(text, "  {}", rule_text(&rule.rule));
         }
     }
     if chains.is_empty() {
         text.push_str("nothing\n");
     }
-    text
+    text.finish()
 }

@@ -1,21 +1,21 @@
 //! What is told of files that change in the same way, below the one that is shown.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
 use super::human::{grouped, number};
+use super::page::Page;
 use crate::emit::group::{Group, Values};
 
 /// How many further files there are, a few of them by name, and what is their own; `shown` is the difference above.
 pub fn folded(group: &Group, shown: &str) -> String {
-    let mut text = String::new();
+    let mut text = Page::new();
     let further = number(group.further, "further file");
-    let _ = writeln!(text, "# {further} in the same way, each with its own name for `{}`:", group.name);
+    writeln!(text, "# {further} in the same way, each with its own name for `{}`:", group.name);
     for path in &group.named {
-        let _ = writeln!(text, "#   {path}");
+        writeln!(text, "#   {path}");
     }
     if group.further > group.named.len() {
-        let _ = writeln!(text, "#   and {} more", grouped(group.further - group.named.len()));
+        writeln!(text, "#   and {} more", grouped(group.further - group.named.len()));
     }
     let lines = shown.lines().filter(|line| line.starts_with(['+', '-']));
     let changed: HashSet<&str> = lines.flat_map(|line| line.split(|letter: char| !letter.is_ascii_digit())).collect();
@@ -23,13 +23,13 @@ pub fn folded(group: &Group, shown: &str) -> String {
     numbers.sort_unstable();
     for (first, least, most) in numbers {
         if least < most && changed.contains(first.to_string().as_str()) {
-            let _ = writeln!(text, "#   with {least} to {most} for {first}");
+            writeln!(text, "#   with {least} to {most} for {first}");
         }
     }
     for (key, values) in group.notes.iter().filter(|(_, values)| values.count() != Some(1)) {
-        let _ = writeln!(text, "#   with {} in `{key}`", all(values));
+        writeln!(text, "#   with {} in `{key}`", all(values));
     }
-    text
+    text.finish()
 }
 
 /// The values while they are few, otherwise how many there are, with the first of them.

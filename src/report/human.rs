@@ -7,29 +7,53 @@ use std::sync::Arc;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use crate::diag::{Diagnostic, Files, Origin, Severity, SourceFile, Span};
+use super::page::Page;
+use crate::diag::{Diagnostic, Files, LineColumn, Origin, Severity, SourceFile, Span, boundary_before, foreign};
 use crate::emit::plan::Counts;
 
-/// How many diagnostics are printed in full.
+/// How many diagnostics are shown one by one, to people and as workflow commands.
 const MAXIMUM_SHOWN: usize = 200;
 
-/// How many lines two places of one file may lie apart to be shown in one excerpt.
-const MAXIMUM_EXCERPT: usize = 40;
+/// How many further places, notes and helps of a diagnostic are shown.
+const MAXIMUM_DETAILS: usize = 20;
 
-/// All diagnostics as a text, each with its source lines, and a closing count.
+/// How many lines two places of one file may lie apart to be shown in one excerpt, and how many bytes.
+const MAXIMUM_EXCERPT: (usize, usize) = (40, 1 << 14);
+
+/// How many columns of a line an excerpt has, and how many of them lie behind the beginning of the place, if there are so many.
+const MAXIMUM_COLUMNS: (usize, usize) = (200, 60);
+
+/// What the columns of line numbers and the lines of the frame take.
+const FRAME: usize = 40;
+
+/// The diagnostics that are shown, and how many are not. Errors come before warnings where not all are.
+pub(super) struct Shown<'d> {
+    pub(super) diagnostics: Vec<&'d Diagnostic>,
+    pub(super) more: usize,
+}
+
+impl<'d> Shown<'d> {
+    pub(super) fn of(list: &'d [Diagnostic]) -> Self {
+        let mut diagnostics: Vec<&Diagnostic> = list.iter().collect();
+        let more = list.len().saturating_sub(MAXIMUM_SHOWN);
+        if more > 0 {
+            diagnostics.sort_by_key(|diagnostic| diagnostic.severity);
+            diagnostics.truncate(MAXIMUM_SHOWN);
+        }
+        Self { diagnostics, more }
+    }
+}
+
+/// The diagnostics as a text with colours, each with its source lines: the first 200, and how many more there are.
 pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     let mut text = String::new();
-    let mut order: Vec<&Diagnostic> = list.iter().collect();
-    if list.len() > MAXIMUM_SHOWN {
-        // No number of warnings hides an error.
-        order.sort_by_key(|diagnostic| diagnostic.severity);
-    }
-    for diagnostic in order.into_iter().take(MAXIMUM_SHOWN) {
+    let shown = Shown::of(list);
+    for diagnostic in shown.diagnostics {
         text.push_str(&one(diagnostic, files));
         text.push_str("\n\n");
     }
-    if list.len() > MAXIMUM_SHOWN {
-        let _ = writeln!(text, "... and {} more\n", list.len() - MAXIMUM_SHOWN);
+    if shown.more > 0 {
+        let _ = writeln!(text, "... and {} more\n", grouped(shown.more));
     }
     text
 }
@@ -78,9 +102,9 @@ pub fn counts(counts: Counts) -> String {
 
 /// The same by kind, one line each, for the kinds that something happens to.
 pub fn counts_by_kind(by_kind: &BTreeMap<String, Counts>) -> String {
-    let mut text = String::new();
+    let mut text = Page::new();
     for (kind, of_kind) in by_kind.iter().filter(|(_, counts)| counts.is_drift()) {
-        let _ = writeln!(
+        writeln!(
             text,
             "  {kind}: {} created, {} changed, {} deleted",
             grouped(of_kind.created),
@@ -88,7 +112,7 @@ pub fn counts_by_kind(by_kind: &BTreeMap<String, Counts>) -> String {
             grouped(of_kind.deleted)
         );
     }
-    text
+    text.finish()
 }
 
 /// One diagnostic with its source lines.
@@ -101,45 +125,194 @@ fn one(diagnostic: &Diagnostic, files: &Files) -> String {
         .primary_title(diagnostic.message.as_str())
         .id(diagnostic.code.id())
         .elements(Vec::<Snippet<'_, annotate_snippets::Annotation<'_>>>::new());
-    let excerpts = excerpts(diagnostic, files);
-    for excerpt in &excerpts {
-        group = group.element(excerpt.snippet());
+    let sources: Vec<Source> = excerpts(diagnostic, files).iter().map(Excerpt::source).collect();
+    let marks: Vec<String> = (0..sources.len()).map(|number| format!("{MARK}{number}{MARK}")).collect();
+    for (source, mark) in sources.iter().zip(&marks) {
+        group = group.element(source.snippet(mark));
     }
     let folded = (diagnostic.repeated > 0).then(|| format!("the same {} here", times(diagnostic.repeated)));
-    for note in diagnostic.notes.iter().chain(&folded) {
+    let notes = diagnostic.notes.len().saturating_sub(MAXIMUM_DETAILS);
+    let left_out = (notes > 0).then(|| format!("and {}", number(notes, "more note")));
+    for note in diagnostic.notes.iter().take(MAXIMUM_DETAILS).chain(&left_out).chain(&folded) {
         group = group.element(Level::NOTE.message(note.as_str()));
     }
-    for help in &diagnostic.help {
+    for help in diagnostic.help.iter().take(MAXIMUM_DETAILS) {
         group = group.element(Level::HELP.message(help.as_str()));
     }
     let groups: [Group<'_>; 1] = [group];
-    Renderer::styled().decor_style(DecorStyle::Ascii).render(&groups)
+    let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(MAXIMUM_COLUMNS.0 + FRAME);
+    let mut text = renderer.render(&groups);
+    for (source, mark) in sources.iter().zip(&marks) {
+        source.put_position(mark, &mut text);
+    }
+    text
 }
 
 fn times(count: usize) -> String {
     if count == 1 { "once more".to_owned() } else { format!("{} times more", grouped(count)) }
 }
 
-/// A few lines of one file with places in them.
+/// A place with the words beside it, and whether it is the first of its diagnostic.
+struct Place {
+    start: usize,
+    end: usize,
+    label: String,
+    primary: bool,
+}
+
+/// A few lines of one file with places in them, or a part of a long line.
 struct Excerpt {
     file: Arc<SourceFile>,
     start: usize,
     end: usize,
     first_line: usize,
-    places: Vec<(Span, String, bool)>,
+    is_cut_before: bool,
+    is_cut_after: bool,
+    places: Vec<Place>,
+}
+
+/// What stands for a position until the rest is rendered: nothing that is shown has this character.
+const MARK: char = '\u{fffe}';
+
+/// An excerpt as it is shown: the offsets of the places are those in the shown text.
+struct Source {
+    /// The path, the line and the column of the place that counts, in the file.
+    position: String,
+    text: String,
+    first_line: usize,
+    places: Vec<Place>,
+}
+
+impl Source {
+    /// The excerpt for the renderer, with a mark in the place of the path.
+    fn snippet<'s>(&'s self, mark: &'s str) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
+        let annotations = self.places.iter().map(|place| {
+            let kind = if place.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let annotation = kind.span(place.start..place.end);
+            if place.label.is_empty() { annotation } else { annotation.label(place.label.as_str()) }
+        });
+        Snippet::source(self.text.as_str()).path(mark).line_start(self.first_line).annotations(annotations)
+    }
+}
+
+impl Source {
+    /// Puts the position into a rendered text: the renderer sees escapes and parts of lines, and counts other columns.
+    fn put_position(&self, mark: &str, text: &mut String) {
+        if let Some(start) = text.find(mark) {
+            let from = start + mark.len();
+            let counted = text.get(from..).unwrap_or_default();
+            let length =
+                counted.find(|letter: char| letter != ':' && !letter.is_ascii_digit()).unwrap_or(counted.len());
+            text.replace_range(start..from + length, &self.position);
+        }
+    }
 }
 
 impl Excerpt {
-    fn snippet(&self) -> Snippet<'_, annotate_snippets::Annotation<'_>> {
-        let source = self.file.text().get(self.start..self.end).unwrap_or_default();
-        let annotations = self.places.iter().map(|(span, label, primary)| {
-            let kind = if *primary { AnnotationKind::Primary } else { AnnotationKind::Context };
-            let start = (span.start as usize).saturating_sub(self.start).min(source.len());
-            let end = (span.end as usize).saturating_sub(self.start).clamp(start, source.len());
-            let annotation = kind.span(start..end);
-            if label.is_empty() { annotation } else { annotation.label(label.as_str()) }
-        });
-        Snippet::source(source).path(self.file.path()).line_start(self.first_line).annotations(annotations)
+    /// The text between the first and the last line's end.
+    fn text(&self) -> &str {
+        self.file.text().get(self.start..self.end).unwrap_or_default()
+    }
+
+    fn last_line(&self) -> usize {
+        self.first_line + self.text().matches('\n').count()
+    }
+
+    fn is_cut(&self) -> bool {
+        self.is_cut_before || self.is_cut_after
+    }
+
+    /// True when two places are to be shown in one excerpt.
+    fn is_near(&self, other: &Excerpt) -> bool {
+        let (lines, bytes) = MAXIMUM_EXCERPT;
+        let both = self.end.max(other.end).saturating_sub(self.start.min(other.start));
+        !self.is_cut()
+            && !other.is_cut()
+            && both <= bytes
+            && other.first_line + lines > self.first_line
+            && other.first_line < self.last_line() + lines
+    }
+
+    fn merge(&mut self, other: Excerpt) {
+        if other.start < self.start {
+            (self.start, self.first_line) = (other.start, other.first_line);
+        }
+        self.end = self.end.max(other.end);
+        self.places.extend(other.places);
+    }
+
+    /// Makes the text fit to be shown, and moves the places along.
+    fn source(&self) -> Source {
+        let mut shown = String::new();
+        let mut places: Vec<Place> = self
+            .places
+            .iter()
+            .map(|place| Place {
+                start: usize::MAX,
+                end: usize::MAX,
+                label: place.label.clone(),
+                primary: place.primary,
+            })
+            .collect();
+        let mark = |offset: usize, at: usize, places: &mut Vec<Place>| {
+            for (place, marked) in self.places.iter().zip(places) {
+                if place.start <= offset {
+                    marked.start = marked.start.min(at);
+                }
+                if place.end <= offset {
+                    marked.end = marked.end.min(at);
+                }
+            }
+        };
+        if self.is_cut_before {
+            shown.push_str("...");
+        }
+        let text = self.text();
+        let mut columns = 0;
+        for (offset, letter) in text.char_indices() {
+            mark(self.start + offset, shown.len(), &mut places);
+            if letter == '\n' {
+                shown.push('\n');
+                columns = 0;
+                continue;
+            }
+            let is_line_end =
+                letter == '\r' && text.get(offset + 1..).is_some_and(|rest| rest.is_empty() || rest.starts_with('\n'));
+            if is_line_end || columns > MAXIMUM_COLUMNS.0 {
+                continue;
+            }
+            columns += width(text, offset, letter);
+            match foreign::escaped(text, offset, letter).filter(|_| letter != '\t') {
+                // A line without a place in it may be longer than what is shown of those with one.
+                _ if columns > MAXIMUM_COLUMNS.0 => shown.push_str("..."),
+                Some(escape) => shown.push_str(&escape),
+                None => shown.push(letter),
+            }
+        }
+        mark(self.end, shown.len(), &mut places);
+        if self.is_cut_after {
+            shown.push_str("...");
+        }
+        for place in &mut places {
+            place.start = place.start.min(shown.len());
+            place.end = place.end.clamp(place.start, shown.len());
+        }
+        let counts = self
+            .places
+            .iter()
+            .find(|place| place.primary)
+            .or_else(|| self.places.iter().min_by_key(|place| place.start));
+        let LineColumn { line, column } = self.file.line_column(counts.map_or(0, |place| place.start as u32));
+        let position = format!("{}:{line}:{column}", foreign::line(self.file.path()));
+        Source { position, text: shown, first_line: self.first_line, places }
+    }
+}
+
+/// How many columns a character of an excerpt takes, about.
+fn width(text: &str, offset: usize, letter: char) -> usize {
+    match letter {
+        '\t' => 4,
+        _ => foreign::escaped(text, offset, letter).map_or(1, |escape| escape.len()),
     }
 }
 
@@ -148,48 +321,63 @@ fn excerpts(diagnostic: &Diagnostic, files: &Files) -> Vec<Excerpt> {
     let primary = diagnostic.origin.map(|origin| (origin, diagnostic.label.clone(), true));
     let further = diagnostic.labels.iter().map(|label| (label.origin, label.text.clone(), false));
     let mut excerpts: Vec<(Origin, Excerpt)> = Vec::new();
-    for (origin, label, is_primary) in primary.into_iter().chain(further) {
-        let file = files.get(origin.file);
-        let span = visible(&file, origin.span);
-        let excerpt = around(file, span, label.clone(), is_primary);
-        let near = excerpts.iter_mut().find(|(known, other)| {
-            let last_line = other.first_line + count_lines(other);
-            known.file == origin.file
-                && excerpt.first_line + MAXIMUM_EXCERPT > other.first_line
-                && excerpt.first_line < last_line + MAXIMUM_EXCERPT
-        });
+    for (origin, label, is_primary) in primary.into_iter().chain(further.take(MAXIMUM_DETAILS)) {
+        let excerpt = around(files.get(origin.file), origin.span, label, is_primary);
+        let near = excerpts.iter_mut().find(|(known, other)| known.file == origin.file && excerpt.is_near(other));
         match near {
-            Some((_, other)) => {
-                if excerpt.start < other.start {
-                    (other.start, other.first_line) = (excerpt.start, excerpt.first_line);
-                }
-                other.end = other.end.max(excerpt.end);
-                other.places.extend(excerpt.places);
-            }
+            Some((_, other)) => other.merge(excerpt),
             None => excerpts.push((origin, excerpt)),
         }
     }
     excerpts.into_iter().map(|(_, excerpt)| excerpt).collect()
 }
 
-fn count_lines(excerpt: &Excerpt) -> usize {
-    excerpt.file.text().get(excerpt.start..excerpt.end).unwrap_or_default().matches('\n').count()
-}
-
-/// A span of several lines is underlined in its first one only: the place counts, not the extent.
-fn visible(file: &SourceFile, span: Span) -> Span {
-    let text = file.text();
-    let start = (span.start as usize).min(text.len());
-    let end = (span.end as usize).clamp(start, text.len());
-    let first_line = text.get(start..end).and_then(|inside| inside.split('\n').next()).unwrap_or_default();
-    Span::new(start, start + first_line.len())
-}
-
+/// The line of a place, or of a long one the part around it. A place of several lines is underlined in its first one only:
+/// the place counts, not the extent.
 fn around(file: Arc<SourceFile>, span: Span, label: String, primary: bool) -> Excerpt {
+    let (most, least_after) = MAXIMUM_COLUMNS;
     let text = file.text();
-    let (from, to) = (span.start as usize, span.end as usize);
-    let start = text.get(..from).and_then(|head| head.rfind('\n')).map_or(0, |position| position + 1);
-    let end = text.get(to..).and_then(|tail| tail.find('\n')).map_or(text.len(), |position| to + position);
+    let from = boundary_before(text, span.start as usize);
+    let (head, tail) = text.split_at_checked(from).unwrap_or((text, ""));
+    let before = reach(head.char_indices().rev(), text, most);
+    let after = reach(tail.char_indices().map(|(offset, letter)| (from + offset, letter)), text, most);
+    let is_whole = before.is_whole && after.is_whole && before.columns + after.columns <= most;
+    let (before, after) = if is_whole {
+        (before, after)
+    } else {
+        let before = reach(head.char_indices().rev(), text, most - after.columns.min(least_after));
+        let left = most.saturating_sub(before.columns);
+        (before, reach(tail.char_indices().map(|(offset, letter)| (from + offset, letter)), text, left))
+    };
+    let start = before.last.map_or(from, |(first, _)| first);
+    let end = after.last.map_or(from, |(last, letter)| last + letter.len_utf8());
     let first_line = file.line_column(span.start).line;
-    Excerpt { start, end, first_line, places: vec![(span, label, primary)], file }
+    let place = Place { start: from, end: (span.end as usize).clamp(from, end), label, primary };
+    let (is_cut_before, is_cut_after) = (!before.is_whole, !after.is_whole);
+    Excerpt { start, end, first_line, is_cut_before, is_cut_after, places: vec![place], file }
+}
+
+/// How far a line goes in one direction.
+struct Reach {
+    /// The last character that has room, with its offset.
+    last: Option<(usize, char)>,
+    columns: usize,
+    /// True when the line ends there.
+    is_whole: bool,
+}
+
+fn reach(letters: impl Iterator<Item = (usize, char)>, text: &str, room: usize) -> Reach {
+    let mut reach = Reach { last: None, columns: 0, is_whole: true };
+    for (offset, letter) in letters {
+        if letter == '\n' {
+            break;
+        }
+        let columns = reach.columns + width(text, offset, letter);
+        if columns > room {
+            reach.is_whole = false;
+            break;
+        }
+        (reach.last, reach.columns) = (Some((offset, letter)), columns);
+    }
+    reach
 }

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::diag::{Diagnostic, Files, Origin, Severity};
+use super::human::{Shown, grouped};
+use crate::diag::{Diagnostic, Files, Origin, Severity, foreign};
 
 #[derive(Serialize)]
 struct Record<'d> {
@@ -34,7 +35,12 @@ struct Related<'d> {
     text: &'d str,
 }
 
-/// One JSON object a line.
+/// A value as a line of JSON, which holds nothing that a terminal or a log obeys.
+pub fn line(value: &impl Serialize) -> String {
+    format!("{}\n", foreign::json(&serde_json::to_string(value).unwrap_or_default()))
+}
+
+/// One JSON object a line, all of them.
 pub fn json(list: &[Diagnostic], files: &Files) -> String {
     let mut text = String::new();
     for diagnostic in list {
@@ -52,8 +58,7 @@ pub fn json(list: &[Diagnostic], files: &Files) -> String {
             help: &diagnostic.help,
             repeated: diagnostic.repeated,
         };
-        text.push_str(&serde_json::to_string(&record).unwrap_or_default());
-        text.push('\n');
+        text.push_str(&line(&record));
     }
     text
 }
@@ -61,7 +66,8 @@ pub fn json(list: &[Diagnostic], files: &Files) -> String {
 /// Workflow commands that GitHub shows beside the lines of a pull request (`specs/gitops.md` 3.7).
 pub fn github(list: &[Diagnostic], files: &Files) -> String {
     let mut text = String::new();
-    for diagnostic in list {
+    let shown = Shown::of(list);
+    for diagnostic in shown.diagnostics {
         let command = match diagnostic.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
@@ -73,14 +79,21 @@ pub fn github(list: &[Diagnostic], files: &Files) -> String {
         let at = diagnostic.origin.map(|origin| place(origin, files)).map_or_else(String::new, |place| {
             format!(
                 "file={},line={},endLine={},col={},endColumn={},",
-                property(&place.path),
+                foreign::command_property(&place.path),
                 place.line,
                 place.end_line,
                 place.column,
                 place.end_column
             )
         });
-        text.push_str(&format!("::{command} {at}title={}::{}\n", property(diagnostic.code.id()), data(&message)));
+        text.push_str(&format!(
+            "::{command} {at}title={}::{}\n",
+            foreign::command_property(diagnostic.code.id()),
+            foreign::command_data(&message)
+        ));
+    }
+    if shown.more > 0 {
+        text.push_str(&format!("::notice::and {} more\n", grouped(shown.more)));
     }
     text
 }
@@ -95,12 +108,4 @@ fn place(origin: Origin, files: &Files) -> Place {
         end_line: end.line,
         end_column: end.column,
     }
-}
-
-fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
-}
-
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -11,6 +11,7 @@ use crate::admission::level::Level;
 use crate::admission::psp::mapping::{Mapping, Reading};
 use crate::admission::psp::migrate::{Fate, Filled};
 use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, WorkloadPlan};
+use crate::diag::foreign;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{Namespace, Policies, Tenants};
 
@@ -40,7 +41,10 @@ pub fn text(report: &Report<'_>) -> String {
             out.push('\n');
         }
         out.push_str(&format!("{}\n", section.text));
-        section.details.iter().for_each(|entry| entry.lines("  ", "", &mut out));
+        section
+            .details
+            .iter()
+            .for_each(|entry| entry.lines("  ", "", &|text| foreign::line(text).into_owned(), &mut out));
     }
     out
 }
@@ -50,7 +54,7 @@ pub fn markdown(report: &Report<'_>) -> String {
     let mut out = "# Leaving PodSecurityPolicy behind\n".to_owned();
     for section in sections(report) {
         out.push_str(&format!("\n## {}\n\n", section.text));
-        section.details.iter().for_each(|entry| entry.lines("", "- ", &mut out));
+        section.details.iter().for_each(|entry| entry.lines("", "- ", &foreign::markdown, &mut out));
     }
     out
 }
@@ -80,7 +84,7 @@ pub fn json(report: &Report<'_>) -> String {
             "rules": report.superfluous.rules,
         },
     });
-    format!("{value:#}\n")
+    format!("{}\n", foreign::json(&format!("{value:#}")))
 }
 
 /// A line with what belongs to it.
@@ -98,10 +102,10 @@ impl Entry {
         Self { text: text.into(), details }
     }
 
-    fn lines(&self, indent: &str, mark: &str, out: &mut String) {
-        out.push_str(&format!("{indent}{mark}{}\n", self.text));
+    fn lines(&self, indent: &str, mark: &str, shown: &dyn Fn(&str) -> String, out: &mut String) {
+        out.push_str(&format!("{indent}{mark}{}\n", shown(&self.text)));
         let inside = format!("{indent}  ");
-        self.details.iter().for_each(|entry| entry.lines(&inside, mark, out));
+        self.details.iter().for_each(|entry| entry.lines(&inside, mark, shown, out));
     }
 }
 

@@ -1,11 +1,10 @@
 //! What nodes reach, for people and for programs.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::human::number;
+use super::page::Page;
 use crate::node::graph::{Object, ObjectKind};
 use crate::node::powers::{Breach, Carried, Powers};
 use crate::node::reach::{Atlas, Certainty, Pool, Reach, Reached};
@@ -62,7 +61,7 @@ impl Line {
     /// The lines one below the other.
     pub fn table(lines: &[Line]) -> String {
         let width = lines.iter().map(|line| line.name.len()).max().unwrap_or_default();
-        let mut text = String::new();
+        let mut text = Page::new();
         for line in lines {
             let plus = |perhaps: usize| if perhaps > 0 { format!(" (+{perhaps})") } else { String::new() };
             let counts = format!(
@@ -72,13 +71,13 @@ impl Line {
                 line.accounts,
                 plus(line.accounts_perhaps)
             );
-            let _ = match &line.worst {
+            match &line.worst {
                 Some(worst) => writeln!(text, "{:width$}  {counts}; {worst}", line.name),
                 None => writeln!(text, "{:width$}  {counts}", line.name),
             };
         }
         text.push_str("in brackets: what pods that may come there would bring\n");
-        text
+        text.finish()
     }
 }
 
@@ -107,14 +106,15 @@ pub struct Told<'a> {
 impl Told<'_> {
     /// Section by section.
     pub fn text(&self, powers: &mut Powers<'_>) -> String {
-        let mut text = match self.pool {
-            Some(pool) => format!("pool {} ({} known)\n", self.name, number(pool.members.len(), "node")),
-            None => format!("node {}\n", self.name),
-        };
+        let mut text = Page::new();
+        match self.pool {
+            Some(pool) => writeln!(text, "pool {} ({} known)", self.name, number(pool.members.len(), "node")),
+            None => writeln!(text, "node {}", self.name),
+        }
         for namespace in self.asked {
             match self.breaches.iter().find(|breach| breach.namespace == *namespace) {
                 Some(breach) => breach_lines(breach, &mut text),
-                None => _ = writeln!(text, "no way to the Secrets of `{namespace}`"),
+                None => writeln!(text, "no way to the Secrets of `{namespace}`"),
             }
         }
         self.trampolines(powers, &mut text);
@@ -127,23 +127,23 @@ impl Told<'_> {
         }
         text.push_str("this holds as long as\n");
         for assumption in ASSUMPTIONS {
-            let _ = writeln!(text, "  {assumption}");
+            writeln!(text, "  {assumption}");
         }
         if !self.plain.open_claims.is_empty() {
             let claims: Vec<String> =
                 self.plain.open_claims.iter().take(8).map(|(namespace, name)| format!("{namespace}/{name}")).collect();
-            let _ = writeln!(text, "  no volume with Secrets is bound to {}", claims.join(", "));
+            writeln!(text, "  no volume with Secrets is bound to {}", claims.join(", "));
         }
-        text
+        text.finish()
     }
 
-    fn trampolines(&self, powers: &mut Powers<'_>, text: &mut String) {
+    fn trampolines(&self, powers: &mut Powers<'_>, text: &mut Page) {
         if !self.kubelet.is_empty() {
-            let _ = writeln!(text, "the kubelet itself, by RBAC: {}", self.kubelet.join(", "));
+            writeln!(text, "the kubelet itself, by RBAC: {}", self.kubelet.join(", "));
         }
         let worst: Vec<&Carried> = self.carried.iter().filter(|carried| !carried.powers.is_empty()).collect();
         for carried in worst {
-            let _ = writeln!(text, "{} ({}, {})", carried.finding(self.atlas), carried.certainty.word(), carried.via);
+            writeln!(text, "{} ({}, {})", carried.finding(self.atlas), carried.certainty.word(), carried.via);
         }
         text.push_str("accounts whose tokens it can make\n");
         for carried in self.carried.iter().take(MAXIMUM_OBJECTS) {
@@ -155,7 +155,7 @@ impl Told<'_> {
                 (false, 0) => shown.join("; "),
                 (false, more) => format!("{}; and {more} more", shown.join("; ")),
             };
-            let _ = writeln!(text, "  {:5} {namespace}/{name}  {}: {rights}", carried.certainty.word(), carried.via);
+            writeln!(text, "  {:5} {namespace}/{name}  {}: {rights}", carried.certainty.word(), carried.via);
         }
         rest(self.carried.len(), "account", text);
     }
@@ -210,30 +210,30 @@ fn shortened(right: &str) -> String {
     }
 }
 
-fn objects<'o>(found: impl Iterator<Item = (&'o Object, Reached<'o>)>, text: &mut String) {
+fn objects<'o>(found: impl Iterator<Item = (&'o Object, Reached<'o>)>, text: &mut Page) {
     let mut found: Vec<(&Object, Reached<'_>)> =
         found.filter(|(object, _)| object.kind != ObjectKind::ServiceAccount).collect();
     // Secrets first: they are what it is about.
     found.sort_by_key(|(object, reached)| (object.kind != ObjectKind::Secret, reached.certainty, *object));
     for (object, reached) in found.iter().take(MAXIMUM_OBJECTS) {
-        let _ = writeln!(text, "  {:5} {object}  {}", reached.certainty.word(), reached.via);
+        writeln!(text, "  {:5} {object}  {}", reached.certainty.word(), reached.via);
     }
     rest(found.len(), "object", text);
 }
 
-fn rest(count: usize, what: &str, text: &mut String) {
+fn rest(count: usize, what: &str, text: &mut Page) {
     let more = count.saturating_sub(MAXIMUM_OBJECTS);
     if more > 0 {
-        let _ = writeln!(text, "  ... and {}; --format json tells all", number(more, &format!("more {what}")));
+        writeln!(text, "  ... and {}; --format json tells all", number(more, &format!("more {what}")));
     }
 }
 
 /// A way to Secrets, a step a line.
-pub fn breach_lines(breach: &Breach, text: &mut String) {
+pub fn breach_lines(breach: &Breach, text: &mut Page) {
     let word = if breach.certainty == Certainty::Yes { "a way" } else { "perhaps a way" };
-    let _ = writeln!(text, "{word} to the Secrets of `{}`", breach.namespace);
+    writeln!(text, "{word} to the Secrets of `{}`", breach.namespace);
     for step in &breach.steps {
-        let _ = writeln!(text, "  {step}");
+        writeln!(text, "  {step}");
     }
 }
 

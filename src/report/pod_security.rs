@@ -1,12 +1,12 @@
 //! Why pods of a namespace are held to what they are held to, and what a change means for them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
 use super::access::place_text;
 use super::human::grouped;
+use super::page::Page;
 use crate::admission::labels::chain::{Grant, GrantedBy, Lift};
 use crate::admission::labels::control::Reason;
 use crate::admission::labels::sync::{Action, Failure, Skip};
@@ -25,17 +25,17 @@ const MAXIMUM_CHANGES: usize = 40;
 pub fn synced(world: &SyncWorld, namespace: &str, files: &Files) -> Option<String> {
     let outcome = world.outcome(namespace)?;
     let settled = world.settled(namespace)?;
-    let mut text = String::new();
+    let mut text = Page::new();
     let settings = world.settings();
-    let _ = writeln!(text, "namespace `{namespace}` on OpenShift {}", settings.release);
-    let _ = writeln!(text, "  {}", control(&outcome));
+    writeln!(text, "namespace `{namespace}` on OpenShift {}", settings.release);
+    writeln!(text, "  {}", control(&outcome));
     if let Some(level) = outcome.levels.sync {
-        let _ = writeln!(text, "  the cluster labels it `{level}`{}", differing(&outcome, level));
+        writeln!(text, "  the cluster labels it `{level}`{}", differing(&outcome, level));
     } else if let Some(why) = untold(outcome.action) {
-        let _ = writeln!(text, "  {why}");
+        writeln!(text, "  {why}");
     }
     for lift in world.lifts(namespace).unwrap_or_default() {
-        text.push_str(&lifted(&lift, files));
+        text.append(&lifted(&lift, files));
     }
     if outcome.levels.sync == Some(Level::Restricted) {
         text.push_str("  nothing lifts it: every service account may use no more than restricted constraints\n");
@@ -43,15 +43,15 @@ pub fn synced(world: &SyncWorld, namespace: &str, files: &Files) -> Option<Strin
     let labels: Vec<String> =
         settled.labels.iter().map(|(label, value)| format!("{}={value}", label.short())).collect();
     if labels.is_empty() {
-        let _ = writeln!(text, "  it has no Pod Security labels; the cluster enforces `{}`", settled.enforced);
+        writeln!(text, "  it has no Pod Security labels; the cluster enforces `{}`", settled.enforced);
     } else {
-        let _ = writeln!(text, "  labels in the end: {}", labels.join(" "));
+        writeln!(text, "  labels in the end: {}", labels.join(" "));
     }
     if !settled.fights.is_empty() {
         let fights: Vec<&str> = settled.fights.iter().map(|label| label.short()).collect();
-        let _ = writeln!(text, "  both the repository and the cluster keep writing: {}", fights.join(", "));
+        writeln!(text, "  both the repository and the cluster keep writing: {}", fights.join(", "));
     }
-    Some(text)
+    Some(text.finish())
 }
 
 /// The same as JSON.
@@ -102,9 +102,9 @@ pub fn policy_changes(changes: &[(&str, Comparison)]) -> String {
         names.sort_unstable();
     }
     classes.sort_unstable();
-    let mut text = String::new();
+    let mut text = Page::new();
     for (names, change) in classes.iter().take(MAXIMUM_CHANGES) {
-        let _ = match names.as_slice() {
+        match names.as_slice() {
             [first, _, _, _, ..] => {
                 writeln!(text, "  {} PodSecurityPolicies, such as {first}:", grouped(names.len()))
             }
@@ -118,17 +118,17 @@ pub fn policy_changes(changes: &[(&str, Comparison)]) -> String {
         ];
         for (sign, list) in lists {
             for entry in list.iter().take(MAXIMUM_CHANGES) {
-                let _ = writeln!(text, "    {sign}: {entry}");
+                writeln!(text, "    {sign}: {entry}");
             }
             if list.len() > MAXIMUM_CHANGES {
-                let _ = writeln!(text, "    {sign}: and {} more", grouped(list.len() - MAXIMUM_CHANGES));
+                writeln!(text, "    {sign}: and {} more", grouped(list.len() - MAXIMUM_CHANGES));
             }
         }
     }
     if classes.len() > MAXIMUM_CHANGES {
-        let _ = writeln!(text, "  and {} more classes of changes", grouped(classes.len() - MAXIMUM_CHANGES));
+        writeln!(text, "  and {} more classes of changes", grouped(classes.len() - MAXIMUM_CHANGES));
     }
-    text
+    text.finish()
 }
 
 fn control(outcome: &Outcome) -> &'static str {
@@ -170,10 +170,10 @@ fn untold(action: Action) -> Option<&'static str> {
 }
 
 fn lifted(lift: &Lift, files: &Files) -> String {
-    let mut text = String::new();
+    let mut text = Page::new();
     let fields: Vec<&str> = lift.findings.iter().map(|finding| finding.field).collect();
     let without = lift.without.map_or("none".to_owned(), |level| format!("`{level}`"));
-    let _ = writeln!(
+    writeln!(
         text,
         "  constraints `{}` lift it to `{}` by {}; without them: {without}",
         lift.scc,
@@ -182,12 +182,12 @@ fn lifted(lift: &Lift, files: &Files) -> String {
     );
     for grant in lift.grants.iter().take(MAXIMUM_GRANTS) {
         let account = grant.account.as_ref().map_or("every service account".to_owned(), |name| format!("`{name}`"));
-        let _ = writeln!(text, "    {account} <- {}", way(&grant.by, files));
+        writeln!(text, "    {account} <- {}", way(&grant.by, files));
     }
     if lift.grants.len() > MAXIMUM_GRANTS {
-        let _ = writeln!(text, "    and {} more ways", lift.grants.len() - MAXIMUM_GRANTS);
+        writeln!(text, "    and {} more ways", lift.grants.len() - MAXIMUM_GRANTS);
     }
-    text
+    text.finish()
 }
 
 fn way(by: &GrantedBy, files: &Files) -> String {

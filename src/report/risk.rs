@@ -1,9 +1,8 @@
 //! Findings about risk as diagnostics.
 
-use std::fmt::Write as _;
-
 use super::access::{link, rule_text};
 use super::human::grouped;
+use super::page::Page;
 use crate::access::proof::Chain;
 use crate::access::risk::{Finding, Path};
 use crate::diag::{Diagnostic, Files};
@@ -55,15 +54,16 @@ fn chain_text(chain: &Chain, files: &Files) -> String {
 
 /// What somebody can become, and by what.
 pub fn paths(paths: &[Path], files: &Files) -> String {
-    let mut text = String::new();
+    let mut text = Page::new();
     if !paths.is_empty() {
         text.push_str("can become:\n");
     }
     for path in paths {
-        let _ = writeln!(text, "  {}\n    by {}", path.to, path.via);
+        writeln!(text, "  {}", path.to);
+        writeln!(text, "    by {}", path.via);
         for chain in &path.links {
-            let _ = writeln!(text, "      {}", chain_text(chain, files));
+            writeln!(text, "      {}", chain_text(chain, files));
         }
     }
-    text
+    text.finish()
 }

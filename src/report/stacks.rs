@@ -1,11 +1,10 @@
 //! The stacks of a cluster, for people and for programs.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use super::access::{chain_text, place_text, rule_text};
 use super::human;
+use super::page::Page;
 use crate::access::cover::compacted;
 use crate::access::who_can::Scope;
 use crate::crossplane::conflicts::Owners;
@@ -59,15 +58,16 @@ pub struct ToldManager {
 impl Told<'_> {
     /// The whole, section by section.
     pub fn text(&self) -> String {
-        let mut text = String::from("installed in this order\n");
+        let mut text = Page::new();
+        text.push_str("installed in this order\n");
         for (number, told) in (1..).zip(&self.stacks) {
             let install = &told.stack.install;
             let place = place_text(install.origin, self.files);
             let version = told.stack.package.shown_version();
-            let _ = writeln!(text, "  {number}. {install} {version} ({place})");
+            writeln!(text, "  {number}. {install} {version} ({place})");
             for (provider, names) in &told.step.needs {
                 let Some(provider) = self.all.get(*provider) else { continue };
-                let _ = writeln!(text, "     needs {} for {}", provider.install, names.join(", "));
+                writeln!(text, "     needs {} for {}", provider.install, names.join(", "));
             }
             if told.step.is_in_ring {
                 text.push_str("     it and what it needs need each other: the definitions have to be there first\n");
@@ -78,10 +78,10 @@ impl Told<'_> {
         self.stacks.iter().for_each(|told| self.reach_of(told, &mut text));
         self.requests(&mut text);
         self.managers.iter().for_each(|manager| manager_line(manager, &mut text));
-        text
+        text.finish()
     }
 
-    fn shared_definitions(&self, text: &mut String) {
+    fn shared_definitions(&self, text: &mut Page) {
         let shared: Vec<_> = self.owners.iter().filter(|owners| owners.len() > 1).collect();
         if !shared.is_empty() {
             text.push_str("definitions that several stacks bring; one goes when the last of them goes\n");
@@ -95,43 +95,43 @@ impl Told<'_> {
                     Some(format!("{} ({})", self.all.get(owner.stack)?.install.id(), versions.join(", ")))
                 })
                 .collect();
-            let _ = writeln!(text, "  {}: {}", first.definition.name, owning.join("; "));
+            writeln!(text, "  {}: {}", first.definition.name, owning.join("; "));
         }
     }
 
-    fn reach_of(&self, told: &ToldStack<'_>, text: &mut String) {
+    fn reach_of(&self, told: &ToldStack<'_>, text: &mut Page) {
         let install = &told.stack.install;
         let reach = &told.reach;
         if !told.stack.is_cluster() && reach.is_isolated() {
-            let _ = writeln!(text, "  {install}: nothing outside `{}`", install.namespace);
+            writeln!(text, "  {install}: nothing outside `{}`", install.namespace);
             return;
         }
         if reach.reads_every_secret {
-            let _ = writeln!(text, "  {install}: every namespace; it reads every Secret, and so can be any account");
+            writeln!(text, "  {install}: every namespace; it reads every Secret, and so can be any account");
         } else if reach.outside.is_empty() {
-            let _ = writeln!(text, "  {install}: `{}`", install.namespace);
+            writeln!(text, "  {install}: `{}`", install.namespace);
         } else {
-            let _ = writeln!(text, "  {install}: beyond `{}`", install.namespace);
+            writeln!(text, "  {install}: beyond `{}`", install.namespace);
         }
         if reach.requests_cluster_packages {
             text.push_str("    it can request packages for the whole cluster, and have what they hold\n");
         }
         for chain in &reach.outside {
-            let _ = writeln!(text, "    {}", chain_text(chain, self.files));
+            writeln!(text, "    {}", chain_text(chain, self.files));
         }
         for (account, chains) in reach.stepping_stones.iter().take(MAXIMUM_TOLD) {
-            let _ = writeln!(text, "    through the account `{}`, whose token it can make and read", account.name);
+            writeln!(text, "    through the account `{}`, whose token it can make and read", account.name);
             for chain in chains {
-                let _ = writeln!(text, "      {}", chain_text(chain, self.files));
+                writeln!(text, "      {}", chain_text(chain, self.files));
             }
         }
         let more = reach.stepping_stones.len().saturating_sub(MAXIMUM_TOLD);
         if more > 0 {
-            let _ = writeln!(text, "    and through {}", human::number(more, "other account"));
+            writeln!(text, "    and through {}", human::number(more, "other account"));
         }
     }
 
-    fn requests(&self, text: &mut String) {
+    fn requests(&self, text: &mut Page) {
         text.push_str("who may request them\n");
         for (kind, requesters) in &self.requesters {
             for (scope, subject) in requesters {
@@ -140,7 +140,7 @@ impl Told<'_> {
                     Scope::Cluster => " in every namespace".to_owned(),
                     Scope::Namespace(namespace) => format!(" in `{namespace}`"),
                 };
-                let _ = writeln!(text, "  {}{place}: {subject}", kind.name());
+                writeln!(text, "  {}{place}: {subject}", kind.name());
             }
         }
     }
@@ -205,43 +205,43 @@ const MAXIMUM_TOLD: usize = 10;
 
 /// What new versions of stacks change, stack by stack.
 pub fn upgrades(upgrades: &[Upgrade]) -> String {
-    let mut text = String::new();
+    let mut text = Page::new();
     for upgrade in upgrades {
         let (namespace, name) = &upgrade.stack;
         let versions = match &upgrade.versions {
             (Some(old), Some(new)) if old != new => format!(": {old} becomes {new}"),
             _ => String::new(),
         };
-        let _ = writeln!(text, "  stack {namespace}/{name}{versions}");
+        writeln!(text, "  stack {namespace}/{name}{versions}");
         for (old, new) in &upgrade.renamed {
-            let _ = writeln!(text, "    {old} is deleted, {new} created");
+            writeln!(text, "    {old} is deleted, {new} created");
         }
         if upgrade.widened {
             text.push_str("    what it holds it holds in the whole cluster now\n");
         }
         for binding in &upgrade.rebound {
-            let _ = writeln!(text, "    {binding} is deleted and created anew: its role cannot be changed");
+            writeln!(text, "    {binding} is deleted and created anew: its role cannot be changed");
         }
         for (word, rules) in [("gains", &upgrade.gained), ("loses", &upgrade.lost)] {
             let compact = compacted(rules);
             for rule in compact.iter().take(MAXIMUM_TOLD) {
-                let _ = writeln!(text, "    {word} {}", rule_text(rule));
+                writeln!(text, "    {word} {}", rule_text(rule));
             }
             if compact.len() > MAXIMUM_TOLD {
-                let _ = writeln!(text, "    {word} {} more", compact.len() - MAXIMUM_TOLD);
+                writeln!(text, "    {word} {} more", compact.len() - MAXIMUM_TOLD);
             }
         }
     }
-    text
+    text.finish()
 }
 
-fn manager_line(manager: &ToldManager, text: &mut String) {
+fn manager_line(manager: &ToldManager, text: &mut Page) {
     let Account { namespace, name } = &manager.account;
     if manager.refused.is_empty() {
         let objects = human::number(manager.objects, "object");
-        let _ = writeln!(text, "`{namespace}/{name}` installs them: it can create all their {objects}");
+        writeln!(text, "`{namespace}/{name}` installs them: it can create all their {objects}");
         return;
     }
-    let _ = writeln!(text, "`{namespace}/{name}` cannot create");
-    manager.refused.iter().for_each(|object| _ = writeln!(text, "  {object}"));
+    writeln!(text, "`{namespace}/{name}` cannot create");
+    manager.refused.iter().for_each(|object| writeln!(text, "  {object}"));
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::page::Page;
+use crate::diag::foreign;
 use crate::k8s::catalogue::{Api, Catalogue, Served};
 use crate::k8s::grants::{Effect, Grant, grants};
 use crate::yaml::NodeRef;
@@ -98,24 +100,21 @@ pub fn text(rows: &[Row]) -> String {
             *width = (*width).max(cell.chars().count());
         }
     }
-    let mut text = String::new();
+    let mut text = Page::new();
     for line in &lines {
         let padded: Vec<String> = line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(padded.join("  ").trim_end());
-        text.push('\n');
+        writeln!(text, "{}", padded.join("  ").trim_end());
     }
-    text
+    text.finish()
 }
 
 /// The table in Markdown.
 pub fn markdown(rows: &[Row]) -> String {
-    let line = |cells: [String; 4]| {
-        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |")
-    };
-    let mut text = line(HEADER.map(str::to_owned));
-    text.push_str("| --- | --- | --- | --- |\n");
-    rows.iter().for_each(|row| text.push_str(&line(cells(row))));
+    let mut text = format!("| {} |\n| --- | --- | --- | --- |\n", HEADER.join(" | "));
+    for row in rows {
+        let cells = cells(row).map(|cell| foreign::markdown_cell(&cell));
+        text.push_str(&format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |"));
+    }
     text
 }
 
@@ -123,8 +122,10 @@ pub fn markdown(rows: &[Row]) -> String {
 pub fn csv(rows: &[Row]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = HEADER.map(str::to_lowercase);
-    let written =
-        writer.write_record(&header).and_then(|()| rows.iter().try_for_each(|row| writer.write_record(cells(row))));
+    let written = writer.write_record(&header).and_then(|()| {
+        rows.iter()
+            .try_for_each(|row| writer.write_record(cells(row).map(|cell| foreign::csv_cell(&cell).into_owned())))
+    });
     match (written, writer.into_inner()) {
         (Ok(()), Ok(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
         // Writing into memory does not fail.

@@ -1,8 +1,20 @@
-//! Standard output and standard error, with colour where somebody watches.
+//! Standard output and standard error: the one place that prints.
+//!
+//! INVARIANT: nothing that this module prints moves a cursor, hides or reorders text, or is a workflow command of GitHub
+//! Actions, whatever a caller passes. Exceptions: colours of the program itself, the commands of `--diagnostics github`, and
+//! manifests, which other programs read and which the YAML writer has made.
 
-use std::io::{self, IsTerminal, Write};
+#![expect(clippy::disallowed_methods, reason = "the one place that prints")]
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use anstream::AutoStream;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use super::machine;
+use super::page::Page;
+use crate::diag::{RunError, foreign};
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -39,16 +51,40 @@ impl Terminal {
         Self { color, quiet }
     }
 
-    /// Prints a result, byte for byte. A reader that went away is not our problem.
+    /// Prints a result.
     pub fn result(self, text: &str) {
-        let mut stream = io::stdout().lock();
-        let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+        write(io::stdout().lock(), &foreign::lines(text));
+    }
+
+    /// Prints manifests, byte for byte.
+    pub fn manifests(self, text: &str) {
+        write(io::stdout().lock(), text);
+    }
+
+    /// Prints workflow commands of GitHub Actions, one a line.
+    pub fn workflow_commands(self, commands: &str) {
+        let shown: String = commands.lines().map(|command| format!("{}\n", foreign::line(command))).collect();
+        write(io::stdout().lock(), &shown);
     }
 
     /// Prints a problem.
     pub fn problem(self, text: &str) {
-        let mut stream = AutoStream::new(io::stderr(), self.color.stream());
-        let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+        write(io::stderr().lock(), &foreign::lines(text));
+    }
+
+    /// Prints an error without a place, and what to do.
+    pub fn failure(self, error: &RunError) {
+        let mut page = Page::new();
+        writeln!(page, "error: {}", error.message);
+        if let Some(help) = &error.help {
+            writeln!(page, "help: {help}");
+        }
+        self.problem(&page.finish());
+    }
+
+    /// Prints a text with colours of this program, such as diagnostics.
+    pub fn coloured_problem(self, text: &str) {
+        write(AutoStream::new(io::stderr(), self.color.stream()), &foreign::coloured_lines(text));
     }
 
     /// Prints what is good to know.
@@ -58,8 +94,59 @@ impl Terminal {
         }
     }
 
+    /// Prints help or the version.
+    pub fn help(self, text: &str) {
+        write(AutoStream::new(io::stdout(), self.color.stream()), &foreign::coloured_lines(text));
+    }
+
+    /// Answers that are printed while questions are read.
+    pub fn answers(self) -> Answers {
+        Answers { output: BufWriter::with_capacity(1 << 16, io::stdout().lock()) }
+    }
+
+    /// A progress bar with a heading, out of sight until it is drawn.
+    pub fn progress(self, heading: &str, total: usize) -> ProgressBar {
+        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+        if let Ok(style) =
+            ProgressStyle::with_template("{prefix} {bar:32} {human_pos}/{human_len} namespaces, {per_sec}, {eta} left")
+        {
+            bar.set_style(style);
+        }
+        bar.set_prefix(foreign::line(heading).into_owned());
+        bar
+    }
+
     /// True when somebody watches standard error and wants to.
     pub fn is_watched(self) -> bool {
         !self.quiet && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
+}
+
+/// Lines of JSON on standard output.
+#[derive(Debug)]
+pub struct Answers {
+    output: BufWriter<StdoutLock<'static>>,
+}
+
+impl Answers {
+    /// Writes an answer as a line.
+    ///
+    /// # Errors
+    /// Standard output cannot be written to.
+    pub fn write(&mut self, answer: &impl Serialize) -> io::Result<()> {
+        self.output.write_all(machine::line(answer).as_bytes())
+    }
+
+    /// Hands on what was written.
+    ///
+    /// # Errors
+    /// Standard output cannot be written to.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+}
+
+/// Writes a text. A reader that went away is not our problem.
+fn write(mut stream: impl Write, text: &str) {
+    let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }

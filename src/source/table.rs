@@ -2,6 +2,8 @@
 //!
 //! A CSV cell is text whose meaning the declared type decides; a cell of the others has a type of its own.
 
+use std::collections::HashSet;
+
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Sink, Span};
 use crate::yaml::{self, NodeRef};
 
@@ -106,6 +108,9 @@ pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>
     }
 }
 
+/// How many bytes the cells of a line have at most: etcd takes no request of more than 1.5 MiB.
+const MAXIMUM_LINE: usize = 3 << 19;
+
 /// Reads a CSV text whose first line names the columns, row by row.
 pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>, &mut Sink)) {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -133,6 +138,12 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
             }
         }
         let start = record.position().map_or(0, csv::Position::byte);
+        if record.as_slice().len() > MAXIMUM_LINE {
+            let message = format!("this line has more than {MAXIMUM_LINE} bytes");
+            let help = "look for a quote that is not closed; no object of Kubernetes holds a value of that size";
+            sink.push(Diagnostic::error(Code::InvalidAccounts, message).at(place(start, 1)).help(help));
+            break;
+        }
         let line = body.get(start as usize..).and_then(|rest| rest.lines().next()).unwrap_or_default();
         let origin = place(start, line.len());
         let Some((columns, header_origin)) = &header else {
@@ -226,7 +237,8 @@ pub fn read_names(
 /// True when the columns can be told apart.
 fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) -> bool {
     let before = sink.len();
-    for (index, name) in header.iter().enumerate() {
+    let mut seen = HashSet::new();
+    for name in header {
         let name = name.trim();
         if name.is_empty() {
             sink.push(
@@ -234,7 +246,7 @@ fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) -> 
                     .at(origin)
                     .help("name it, or remove it from every line"),
             );
-        } else if header.iter().take(index).any(|earlier| earlier.trim() == name) {
+        } else if !seen.insert(name) {
             sink.push(
                 Diagnostic::error(Code::InvalidAccounts, format!("the column `{name}` is there twice"))
                     .at(origin)

@@ -4,6 +4,8 @@
 //! server, Argo CD and Flux read YAML with Go's YAML 1.1 flavoured reader; kustomize and PyYAML differ in
 //! corners. Reading follows the first; writing quotes whatever any of them would not read as the same string.
 
+use crate::diag::foreign;
+
 /// What a plain scalar resolves to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Plain {
@@ -143,6 +145,10 @@ pub fn quoting(text: &str) -> Quoting {
         return Quoting::Plain;
     }
     if bytes.iter().any(|byte| !(0x20..0x7f).contains(byte)) {
+        return Quoting::Double;
+    }
+    // A line of the output that is printed into a log of CI is no command.
+    if foreign::has_old_command(text) {
         return Quoting::Double;
     }
     let plain_characters = bytes.iter().enumerate().all(|(index, &byte)| match byte {

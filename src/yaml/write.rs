@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use super::scalar::{Quoting, quoting};
 use super::tree::{NodeRef, Value};
+use crate::diag::foreign;
 
 /// What stands between two documents.
 pub const SEPARATOR: &str = "---\n";
@@ -109,22 +110,23 @@ pub fn double_quoted(text: &str, out: &mut String) {
     out.push('"');
     let needs_escape =
         text.bytes().fold(false, |odd, byte| odd | !(0x20..=0x7e).contains(&byte) | (byte == b'"') | (byte == b'\\'));
-    if !needs_escape {
+    if !needs_escape && !foreign::has_old_command(text) {
         out.push_str(text);
         out.push('"');
         return;
     }
-    for character in text.chars() {
+    for (offset, character) in text.char_indices() {
         match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // Controls, and what YAML calls line breaks, byte order marks and non-characters.
-            '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+            // Controls, line breaks, and what nobody would see. JSON has no escape of one part for the planes above.
+            '\0'..='\u{ffff}' if foreign::is_hidden(character) => {
                 let _ = write!(out, "\\u{:04X}", u32::from(character));
             }
+            '#' if foreign::is_old_command(text, offset) => out.push_str("\\u0023"),
             _ => out.push(character),
         }
     }

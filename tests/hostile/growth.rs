@@ -1,1 +1,121 @@
 //! Inputs whose cost must not grow faster than they do.
+//!
+//! Nothing here measures time, which is what `benches/growth` does: memory is bounded by a limit of the system, and output
+//! by counting.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::runs::{bailiwick, stderr};
+
+/// Runs the program with so many MiB of memory, and with a text on standard input.
+fn within(mebibytes: usize, folder: &Path, arguments: &[&str], input: impl FnOnce(&mut dyn std::io::Write)) -> Output {
+    let script = format!("ulimit -v {}; exec \"$@\"", mebibytes * 1024);
+    let mut child = Command::new("sh")
+        .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_bailiwick")])
+        .args(arguments)
+        .current_dir(folder)
+        .env("BAILIWICK_NO_CACHE", "1")
+        .env("BAILIWICK_JOBS", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    input(&mut child.stdin.take().expect("a pipe"));
+    child.wait_with_output().expect("the program ends")
+}
+
+fn workspace(folder: &Path) {
+    let text = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: x}\nspec: {targets: [{name: t, version: \"1.30\"}]}\n";
+    std::fs::create_dir_all(folder.join("policies")).expect("a folder");
+    std::fs::write(folder.join("bailiwick.yaml"), text).expect("a file");
+}
+
+#[test]
+fn a_question_without_an_end_is_passed_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let question = "{\"who-can\": {\"verb\": \"get\", \"resource\": \"pods\"}}\n";
+    let output = within(500, folder.path(), &["ask"], |stdin| {
+        let part = [b'a'; 1 << 20];
+        stdin.write_all(question.as_bytes()).expect("a pipe");
+        (0..600).for_each(|_| stdin.write_all(&part).expect("a pipe"));
+        write!(stdin, "\n{question}").expect("a pipe");
+    });
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{stdout} {}", stderr(&output));
+    assert_eq!(lines.first(), lines.get(2));
+    assert_eq!(lines.get(1), Some(&"{\"error\":\"a question of more than 16777216 bytes\"}"));
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn of_many_problems_the_first_are_shown_and_errors_before_warnings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    workspace(folder.path());
+    // Warnings stand before the one error.
+    let mut policy = String::new();
+    for number in 0..1_000 {
+        let _ = write!(
+            policy,
+            "---\napiVersion: bailiwick.dev/v1alpha1\nkind: PermissionSet\nmetadata: {{name: unused-{number}}}\nspec: {{rules: [{{apiGroups: [\"\"], resources: [pods], verbs: [get]}}]}}\n"
+        );
+    }
+    policy.push_str("---\napiVersion: bailiwick.dev/v1alpha1\nkind: NamespaceSet\nmetadata: {name: z}\nspec: {namespaces: [{name: team-a, labels: {a: \"no good\"}}]}\n");
+    std::fs::write(folder.path().join("policies/a.yaml"), policy).expect("a file");
+    let text = stderr(&bailiwick(folder.path(), &["render"]));
+    assert!(text.starts_with("error["), "{text}");
+    assert_eq!(text.matches("\nwarning[").count(), 199);
+    assert!(text.contains("... and ") && text.ends_with(" warnings\nnothing was written\n"), "{text}");
+    let commands = bailiwick(folder.path(), &["render", "--diagnostics", "github"]);
+    let commands = String::from_utf8_lossy(&commands.stdout).into_owned();
+    assert!(commands.starts_with("::error ") && commands.lines().count() == 201, "{commands}");
+    let lines = stderr(&bailiwick(folder.path(), &["render", "--diagnostics", "json"]));
+    assert!(lines.lines().count() > 1_000, "programs get all of them");
+}
+
+#[test]
+fn a_long_line_is_shown_around_the_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    workspace(folder.path());
+    let names: Vec<String> = (0..40_000).map(|number| format!("set-{number}")).collect();
+    let policy = format!(
+        "{{apiVersion: bailiwick.dev/v1alpha1, kind: Grant, metadata: {{name: x}}, spec: {{to: {{groups: [g]}}, namespaces: [team-a], permissionSets: [{}]}}}}\n",
+        names.join(", ")
+    );
+    std::fs::write(folder.path().join("policies/a.yaml"), policy).expect("a file");
+    let text = stderr(&within(2_000, folder.path(), &["render"], |_| ()));
+    assert!(text.lines().all(|line| line.chars().count() <= 240), "{}", text.lines().map(str::len).max().unwrap_or(0));
+    assert!(text.contains("... and 39,80"), "{text}");
+    let marked: Vec<&str> = text.lines().filter(|line| line.contains('^')).collect();
+    assert_eq!(marked.len(), 200);
+    let lines: Vec<&str> = text.lines().collect();
+    for pair in lines.windows(2).filter(|pair| pair.last().is_some_and(|line| line.contains('^'))) {
+        let [source, marks] = pair else { continue };
+        let (start, end) = (marks.find('^').unwrap_or(0), marks.rfind('^').unwrap_or(0));
+        let name = source.get(start..=end).unwrap_or_default();
+        assert!(name.starts_with("set-"), "{source}\n{marks}");
+    }
+}
+
+#[test]
+fn a_huge_cell_and_deep_indentation_take_memory_as_they_are_long() {
+    let folder = tempfile::tempdir().expect("a folder");
+    workspace(folder.path());
+    let tenancy = include_str!("../runs/tenants.yaml");
+    std::fs::write(folder.path().join("policies/tenants.yaml"), tenancy).expect("a file");
+    std::fs::write(folder.path().join("policies/tenants.csv"), format!("name,uid\n{},1\n", "a".repeat(50 << 20)))
+        .expect("a file");
+    let output = within(700, folder.path(), &["render"], |_| ());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(output.stderr.len() < 100_000, "{} bytes", output.stderr.len());
+    let levels: String = (0..20_000).fold(String::new(), |mut text, level| {
+        let _ = writeln!(text, "{}a:", " ".repeat(level % 4_000));
+        text
+    });
+    std::fs::write(folder.path().join("policies/tenants.yaml"), levels).expect("a file");
+    let output = within(700, folder.path(), &["render"], |_| ());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}

@@ -83,6 +83,8 @@ pub(super) struct Judge<'w> {
     /// Bindings and the names of roles that the server makes for itself, wherever they were read.
     default_bindings: HashSet<u32>,
     default_roles: HashSet<RoleName>,
+    /// Those of them that gather.
+    default_aggregated: Vec<&'w Role>,
     /// Given roles of those names that grant more than the server's own.
     widened: HashSet<RoleName>,
     /// For each of [`USER_FACING`] that is the server's by name, which of its rules the server gives it.
@@ -146,11 +148,14 @@ impl<'w> Judge<'w> {
             conditions: conditions.collect(),
             default_bindings: HashSet::new(),
             default_roles: HashSet::new(),
+            default_aggregated: Vec::new(),
             widened: HashSet::new(),
             ordinary: HashMap::new(),
             shapes,
         };
         judge.learn_defaults();
+        let aggregated = world.roles.iter().filter(|role| role.aggregation.is_some() && judge.has_default_name(role));
+        judge.default_aggregated = aggregated.collect();
         judge
     }
 
@@ -208,6 +213,11 @@ impl<'w> Judge<'w> {
     /// True for a role that is the server's by name, whatever it grants.
     pub(super) fn has_default_name(&self, role: &Role) -> bool {
         !is_given(role.layer) || self.default_roles.contains(&(role.namespace, role.name))
+    }
+
+    /// The aggregated roles that the server makes for itself, by name.
+    pub(super) fn default_aggregated(&self) -> impl Iterator<Item = &'w Role> {
+        self.default_aggregated.iter().copied()
     }
 
     /// True for a given role that is the server's by name and grants more than the server's own.

@@ -3,6 +3,8 @@
 //! What a rule names has to be wrong in every group that the rule names before anything is said: `groups: ["", apps]`
 //! with a list of resources is how people write, and the useless half of it harms nobody.
 
+use std::collections::HashSet;
+
 use super::Severity;
 use super::condition::Condition;
 use super::judge::Judge;
@@ -279,16 +281,17 @@ pub(super) fn adds_to_default_roles(applied: &Applied<'_>) -> Vec<RoleHit> {
         return Vec::new();
     }
     let (mut names, mut hit) = (Vec::new(), None);
-    for target in world.roles.iter().filter(|target| target.name != applied.role.name) {
+    let own: HashSet<&Rule> = applied.rules().iter().collect();
+    for target in applied.judge.default_aggregated().filter(|target| target.name != applied.role.name) {
         let selectors = target.aggregation.as_deref().unwrap_or_default();
         let is_gathered = selectors.iter().any(|selector| selector.matches(|key| world.label(applied.role, key)));
-        if !is_gathered || !applied.judge.has_default_name(target) {
+        if !is_gathered {
             continue;
         }
         let others: Vec<PolicyRule> = world
             .rules_of(target)
             .iter()
-            .filter(|rule| !applied.rules().contains(rule))
+            .filter(|rule| !own.contains(rule))
             .map(|rule| rule.to_policy_rule(&world.symbols))
             .collect();
         let is_more = |rule: &Rule| !cover::uncovered(&others, &[rule.to_policy_rule(&world.symbols)]).is_empty();

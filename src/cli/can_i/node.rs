@@ -19,6 +19,7 @@ use crate::node::mirror::annotation_problems;
 use crate::node::reach::{Atlas, Certainty};
 use crate::node::restriction::{Operation, Write, admit};
 use crate::report::access::rule_text;
+use crate::report::page::Page;
 use crate::yaml::schema::to_json;
 use crate::yaml::{NodeRef, Tree};
 
@@ -33,7 +34,9 @@ pub(super) struct Said {
 impl Said {
     /// The reasons as they are printed.
     pub(super) fn text(&self) -> String {
-        self.lines.iter().map(|line| format!("  {line}\n")).collect()
+        let mut page = Page::new();
+        self.lines.iter().for_each(|line| writeln!(page, "  {line}"));
+        page.finish()
     }
 
     /// As JSON.

@@ -1,7 +1,6 @@
 //! `bailiwick explain namespace`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use serde_json::json;
 
@@ -21,14 +20,16 @@ use crate::diag::{Origin, RunError, Sink, nearest};
 use crate::k8s::list;
 use crate::model::{Enforcement, PodSecurityProfile, Target};
 use crate::report::access::place_text;
-use crate::report::pod_security;
+use crate::report::page::Page;
+use crate::report::{machine, pod_security};
 use crate::yaml::NodeRef;
 
 /// Tells what pods of a namespace are held to on each target, and why.
 pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Result<Outcome, RunError> {
     if !arguments.from.is_empty() {
-        global.terminal().problem(
-            "error: namespaces are explained from the workspace\nhelp: leave out --from; `bailiwick ask` answers `namespace-labels` about any objects\n",
+        global.terminal().failure(
+            &RunError::new("namespaces are explained from the workspace")
+                .help("leave out --from; `bailiwick ask` answers `namespace-labels` about any objects"),
         );
         return Ok(Outcome::Invalid);
     }
@@ -67,7 +68,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
             || "only namespaces that are compiled are explained".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        global.terminal().problem(&format!("error: there is no namespace `{name}`\nhelp: {help}\n"));
+        global.terminal().failure(&RunError::new(format!("there is no namespace `{name}`")).help(help));
         Ok(Outcome::Invalid)
     })
 }
@@ -76,7 +77,7 @@ fn with_target(mut json: serde_json::Value, target: &Target) -> String {
     if let Some(map) = json.as_object_mut() {
         map.insert("target".to_owned(), target.name.as_str().into());
     }
-    format!("{json}\n")
+    machine::line(&json)
 }
 
 /// A namespace of plain Kubernetes: its labels, and its profile.
@@ -109,7 +110,12 @@ fn plain(
     if target.enforcement() == Enforcement::PodSecurityPolicy {
         let told = policies(session, target, name, format)?;
         return Ok(told.map(|told| match told {
-            Told::Text(text) => format!("namespace `{name}` on Kubernetes {} ({place})\n{text}", target.version),
+            Told::Text(text) => {
+                let mut page = Page::new();
+                writeln!(page, "namespace `{name}` on Kubernetes {} ({place})", target.version);
+                page.append(&text);
+                page.finish()
+            }
             Told::Json(json) => with_target(json!({ "namespace": name, "place": place, "accounts": json }), target),
         }));
     }
@@ -129,23 +135,25 @@ fn plain(
         let json = json!({ "namespace": name, "place": place, "profile": profile, "levels": modes });
         return Ok(Some(with_target(json, target)));
     }
-    let mut text = match target.openshift_minor() {
-        Some(minor) => {
-            format!("namespace `{name}` on OpenShift 4.{minor}, which leaves Pod Security labels alone ({place})\n")
-        }
-        None => format!("namespace `{name}` on Kubernetes {} ({place})\n", target.version),
-    };
+    let mut text = Page::new();
+    match target.openshift_minor() {
+        Some(minor) => writeln!(
+            text,
+            "namespace `{name}` on OpenShift 4.{minor}, which leaves Pod Security labels alone ({place})"
+        ),
+        None => writeln!(text, "namespace `{name}` on Kubernetes {} ({place})", target.version),
+    }
     for mode in Mode::ALL {
-        let _ = writeln!(text, "  {}: `{}`", mode.name(), policy.get(mode));
+        writeln!(text, "  {}: `{}`", mode.name(), policy.get(mode));
     }
     match profile {
         Some(profile) => {
-            let _ = writeln!(text, "  every pod is held to the PodSecurityProfile `{profile}` by its admission policy");
+            writeln!(text, "  every pod is held to the PodSecurityProfile `{profile}` by its admission policy");
         }
         None if target.openshift_minor().is_some() => {}
         None => text.push_str("  no PodSecurityProfile\n"),
     }
-    Ok(Some(text))
+    Ok(Some(text.finish()))
 }
 
 /// What is told about PodSecurityPolicies, in either form.
@@ -175,29 +183,23 @@ fn policies(session: &Session<'_>, target: &Target, name: &str, format: AnswerFo
         policy.judged(&mut |document| list::objects(document).into_iter().for_each(&mut take));
     }
     each_object(session, target, &mut Sink::new(), &mut |object, _| take(object))?;
-    let mut text = String::new();
+    let mut text = Page::new();
     let mut json = serde_json::Map::new();
     for account in accounts {
         let who = Identity::of(&account_user(name, &account));
         let usable = usable(&scene.world, &who, name, &known);
-        let _ = writeln!(
-            text,
-            "  service account `{account}` may use {} of {} PodSecurityPolicies",
-            usable.len(),
-            known.len()
-        );
+        writeln!(text, "  service account `{account}` may use {} of {} PodSecurityPolicies", usable.len(), known.len());
         let mut told = Vec::new();
         for policy in usable {
             let [practical, table, ignored] = Reading::ALL.map(|reading| map(policy, reading));
             let fields: Vec<&str> = practical.deciding().map(|field| field.field).collect();
-            let _ = write!(text, "    `{}`: `{}`", policy.name(), practical.level);
-            if !fields.is_empty() {
-                let _ = write!(text, " by {}", fields.join(", "));
-            }
-            if ignored.level != practical.level {
-                let _ = write!(text, "; `{}` where SELinux is not counted", ignored.level);
-            }
-            text.push('\n');
+            let by = if fields.is_empty() { String::new() } else { format!(" by {}", fields.join(", ")) };
+            let otherwise = if ignored.level == practical.level {
+                String::new()
+            } else {
+                format!("; `{}` where SELinux is not counted", ignored.level)
+            };
+            writeln!(text, "    `{}`: `{}`{by}{otherwise}", policy.name(), practical.level);
             told.push(json!({
                 "policy": policy.name(),
                 "levels": {
@@ -210,5 +212,5 @@ fn policies(session: &Session<'_>, target: &Target, name: &str, format: AnswerFo
         }
         json.insert(account, told.into());
     }
-    Ok(Some(if format == AnswerForm::Text { Told::Text(text) } else { Told::Json(json.into()) }))
+    Ok(Some(if format == AnswerForm::Text { Told::Text(text.finish()) } else { Told::Json(json.into()) }))
 }

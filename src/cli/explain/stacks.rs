@@ -17,8 +17,9 @@ use crate::report::stacks::{Told, ToldManager, ToldStack};
 /// Tells of each target in which order its stacks can be installed, how far each reaches, and who may request them.
 pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     if !arguments.from.is_empty() {
-        global.terminal().problem(
-            "error: stacks are explained from the workspace\nhelp: leave out --from; a package is not among manifests\n",
+        global.terminal().failure(
+            &RunError::new("stacks are explained from the workspace")
+                .help("leave out --from; a package is not among manifests"),
         );
         return Ok(Outcome::Invalid);
     }
@@ -73,7 +74,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome,
         }
         global
             .terminal()
-            .problem("error: no target has a package of the Stack Manager\nhelp: `bailiwick explain Stack` shows how to write one; packages of the RBAC manager have no order, and work everywhere\n");
+            .failure(&RunError::new("no target has a package of the Stack Manager").help("`bailiwick explain Stack` shows how to write one; packages of the RBAC manager have no order, and work everywhere"));
         Ok(Outcome::Invalid)
     })
 }

@@ -1,6 +1,5 @@
 //! `bailiwick migrate kubelets`.
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::node::identity::NODES;
 use crate::node::migration::{self, ApiServer, Binding, Inventory, Kubelet, Report, State};
 use crate::node::system_node;
+use crate::report::page::Page;
 use crate::yaml::de::from_node;
 
 /// Options of `migrate kubelets`.
@@ -119,26 +119,27 @@ fn inventory(written: &Written, scene: &Scene) -> Inventory {
 
 /// The report as lines.
 fn text(report: &Report) -> String {
-    let mut text = String::from("kubelets\n");
+    let mut text = Page::new();
+    text.push_str("kubelets\n");
     for kubelet in &report.kubelets {
         let class = serde_json::to_value(kubelet.class).unwrap_or_default();
-        let _ = writeln!(text, "  `{}`: {}", kubelet.user, class.as_str().unwrap_or_default());
+        writeln!(text, "  `{}`: {}", kubelet.user, class.as_str().unwrap_or_default());
         for (what, told) in
             [("Node authorizer", kubelet.node_authorizer), ("NodeRestriction", kubelet.node_restriction)]
         {
-            text.extend(told.map(|told| format!("    {what}: {told}\n")));
+            told.iter().for_each(|told| writeln!(text, "    {what}: {told}"));
         }
-        text.extend(kubelet.also.map(|also| format!("    {also}\n")));
-        text.extend(kubelet.kept_by.as_ref().map(|kept| format!("    kept going by {kept}\n")));
+        kubelet.also.iter().for_each(|also| writeln!(text, "    {also}"));
+        kubelet.kept_by.iter().for_each(|kept| writeln!(text, "    kept going by {kept}"));
     }
     if !report.nodes_without_identity.is_empty() {
-        let _ = writeln!(text, "nodes that no kubelet's name tells of: {}", report.nodes_without_identity.join(", "));
+        writeln!(text, "nodes that no kubelet's name tells of: {}", report.nodes_without_identity.join(", "));
     }
     text.push_str("steps\n");
     for step in &report.steps {
         let state = serde_json::to_value(step.state).unwrap_or_default();
         let by = if step.blocked_by.is_empty() { String::new() } else { format!(" by {}", step.blocked_by.join(", ")) };
-        let _ = writeln!(text, "  {}. {}{by}: {}", step.step, state.as_str().unwrap_or_default(), step.what);
+        writeln!(text, "  {}. {}{by}: {}", step.step, state.as_str().unwrap_or_default(), step.what);
     }
-    text
+    text.finish()
 }

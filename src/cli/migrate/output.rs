@@ -22,16 +22,16 @@ pub(super) fn write(
     }
     files.extend(arguments.report.as_ref().map(|path| (global.at(path), report.to_owned())));
     if let Some((path, _)) = files.iter().find(|(path, _)| !arguments.force && path.symlink_metadata().is_ok()) {
-        terminal.problem(&format!(
-            "error: `{}` is there already\nhelp: choose another place, or overwrite it with --force; nothing was written\n",
-            path.display()
-        ));
+        terminal.failure(
+            &RunError::new(format!("`{}` is there already", path.display()))
+                .help("choose another place, or overwrite it with --force; nothing was written"),
+        );
         return Ok(false);
     }
     write_all(&files)?;
     if arguments.output.is_none() {
         let documents: Vec<_> = policies.files.iter().flat_map(|(_, documents)| documents.clone()).collect();
-        terminal.result(&text(&documents));
+        terminal.manifests(&text(&documents));
     }
     match (&arguments.report, &arguments.output) {
         (Some(_), _) => {}

@@ -1,6 +1,6 @@
 //! Reads a tenancy's accounts and holds each row against the declared columns.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -120,6 +120,7 @@ fn read_tree(tree: &Tree, asked: Origin, columns: &Columns<'_>, sink: &mut Sink)
 struct Columns<'s> {
     names: Arc<[Arc<str>]>,
     declared: Vec<(&'s str, &'s Variable, Option<Regex>)>,
+    positions: HashMap<&'s str, usize>,
 }
 
 impl<'s> Columns<'s> {
@@ -162,7 +163,8 @@ impl<'s> Columns<'s> {
             declared.push((name.as_str(), variable, regex));
         }
         let names = declared.iter().map(|(name, ..)| Arc::from(*name)).collect();
-        Some(Self { names, declared })
+        let positions = declared.iter().enumerate().map(|(position, (name, ..))| (*name, position)).collect();
+        Some(Self { names, declared, positions })
     }
 
     /// The accounts of a table that `read` goes through, row by row; it has about so many rows and bytes.
@@ -179,6 +181,8 @@ impl<'s> Columns<'s> {
         let mut values = vec![Held::Value(AccountValue::Null); self.declared.len()];
         let mut refused = vec![false; self.declared.len()];
         let mut fits = true;
+        // The entries of maps that have a column each: put together at the end, so that no map is copied for each.
+        let mut overrides: BTreeMap<usize, Vec<(&str, Data)>> = BTreeMap::new();
         row.each_cell(&mut |column, cell| {
             let Some((index, entry)) = self.place_of(column) else {
                 if !unknown.contains(column) {
@@ -192,7 +196,7 @@ impl<'s> Columns<'s> {
                 return;
             };
             match entry {
-                Some(entry) => add_entry(entry, cell, place),
+                Some(entry) => overrides.entry(index).or_default().extend(entry_of(entry, cell)),
                 None => match value(name, variable, regex.as_ref(), cell) {
                     Ok(value) => *place = value,
                     Err(problem) => {
@@ -205,6 +209,11 @@ impl<'s> Columns<'s> {
                 },
             }
         });
+        for (index, entries) in overrides {
+            if let Some(place) = values.get_mut(index) {
+                *place = Held::Map(place.get().to_data().merged_with(&Data::map(entries)));
+            }
+        }
         for (((name, variable, _), value), refused) in self.declared.iter().zip(&values).zip(refused) {
             if value.get() == AccountValue::Null && !variable.optional && !refused {
                 sink.push(
@@ -222,7 +231,7 @@ impl<'s> Columns<'s> {
 
     /// Which declared column a column of a table is, and for `quota.limits.memory` which entry of the map `quota`.
     fn place_of<'c>(&self, column: &'c str) -> Option<(usize, Option<&'c str>)> {
-        let declared = |wanted: &str| self.declared.iter().position(|(known, ..)| *known == wanted);
+        let declared = |wanted: &str| self.positions.get(wanted).copied();
         if let Some(index) = declared(column) {
             return Some((index, None));
         }
@@ -293,14 +302,13 @@ fn duplicate_account(name: &str, account: Account<'_>, earlier: Origin) -> Diagn
         .help(format!("give each account a {name} of its own"))
 }
 
-/// Puts a cell into a map of overrides; an empty one leaves the map as it is.
-fn add_entry(entry: &str, cell: Cell<'_>, place: &mut Held<'_>) {
-    let value = match cell {
-        Cell::Text("", ..) => return,
-        Cell::Text(text, ..) => Data::text(text),
-        Cell::Node(node) => Data::from_node(node),
-    };
-    *place = Held::Map(place.get().to_data().merged_with(&Data::map([(entry, value)])));
+/// An entry of a map of overrides; none for an empty cell, which leaves the map as it is.
+fn entry_of<'c>(entry: &'c str, cell: Cell<'_>) -> Option<(&'c str, Data)> {
+    match cell {
+        Cell::Text("", ..) => None,
+        Cell::Text(text, ..) => Some((entry, Data::text(text))),
+        Cell::Node(node) => Some((entry, Data::from_node(node))),
+    }
 }
 
 /// The value of a cell, by its declared type.

@@ -1,0 +1,331 @@
+//! Foreign text, made fit to be shown: names, paths, values and file contents that anybody may have chosen.
+//!
+//! A terminal obeys escape sequences, GitHub Actions runs workflow commands that it finds in a log, Markdown is links and
+//! HTML, a spreadsheet calculates. One function for each form makes a text harmless. A character that is shown as
+//! `\u{1b}` cannot be told from a text that has these six characters: what is shown is for people, and JSON is exact.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Control and format characters, line and paragraph separators (Cc, Cf, Zl, Zp of Unicode 16), and characters without
+/// these properties that nobody sees (`Default_Ignorable_Code_Point`); sorted, both ends included.
+const HIDDEN: [(char, char); 27] = [
+    ('\0', '\u{1f}'),
+    ('\u{7f}', '\u{9f}'),
+    ('\u{ad}', '\u{ad}'),
+    ('\u{34f}', '\u{34f}'),
+    ('\u{600}', '\u{605}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{6dd}', '\u{6dd}'),
+    ('\u{70f}', '\u{70f}'),
+    ('\u{890}', '\u{891}'),
+    ('\u{8e2}', '\u{8e2}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{206f}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fffb}'),
+    ('\u{fffe}', '\u{ffff}'),
+    ('\u{110bd}', '\u{110bd}'),
+    ('\u{110cd}', '\u{110cd}'),
+    ('\u{13430}', '\u{1343f}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
+/// Whether a character is not seen, or does something else than being seen.
+pub fn is_hidden(character: char) -> bool {
+    if (' '..='~').contains(&character) {
+        return false;
+    }
+    HIDDEN.iter().any(|(first, last)| (*first..=*last).contains(&character))
+}
+
+/// Makes a text harmless in a place that is one line, or a part of one.
+pub fn line(text: &str) -> Cow<'_, str> {
+    if is_harmless(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for (offset, character) in text.char_indices() {
+        match escaped(text, offset, character) {
+            Some(escape) => shown.push_str(&escape),
+            None => shown.push(character),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The form in which a character of a line is shown, where it is not shown as it is.
+pub fn escaped(text: &str, offset: usize, character: char) -> Option<String> {
+    if is_hidden(character) {
+        return Some(character.escape_default().to_string());
+    }
+    (character == '#' && is_old_command(text, offset)).then(|| "\\u{23}".to_owned())
+}
+
+/// Makes a text of several lines harmless: line feeds and tabs stay, and no line is a workflow command.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    let is_fine = |one: &str| is_harmless_but_tabs(one) && !opens_command(one);
+    if text.split('\n').all(is_fine) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 64);
+    for (index, one) in text.split('\n').enumerate() {
+        if index > 0 {
+            shown.push('\n');
+        }
+        if is_fine(one) {
+            shown.push_str(one);
+            continue;
+        }
+        let start = shown.len();
+        for (index, between) in one.split('\t').enumerate() {
+            if index > 0 {
+                shown.push('\t');
+            }
+            shown.push_str(&line(between));
+        }
+        if shown.get(start..).is_some_and(opens_command)
+            && let Some(colon) = shown.get(start..).and_then(|one| one.find(':'))
+        {
+            shown.replace_range(start + colon..=start + colon, "\\u{3a}");
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Makes a text harmless as [`lines`] does, with the colours that this program chose itself.
+pub fn coloured_lines(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return lines(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find('\u{1b}') {
+        let (before, from) = rest.split_at(start);
+        let length = colour_length(from).unwrap_or_default();
+        shown.push_str(&lines(before));
+        let (colour, after) = from.split_at(length);
+        shown.push_str(colour);
+        rest = after;
+        if length == 0 {
+            shown.push_str("\\u{1b}");
+            rest = from.get(1..).unwrap_or_default();
+        }
+    }
+    shown.push_str(&lines(rest));
+    Cow::Owned(shown)
+}
+
+/// The length of a sequence that sets colours: `ESC [ digits and semicolons m`.
+fn colour_length(text: &str) -> Option<usize> {
+    let inside = text.strip_prefix("\u{1b}[")?;
+    let end = inside.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
+    inside.get(end..)?.starts_with('m').then_some(end + 3)
+}
+
+/// Makes a JSON text harmless: hidden characters, which stand in its strings only, become escapes.
+pub fn json(text: &str) -> Cow<'_, str> {
+    if is_harmless_but_line_feeds(text) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for (offset, character) in text.char_indices() {
+        if character == '#' && is_old_command(text, offset) {
+            shown.push_str("\\u0023");
+        } else if character != '\n' && is_hidden(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Makes a text harmless as the message of a workflow command of GitHub Actions. Line feeds stay, encoded.
+pub fn command_data(text: &str) -> String {
+    let shown: Vec<Cow<'_, str>> = text.split('\n').map(line).collect();
+    shown.join("\n").replace('%', "%25").replace('\n', "%0A")
+}
+
+/// Makes a text harmless as a property of a workflow command, such as a path.
+pub fn command_property(text: &str) -> String {
+    line(text).replace('%', "%25").replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Makes a line of words harmless in Markdown, as GitHub and GitLab read it.
+///
+/// What stands in backticks, and each word with anything but letters, digits and plain punctuation, becomes a code span:
+/// nothing in it is a link, an image, HTML, a mention, a reference to an issue or emphasis. Character references would not
+/// do, since mentions and references are looked for behind them.
+pub fn markdown(text: &str) -> String {
+    let text = line(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    let is_paired = !parts.len().is_multiple_of(2);
+    let mut shown = String::with_capacity(text.len() + 16);
+    for (index, part) in parts.iter().enumerate() {
+        if is_paired && !index.is_multiple_of(2) {
+            shown.push_str(&code_span(part));
+            continue;
+        }
+        if !is_paired && index > 0 {
+            shown.push_str("&#96;");
+        }
+        push_words(part, &mut shown);
+    }
+    shown
+}
+
+/// Makes a text harmless in a cell of a Markdown table: a code span without a column's end.
+pub fn markdown_cell(text: &str) -> String {
+    code_span(&line(text)).replace('|', "\\|")
+}
+
+/// A text as a code span, which ends at no backtick of the text.
+fn code_span(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(longest + 1);
+    let blank = if longest > 0 { " " } else { "" };
+    format!("{fence}{blank}{text}{blank}{fence}")
+}
+
+/// Appends words, as code where they are more than plain words. Brackets inside a word make no link without a target.
+fn push_words(text: &str, shown: &mut String) {
+    let is_plain = |word: &str| {
+        word.chars().all(|letter| letter.is_ascii_alphanumeric() || ",;:()[]/.'\"-=%+".contains(letter))
+            && !word.starts_with('[')
+            && !["](", "://", "www.", "Www.", "WWW."].iter().any(|mark| word.contains(mark))
+    };
+    for (index, word) in text.split(' ').enumerate() {
+        if index > 0 {
+            shown.push(' ');
+        }
+        let code = word.trim_end_matches([',', ';', ':']);
+        if is_plain(word) {
+            shown.push_str(word);
+        } else {
+            shown.push_str(&code_span(code));
+            shown.push_str(word.get(code.len()..).unwrap_or_default());
+        }
+    }
+}
+
+/// Makes a text harmless as a cell of a table that a spreadsheet opens: none is a formula.
+pub fn csv_cell(text: &str) -> Cow<'_, str> {
+    let begins_formula =
+        text.trim_start().starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'])
+            || text.starts_with(['\t', '\r', '\n']);
+    let shown = line(text);
+    if begins_formula { Cow::Owned(format!("'{shown}")) } else { shown }
+}
+
+/// Whether nothing in a line has to be escaped.
+fn is_harmless(text: &str) -> bool {
+    let is_plain = text.bytes().fold(true, |plain, byte| plain & (0x20..=0x7e).contains(&byte));
+    (is_plain || !text.chars().any(is_hidden)) && !has_old_command(text)
+}
+
+fn is_harmless_but_tabs(text: &str) -> bool {
+    is_harmless(text) || text.contains('\t') && text.split('\t').all(is_harmless)
+}
+
+fn is_harmless_but_line_feeds(text: &str) -> bool {
+    text.split('\n').all(is_harmless)
+}
+
+/// Whether GitHub Actions takes a line for a workflow command: `::` behind blanks of any kind, or behind nothing seen. With a
+/// third colon, which begins lines of our own, the name of the command would begin with a colon, and none does.
+fn opens_command(line: &str) -> bool {
+    let line = line.trim_start_matches(|letter: char| letter.is_whitespace() || is_hidden(letter));
+    line.starts_with("::") && !line.starts_with(":::")
+}
+
+/// Whether a `#` is the second of a command in the older form, which counts anywhere in a line: `##[error]`, and
+/// `##vso[...]` and `##teamcity[...]` of other systems.
+pub fn is_old_command(text: &str, offset: usize) -> bool {
+    let is_second = text.get(..offset).is_some_and(|before| before.ends_with('#'));
+    let after =
+        || text.get(offset + 1..).unwrap_or_default().trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
+    is_second && after().starts_with('[')
+}
+
+/// Whether there is a command in the older form in a text.
+pub fn has_old_command(text: &str) -> bool {
+    text.contains("##") && text.match_indices('#').any(|(offset, _)| is_old_command(text, offset))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_stays_a_line() {
+        assert_eq!(line("a\u{1b}[2K\rb\n::error::x\t\u{202e}\u{85}\u{2028}\u{e0041}"), {
+            r"a\u{1b}[2K\rb\n::error::x\t\u{202e}\u{85}\u{2028}\u{e0041}"
+        });
+        assert_eq!(line("é: ü, 日本語 🦀 a#b ## c"), "é: ü, 日本語 🦀 a#b ## c");
+    }
+
+    #[test]
+    fn no_line_is_a_workflow_command() {
+        assert_eq!(lines(" ::: a::b"), " ::: a::b");
+        for start in ["", " ", "\t ", "\u{a0}", "\u{3000}", "\u{200b}", "\r", "\u{c}", "\u{2028}"] {
+            let shown = lines(&format!("a\n{start}::error::x\n")).into_owned();
+            assert!(!shown.lines().any(opens_command), "{shown:?}");
+        }
+        assert_eq!(lines("x ##[error]y"), "x #\\u{23}[error]y");
+        assert_eq!(lines("x ##vso[task.x]y"), "x #\\u{23}vso[task.x]y");
+        assert_eq!(lines("a:\n\tb::c\n"), "a:\n\tb::c\n");
+    }
+
+    #[test]
+    fn only_colours_are_let_through() {
+        assert_eq!(coloured_lines("\u{1b}[1;31mx\u{1b}[0m"), "\u{1b}[1;31mx\u{1b}[0m");
+        assert_eq!(coloured_lines("\u{1b}[2Jx\u{1b}]8;;y\u{7}\u{1b}"), r"\u{1b}[2Jx\u{1b}]8;;y\u{7}\u{1b}");
+    }
+
+    #[test]
+    fn json_means_the_same() {
+        let text = "##[x] \u{1b}\u{202e}\u{7f}\u{e0041}\n";
+        let written = serde_json::to_string(text).unwrap();
+        let shown = json(&written).into_owned();
+        assert!(shown.is_ascii() && !shown.contains("##["), "{shown}");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+    }
+
+    #[test]
+    fn commands_encode_what_ends_them() {
+        assert_eq!(command_property("a:b,c%d\ne"), "a%3Ab%2Cc%25d\\ne");
+        assert_eq!(command_data("50%\n::stop\r"), "50%25%0A::stop\\r");
+    }
+
+    #[test]
+    fn markdown_obeys_nothing() {
+        assert_eq!(
+            markdown("policy `a|b`: <img> of @me, see #1 and http://x www.y [a](b) *x*\n# y"),
+            "policy `a|b`: `<img>` of `@me`, see `#1` and `http://x` `www.y` `[a](b)` `*x*\\n#` y"
+        );
+        assert_eq!(markdown("a ` b ` c ` <x>"), "a &#96; b &#96; c &#96; `<x>`");
+        assert_eq!(markdown_cell("a`|``b"), "``` a`\\|``b ```");
+    }
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        for text in ["=1", "+1", "-1", "@x", "\t=1", "\r=1", " =1"] {
+            assert!(csv_cell(text).starts_with('\''), "{text:?}");
+        }
+        assert_eq!(csv_cell("get,list"), "get,list");
+    }
+}
