@@ -100,6 +100,15 @@ impl Repository {
         &self.git_dir
     }
 
+    /// The folder that a linked work tree shares with the others, as a canonical path; none for a work tree that is not
+    /// linked, and for a folder that does not hold [`Repository::git_dir`].
+    pub fn common_dir(&self) -> Option<PathBuf> {
+        let path = self.git_dir.join("commondir");
+        let text = path.symlink_metadata().is_ok_and(|file| file.is_file()).then(|| text_of_git(&path).ok())??;
+        let common = self.git_dir.join(text.trim_end_matches(['\n', '\r'])).canonicalize().ok()?;
+        (self.git_dir.starts_with(&common) && common.join("objects").is_dir()).then_some(common)
+    }
+
     /// The file in which git keeps the index of this work tree; there is none before the first `git add`.
     pub fn index(&self) -> PathBuf {
         self.git_dir.join("index")
@@ -216,15 +225,20 @@ impl Repository {
 
 /// Reads which folder a `.git` file names.
 fn named_by(entry: &Path) -> Result<PathBuf, RunError> {
-    let failed = |error: std::io::Error| RunError::io("read", entry, &error);
-    let mut text = String::new();
-    #[expect(clippy::disallowed_methods, reason = "the entry of git itself, which no commit can hold")]
-    let file = std::fs::File::open(entry).map_err(failed)?;
-    file.take(MAXIMUM_LINK).read_to_string(&mut text).map_err(failed)?;
+    let text = text_of_git(entry).map_err(|error| RunError::io("read", entry, &error))?;
     let named = text.strip_prefix("gitdir: ").map(|named| named.trim_end_matches(['\n', '\r']));
     let named = named.filter(|named| !named.is_empty() && !named.contains('\n'));
     let named = named.ok_or_else(|| RunError::new(format!("`{}` names no repository", entry.display())))?;
     Ok(entry.parent().unwrap_or(Path::new("/")).join(named))
+}
+
+/// Reads a file of git itself, which no commit can hold.
+fn text_of_git(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    #[expect(clippy::disallowed_methods, reason = "a file of git itself, which no commit can hold")]
+    let file = std::fs::File::open(path)?;
+    file.take(MAXIMUM_LINK).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 fn option(name: &str, value: &Path) -> std::ffi::OsString {
