@@ -277,9 +277,9 @@ struct Worker<'p> {
     target: &'p Target,
     options: Options<'p>,
     labels: Option<&'p Labels>,
-    renderer: Renderer,
+    renderer: Renderer<'p>,
     validator: Validator<'p>,
-    rendered: Vec<u8>,
+    rendered: String,
     classes: Classes,
     scratch: Scratch,
     lap: Lap,
@@ -327,9 +327,9 @@ impl<'p> Worker<'p> {
             target,
             options,
             labels,
-            renderer: Renderer::new(Arc::clone(&project.templates)),
+            renderer: Renderer::new(&project.templates),
             validator: if options.alike { validator } else { validator.each_by_itself() },
-            rendered: Vec::new(),
+            rendered: String::new(),
             classes: Classes::default(),
             scratch: Scratch::default(),
             lap: Lap::default(),
@@ -456,7 +456,7 @@ impl<'p> Worker<'p> {
             let marked = stand_ins.mark(&unit.data, &other.data)?;
             self.project.templates.only_prints(unit.template, &marked).map_err(class::unexplained)?;
             let tree = self.checked(&unit, filling, &mut facts).ok_or_else(nothing)?;
-            let longer = stand_ins.count_in(&self.rendered) * class::LONGEST_WRITTEN;
+            let longer = stand_ins.count_in(self.rendered.as_bytes()) * class::LONGEST_WRITTEN;
             if !Renderer::has_room(self.rendered.len() + longer) {
                 return Err(nothing());
             }
@@ -485,8 +485,7 @@ impl<'p> Worker<'p> {
     fn checked(&mut self, unit: &Unit, filling: Option<&Filling>, facts: &mut HomeFacts) -> Option<yaml::Tree> {
         let mut sink = Sink::new();
         self.renderer.render(unit, &mut self.rendered).ok()?;
-        let text = std::str::from_utf8(&self.rendered).ok()?;
-        let is_valid = self.validator.check(unit, text, facts, &mut sink);
+        let is_valid = self.validator.check(unit, &self.rendered, facts, &mut sink);
         if !is_valid || !sink.is_empty() {
             return None;
         }
@@ -508,7 +507,7 @@ impl<'p> Worker<'p> {
             sink.push(*problem);
             return false;
         }
-        let text = std::str::from_utf8(&self.rendered).unwrap_or_default();
+        let text = &*self.rendered;
         let matches = || self.validator.matches(unit, text, facts);
         if !stats.time(Stage::Match, matches, |matches| if *matches { (1, text.len()) } else { (0, 0) }) {
             let before = sink.len();

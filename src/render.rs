@@ -1,171 +1,150 @@
 //! A unit and its template: YAML text.
 //!
-//! Templates are Jinja (minijinja) with undefined variables as errors, a fuel limit and no files beyond the template
-//! folder. Every `{{ value }}` is written as JSON on one line, which is a complete YAML scalar, list or map: no value
+//! Templates are Jinja as minijinja parses it, with undefined variables as errors, bounds for time and memory, and no
+//! files beyond the template folder. Every `{{ value }}` is written as JSON on one line, which is a complete YAML scalar, list or map: no value
 //! can open a key or a document of its own. Text glued to a value would end up around its quotes, so a template that
 //! does that is refused when it is loaded.
 
+mod budget;
 mod builtin;
 mod composite;
+mod evaluate;
+mod expression;
+mod filters;
 mod proof;
 mod templates;
 mod value;
 
-use std::sync::Arc;
-
+use hashbrown::HashMap;
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 
+use self::budget::{Cause, MAXIMUM_OBJECT, MAXIMUM_STEPS, MAXIMUM_TEXT};
+use self::evaluate::{Fault, Parsed, Run};
 use crate::diag::{Code, Diagnostic, Origin, Span, nearest};
 use crate::model::{Data, Unit};
 pub use builtin::BUILTIN;
 pub use proof::{Columns, Marked, Refusal};
 pub use templates::TemplateSet;
 
-/// How many instructions one object may take: hundreds of times what the largest one needs.
-const FUEL: u64 = 2_000_000;
-
-/// How many bytes one object may have: several times what the API server takes.
-const MAXIMUM_OBJECT: usize = 16 << 20;
-
-/// Takes the text of one object and no more: a loop of few steps can write without end.
-struct Bounded<'o>(&'o mut Vec<u8>);
-
-impl std::io::Write for Bounded<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if self.0.len() + bytes.len() > MAXIMUM_OBJECT {
-            return Err(std::io::ErrorKind::FileTooLarge.into());
-        }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 /// A template engine for one thread.
-pub struct Renderer {
-    environment: Environment<'static>,
-    templates: Arc<TemplateSet>,
+pub struct Renderer<'t> {
+    parsed: Parsed<'t>,
+    /// How often a template used up its bounds, with the last fault.
+    exhausted: HashMap<&'static str, (usize, Box<Fault<'t>>)>,
 }
 
-impl Renderer {
+/// How many objects may use up the bounds of one template. Nothing is written after the first; the others of the template
+/// are taken to fail as well, so that many objects take no longer than some.
+const MOST_EXHAUSTED: usize = 20;
+
+impl<'t> Renderer<'t> {
     /// An engine for a set of templates.
-    pub fn new(templates: Arc<TemplateSet>) -> Self {
-        let mut environment = Environment::new();
-        environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        environment.set_syntax(syntax());
-        // These names of the engine's would hide a missing value of ours.
-        for name in ["namespace", "debug", "dict"] {
-            environment.remove_global(name);
-        }
-        environment.set_fuel(Some(FUEL));
-        environment.set_recursion_limit(50);
-        environment.set_auto_escape_callback(|_| AutoEscape::Custom("yaml".into()));
-        environment.set_formatter(|out, _, value| value::write(out, value));
-        let sources = Arc::clone(&templates);
-        environment.set_loader(move |name| Ok(sources.source(name).map(str::to_owned)));
-        Self { environment, templates }
+    pub fn new(templates: &'t TemplateSet) -> Self {
+        Self { parsed: Parsed::new(templates), exhausted: HashMap::new() }
     }
 
     /// Renders a unit into `out`, which is cleared first.
     ///
     /// # Errors
     /// What went wrong in the template, with the policy that asked.
-    pub fn render(&self, unit: &Unit, out: &mut Vec<u8>) -> Result<(), Box<Diagnostic>> {
+    pub fn render(&mut self, unit: &Unit, out: &mut String) -> Result<(), Box<Diagnostic>> {
         out.clear();
-        let template = self
-            .environment
-            .get_template(self.templates.resolve(unit.template))
-            .map_err(|error| self.explain(unit, &error))?;
         let Data::Map(entries) = &unit.data else {
             return Ok(());
         };
-        let context = value::map(Arc::clone(entries));
-        let bounded = Bounded(out);
-        template.render_captured_to(context, bounded).map(|_| ()).map_err(|error| self.explain(unit, &error))
+        if let Some((count, fault)) = self.exhausted.get(unit.template)
+            && *count >= MOST_EXHAUSTED
+        {
+            return Err(explain(self.parsed.templates, unit, fault));
+        }
+        let (text, outcome) = Run::render(&mut self.parsed, unit.template, entries, std::mem::take(out));
+        *out = text;
+        outcome.map_err(|fault| {
+            let diagnostic = explain(self.parsed.templates, unit, &fault);
+            if matches!(fault.cause, Cause::Steps | Cause::LongText | Cause::LongObject) {
+                let count = self.exhausted.get(unit.template).map_or(0, |(count, _)| *count);
+                self.exhausted.insert(unit.template, (count + 1, fault));
+            }
+            diagnostic
+        })
     }
 
     /// True when an object may have so many bytes.
     pub fn has_room(bytes: usize) -> bool {
         bytes <= MAXIMUM_OBJECT
     }
+}
 
-    /// The error of an engine as a diagnostic: the template's line, and the policy's.
-    fn explain(&self, unit: &Unit, error: &Error) -> Box<Diagnostic> {
-        let mut innermost = error;
-        while let Some(inner) = std::error::Error::source(innermost).and_then(|inner| inner.downcast_ref::<Error>()) {
-            innermost = inner;
-        }
-        let name = innermost.name().unwrap_or(unit.template);
-        let origin = self.place(name, innermost);
-        let written = origin.and_then(|origin| self.templates.slice(name, origin.span)).unwrap_or_default();
-        let (code, message) = match innermost.kind() {
-            ErrorKind::UndefinedError => {
-                (Code::TemplateFailed, format!("`{}` is not defined for this object", written.trim()))
-            }
-            ErrorKind::OutOfFuel => (Code::TemplateFailed, "this template does not come to an end".to_owned()),
-            ErrorKind::SyntaxError => (
-                Code::TemplateSyntax,
-                format!("this is not a template: {}", innermost.detail().unwrap_or("syntax error")),
-            ),
-            ErrorKind::TemplateNotFound => {
-                (Code::TemplateFailed, format!("there is no template `{}` to include", quoted(innermost)))
-            }
-            ErrorKind::WriteFailure => (
-                Code::TemplateFailed,
-                format!("this template writes more than {} MiB for one object", MAXIMUM_OBJECT >> 20),
-            ),
-            kind => (Code::TemplateFailed, innermost.detail().map_or_else(|| kind.to_string(), str::to_owned)),
-        };
-        let mut diagnostic = Diagnostic::error(code, message)
-            .at_maybe(origin)
-            .and(unit.origin, "asked for here")
-            .note(format!("while rendering {}", unit.identity))
-            .foldable();
-        if let Some(account) = unit.account {
-            diagnostic = diagnostic.and(account, "for this account");
-        }
-        Box::new(diagnostic.help(self.help(unit, innermost, written)))
+/// The problem of a template as a diagnostic: the template's line, and the policy's.
+fn explain(templates: &TemplateSet, unit: &Unit, fault: &Fault<'_>) -> Box<Diagnostic> {
+    let mut diagnostic = Diagnostic::error(code(&fault.cause), message(&fault.cause))
+        .at_maybe(place(templates, fault))
+        .and(unit.origin, "asked for here")
+        .note(format!("while rendering {}", unit.identity))
+        .foldable();
+    if let Some(account) = unit.account {
+        diagnostic = diagnostic.and(account, "for this account");
     }
+    Box::new(diagnostic.help(help(templates, unit, &fault.cause)))
+}
 
-    /// What to do about an error.
-    fn help(&self, unit: &Unit, error: &Error, written: &str) -> String {
-        match error.kind() {
-            ErrorKind::UndefinedError => {
-                let names = fields(&unit.data);
-                nearest(written.trim(), names.iter().copied()).map_or_else(
-                    || format!("the object has: {}", listed(&names)),
-                    |near| format!("did you mean `{near}`?"),
-                )
-            }
-            ErrorKind::WriteFailure => "loop over fewer items, or write shorter values".to_owned(),
-            ErrorKind::OutOfFuel => format!("an object may take {FUEL} steps; loop over fewer items"),
-            ErrorKind::TemplateNotFound => nearest(quoted(error), self.templates.names()).map_or_else(
-                || "a path is relative to the template folder and does not leave it".to_owned(),
-                |near| format!("did you mean `{near}`?"),
-            ),
-            ErrorKind::SyntaxError => {
-                "templates are Jinja: `{{ value }}`, `{% if %} {% endif %}`, `{# comment #}`".to_owned()
-            }
-            ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction => {
-                "the filters, tests and functions are those of minijinja".to_owned()
-            }
-            _ => format!("change the expression; the object has: {}", listed(&fields(&unit.data))),
-        }
+fn code(cause: &Cause) -> Code {
+    match cause {
+        Cause::Syntax(_) => Code::TemplateSyntax,
+        _ => Code::TemplateFailed,
     }
+}
 
-    fn place(&self, name: &str, error: &Error) -> Option<Origin> {
-        let file = self.templates.file(name)?;
-        let span = match (error.range(), error.line()) {
-            (Some(range), _) => Span::new(range.start, range.end.max(range.start + 1)),
-            (None, Some(line)) => self.templates.line(name, line),
-            (None, None) => Span::default(),
-        };
-        Some(Origin { file, span })
+fn message(cause: &Cause) -> String {
+    match cause {
+        Cause::Undefined(written) => format!("`{written}` is not defined for this object"),
+        Cause::Steps => "this template does not come to an end".to_owned(),
+        Cause::LongText => format!("this text has more than {} MiB", MAXIMUM_TEXT >> 20),
+        Cause::LongObject => format!("this template writes more than {} MiB for one object", MAXIMUM_OBJECT >> 20),
+        Cause::Nesting => "this nests too deeply".to_owned(),
+        Cause::NoTemplate(name) => format!("there is no template `{}` to include", shortened(name)),
+        Cause::Syntax(problem) => format!("this is not a template: {problem}"),
+        Cause::Wrong(problem, _) => problem.clone(),
     }
+}
+
+/// The remedy of a problem.
+fn help(templates: &TemplateSet, unit: &Unit, cause: &Cause) -> String {
+    match cause {
+        Cause::Undefined(written) => {
+            let names = fields(&unit.data);
+            nearest(written, names.iter().copied())
+                .map_or_else(|| format!("the object has: {}", listed(&names)), |near| format!("did you mean `{near}`?"))
+        }
+        Cause::Steps => {
+            format!("an object may take {MAXIMUM_STEPS} steps; loop over fewer items, or make shorter values")
+        }
+        Cause::LongText | Cause::LongObject => "loop over fewer items, or write shorter values".to_owned(),
+        Cause::Nesting => "write fewer expressions, statements and templates within each other".to_owned(),
+        Cause::NoTemplate(name) => nearest(name, templates.names()).map_or_else(
+            || "a path is relative to the template folder and does not leave it".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        ),
+        Cause::Syntax(_) => "templates are Jinja: `{{ value }}`, `{% if %} {% endif %}`, `{# comment #}`".to_owned(),
+        Cause::Wrong(_, help) => help.clone(),
+    }
+}
+
+fn place(templates: &TemplateSet, fault: &Fault<'_>) -> Option<Origin> {
+    let file = templates.file(fault.template)?;
+    let span = match fault.span {
+        Some(span) => {
+            let (start, end) = (span.start_offset as usize, span.end_offset as usize);
+            Span::new(start, end.max(start + 1))
+        }
+        None => templates.line(fault.template, fault.line),
+    };
+    Some(Origin { file, span })
+}
+
+/// The beginning of a name that a template computed.
+fn shortened(name: &str) -> String {
+    name.chars().take(100).collect()
 }
 
 /// A statement on a line of its own leaves no blank line behind.
@@ -188,9 +167,4 @@ fn fields(data: &Data) -> Vec<&str> {
 
 fn listed(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-}
-
-/// What stands between quotes in the engine's words.
-fn quoted(error: &Error) -> &str {
-    error.detail().and_then(|detail| detail.split('\'').nth(1)).unwrap_or_default()
 }

@@ -139,12 +139,8 @@ impl Data {
         self.write_json_by(&mut |nested, out| nested.write_json(out), out);
     }
 
-    /// As [`Data::write_json`], with `nested` to write the lists and maps inside.
-    pub fn write_json_by(&self, nested: &mut dyn FnMut(&Data, &mut String), out: &mut String) {
-        let mut part = |part: &Data, out: &mut String| match part {
-            Data::List(_) | Data::Map(_) => nested(part, out),
-            scalar => scalar.write_json(out),
-        };
+    /// As [`Data::write_json`], with `part` to write the items of a list and the values of a map.
+    pub fn write_json_by(&self, part: &mut dyn FnMut(&Data, &mut String), out: &mut String) {
         match self {
             Data::Null => out.push_str("null"),
             Data::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),

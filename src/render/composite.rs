@@ -7,13 +7,18 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use minijinja::machinery::ast::Stmt;
+use minijinja::machinery::ast::{Expr, Stmt};
 use minijinja::machinery::{Span, parse};
 
 use super::{TemplateSet, syntax};
 
-/// How deep templates may include each other; the engine stops there as well.
-const MAXIMUM_DEPTH: usize = 50;
+/// How deep templates may include each other; the engine does not go deeper, with a step for the statement and one for
+/// the template.
+const MAXIMUM_DEPTH: usize = 100;
+
+/// How many statements and letters are followed: loops within loops are walked again and again. The built-in templates
+/// have some ten thousand letters.
+const MAXIMUM_STEPS: usize = 20_000_000;
 
 /// What stands before a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,14 +99,30 @@ type States = BTreeSet<Before>;
 
 /// Every `{{ value }}` of the templates that does not stand alone where a YAML key or value can stand: the template, and
 /// the bytes of it. A template that cannot be read is told of when it is used.
+///
+/// # Errors
+/// The first root that has more ways through it than can be followed.
 pub(super) fn find<'t>(
     templates: &'t TemplateSet,
     roots: impl Iterator<Item = &'t str>,
-) -> BTreeSet<(String, usize, usize)> {
-    let mut walk = Walk { templates, found: BTreeSet::new(), last: None, known: HashMap::new(), depth: 0 };
-    roots.for_each(|root| _ = walk.template(root, States::from([Before::Start])));
+) -> Result<BTreeSet<(String, usize, usize)>, &'t str> {
+    let mut walk = Walk { templates, found: BTreeSet::new(), last: None, known: HashMap::new(), depth: 0, steps: 0 };
+    for root in roots {
+        walk.template(root, States::from([Before::Start]));
+        if walk.steps > MAXIMUM_STEPS {
+            return Err(root);
+        }
+    }
     let found = walk.found.into_iter();
-    found.map(|(name, start, end)| (name.to_owned(), start, end)).collect()
+    Ok(found.map(|(name, start, end)| (name.to_owned(), start, end)).collect())
+}
+
+/// The text of a literal: the parser would compute with constants as long as it takes.
+pub(super) fn literal<'e>(expression: &'e Expr<'_>) -> Option<&'e str> {
+    match expression {
+        Expr::Const(constant) => constant.value.as_str(),
+        _ => None,
+    }
 }
 
 /// A walk over templates.
@@ -113,6 +134,7 @@ struct Walk<'t> {
     /// What stands behind a template by what stands before it; of one that is being walked nothing.
     known: HashMap<(&'t str, States), States>,
     depth: usize,
+    steps: usize,
 }
 
 impl<'t> Walk<'t> {
@@ -142,6 +164,10 @@ impl<'t> Walk<'t> {
     }
 
     fn statement(&mut self, place: (&'t str, &'t str), statement: &Stmt<'_>, before: States) -> States {
+        self.steps += 1;
+        if self.steps > MAXIMUM_STEPS {
+            return before;
+        }
         match statement {
             Stmt::EmitRaw(text) => self.text(text.raw, &before),
             Stmt::EmitExpr(value) => self.value(place, value.span(), before),
@@ -165,26 +191,19 @@ impl<'t> Walk<'t> {
             }
             Stmt::WithBlock(with) => self.body(place, &with.body, &before),
             Stmt::AutoEscape(escape) => self.body(place, &escape.body, &before),
-            Stmt::Block(block) => self.body(place, &block.body, &before),
-            Stmt::Include(include) => match include.name.as_const() {
-                Some(name) => self.template(name.as_str().unwrap_or_default(), before),
+            Stmt::Include(include) => match literal(&include.name) {
+                Some(name) => self.template(name, before),
                 // Whichever it is, it is made of lines.
                 None => before.into_iter().chain([Before::Start]).collect(),
             },
-            Stmt::Extends(parent) => {
-                let parent = parent.name.as_const();
-                let name = parent.as_ref().and_then(|name| name.as_str()).unwrap_or_default();
-                self.template(name, before.clone());
-                before
-            }
             // What is caught becomes a text, which is printed like any other value.
             Stmt::FilterBlock(block) => self.value(place, block.span(), before),
-            Stmt::CallBlock(block) => self.value(place, block.span(), before),
             _ => before,
         }
     }
 
     fn text(&mut self, text: &str, before: &States) -> States {
+        self.steps += text.len() * before.len();
         let through = |state: &Before| {
             text.chars().fold(*state, |state, letter| {
                 next(state, letter).unwrap_or_else(|| {
@@ -225,7 +244,7 @@ mod tests {
         ]);
         let mut sources = Sources::new(Box::new(world), Arc::new(Files::new()));
         let templates = TemplateSet::load("templates", &mut sources, &mut Sink::new()).expect("memory can be read");
-        let found = find(&templates, std::iter::once("tenancy/role.yaml.j2"));
+        let found = find(&templates, std::iter::once("tenancy/role.yaml.j2")).expect("few ways");
         let slice = |(name, start, end): (String, usize, usize)| {
             templates.source(&name).and_then(|source| source.get(start..end)).unwrap_or_default().to_owned()
         };
@@ -288,6 +307,6 @@ mod tests {
     fn the_built_in_templates_glue_nothing() {
         let mut sources = Sources::new(Box::new(MemoryWorld::default()), Arc::new(Files::new()));
         let templates = TemplateSet::load("templates", &mut sources, &mut Sink::new()).expect("memory can be read");
-        assert_eq!(find(&templates, templates.names()), BTreeSet::new());
+        assert_eq!(find(&templates, templates.names()), Ok(BTreeSet::new()));
     }
 }

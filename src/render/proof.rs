@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, ForLoop, IfCond, Stmt, UnaryOpKind};
 use minijinja::machinery::parse;
 
+use super::composite::literal;
 use super::{TemplateSet, syntax};
 
 /// Columns of the account list, by their numbers.
@@ -128,10 +129,7 @@ impl<'d> Walk<'d> {
             Stmt::EmitExpr(emit) => self.printed(&emit.expr, 0),
             Stmt::IfCond(condition) => self.condition(condition),
             Stmt::ForLoop(each) => self.each(each),
-            Stmt::Include(include) => match include.name.as_const() {
-                Some(name) => self.template(name.as_str().ok_or(Refusal::Unknown)?),
-                None => Err(Refusal::Unknown),
-            },
+            Stmt::Include(include) => self.template(literal(&include.name).ok_or(Refusal::Unknown)?),
             Stmt::WithBlock(with) => {
                 let outside = self.scopes.len();
                 for (target, value) in &with.assignments {
@@ -261,14 +259,14 @@ impl<'d> Walk<'d> {
             },
             Expr::GetItem(item) => {
                 let parts = self.value(&item.expr, depth + 1)?;
-                match item.subscript_expr.as_const() {
-                    Some(key) => match (key.as_str(), key.as_usize()) {
+                match &item.subscript_expr {
+                    Expr::Const(key) => match (key.value.as_str(), key.value.as_usize()) {
                         (Some(key), _) => at_key(parts, key),
                         (None, Some(position)) => at_position(parts, position),
                         _ => same(parts),
                     },
-                    None => {
-                        self.same(&item.subscript_expr, depth + 1)?;
+                    computed => {
+                        self.same(computed, depth + 1)?;
                         same(parts)
                     }
                 }

@@ -1,6 +1,7 @@
 //! The templates of a workspace: built-in ones, and those that replace them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::builtin::BUILTIN;
 use super::composite;
@@ -15,11 +16,15 @@ const MAXIMUM_TEMPLATE: usize = 64 << 10;
 const MAXIMUM_ALIASES: usize = 8;
 
 /// Every template by its path below the template folder.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct TemplateSet {
-    templates: BTreeMap<String, (FileId, std::sync::Arc<str>)>,
+    templates: BTreeMap<String, (FileId, Arc<str>)>,
     /// Templates that only include another one, with that one.
     aliases: BTreeMap<String, String>,
+    /// The built-in templates; none where the workspace replaces none of them.
+    built_in: Option<Box<TemplateSet>>,
+    /// The built-in templates that render something else because of the workspace's.
+    replaced: BTreeSet<&'static str>,
 }
 
 impl TemplateSet {
@@ -31,10 +36,12 @@ impl TemplateSet {
         let mut set = Self::default();
         for (path, text) in BUILTIN {
             let file = sources.files().add(format!("<built-in>/{path}"), *text);
-            set.templates.insert((*path).to_owned(), (file, std::sync::Arc::from(*text)));
+            set.templates.insert((*path).to_owned(), (file, Arc::from(*text)));
         }
+        set.find_aliases();
+        let built_in = set.clone();
         let prefix = format!("{folder}/");
-        let mut has_own = false;
+        let mut own = BTreeSet::new();
         for path in sources.list(folder, None)? {
             let Some(name) = path.strip_prefix(&prefix).map(str::to_owned) else { continue };
             let Some(file) = sources.text(&path, MAXIMUM_TREE_SIZE, None, sink)? else { continue };
@@ -61,23 +68,100 @@ impl TemplateSet {
                         )),
                 );
             }
+            own.insert(name.clone());
             set.templates.insert(name, (file, text));
-            has_own = true;
         }
-        let names = set.templates.keys().map(|name| (name.clone(), set.follow(name).to_owned()));
-        set.aliases = names.filter(|(name, followed)| name != followed).collect();
         // The built-in ones by themselves are as they should be, which a test sees to.
-        if has_own {
+        if !own.is_empty() {
+            set.find_aliases();
+            let names = BUILTIN.iter().map(|(name, _)| *name);
+            set.replaced = names.filter(|name| built_in.reaches(name, &own)).collect();
+            set.built_in = Some(Box::new(built_in));
             set.refuse_composites(sink);
         }
         Ok(set)
+    }
+
+    fn find_aliases(&mut self) {
+        let names = self.templates.keys().map(|name| (name.clone(), self.follow(name).to_owned()));
+        self.aliases = names.filter(|(name, followed)| name != followed).collect();
+    }
+
+    /// Whether a built-in template is one of these, or includes one.
+    fn reaches(&self, name: &str, wanted: &BTreeSet<String>) -> bool {
+        let included = self.source(name).unwrap_or_default().split("{% include \"").skip(1);
+        let mut names = included.filter_map(|rest| rest.split('"').next());
+        wanted.contains(name) || names.any(|name| self.reaches(name, wanted))
+    }
+
+    /// The built-in templates, where the workspace replaces some of them: what they make of a unit is what its policy
+    /// states.
+    pub fn built_in(&self) -> Option<&TemplateSet> {
+        self.built_in.as_deref()
+    }
+
+    /// Whether a template renders something else than the built-in one because of the workspace's templates.
+    pub fn is_replaced(&self, template: &str) -> bool {
+        self.replaced.contains(template)
+    }
+
+    /// The line of the workspace's templates that prints a field of an object, as far as the text shows it: the first
+    /// line with the first of these names that one has, else the beginning.
+    pub fn place_of<'n>(&self, template: &str, names: impl Iterator<Item = &'n str>) -> Option<Origin> {
+        let mut reached = Vec::new();
+        self.reach(template, &mut reached);
+        let own: Vec<_> = reached.into_iter().filter_map(|name| self.templates.get(name)).collect();
+        let place = |file, start: usize, end: usize| Origin { file, span: Span::new(start, end) };
+        for name in names {
+            for (file, text) in &own {
+                let key = text.match_indices(name).find(|(start, _)| {
+                    let before = text.get(..*start).and_then(|before| before.chars().next_back());
+                    let behind = text.get(start + name.len()..).unwrap_or_default();
+                    behind.starts_with(':') && before.is_none_or(|before| " \n{-\"'".contains(before))
+                });
+                if let Some((start, _)) = key {
+                    return Some(place(*file, start, start + name.len()));
+                }
+            }
+        }
+        own.first().map(|(file, _)| place(*file, 0, 1))
+    }
+
+    /// Collects the workspace's templates that a template may include, itself among them.
+    fn reach<'s>(&'s self, name: &'s str, reached: &mut Vec<&'s str>) {
+        let name = self.resolve(name);
+        let mut visited = BTreeSet::from([name]);
+        let mut open = vec![name];
+        while let Some(name) = open.pop() {
+            let built_in = self.built_in().and_then(|built_in| built_in.file(name));
+            if built_in != self.file(name) {
+                reached.push(name);
+            }
+            let source = self.source(name).unwrap_or_default();
+            let names = self.templates.keys().map(String::as_str);
+            let included =
+                names.filter(|name| source.contains(&format!("\"{name}\"")) || source.contains(&format!("'{name}'")));
+            open.extend(included.map(|name| self.resolve(name)).filter(|name| visited.insert(name)));
+        }
     }
 
     /// Reports values that text is glued to, in whatever a template includes.
     fn refuse_composites(&self, sink: &mut Sink) {
         let (parts, roots): (Vec<&str>, Vec<&str>) = self.names().partition(|name| is_part(name));
         // A part by itself last: what is told of it is told once.
-        for (name, start, end) in composite::find(self, roots.into_iter().chain(parts)) {
+        let found = match composite::find(self, roots.into_iter().chain(parts)) {
+            Ok(found) => found,
+            Err(name) => {
+                let place = self.file(name).map(|file| Origin { file, span: Span::new(0, 1) });
+                sink.push(
+                    Diagnostic::error(Code::TemplateComposite, "this template has too many ways through it")
+                        .at_maybe(place)
+                        .help("write fewer loops within each other"),
+                );
+                return;
+            }
+        };
+        for (name, start, end) in found {
             let Some(file) = self.file(&name) else { continue };
             sink.push(
                 Diagnostic::error(Code::TemplateComposite, "text is glued to this value")
@@ -127,11 +211,6 @@ impl TemplateSet {
     /// The registered text of a template.
     pub(super) fn file(&self, name: &str) -> Option<FileId> {
         self.templates.get(name).map(|(file, _)| *file)
-    }
-
-    /// A part of a template's text.
-    pub(super) fn slice(&self, name: &str, span: Span) -> Option<&str> {
-        self.source(name)?.get(span.start as usize..span.end as usize)
     }
 
     /// The bytes of a line, counted from 1, without its indentation.

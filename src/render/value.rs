@@ -1,77 +1,117 @@
-//! Our data as minijinja sees it, and back as text.
+//! Values as templates compute and print them.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
-use minijinja::{Error, ErrorKind, Output};
 
+use super::budget::{Budget, Cause, MAXIMUM_OBJECT};
 use crate::model::Data;
-use crate::yaml;
 
-type Entries = Arc<[(Arc<str>, Data)]>;
+/// A value of an expression; none where it is undefined.
+pub(super) type Value = Option<Data>;
 
-/// A map of ours.
-#[derive(Debug)]
-struct MapObject(Entries);
-
-/// A list of ours.
-#[derive(Debug)]
-struct ListObject(Arc<[Data]>);
-
-/// A map as a template value.
-pub(super) fn map(entries: Entries) -> Value {
-    Value::from_object(MapObject(entries))
-}
-
-fn value(data: &Data) -> Value {
+/// Whether a value counts as true.
+pub(super) fn is_true(data: &Data) -> bool {
     match data {
-        Data::Null => Value::from(()),
-        Data::Bool(truth) => Value::from(*truth),
-        Data::Int(number) => Value::from(*number),
-        Data::Float(number) => Value::from(*number),
-        Data::Str(text) => Value::from(Arc::clone(text)),
-        Data::List(items) => Value::from_object(ListObject(Arc::clone(items))),
-        Data::Map(entries) => map(Arc::clone(entries)),
+        Data::Bool(truth) => *truth,
+        Data::Int(number) => *number != 0,
+        Data::Float(number) => *number != 0.0,
+        Data::Str(text) => !text.is_empty(),
+        data => !data.is_empty(),
     }
 }
 
-impl Object for MapObject {
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.get_value_by_str(key.as_str()?)
-    }
-
-    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
-        self.0.iter().find(|(name, _)| **name == *key).map(|(_, data)| value(data))
-    }
-
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Values(self.0.iter().map(|(name, _)| Value::from(Arc::clone(name))).collect())
-    }
-
-    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        Some(self.0.len())
+/// The type of a value in words.
+pub(super) fn type_of(data: &Data) -> &'static str {
+    match data {
+        Data::Null => "null",
+        Data::Bool(_) => "a boolean",
+        Data::Int(_) | Data::Float(_) => "a number",
+        Data::Str(_) => "a string",
+        Data::List(_) => "a list",
+        Data::Map(_) => "a map",
     }
 }
 
-impl Object for ListObject {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Seq
-    }
+/// Whether two values are equal.
+pub(super) fn equal(left: &Data, right: &Data, budget: &mut Budget) -> Result<bool, Cause> {
+    budget.spend(1)?;
+    Ok(match (left, right) {
+        (Data::Str(left), Data::Str(right)) => {
+            budget.bytes(left.len().min(right.len()))?;
+            left == right
+        }
+        (Data::List(left), Data::List(right)) => {
+            let mut is_equal = left.len() == right.len();
+            for (left, right) in left.iter().zip(right.iter()) {
+                is_equal = is_equal && equal(left, right, budget)?;
+            }
+            is_equal
+        }
+        (Data::Map(entries), Data::Map(others)) => {
+            let mut is_equal = entries.len() == others.len();
+            for (key, value) in entries.iter() {
+                let other = budget.get(right, key)?;
+                is_equal = is_equal && other.map_or(Ok(false), |other| equal(value, &other, budget))?;
+            }
+            is_equal
+        }
+        (left, right) => match (number(left), number(right)) {
+            (Some(_), Some(_)) => ordered(left, right) == Some(Ordering::Equal),
+            _ => left == right,
+        },
+    })
+}
 
-    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
-        self.0.get(key.as_usize()?).map(value)
+/// The order of two numbers, strings or booleans.
+pub(super) fn order(left: &Data, right: &Data, budget: &mut Budget) -> Result<Ordering, Cause> {
+    if let (Data::Str(left), Data::Str(right)) = (left, right) {
+        budget.bytes(left.len().min(right.len()))?;
     }
+    budget.spend(1)?;
+    ordered(left, right).ok_or_else(|| {
+        let message = format!("{} and {} have no order", type_of(left), type_of(right));
+        Cause::Wrong(message, "compare two numbers or two strings".to_owned())
+    })
+}
 
-    fn enumerate(self: &Arc<Self>) -> Enumerator {
-        Enumerator::Seq(self.0.len())
+fn ordered(left: &Data, right: &Data) -> Option<Ordering> {
+    match (left, right) {
+        (Data::Int(left), Data::Int(right)) => Some(left.cmp(right)),
+        (Data::Str(left), Data::Str(right)) => Some(left.cmp(right)),
+        (Data::Bool(left), Data::Bool(right)) => Some(left.cmp(right)),
+        (left, right) => number(left)?.partial_cmp(&number(right)?),
+    }
+}
+
+/// A number with less than full precision for large integers.
+#[expect(clippy::cast_precision_loss, reason = "only where one of two numbers is a fraction")]
+pub(super) fn number(data: &Data) -> Option<f64> {
+    match data {
+        Data::Int(number) => Some(*number as f64),
+        Data::Float(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// The text of a scalar.
+pub(super) fn text(data: &Data, budget: &mut Budget) -> Result<Arc<str>, Cause> {
+    budget.spend(1)?;
+    match data {
+        Data::Str(text) => Ok(Arc::clone(text)),
+        Data::Bool(truth) => Ok(if *truth { "true" } else { "false" }.into()),
+        Data::Int(number) => Ok(number.to_string().into()),
+        Data::Float(number) => Ok(format!("{number:?}").into()),
+        Data::Null | Data::List(_) | Data::Map(_) => Err(Cause::Wrong(
+            format!("{} is not a text", type_of(data)),
+            "print lists and maps by themselves: `{{ value }}`".to_owned(),
+        )),
     }
 }
 
 thread_local! {
-    /// What is printed next: nearly every value is short, and there are many.
-    static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
     static KNOWN: RefCell<Known> = RefCell::default();
 }
 
@@ -89,8 +129,12 @@ struct Known {
 }
 
 impl Known {
-    /// Appends a list or a map as JSON. One that more than `holders` hold is somebody else's too, and may come again.
+    /// Appends a value as JSON. A list or a map that more than `holders` hold is somebody else's too, and may come
+    /// again. A text that grows beyond one object is left unfinished.
     fn write(&mut self, data: &Data, holders: usize, out: &mut String) {
+        if out.len() > MAXIMUM_OBJECT {
+            return;
+        }
         // Empty ones of both kinds may share an address.
         let (address, held) = match data {
             _ if data.is_empty() => (0, 0),
@@ -107,7 +151,7 @@ impl Known {
         }
         let (is_new, start) = (seen.is_none(), out.len());
         data.write_json_by(&mut |nested, out| self.write(nested, 1, out), out);
-        let text = out.get(start..).filter(|text| !is_new && text.len() <= MOST_BYTES);
+        let text = out.get(start..).filter(|text| !is_new && text.len() <= MOST_BYTES && out.len() <= MAXIMUM_OBJECT);
         let bytes = text.map_or(0, str::len);
         if self.texts.len() >= MOST_KNOWN || self.bytes + bytes > MOST_BYTES {
             *self = Self::default();
@@ -117,70 +161,25 @@ impl Known {
     }
 }
 
-/// Writes a value as JSON on one line.
-pub(super) fn write(out: &mut Output<'_>, value: &Value) -> Result<(), Error> {
-    let mut text = TEXT.take();
-    text.clear();
-    let written = json(value, &mut text, 0).and_then(|()| {
-        out.write_str(&text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the object cannot be held"))
-    });
-    TEXT.set(text);
-    written
+/// Appends a value as JSON on one line.
+pub(super) fn write(data: &Data, out: &mut String, budget: &mut Budget) -> Result<(), Cause> {
+    let start = out.len();
+    match data {
+        // The object's own data and the expression hold it.
+        Data::List(_) | Data::Map(_) => KNOWN.with_borrow_mut(|known| known.write(data, 2, out)),
+        scalar => scalar.write_json(out),
+    }
+    written(start, out, budget)
 }
 
-fn json(value: &Value, text: &mut String, depth: usize) -> Result<(), Error> {
-    let map = value.downcast_object_ref::<MapObject>().map(|ours| Data::Map(Arc::clone(&ours.0)));
-    let ours = || value.downcast_object_ref::<ListObject>().map(|ours| Data::List(Arc::clone(&ours.0)));
-    if let Some(ours) = map.or_else(ours) {
-        // The object's own data, the engine and this function hold it.
-        KNOWN.with_borrow_mut(|known| known.write(&ours, 3, text));
-        return Ok(());
+/// Pays for what was appended to a text.
+pub(super) fn written(start: usize, out: &str, budget: &mut Budget) -> Result<(), Cause> {
+    if out.len() > MAXIMUM_OBJECT {
+        return Err(Cause::LongObject);
     }
-    if depth > yaml::MAXIMUM_DEPTH {
-        return Err(Error::new(ErrorKind::InvalidOperation, "this value nests too deeply"));
-    }
-    match value.kind() {
-        ValueKind::None => text.push_str("null"),
-        ValueKind::Bool => text.push_str(if value.is_true() { "true" } else { "false" }),
-        ValueKind::Number => {
-            let number = value.to_string();
-            if number.contains("inf") || number.contains("nan") || number.contains("NaN") {
-                return Err(Error::new(ErrorKind::InvalidOperation, "a number that JSON cannot hold"));
-            }
-            text.push_str(&number);
-        }
-        ValueKind::String => yaml::write::double_quoted(value.as_str().unwrap_or_default(), text),
-        ValueKind::Seq | ValueKind::Iterable => {
-            text.push('[');
-            for (index, item) in value.try_iter()?.enumerate() {
-                if index > 0 {
-                    text.push_str(", ");
-                }
-                json(&item, text, depth + 1)?;
-            }
-            text.push(']');
-        }
-        ValueKind::Map => {
-            text.push('{');
-            for (index, key) in value.try_iter()?.enumerate() {
-                if index > 0 {
-                    text.push_str(", ");
-                }
-                let Some(name) = key.as_str() else {
-                    return Err(Error::new(ErrorKind::InvalidOperation, "a map's key is not a string"));
-                };
-                yaml::write::double_quoted(name, text);
-                text.push_str(": ");
-                json(&value.get_item(&key)?, text, depth + 1)?;
-            }
-            text.push('}');
-        }
-        ValueKind::Undefined => return Err(Error::new(ErrorKind::UndefinedError, "an undefined value")),
-        _ => return Err(Error::new(ErrorKind::InvalidOperation, "this value cannot be written as YAML")),
-    }
-    Ok(())
+    // Half of what a string costs: the text of an object is there once.
+    budget.bytes((out.len() - start) / 2)
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;
