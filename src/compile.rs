@@ -278,6 +278,8 @@ struct Worker<'p> {
     options: Options<'p>,
     labels: Option<&'p Labels>,
     renderer: Renderer<'p>,
+    /// The engine of the built-in templates, where the workspace replaces some.
+    built_in: Option<Renderer<'p>>,
     validator: Validator<'p>,
     rendered: String,
     classes: Classes,
@@ -328,6 +330,7 @@ impl<'p> Worker<'p> {
             options,
             labels,
             renderer: Renderer::new(&project.templates),
+            built_in: project.templates.built_in().map(Renderer::new),
             validator: if options.alike { validator } else { validator.each_by_itself() },
             rendered: String::new(),
             classes: Classes::default(),
@@ -454,7 +457,10 @@ impl<'p> Worker<'p> {
         }
         for (unit, other) in first.into_iter().zip(&second) {
             let marked = stand_ins.mark(&unit.data, &other.data)?;
-            self.project.templates.only_prints(unit.template, &marked).map_err(class::unexplained)?;
+            let templates = &*self.project.templates;
+            for set in [Some(templates), templates.built_in()].into_iter().flatten() {
+                set.only_prints(unit.template, &marked).map_err(class::unexplained)?;
+            }
             let tree = self.checked(&unit, filling, &mut facts).ok_or_else(nothing)?;
             let longer = stand_ins.count_in(self.rendered.as_bytes()) * class::LONGEST_WRITTEN;
             if !Renderer::has_room(self.rendered.len() + longer) {
@@ -486,7 +492,12 @@ impl<'p> Worker<'p> {
         let mut sink = Sink::new();
         self.renderer.render(unit, &mut self.rendered).ok()?;
         let is_valid = self.validator.check(unit, &self.rendered, facts, &mut sink);
-        if !is_valid || !sink.is_empty() {
+        let is_meant = is_valid
+            && self
+                .stated(unit)
+                .ok()?
+                .is_none_or(|stated| self.validator.check_meaning(unit, &stated, &self.project.templates, &mut sink));
+        if !is_meant || !sink.is_empty() {
             return None;
         }
         if let Some(filling) = filling.filter(|_| Labels::concerns(unit)) {
@@ -507,16 +518,28 @@ impl<'p> Worker<'p> {
             sink.push(*problem);
             return false;
         }
+        let stated = match self.stated(unit) {
+            Ok(stated) => stated,
+            Err(problem) => {
+                sink.push(*problem);
+                return false;
+            }
+        };
         let text = &*self.rendered;
-        let matches = || self.validator.matches(unit, text, facts);
+        let matches = || stated.is_none() && self.validator.matches(unit, text, facts);
         if !stats.time(Stage::Match, matches, |matches| if *matches { (1, text.len()) } else { (0, 0) }) {
             let before = sink.len();
             let validate = || {
-                let is_valid = self.validator.check(unit, text, facts, sink);
-                if is_valid && sink.len() == before {
+                if !self.validator.check(unit, text, facts, sink) {
+                    return false;
+                }
+                if let Some(stated) = &stated {
+                    return self.validator.check_meaning(unit, stated, &self.project.templates, sink);
+                }
+                if sink.len() == before {
                     self.validator.keep(unit, text);
                 }
-                is_valid
+                true
             };
             if !stats.time(Stage::Validate, validate, |_| (1, text.len())) {
                 return false;
@@ -536,6 +559,15 @@ impl<'p> Worker<'p> {
             }
             _ => true,
         }
+    }
+
+    /// What the policy states of a unit: the text of the built-in template, where what was rendered is another.
+    fn stated(&mut self, unit: &Unit) -> Result<Option<String>, Box<Diagnostic>> {
+        let replaced = self.built_in.as_mut().filter(|_| self.project.templates.is_replaced(unit.template));
+        let Some(renderer) = replaced else { return Ok(None) };
+        let mut stated = String::with_capacity(self.rendered.len());
+        renderer.render(unit, &mut stated)?;
+        Ok(Some(stated).filter(|stated| *stated != self.rendered))
     }
 
     /// Fills in what follows from the rest of the target.

@@ -6,6 +6,7 @@
 
 mod alike;
 mod lints;
+mod meaning;
 pub mod rules;
 pub mod set;
 mod trace;
@@ -20,6 +21,7 @@ use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::schemas;
 use crate::k8s::stored::{Form, to_stored};
 use crate::model::{Platform, Target, Unit};
+use crate::render::TemplateSet;
 use crate::yaml::schema::{Problem, ProblemKind};
 use crate::yaml::{self, NodeRef, Tree};
 pub use set::HomeFacts;
@@ -117,6 +119,51 @@ impl<'p> Validator<'p> {
             self.object().into_iter().for_each(|root| facts.add(unit, root));
         }
         true
+    }
+
+    /// Compares the object that was checked last with what its policy states: `stated`, which the built-in template
+    /// renders. False where they differ; the differences are in the sink.
+    pub fn check_meaning(&self, unit: &Unit, stated: &str, templates: &TemplateSet, sink: &mut Sink) -> bool {
+        let mut reading = Sink::new();
+        let mut tree = yaml::read(stated, crate::diag::FileId::default(), &mut reading);
+        let (Some(root), Some(object)) = (tree.document(0).filter(|_| reading.is_empty()), self.object()) else {
+            sink.push(self.not_one_object(unit, stated));
+            return false;
+        };
+        let stored = |tree: &mut Tree, id| {
+            to_stored(tree, id, Form::Stored);
+            yaml::schema::to_json(tree.at(id))
+        };
+        let id = root.id();
+        let (stated, rendered) = (stored(&mut tree, id), stored(&mut object.tree().clone(), object.id()));
+        let changes = meaning::changes(&stated, &rendered, &|key| self.trees.is_selected(key));
+        for change in &changes {
+            sink.push(self.changed_meaning(unit, change, templates));
+        }
+        changes.is_empty()
+    }
+
+    fn changed_meaning(&self, unit: &Unit, change: &meaning::Change, templates: &TemplateSet) -> Diagnostic {
+        let place = self.trees.place_of(unit, &change.field(), change.scalar());
+        let file = self.files.get(place.file);
+        let position = file.line_column(place.span.start);
+        let by = match (&change.stated, self.trees.field_around(place)) {
+            (Some(_), Some(field)) => format!("stated by `{field}` in"),
+            (Some(_), None) => "stated in".to_owned(),
+            (None, _) => "the policy is".to_owned(),
+        };
+        let note =
+            format!("{by} {}:{}:{}; on the target `{}`", file.path(), position.line, position.column, self.target.name);
+        let names = change.path.iter().map(String::as_str);
+        Diagnostic::error(Code::TemplateMeaning, change.message())
+            .at_maybe(templates.place_of(unit.template, names.rev()))
+            .note(note)
+            .note(format!("in {}", unit.identity))
+            .help(match change.stated {
+                Some(_) => "print the field as the built-in template does",
+                None => "state it in the policy; a template may add labels and annotations that decide nothing",
+            })
+            .foldable()
     }
 
     /// Keeps the text of the object that was checked last, for those that are like it. It has to be one that nothing was

@@ -158,8 +158,9 @@ fn what_differs_by_a_map_or_by_what_is_missing_is_another_class() {
 
 #[test]
 fn a_column_that_decides_something_splits_the_class() {
-    let template = "apiVersion: v1\nkind: Namespace\n{% include \"_metadata.yaml.j2\" %}\n{% if labels.team == \"xcore\" %}\
-                    spec: {finalizers: [kubernetes]}\n{% endif %}\n";
+    let template = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {{ labels }}\n  annotations:\n\
+                    {% for key, value in annotations|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n\
+                    {% if labels.team == \"xcore\" %}\n    core: \"yes\"\n{% endif %}\n";
     let rows: String = (0..60)
         .map(|index| format!("user-{index},{},{},n,\n", 1000 + index, ["core", "web", "ops"][index % 3]))
         .collect();
@@ -370,39 +371,39 @@ const TEMPLATES: [(&str, &str); 22] = [
     ("tenancy/namespace", "{% if name %}\n{% include \"tenancy/plain.yaml.j2\" %}\n{% endif %}\n"),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ labels.name }}, b: {{ labels[\"team\"] }}}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    a: {{ labels.name }}\n    b: {{ labels[\"team\"] }}\n",
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ labels.name|upper }}}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    a: {{ labels.name|upper }}\n",
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ \"p-\" ~ labels.name ~ \"-s\" }}}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    a: {{ \"p-\" ~ labels.name ~ \"-s\" }}\n",
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ labels.name[0] }}}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    a: {{ labels.name[0] }}\n",
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n",
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels:\n{% for key in labels %}\n    {{ key }}: {{ loop.index ~ \"x\" }}\n{% endfor %}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n{% for key in labels %}\n    {{ \"at-\" ~ key }}: {{ loop.index ~ \"x\" }}\n{% endfor %}\n",
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {length: {{ (annotations|length) ~ \"\" }}, of: {{ (name|length) ~ \"\" }}}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {{ labels }}\n  annotations:\n{% for key, value in annotations|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    length: {{ (annotations|length) ~ \"\" }}\n    of: {{ (name|length) ~ \"\" }}\n",
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n{% set own = labels.name %}\n  labels: {a: {{ own }}}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n{% set own = labels.name %}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    a: {{ own }}\n",
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n{% with own = labels.name %}\n  labels: {a: {{ own }}}\n{% endwith %}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n{% with own = labels.name %}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    a: {{ own }}\n{% endwith %}\n",
     ),
     (
         "tenancy/namespace",
@@ -410,11 +411,11 @@ const TEMPLATES: [(&str, &str); 22] = [
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ \"core\" if labels.team == \"xcore\" else \"other\" }}}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    a: {{ \"core\" if labels.team == \"xcore\" else \"other\" }}\n",
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {a: {{ labels.team if labels.team is defined else \"none\" }}}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations: {{ annotations }}\n  labels:\n{% for key, value in labels|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    a: {{ labels.team if labels.team is defined else \"none\" }}\n",
     ),
     (
         "tenancy/namespace",
@@ -422,7 +423,7 @@ const TEMPLATES: [(&str, &str); 22] = [
     ),
     (
         "tenancy/namespace",
-        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  annotations:\n    text: {{ annotations[\"example.org/uid\"] }}\n    block: |\n      {{ name }}\n",
+        "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {{ name }}\n  labels: {{ labels }}\n  annotations:\n{% for key, value in annotations|items %}\n    {{ key }}: {{ value }}\n{% endfor %}\n    text: {{ annotations[\"example.org/uid\"] }}\n    block: |\n      {{ name }}\n",
     ),
     (
         "tenancy/role",

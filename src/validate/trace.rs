@@ -46,6 +46,29 @@ impl Trees {
         Some(node.origin())
     }
 
+    /// The name of the field whose value a place is, or lies in.
+    pub fn field_around(&self, place: Origin) -> Option<&str> {
+        let mut node = self.document(place)?;
+        let mut name = None;
+        loop {
+            let entry = node
+                .entries()
+                .find(|(key, value)| value.span().contains(place.span) || key.span().contains(place.span));
+            let item = node.items().find(|item| item.span().contains(place.span));
+            match (entry, item) {
+                (Some((key, value)), _) => (name, node) = (key.as_str(), value),
+                (None, Some(item)) => node = item,
+                (None, None) => return name,
+            }
+        }
+    }
+
+    /// Whether a label selector of the policies, or of the manifests that they bring in, names a label.
+    pub fn is_selected(&self, label: &str) -> bool {
+        let documents = self.trees.values().flat_map(|tree| tree.documents());
+        documents.into_iter().any(|root| selects(root, label))
+    }
+
     /// The node of exactly this span: an object, or one of a list of objects.
     fn object<'t>(&self, node: NodeRef<'t>, span: Span) -> Option<NodeRef<'t>> {
         if node.span() == span {
@@ -96,6 +119,15 @@ impl Trees {
             Some(node.origin())
         })
     }
+}
+
+/// Whether a selector somewhere in a value names a label.
+fn selects(node: NodeRef<'_>, label: &str) -> bool {
+    let is_key = || node.get("operator").is_some() && node.get("key").and_then(NodeRef::as_str) == Some(label);
+    let by_match = || node.get("matchLabels").is_some_and(|labels| labels.entry(label).is_some());
+    by_match()
+        || is_key()
+        || node.items().chain(node.entries().map(|(_, value)| value)).any(|child| selects(child, label))
 }
 
 /// The innermost map around a span: an object asked for by its name is described beside that name.
