@@ -24,6 +24,12 @@ pub(super) struct Arguments {
     /// In how many parts CI compiles the workspace.
     #[arg(long, value_name = "N", default_value_t = 4, requires = "ci", value_parser = clap::value_parser!(u16).range(1..=i64::from(ci::MAXIMUM_PARTS)))]
     parts: u16,
+    /// Address of an archive with the program, for the workflow
+    #[arg(long, value_name = "URL", requires = "ci", value_parser = ci::url)]
+    program: Option<String>,
+    /// SHA-256 of that archive
+    #[arg(long, value_name = "HEX", requires = "ci", value_parser = ci::sha256)]
+    sha256: Option<String>,
     /// Overwrite a workflow and Jobs that are there.
     #[arg(long, requires = "ci")]
     force: bool,
@@ -51,7 +57,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     let schemas = schema::files().into_iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), text));
     let workspace = FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).chain(schemas);
     let mut files: Vec<(String, String)> = if only_ci { Vec::new() } else { workspace.collect() };
-    let for_ci = if arguments.ci { ci::files(arguments.parts) } else { Vec::new() };
+    let program = ci::Program {
+        url: arguments.program.clone().unwrap_or_else(|| option_env!("BAILIWICK_URL").unwrap_or_default().to_owned()),
+        sha256: arguments.sha256.clone().unwrap_or_default(),
+    };
+    let for_ci = if arguments.ci { ci::files(arguments.parts, &program) } else { Vec::new() };
     let in_the_way = files.iter().chain(for_ci.iter().filter(|_| !arguments.force)).find(|(name, _)| is_there(name));
     if let Some((name, _)) = in_the_way {
         let help = if only_ci {
@@ -81,6 +91,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     if arguments.ci {
         let parts = human::number(arguments.parts.into(), "part");
         terminal.note(&format!("CI in {parts}: {}; their first lines say what they need\n", ci_paths.join(" and ")));
+        if program.url.is_empty() || program.sha256.is_empty() {
+            terminal.note(
+                "the workflow fails until its `BAILIWICK_URL` and `BAILIWICK_SHA256` name an archive with the program and its \
+                 checksum: see the release's page, or use `--program` and `--sha256`\n",
+            );
+        }
     }
     Ok(Outcome::Fine)
 }

@@ -1,4 +1,5 @@
-//! What `init --ci` writes, run as CI would run it: the parts in checkouts of their own, their merge, one pull request.
+//! Runs what `init --ci` writes as CI would: the installation, the parts in checkouts of their own, their merge, the tests, one
+//! pull request.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -86,22 +87,9 @@ impl Upstream {
 fn the_workflow_opens_one_pull_request_with_the_output_of_one_run() {
     let upstream = Upstream::new();
     let workflow = upstream.yaml(".github/workflows/bailiwick.yml").remove(0);
-    assert_eq!(workflow["permissions"], serde_json::json!({}));
     assert_eq!(workflow["jobs"]["part"]["strategy"]["matrix"]["part"], serde_json::json!([1, 2, 3]));
     assert_eq!(workflow["env"]["PARTS"], "3");
-    let jobs = workflow["jobs"].as_object().expect("jobs");
-    for (name, job) in jobs {
-        assert!(job["permissions"].is_object(), "{name} has the permissions of the token");
-        for uses in job["steps"].as_array().expect("steps").iter().filter_map(|step| step["uses"].as_str()) {
-            let (_, hash) = uses.split_once('@').expect("a version");
-            assert!(hash.len() == 40 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()), "{uses}");
-        }
-    }
-    let named = |job: &str, name: &str| -> String {
-        let steps = workflow["jobs"][job]["steps"].as_array().expect("steps");
-        let step = steps.iter().find(|step| step["name"] == name).unwrap_or_else(|| panic!("{job} does not {name}"));
-        step["run"].as_str().expect("a script").to_owned()
-    };
+    let named = |job: &str, name: &str| script_of(&workflow, job, name);
     // Artifacts: what a job leaves below its folder, another one finds below its own.
     let temporary = tempfile::tempdir().expect("a folder");
     let clone = || {
@@ -117,6 +105,7 @@ fn the_workflow_opens_one_pull_request_with_the_output_of_one_run() {
             ("BASE", "main".to_owned()),
             ("BRANCH", "bailiwick/output".to_owned()),
             ("ASKED", temporary.join("asked").display().to_string()),
+            ("COMMAND", "render".to_owned()),
         ];
         fixed.into_iter().chain(more.iter().map(|(name, value)| (*name, (*value).to_owned()))).collect()
     };
@@ -140,15 +129,151 @@ fn the_workflow_opens_one_pull_request_with_the_output_of_one_run() {
     shell_fine(clone().path(), &named("pull-request", "open"), &variables(temporary.path(), &[("OPEN", "1")]));
     assert_eq!(asked().lines().filter(|line| line.starts_with("pr close")).count(), 1, "{}", asked());
     for (results, fine) in [
-        ("success success success", true),
-        ("success success skipped", true),
-        ("success failure skipped", false),
-        ("failure success skipped", false),
-        ("success skipped skipped", false),
+        ("success success success success", true),
+        ("success success success skipped", true),
+        ("success success failure skipped", false),
+        ("success failure success skipped", false),
+        ("failure success success skipped", false),
+        ("success skipped success skipped", false),
+        ("success success skipped skipped", false),
     ] {
         let variables = variables(temporary.path(), &[("RESULTS", results)]);
         let run = shell(temporary.path(), &named("bailiwick", "conclude"), &variables);
         assert_eq!(run.status.success(), fine, "{results}");
+    }
+}
+
+/// The script of a step of the workflow.
+fn script_of(workflow: &serde_json::Value, job: &str, name: &str) -> String {
+    let steps = workflow["jobs"][job]["steps"].as_array().expect("steps");
+    let step = steps.iter().find(|step| step["name"] == name).unwrap_or_else(|| panic!("{job} does not {name}"));
+    step["run"].as_str().expect("a script").to_owned()
+}
+
+/// A pull request is judged by the parts of a check: output that is not what the policies say fails the merge.
+#[test]
+fn a_pull_request_with_output_that_differs_fails() {
+    let upstream = Upstream::new();
+    let workflow = upstream.yaml(".github/workflows/bailiwick.yml").remove(0);
+    let command = workflow["jobs"]["part"]["env"]["COMMAND"].as_str().expect("a text");
+    assert_eq!(
+        command,
+        "${{ (github.event_name == 'pull_request' || github.event_name == 'merge_group') && 'check' || 'render' }}"
+    );
+    let judged = |change: &str| -> Option<i32> {
+        let (checkout, temporary) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let from = upstream.folder.path().display();
+        shell_fine(checkout.path(), &format!("git clone -q {from} .; {change}"), &[]);
+        let variables = |part: usize| {
+            let of = |name: &'static str, value: String| (name, value);
+            vec![
+                of("RUNNER_TEMP", temporary.path().display().to_string()),
+                of("PARTS", PARTS.to_string()),
+                of("PART", part.to_string()),
+                of("COMMAND", "check".to_owned()),
+            ]
+        };
+        let before = snapshot(&checkout.path().join("out"));
+        for part in 1..=PARTS {
+            shell_fine(checkout.path(), &script_of(&workflow, "part", "compile"), &variables(part));
+        }
+        copy(&temporary.path().join("part"), &temporary.path().join("parts"));
+        assert!(snapshot(&checkout.path().join("out")) == before, "a check writes nothing");
+        shell(checkout.path(), &script_of(&workflow, "merge", "judge"), &variables(1)).status.code()
+    };
+    let commit = "git -c user.name=a -c user.email=a@b commit -qam second";
+    assert_eq!(judged("true"), Some(1), "the output of another policy");
+    assert_eq!(judged(&format!("bailiwick render; git add -A; {commit}")), Some(0));
+    let forged = "for file in $(find out -name '*.yaml' | head -1); do echo '# x' >> \"$file\"; done";
+    assert_eq!(judged(&format!("bailiwick render; {forged}; git add -A; {commit}")), Some(1));
+}
+
+/// Every job installs the program before the checkout, in a folder of the runner, and runs what it installed.
+#[test]
+fn the_program_is_installed_where_the_checkout_has_no_say() {
+    let upstream = Upstream::new();
+    let workflow = upstream.yaml(".github/workflows/bailiwick.yml").remove(0);
+    assert_eq!(workflow["permissions"], serde_json::json!({}));
+    assert_eq!(workflow["on"], serde_json::json!(["pull_request", "merge_group", "push", "workflow_dispatch"]));
+    let text = workflow.to_string();
+    assert!(!text.contains("cargo") && !text.contains("@main"), "{text}");
+    for (name, job) in workflow["jobs"].as_object().expect("jobs") {
+        assert!(job["permissions"].is_object(), "{name} has the permissions of the token");
+        let steps = job["steps"].as_array().expect("steps");
+        let runs = |step: &serde_json::Value| {
+            step["run"].as_str().is_some_and(|run| {
+                run.contains("bailiwick \"") || run.contains("bailiwick merge") || run.contains("bailiwick test")
+            })
+        };
+        if steps.iter().any(runs) {
+            assert_eq!(
+                (&steps[0]["name"], &steps[0]["working-directory"]),
+                (&"install".into(), &"${{ runner.temp }}".into())
+            );
+        }
+        for step in steps.iter().filter(|step| step["uses"].is_string()) {
+            let uses = step["uses"].as_str().expect("a text");
+            let (action, hash) = uses.split_once('@').expect("a version");
+            assert!(hash.len() == 40 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()), "{uses}");
+            if action == "actions/checkout" {
+                assert_eq!(step["with"]["persist-credentials"], false, "{name}");
+            }
+        }
+    }
+    let install = script_of(&workflow, "part", "install");
+    assert!(["merge", "test"].iter().all(|job| script_of(&workflow, job, "install") == install));
+    let source = tempfile::tempdir().expect("a folder");
+    // Stands in for curl: takes the archive, and wants no configuration read.
+    let curl =
+        "#!/bin/sh\n[ \"$1\" = -q ] || exit 9\nwhile [ \"$1\" != --output ]; do shift; done\ncp \"$ARCHIVE\" \"$2\"\n";
+    fs::write(source.path().join("curl"), curl).expect("a file");
+    fs::write(source.path().join("bailiwick"), "#!/bin/sh\necho installed\n").expect("a file");
+    shell_fine(source.path(), "chmod +x curl bailiwick; tar -czf archive.tar.gz bailiwick", &[]);
+    let sum = shell_fine(source.path(), "sha256sum archive.tar.gz | cut -d' ' -f1", &[]);
+    let archive = source.path().join("archive.tar.gz").display().to_string();
+    let installed = |url: &str, sum: &str| -> (bool, String, String) {
+        let runner = tempfile::tempdir().expect("a folder");
+        let variables = [
+            ("BAILIWICK_URL", url.to_owned()),
+            ("BAILIWICK_SHA256", sum.to_owned()),
+            ("ARCHIVE", archive.clone()),
+            ("RUNNER_TEMP", runner.path().display().to_string()),
+            ("GITHUB_PATH", runner.path().join("path").display().to_string()),
+        ];
+        let script = format!("PATH={}:$PATH\n{install}", source.path().display());
+        let run = shell(runner.path(), &script, &variables);
+        let path = fs::read_to_string(runner.path().join("path")).unwrap_or_default();
+        let is_there = fs::read_to_string(runner.path().join("bailiwick/bailiwick")).is_ok();
+        assert_eq!((is_there, !path.is_empty()), (run.status.success(), run.status.success()));
+        (run.status.success(), String::from_utf8_lossy(&run.stdout).into_owned(), path)
+    };
+    let url = "https://example.org/bailiwick.tar.gz";
+    assert!(installed(url, &sum).0);
+    assert!(installed(url, &sum).2.trim_end().ends_with("/bailiwick"));
+    assert!(!installed(url, &"0".repeat(64)).0, "another checksum");
+    for (url, sum) in [("", &*sum), (url, ""), ("", "")] {
+        let (is_fine, printed, _) = installed(url, sum);
+        assert!(!is_fine);
+        assert_eq!(printed, "::error::set BAILIWICK_URL and BAILIWICK_SHA256 in this file\n");
+    }
+}
+
+#[test]
+fn the_tests_of_a_new_workspace_run_in_its_workflow() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let address = "https://example.org/b.tar.gz";
+    let sum = "ABCDEF0123456789".repeat(4);
+    let init = bailiwick(folder.path(), &["init", "--ci", "--program", address, "--sha256", &sum]);
+    assert!(init.status.success(), "{}", stderr(&init));
+    assert!(!stderr(&init).contains("BAILIWICK_URL"), "{}", stderr(&init));
+    let text = fs::read_to_string(folder.path().join(".github/workflows/bailiwick.yml")).expect("a text");
+    let workflow: serde_json::Value = serde_yaml::from_str(&text).expect("YAML");
+    assert_eq!(workflow["env"]["BAILIWICK_URL"], address);
+    assert_eq!(workflow["env"]["BAILIWICK_SHA256"], sum.to_lowercase());
+    shell_fine(folder.path(), &script_of(&workflow, "test", "test"), &[]);
+    for wrong in [["--program", "http://example.org/b"], ["--program", "https://a\"b"], ["--sha256", "12"]] {
+        let run = bailiwick(folder.path(), &[&["init", "--ci", "--force"], wrong.as_slice()].concat());
+        assert_eq!(run.status.code(), Some(2), "{wrong:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What CI runs: the parts of a workspace side by side, their merge, and one pull request with the output.
+//! Files for CI: the parts of a workspace side by side, their merge, the AccessTests, and one pull request with the output.
 
 /// The most parts: so many jobs a matrix of GitHub may have.
 pub(super) const MAXIMUM_PARTS: u16 = 256;
@@ -9,13 +9,44 @@ const FILES: &[(&str, &str)] = &[
     ("ci/bailiwick-job.yaml", include_str!("job.yaml")),
 ];
 
+/// An archive with the program, for the jobs of the workflow. A text that is not known is empty, and the jobs fail until
+/// it is filled in.
+#[derive(Debug, Clone)]
+pub(super) struct Program {
+    /// Where the archive is.
+    pub(super) url: String,
+    /// The SHA-256 of the archive in hexadecimal digits.
+    pub(super) sha256: String,
+}
+
 /// The files for so many parts: a workflow of GitHub Actions, and Jobs of Kubernetes.
-pub(super) fn files(parts: u16) -> Vec<(String, String)> {
+pub(super) fn files(parts: u16, program: &Program) -> Vec<(String, String)> {
     let numbers: Vec<String> = (1..=parts).map(|number| number.to_string()).collect();
     let filled = |text: &str| {
         text.replace("@PARTS@", &parts.to_string())
             .replace("@NUMBERS@", &numbers.join(", "))
             .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
+            .replace("@URL@", &program.url)
+            .replace("@SHA256@", &program.sha256)
     };
     FILES.iter().map(|(path, text)| ((*path).to_owned(), filled(text))).collect()
+}
+
+/// Reads an address that can stand between quotes.
+pub(super) fn url(text: &str) -> Result<String, String> {
+    let is_plain = |letter: char| letter.is_ascii_graphic() && !matches!(letter, '"' | '\\' | '@');
+    if text.starts_with("https://") && text.chars().all(is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("give an address that begins with `https://`, without `@`, quotes and blanks".to_owned())
+    }
+}
+
+/// Reads a SHA-256.
+pub(super) fn sha256(text: &str) -> Result<String, String> {
+    if text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("give 64 hexadecimal digits".to_owned())
+    }
 }
