@@ -170,8 +170,8 @@ fn placed(diagnostic: Diagnostic, mention: &Mention, account: Option<Account<'_>
     diagnostic.at(cell.unwrap_or(account.origin())).and(mention.origin, "its value is a part of this name")
 }
 
-/// How many names are compared for near misses in one run: an attacker chooses both lists.
-const MAXIMUM_COMPARED: usize = 5_000_000;
+/// How many names are compared for near misses on one target: an attacker chooses both lists.
+const MAXIMUM_COMPARED: usize = 1_000_000;
 
 /// A target, with the names that are known there.
 struct OnTarget<'c> {
@@ -225,15 +225,19 @@ impl<'c> OnTarget<'c> {
     }
 
     /// Returns what is wrong with a name, without a place.
-    fn judge(&self, category: Category, written: &str, by: MentionedBy) -> Option<Diagnostic> {
-        let (category, name) = deciding_name(category, written);
-        // An empty name is an invalid object, which is reported as one.
-        if name.is_empty() || self.knows(category, name) {
+    fn judge(&self, subject: Category, written: &str, by: MentionedBy) -> Option<Diagnostic> {
+        let (category, name) = deciding_name(subject, written);
+        let is_closed = self.target.known.is_closed(category);
+        // Of a million accounts, most have names that nothing is to be said of.
+        let is_open = !is_closed && by == MentionedBy::Grant && category != Category::Namespaces;
+        // An empty name is an invalid object, which is reported as one. A service account may be declared as itself.
+        let is_known = || self.knows(category, name) || self.target.known.lists(subject, written);
+        if name.is_empty() || is_open || is_known() {
             return None;
         }
         let code = if category == Category::Namespaces { Code::UnknownNamespace } else { Code::UnknownSubject };
         let noun = category.noun();
-        if self.target.known.is_closed(category) {
+        if is_closed {
             let field = format!("`spec.known.{}` of {}", category.field(), super::WORKSPACE_FILE);
             let help = match self.near(category, name) {
                 Some(near) => format!("did you mean `{near}`? names are declared in {field}"),
@@ -241,7 +245,7 @@ impl<'c> OnTarget<'c> {
             };
             return Some(Diagnostic::error(code, format!("the {noun} `{name}` is not declared")).help(help));
         }
-        let near = (category == Category::Namespaces).then(|| self.one_edit_away(name)).flatten();
+        let near = (category == Category::Namespaces).then(|| self.one_edit_away(category, name)).flatten();
         if let Some(near) = near {
             let message = format!("nothing makes the namespace `{name}`, and there is a namespace `{near}`");
             let help = format!("did you mean `{near}`? `spec.known.namespaces` declares namespaces from elsewhere");
@@ -326,40 +330,52 @@ impl<'c> OnTarget<'c> {
         }
     }
 
-    /// The known name that was probably meant.
+    /// Returns the known name that was probably meant; none when that would take too long.
     fn near(&self, category: Category, name: &str) -> Option<String> {
-        if category == Category::Namespaces
-            && let Some(near) = self.one_edit_away(name)
-        {
-            return Some(near);
-        }
         let candidates = || {
             let made = self.made().of(category).into_iter().flatten().map(|name| -> &str { name });
             let of_platform = always_known_names(category, self.target.platform).map(|name| -> &str { name });
             self.target.known.names(category).chain(made).chain(of_platform)
         };
-        let compared = self.compared.get() + candidates().count();
-        self.compared.set(compared);
-        (compared <= MAXIMUM_COMPARED).then(|| nearest(name, candidates())).flatten().map(str::to_owned)
+        if !self.spend(name.len() * EDITS_OF_A_LETTER) {
+            return None;
+        }
+        self.one_edit_away(category, name).or_else(|| {
+            let nearest = self.spend(candidates().count()).then(|| nearest(name, candidates()));
+            nearest.flatten().map(str::to_owned)
+        })
     }
 
-    /// A known namespace that one letter more, less, or another one, or two letters swapped, make of a name. Looking up
-    /// every such name costs the same however many namespaces there are.
-    fn one_edit_away(&self, name: &str) -> Option<String> {
-        /// The most characters that a name has which is one letter longer than a namespace.
-        const LONGEST: usize = 64;
+    /// Whether so many comparisons may still be made; they then count as made.
+    fn spend(&self, comparisons: usize) -> bool {
+        let compared = self.compared.get().saturating_add(comparisons);
+        let may = compared <= MAXIMUM_COMPARED;
+        if may {
+            self.compared.set(compared);
+        }
+        may
+    }
+
+    /// Returns a known name that one letter more, less, or another one, or two letters swapped, make of a name. Looking up
+    /// every such name costs the same however many names there are.
+    fn one_edit_away(&self, category: Category, name: &str) -> Option<String> {
+        /// The most characters of a name that is looked at: twice as many as a namespace can have.
+        const LONGEST: usize = 126;
         let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();
         if letters.len() > LONGEST {
             return None;
         }
         let (known, made) = (&self.target.known, self.made());
         edits(&letters).find(|candidate| {
-            made.has(Category::Namespaces, candidate)
-                || always_known_names(Category::Namespaces, self.target.platform).any(|name| name == candidate)
-                || known.lists(Category::Namespaces, candidate)
+            made.has(category, candidate)
+                || always_known_names(category, self.target.platform).any(|name| name == candidate)
+                || known.lists(category, candidate)
         })
     }
 }
+
+/// About how many edits [`edits`] makes for each letter.
+const EDITS_OF_A_LETTER: usize = 2 * 37 + 2;
 
 /// Every text that is one edit away from another one, in letters that namespaces have.
 fn edits(letters: &[char]) -> impl Iterator<Item = String> {
