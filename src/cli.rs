@@ -108,13 +108,14 @@ pub struct Global {
     /// same; it takes longer.
     #[arg(long, global = true, env = "BAILIWICK_NO_CLASSES", value_parser = FalseyValueParser::new())]
     no_classes: bool,
-    /// Neither look at what an earlier run found, nor keep what this one finds.
+    /// Let `render` neither look at what an earlier run found, nor keep what this one finds.
     #[arg(long, global = true, env = "BAILIWICK_NO_CACHE", value_parser = FalseyValueParser::new())]
     no_cache: bool,
-    /// Where to keep what a run found. Default: `bailiwick` in the user's folder for caches.
-    #[arg(long, global = true, value_name = "DIR", env = "BAILIWICK_CACHE_DIR", conflicts_with = "no_cache")]
+    /// Where `render` keeps what it found. Default: BAILIWICK_CACHE_DIR, or `bailiwick` in the user's folder for caches; none
+    /// where CI is set.
+    #[arg(long, global = true, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
-    /// Tell files that stayed as they were by their content, not by what the file system says of them.
+    /// Let `render` compare the content of every file. `check` always does: there it adds nothing.
     #[arg(long, global = true)]
     verify: bool,
     /// Tell where the time went: for each stage how many documents, seconds and bytes.
@@ -142,6 +143,16 @@ enum DiagnosticForm {
     Json,
     /// Workflow commands of GitHub Actions; the first 200, errors before warnings.
     Github,
+}
+
+/// Where a cache may be.
+enum CacheFolder {
+    /// In a folder that the user named.
+    Asked(PathBuf),
+    /// In the user's folder for caches.
+    Usual(PathBuf),
+    /// Nowhere, with what is to be noted.
+    None(&'static str),
 }
 
 impl Global {
@@ -175,17 +186,30 @@ impl Global {
         i64::try_from(since_1970.as_nanos()).unwrap_or(i64::MAX)
     }
 
-    /// Where what a run found is kept; none where nothing is to be kept, or nobody has a place for it.
-    fn cache_folder(&self) -> Option<PathBuf> {
+    /// Where `render` keeps what it found. The variable may come from the repository, so it does not count in CI.
+    fn cache_folder(&self) -> CacheFolder {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let folder = |name: &str| variable(name).map(PathBuf::from);
+        let named = folder("BAILIWICK_CACHE_DIR").map(|folder| self.at(&folder));
+        let is_ci = sandbox::is_in_ci();
         if self.no_cache {
-            return None;
+            return CacheFolder::None("");
         }
-        let of_user = || {
-            let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-            let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
-            Some(caches.join("bailiwick"))
-        };
-        self.cache_dir.as_ref().map(|folder| self.at(folder)).or_else(of_user)
+        match &self.cache_dir {
+            Some(folder) => CacheFolder::Asked(self.at(folder)),
+            None if is_ci && named.is_some() => {
+                CacheFolder::None("no cache is used: CI is set, and BAILIWICK_CACHE_DIR does not count there\n")
+            }
+            None if is_ci => CacheFolder::None(""),
+            None => match named {
+                Some(folder) => CacheFolder::Asked(folder),
+                None => {
+                    let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
+                    let caches = caches.filter(|folder| folder.is_absolute());
+                    caches.map_or(CacheFolder::None(""), |caches| CacheFolder::Usual(caches.join("bailiwick")))
+                }
+            },
+        }
     }
 
     /// What measures the run.

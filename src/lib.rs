@@ -33,6 +33,7 @@ pub mod validate;
 
 pub mod cache;
 pub mod compile;
+mod digest;
 pub mod git;
 pub mod migrate;
 mod parallel;

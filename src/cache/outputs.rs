@@ -1,14 +1,12 @@
 //! The files of an output folder: what state they were in when their content was known.
 
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::sync::Mutex;
 
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::diag::RunError;
+use crate::digest::{Digest, digest};
 use crate::emit::committed::{Committed, Differing, Entry, Folder};
 use crate::emit::plan::Counts;
 use crate::emit::totals::Totals;
@@ -17,31 +15,12 @@ use crate::parallel;
 /// What the file system says of a file: a file that was written to since says something else, unless that happened in
 /// the very moment it was looked at ([`KeptFile::is_settled`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub(super) struct State {
     size: u64,
     /// Nanoseconds since 1970, of the content and of the file's own data.
     modified: i64,
     changed: i64,
     inode: u64,
-}
-
-impl State {
-    /// The state of a file; none when it cannot be told, or for anything but a file.
-    pub fn of(path: &Path) -> Option<Self> {
-        std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file).map(|metadata| Self::from(&metadata))
-    }
-}
-
-impl From<&std::fs::Metadata> for State {
-    fn from(metadata: &std::fs::Metadata) -> Self {
-        let nanoseconds = |seconds: i64, rest: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(rest);
-        Self {
-            size: metadata.size(),
-            modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-            changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-            inode: metadata.ino(),
-        }
-    }
 }
 
 impl From<rustix::fs::Stat> for State {
@@ -62,11 +41,11 @@ impl From<rustix::fs::Stat> for State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptFile {
     /// A hash of its path below the target's folder.
-    pub path: u128,
+    pub path: Digest,
     /// A hash of its content.
-    pub content: u128,
+    pub content: Digest,
     /// Its state, taken before the content was read.
-    pub state: State,
+    state: State,
     /// True when the file had been left alone for a while by then: a later change shows in its state.
     pub is_settled: bool,
 }
@@ -81,12 +60,7 @@ pub struct KeptTarget {
     /// The files.
     pub files: Vec<KeptFile>,
     /// Hashes of the paths of what else lies there and may.
-    pub others: Vec<u128>,
-}
-
-/// A hash that stands for a path or a content.
-pub(super) fn hash(bytes: &[u8]) -> u128 {
-    xxh3_128(bytes)
+    pub others: Vec<Digest>,
 }
 
 impl KeptTarget {
@@ -111,7 +85,7 @@ impl KeptTarget {
         if !is_plain || entries.len() != self.files.len() + self.others.len() {
             return Ok(false);
         }
-        let files: HashMap<u128, &KeptFile> = self.files.iter().map(|file| (file.path, file)).collect();
+        let files: HashMap<Digest, &KeptFile> = self.files.iter().map(|file| (file.path, file)).collect();
         let mut all_are = true;
         parallel::in_order(
             entries.len(),
@@ -119,7 +93,7 @@ impl KeptTarget {
             || (),
             |(), position| {
                 let Some(entry) = entries.get(position) else { return false };
-                let path = hash(entry.path.as_bytes());
+                let path = digest(entry.path.as_bytes());
                 match files.get(&path) {
                     Some(file) => file.is_there(folder, &entry.path, by_content),
                     None => self.others.contains(&path),
@@ -141,7 +115,7 @@ impl KeptFile {
             return false;
         }
         let is_told = !by_content && self.is_settled && state == self.state;
-        is_told || folder.read(path).ok().flatten().is_some_and(|bytes| hash(&bytes) == self.content)
+        is_told || folder.read(path).ok().flatten().is_some_and(|bytes| digest(&bytes) == self.content)
     }
 }
 
@@ -149,7 +123,7 @@ impl KeptFile {
 #[derive(Debug)]
 pub struct WatchedFolder {
     folder: Folder,
-    earlier: HashMap<u128, KeptFile>,
+    earlier: HashMap<Digest, KeptFile>,
     /// Nanoseconds since 1970: a file that was changed after it is not settled.
     settled_before: i64,
     found: Mutex<Vec<KeptFile>>,
@@ -173,7 +147,7 @@ impl WatchedFolder {
     }
 
     fn is_same(&self, path: &str, text: &str) -> Option<bool> {
-        let (hash_of_path, content) = (hash(path.as_bytes()), hash(text.as_bytes()));
+        let (hash_of_path, content) = (digest(path.as_bytes()), digest(text.as_bytes()));
         let state = State::from(self.folder.stat(path)?);
         let earlier = self.earlier.get(&hash_of_path);
         let is_known = earlier.is_some_and(|file| file.is_settled && file.state == state && file.content == content);

@@ -3,8 +3,7 @@
 use clap::Args;
 
 use super::can_i::AnswerForm;
-use super::diff::{Wanted, compare_and_print, told};
-use super::recall::{Recall, unless_unchanged};
+use super::diff::{Wanted, compare_and_print};
 use super::sandbox::{Paths, SandboxArguments};
 use super::scene::{Scene, SceneArguments, of_target_into};
 use super::session::{Session, print, with_part};
@@ -12,7 +11,6 @@ use super::shard::{self, ShardArguments};
 use super::summary::Command;
 use super::test::Tally;
 use super::{Global, Outcome, isolation, test};
-use crate::cache::KeptTarget;
 use crate::diag::{RunError, Severity, Sink};
 use crate::model::Target;
 use crate::report::human;
@@ -41,43 +39,24 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Confines the process, if it is to be.
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
-        let own = global.cache_folder().into_iter().collect();
-        self.sandbox.apply(global, Paths { writes: self.shard.written(global), own, ..Paths::default() })
+        self.sandbox.apply(global, Paths { writes: self.shard.written(global), ..Paths::default() })
     }
 }
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    let done = |target: &KeptTarget| told(&target.name, &target.totals());
-    // What is kept is of the whole.
-    let recall = if arguments.shard.is_part() { None } else { Recall::open(global)? };
-    let recall = recall.as_ref();
-    unless_unchanged(global, recall, &arguments.targets, done, arguments.summary, || {
-        with_part(global, &arguments.targets, &arguments.shard, |session, targets| {
-            if let Some(recall) = recall {
-                recall.look_beside(&session.project)?;
-            }
-            let outcome = check(session, targets, arguments, recall)?;
-            let is_whole = arguments.targets.is_empty() && !arguments.no_tests;
-            if let Some(recall) = recall.filter(|_| outcome == Outcome::Fine && is_whole) {
-                recall.keep(global, &session.project, &session.answers);
-            }
-            let command = Command::Check { targets: arguments.targets.clone(), summary: arguments.summary };
-            shard::finish(session, outcome, command)
-        })
+    with_part(global, &arguments.targets, &arguments.shard, |session, targets| {
+        let outcome = check(session, targets, arguments)?;
+        let command = Command::Check { targets: arguments.targets.clone(), summary: arguments.summary };
+        shard::finish(session, outcome, command)
     })
 }
 
-fn check(
-    session: &Session<'_>,
-    targets: &[&Target],
-    arguments: &Arguments,
-    recall: Option<&Recall>,
-) -> Result<Outcome, RunError> {
+fn check(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
     let mut sink = Sink::new();
     let leftovers = session.beside_targets(&mut sink)?;
     let (summary, every) = (arguments.summary, arguments.no_group);
-    let wanted = Wanted { summary, every, recall, ..Wanted::default() };
+    let wanted = Wanted { summary, every, ..Wanted::default() };
     let outcome = compare_and_print(session, targets, wanted, sink)?;
     let left_over = if arguments.targets.is_empty() { leftovers.changes.len() } else { 0 };
     let outcome = conclude(session, outcome, left_over);

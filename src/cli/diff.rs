@@ -10,7 +10,6 @@ use clap::Args;
 
 use self::effect::{Effect, Rules, Ways};
 use self::meaning::{Known, Meaning, StackNames};
-use super::recall::Recall;
 use super::sandbox::{Paths, SandboxArguments};
 use super::session::{Comparison, Found, Session, with_targets};
 use super::{Global, Outcome, removal};
@@ -61,13 +60,7 @@ impl Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     with_targets(global, &arguments.targets, |session, targets| {
         let Arguments { against, summary, no_group, .. } = arguments;
-        let wanted = Wanted {
-            against: against.as_deref(),
-            summary: *summary,
-            every: *no_group,
-            with_access: true,
-            recall: None,
-        };
+        let wanted = Wanted { against: against.as_deref(), summary: *summary, every: *no_group, with_access: true };
         compare_and_print(session, targets, wanted, Sink::new())
     })
 }
@@ -83,8 +76,6 @@ pub(super) struct Wanted<'a> {
     pub(super) every: bool,
     /// What the change really grants, too.
     pub(super) with_access: bool,
-    /// Where to note what is found as it should be.
-    pub(super) recall: Option<&'a Recall>,
 }
 
 /// A file that differs: its shown path, its way, its difference as text, what it means, and its rules.
@@ -97,7 +88,7 @@ pub(super) fn compare_and_print(
     wanted: Wanted<'_>,
     mut sink: Sink,
 ) -> Result<Outcome, RunError> {
-    let Wanted { against, summary, every, with_access, recall } = wanted;
+    let Wanted { against, summary, every, with_access } = wanted;
     let terminal = session.global.terminal();
     let output = session.project.workspace.output.clone();
     let mut text = String::new();
@@ -106,11 +97,7 @@ pub(super) fn compare_and_print(
     let mut drift = false;
     let mut renewals = 0;
     for target in targets {
-        let watched = recall.map(|recall| recall.watch(Folder::new(session.output().join(&target.name)), target));
-        let committed: Box<dyn Committed + '_> = match &watched {
-            Some(watched) => Box::new(watched),
-            None => open(session, against, target)?,
-        };
+        let committed = open(session, against, target)?;
         let shown = |path: &str| format!("{output}/{}/{path}", target.name);
         let stacks = StackNames::of(session, target);
         let (known, ways) = (Known::default(), Ways::default());
@@ -142,10 +129,7 @@ pub(super) fn compare_and_print(
             }
         };
         let compared = session.compare(target, &*committed, Depth::Objects, &difference, &mut each, &mut sink)?;
-        let Comparison { plan, others } = compared;
-        if let (Some(recall), Some(watched)) = (recall.filter(|_| !plan.is_drift()), &watched) {
-            recall.found(target, plan.counts.total(), watched.take_found(), others);
-        }
+        let Comparison { plan, .. } = compared;
         let totals = Totals::of(&plan);
         session.warn_of_recreation(target, &totals, &mut sink);
         if !summary {
@@ -164,11 +148,7 @@ pub(super) fn compare_and_print(
         lines.push_str(&changes);
         lines.push_str(&changed.told(session, target, &*committed)?);
     }
-    let findings = session.findings(sink);
-    if let Some(recall) = recall {
-        recall.told(&findings, &session.project.files);
-    }
-    if !session.tell(findings) {
+    if !session.report(sink) {
         return Ok(Outcome::Invalid);
     }
     terminal.result(&text);

@@ -4,15 +4,15 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_128;
-
 use super::session::{find_root, print};
-use super::{Global, Outcome};
-use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Program, Told, WatchedFolder};
+use super::{CacheFolder, Global, Outcome};
+use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Place, Told, WatchedFolder};
 use crate::compile::Project;
 use crate::diag::{Diagnostic, FileId, Files, RunError};
+use crate::digest::{Digest, digest};
 use crate::emit::committed::{Entry, Folder};
 use crate::emit::write::STAGING;
+use crate::git;
 use crate::model::{Target, Workspace};
 use crate::render::BUILTIN;
 use crate::source::{Answers, Content, DiskWorld, MAXIMUM_FILE_SIZE, World};
@@ -23,22 +23,38 @@ use crate::stats::Stage;
 pub(super) struct Recall {
     cache: Cache,
     root: PathBuf,
-    program: Program,
     kept: Option<Kept>,
     now: i64,
     found: RefCell<Kept>,
 }
 
 impl Recall {
-    /// What is known of the workspace that the command runs in; none without a workspace, or where nothing is to be
-    /// known.
+    /// What is known of the workspace that the command runs in; none without a workspace, or where no cache may be used.
+    /// Why a cache that the user asked for is not used is noted.
     pub(super) fn open(global: &Global) -> Result<Option<Self>, RunError> {
-        let (Some(folder), Some(root)) = (global.cache_folder(), find_root(global)?) else { return Ok(None) };
-        let cache = Cache::of(&folder, &root);
+        let Some(root) = find_root(global)? else { return Ok(None) };
+        let (folder, is_asked_for) = match global.cache_folder() {
+            CacheFolder::Asked(folder) => (folder, true),
+            CacheFolder::Usual(folder) => (folder, false),
+            CacheFolder::None(why) => {
+                global.terminal().note(why);
+                return Ok(None);
+            }
+        };
+        let work_tree = git::work_tree(&root);
+        let around: Vec<&Path> = work_tree.iter().chain([&root]).map(PathBuf::as_path).collect();
+        let place = match Place::judge(&folder, &around) {
+            Ok(place) => place,
+            Err(why) => {
+                if is_asked_for {
+                    global.terminal().note(&format!("no cache is used in `{}`: {why}\n", folder.display()));
+                }
+                return Ok(None);
+            }
+        };
+        let cache = Cache::of(place, &root);
         let kept = cache.load();
-        let Some(program) = Program::running(kept.as_ref().map(|kept| kept.program)) else { return Ok(None) };
-        let kept = kept.filter(|kept| kept.program.is_same(program));
-        Ok(Some(Self { cache, root, program, kept, now: global.nanoseconds(), found: RefCell::default() }))
+        Ok(Some(Self { cache, root, kept, now: global.nanoseconds(), found: RefCell::default() }))
     }
 
     /// The targets of these names, all without any, when nothing changed since an earlier run found all of them as they
@@ -90,7 +106,8 @@ impl Recall {
     }
 
     /// Notes a target whose files are as they should be.
-    pub(super) fn found(&self, target: &Target, objects: usize, files: Vec<KeptFile>, others: Vec<u128>) {
+    pub(super) fn found(&self, target: &Target, objects: usize, files: Vec<KeptFile>, others: &[String]) {
+        let others = others.iter().map(|path| digest(path.as_bytes())).collect();
         let target = KeptTarget { name: target.name.clone(), objects, files, others };
         self.found.borrow_mut().targets.push(target);
     }
@@ -104,20 +121,18 @@ impl Recall {
     pub(super) fn keep(&self, global: &Global, project: &Project, answers: &Answers) {
         let mut found = self.found.take();
         found.output.clone_from(&project.workspace.output);
-        self.cache.root().clone_into(&mut found.root);
-        found.program = self.program;
         found.today = (!project.expiries.is_empty()).then(|| global.today().to_string());
         found.answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        self.cache.save(&found);
+        self.cache.save(found);
     }
 }
 
 /// A hash of what lies in the output folder beside the folders of the targets.
-fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> Result<u128, RunError> {
+fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> Result<Digest, RunError> {
     let is_of_target = |top: &str| top == STAGING || targets.clone().any(|target| target == top);
     let entries = Folder::new(output.to_path_buf()).list_except(&is_of_target)?;
     let listed = |entry: &Entry| format!("{}\0{:?}\0", entry.path, entry.kind);
-    Ok(xxh3_128(entries.iter().map(listed).collect::<String>().as_bytes()))
+    Ok(digest(entries.iter().map(listed).collect::<String>().as_bytes()))
 }
 
 /// Diagnostics of an earlier run; none where they cannot be said again.
@@ -143,25 +158,19 @@ fn said_again(told: &[Told], root: &Path, files: &Files) -> Option<Vec<Diagnosti
     told.iter().map(|told| told.again(&mut find)).collect()
 }
 
-/// Runs a command that is done when nothing changed: `done` says so of each target, as a result or as a note; `run` does
-/// the work.
+/// Runs a command that is done when nothing changed: `done` says so of each target; `run` does the work.
 pub(super) fn unless_unchanged(
     global: &Global,
     recall: Option<&Recall>,
     names: &[String],
     done: impl Fn(&KeptTarget) -> String,
-    is_result: bool,
     run: impl FnOnce() -> Result<Outcome, RunError>,
 ) -> Result<Outcome, RunError> {
     let look = || recall.map_or(Ok(None), |recall| recall.unchanged(global, names));
     if let Some(targets) = global.stats().time(Stage::Recall, look, |_| (1, 0))? {
         global.stats().note(|| "nothing changed since an earlier run".to_owned());
         let lines: String = targets.into_iter().map(done).collect();
-        if is_result {
-            global.terminal().result(&lines)
-        } else {
-            global.terminal().note(&lines)
-        }
+        global.terminal().note(&lines);
         return Ok(Outcome::Fine);
     }
     run()

@@ -11,7 +11,7 @@ use super::{DiagnosticForm, Global, Outcome, removal};
 use crate::cache::KeptTarget;
 use crate::compile::{OutputFile, Wanted};
 use crate::diag::{Code, Diagnostic, RunError, Sink, foreign};
-use crate::emit::committed::Folder;
+use crate::emit::committed::{Committed, Folder};
 use crate::emit::objects::Depth;
 use crate::emit::plan::{Action, Counts, TargetPlan};
 use crate::emit::totals::Totals;
@@ -64,26 +64,29 @@ enum ObjectForm {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    let work = || {
+    // What is kept is of the whole.
+    let recall = if arguments.stdout || arguments.shard.is_part() { None } else { Recall::open(global)? };
+    let recall = recall.as_ref();
+    let done = |target: &KeptTarget| told(&target.name, &target.totals());
+    unless_unchanged(global, recall, &arguments.targets, done, || {
         with_part(global, &arguments.targets, &arguments.shard, |session, targets| {
             let outcome = if arguments.stdout {
                 print_objects(session, targets, arguments.format)?
             } else {
-                write(session, targets, arguments)?
+                write(session, targets, arguments, recall)?
             };
             let command = Command::Render { targets: arguments.targets.clone(), consent: arguments.consent.clone() };
             shard::finish(session, outcome, command)
         })
-    };
-    // What is kept is of the whole.
-    if arguments.stdout || arguments.shard.is_part() {
-        return work();
-    }
-    let done = |target: &KeptTarget| told(&target.name, &target.totals());
-    unless_unchanged(global, Recall::open(global)?.as_ref(), &arguments.targets, done, false, work)
+    })
 }
 
-fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
+fn write(
+    session: &Session<'_>,
+    targets: &[&Target],
+    arguments: &Arguments,
+    recall: Option<&Recall>,
+) -> Result<Outcome, RunError> {
     let terminal = session.global.terminal();
     let output = session.output();
     let waiting = || terminal.problem("waiting for another run that writes the output\n");
@@ -93,18 +96,30 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
     let mut removed: Vec<String> = Vec::new();
     let mut plans: Vec<(&Target, TargetPlan)> = Vec::new();
     let mut refused = Sink::new();
+    if let Some(recall) = recall {
+        recall.look_beside(&session.project)?;
+    }
     let leftovers = session.beside_targets(&mut sink)?;
     for target in targets {
-        let committed = Folder::new(output.join(&target.name));
+        let folder = || Folder::new(output.join(&target.name));
+        let watched = recall.map(|recall| recall.watch(folder(), target));
+        let committed: Box<dyn Committed + '_> = match &watched {
+            Some(watched) => Box::new(watched),
+            None => Box::new(folder()),
+        };
         let stage = |file: &OutputFile, replaces: bool| {
             stager.stage(&format!("{}/{}", target.name, file.path), &file.text, replaces)
         };
         let stage = |found: &Found<'_>| found.file.map(|file| stage(file, found.old.is_some())).transpose();
         let mut keep = |file: Option<StagedFile>| staged.extend(file);
-        let Comparison { plan, .. } = session.compare(target, &committed, Depth::Plan, &stage, &mut keep, &mut sink)?;
+        let compared = session.compare(target, &*committed, Depth::Plan, &stage, &mut keep, &mut sink)?;
+        let Comparison { plan, others } = compared;
+        if let (Some(recall), Some(watched)) = (recall, &watched) {
+            recall.found(target, plan.counts.total(), watched.take_found(), &others);
+        }
         let totals = Totals::of(&plan);
         let loss = match session.part() {
-            Some(_) => Loss::of_part(session, target, &committed, &plan)?,
+            Some(_) => Loss::of_part(session, target, &*committed, &plan)?,
             None => Loss::of(&totals),
         };
         if !sink.has_errors() {
@@ -119,7 +134,11 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         removed.extend(leftovers.changes.iter().map(|file| file.path.clone()));
     }
     sink.absorb(refused);
-    if !session.report(sink) {
+    let findings = session.findings(sink);
+    if let Some(recall) = recall {
+        recall.told(&findings, &session.project.files);
+    }
+    if !session.tell(findings) {
         if session.global.diagnostics == DiagnosticForm::Human {
             terminal.problem("nothing was written\n");
         }
@@ -127,6 +146,10 @@ fn write(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
     }
     refuse_read_only(&output, &plans)?;
     let files = staged.len();
+    let is_done = files == 0 && removed.is_empty() && arguments.targets.is_empty();
+    if let Some(recall) = recall.filter(|_| is_done) {
+        recall.keep(session.global, &session.project, &session.answers);
+    }
     session.global.stats().time(Stage::Commit, || stager.commit(staged, &removed), |_| (files, 0))?;
     if arguments.targets.is_empty() {
         terminal.note(&told_of_leftovers(leftovers.counts));

@@ -16,7 +16,7 @@ use crate::git::{self, Repository};
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct SandboxArguments {
     /// Confine the run on Linux: let the kernel refuse to read outside of the git work tree and the paths of the command
-    /// line, to write but for the cache and the files of options, and to use the network. `auto` prints a note where
+    /// line, to write but for the files of options, and to use the network. `auto` prints a note where
     /// that is not in force, `on` fails. Default: `auto` in CI, otherwise `off`.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "auto", env = "BAILIWICK_SANDBOX")]
     sandbox: Option<When>,
@@ -49,8 +49,6 @@ pub(super) struct Paths {
     pub(super) reads: Vec<PathBuf>,
     /// Files that are written.
     pub(super) writes: Vec<PathBuf>,
-    /// Folders of the program's own, where files are made and replaced: none inside the work tree.
-    pub(super) own: Vec<PathBuf>,
 }
 
 impl SandboxArguments {
@@ -100,7 +98,7 @@ impl SandboxArguments {
 }
 
 /// Whether the run is one of continuous integration, by the variable that every service sets.
-fn is_in_ci() -> bool {
+pub(super) fn is_in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && !value.eq_ignore_ascii_case("false"))
 }
 
@@ -149,11 +147,6 @@ impl Places {
         places.read.extend(paths.reads.iter().map(absolute).filter_map(|path| is_fine(&path)));
         let folders = paths.writes.iter().map(absolute).filter_map(|path| path.parent().map(Path::to_owned));
         places.written.extend(folders.filter_map(|folder| is_fine(&folder)));
-        for folder in paths.own.iter().map(absolute).filter(|folder| !folder.starts_with(root)) {
-            // Nothing can make it once the run is confined; where it cannot be made, it is not used either.
-            _ = std::fs::create_dir_all(&folder);
-            places.written.extend(folder.canonicalize());
-        }
         places
     }
 }
@@ -248,11 +241,10 @@ mod tests {
         let paths = Paths {
             reads: vec!["link".into(), "../../outside".into()],
             writes: vec!["link/summary".into(), "summary".into()],
-            own: vec!["link/cache".into(), "cache".into(), "../../outside/cache".into()],
         };
         let places = Places::new(&tree.join("work"), &paths);
         assert_eq!(places.read.first(), Some(&tree), "the whole work tree");
         assert_eq!(places.read.iter().filter(|path| path.starts_with(&outside)).count(), 1);
-        assert_eq!(places.written, [tree.join("work"), outside.join("cache")]);
+        assert_eq!(places.written, [tree.join("work")]);
     }
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::shard::{Shard, ShardArguments};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::{self, Ledger, Options, OutputFile, Project, Wanted};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
+use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
 use crate::emit::file::{self, Ownership};
 use crate::emit::objects::{Depth, FileChange, Memory};
@@ -271,7 +271,7 @@ impl<'g> Session<'g> {
             let stays = !is_in_the_way && entry.kind != EntryKind::NotText && self.is_kept(target, &entry.path);
             // An empty path is the target's folder itself, which is a file.
             match (stays, entry.is_file() && !entry.path.is_empty()) {
-                (true, true) => comparison.others.push(hash_of(&entry.path)),
+                (true, true) => comparison.others.push(entry.path),
                 (true, false) => {}
                 (false, true) => gone.push(entry),
                 (false, false) => self.report_stray(target, entry, &mut told),
@@ -531,8 +531,8 @@ fn help_with_stray(kind: EntryKind) -> &'static str {
 /// A target's output held against earlier output.
 pub(super) struct Comparison {
     pub(super) plan: TargetPlan,
-    /// Hashes of the paths of what is not ours and stays.
-    pub(super) others: Vec<u128>,
+    /// The paths of what is not ours and stays.
+    pub(super) others: Vec<String>,
 }
 
 /// A file held against earlier output.
@@ -544,7 +544,7 @@ enum Compared<T> {
 }
 
 fn hash_of(path: &str) -> u128 {
-    xxh3_128(path.as_bytes())
+    digest_of_run(path)
 }
 
 /// Prints diagnostics in the form that was asked for.

@@ -1,0 +1,56 @@
+//! Gives the program the id of its build: a cache is of one program.
+
+use std::hash::Hasher;
+use std::path::{Path, PathBuf};
+
+/// What the program is made of.
+const PARTS: [&str; 5] = ["src", "templates", "Cargo.toml", "Cargo.lock", "build.rs"];
+
+/// What of the build changes the program.
+const VARIABLES: [&str; 5] = ["TARGET", "PROFILE", "OPT_LEVEL", "DEBUG", "CARGO_ENCODED_RUSTFLAGS"];
+
+fn main() -> std::io::Result<()> {
+    let mut files = Vec::new();
+    for part in PARTS {
+        println!("cargo::rerun-if-changed={part}");
+        find(Path::new(part), &mut files)?;
+    }
+    files.sort();
+    // Two hashes of one function: nobody but the builder chooses what is hashed.
+    let mut hashers = [0_u8, 1].map(|number| {
+        let mut hasher = std::hash::DefaultHasher::new();
+        hasher.write_u8(number);
+        hasher
+    });
+    let mut add = |bytes: &[u8]| {
+        for hasher in &mut hashers {
+            hasher.write_usize(bytes.len());
+            hasher.write(bytes);
+        }
+    };
+    for path in files {
+        #[expect(clippy::disallowed_methods, reason = "the sources of the program")]
+        let text = std::fs::read(&path)?;
+        add(path.as_os_str().as_encoded_bytes());
+        add(&text);
+    }
+    for variable in VARIABLES {
+        println!("cargo::rerun-if-env-changed={variable}");
+        add(std::env::var_os(variable).unwrap_or_default().as_encoded_bytes());
+    }
+    let [first, second] = hashers.map(|hasher| hasher.finish());
+    println!("cargo::rustc-env=BAILIWICK_BUILD={first:016x}{second:016x}");
+    Ok(())
+}
+
+/// Finds every file at or below a path.
+fn find(path: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(path)? {
+        find(&entry?.path(), files)?;
+    }
+    Ok(())
+}

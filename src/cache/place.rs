@@ -1,0 +1,89 @@
+//! Where a cache may lie: in a folder that nobody but the user can write to, and no commit.
+//!
+//! A cache decides what `render` leaves undone. So its folder belongs to the user, nobody else can write to it or put
+//! another one in its place, and it lies neither in the workspace nor in the git work tree.
+
+use std::io::Read as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags};
+
+use crate::emit::write;
+
+/// The mode bits that let others write.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// The mode bit of a folder in which nobody removes or renames what belongs to somebody else.
+const STICKY: u32 = 0o1000;
+
+/// A folder that may hold a cache, as a canonical path; it need not be there.
+#[derive(Debug, Clone)]
+pub struct Place {
+    folder: PathBuf,
+}
+
+impl Place {
+    /// Judges a folder. `around` are folders in which no cache may lie, as canonical paths.
+    ///
+    /// # Errors
+    /// Why a cache may not lie there, as the end of a sentence about the folder.
+    pub fn judge(folder: &Path, around: &[&Path]) -> Result<Self, String> {
+        if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Err("it is a symbolic link".to_owned());
+        }
+        let folder = std::path::absolute(folder).map_err(|error| format!("it is no path: {error}"))?;
+        let folder = canonical(&folder)?;
+        if let Some(outer) = around.iter().find(|outer| folder.starts_with(outer)) {
+            return Err(format!("it lies in `{}`, where a commit can write", outer.display()));
+        }
+        let user = rustix::process::geteuid().as_raw();
+        let is_there = |part: &&Path| part.symlink_metadata().is_ok();
+        for part in folder.ancestors().filter(is_there) {
+            let found = part.symlink_metadata().map_err(|error| format!("it cannot be looked at: {error}"))?;
+            let is_own = found.uid() == user;
+            let is_closed = found.mode() & OTHERS_WRITE == 0;
+            let is_sticky = found.mode() & STICKY != 0;
+            if part == folder && !(found.is_dir() && is_own && is_closed) {
+                return Err("it is not a folder that only its owner, the user of this run, can write to".to_owned());
+            }
+            if part != folder && !((is_own || found.uid() == 0) && (is_closed || is_sticky)) {
+                return Err(format!("others can rename what lies in `{}`", part.display()));
+            }
+        }
+        Ok(Self { folder })
+    }
+
+    /// Reads a file of the cache of at most `most` bytes; none when it is not there or may be of somebody else.
+    pub(super) fn read(&self, name: &str, most: u64) -> Option<Vec<u8>> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = rustix::fs::open(self.folder.join(name), flags, Mode::empty()).ok()?;
+        let found = rustix::fs::fstat(&file).ok()?;
+        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+        let is_own = found.st_uid == rustix::process::geteuid().as_raw();
+        let is_closed = Mode::from_raw_mode(found.st_mode).bits() & OTHERS_WRITE == 0;
+        if !(is_file && is_own && is_closed && u64::try_from(found.st_size).is_ok_and(|size| size <= most)) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        std::fs::File::from(file).take(most).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+
+    /// Writes a file of the cache. Where that is not possible the next run is slower, and nothing else.
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) {
+        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+        _ = made.and_then(|()| write::replace(&self.folder.join(name), bytes));
+    }
+}
+
+/// The path without links; the end of it need not be there.
+fn canonical(folder: &Path) -> Result<PathBuf, String> {
+    let there = folder.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    let (part, found) = there.ok_or("it is no absolute path")?;
+    let rest = folder.strip_prefix(part).unwrap_or(Path::new(""));
+    if rest.components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
+        return Err("its path holds `..`".to_owned());
+    }
+    Ok(if rest.as_os_str().is_empty() { found } else { found.join(rest) })
+}
