@@ -8,8 +8,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_128;
-
 use super::cover;
 use super::index;
 use super::request::{MASTERS, service_account};
@@ -17,6 +15,7 @@ use super::rules::RuleListId;
 use super::symbols::Symbol;
 use super::who_can::Scope;
 use super::world::World;
+use crate::digest::{Digest, digest};
 use crate::k8s::rbac::PolicyRule;
 
 /// What a class of subjects gains and loses.
@@ -42,7 +41,7 @@ pub struct Affected {
 }
 
 /// The rules of a subject in a place, by the contents of its roles.
-type Held = Vec<u128>;
+type Held = Vec<Digest>;
 
 /// What is gained and what is lost.
 type Difference = (Vec<PolicyRule>, Vec<PolicyRule>);
@@ -51,8 +50,8 @@ type Difference = (Vec<PolicyRule>, Vec<PolicyRule>);
 struct Side<'w> {
     world: &'w World,
     /// What each list of rules says, as a number that is the same in both worlds.
-    prints: Vec<u128>,
-    rules: HashMap<u128, RuleListId>,
+    prints: Vec<Digest>,
+    rules: HashMap<Digest, RuleListId>,
     held: BTreeMap<(Holding, Option<String>), Held>,
 }
 
@@ -136,7 +135,7 @@ impl<'w> Side<'w> {
                 world.lists.get(id).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect();
             list.sort();
             let text = serde_json::to_vec(&list).unwrap_or_default();
-            let print = xxh3_128(&text);
+            let print = digest(&text);
             rules.insert(print, id);
             prints.push(print);
         }

@@ -10,6 +10,7 @@ use super::summary::{Command, Summary, TargetSummary};
 use super::{Global, Outcome};
 use crate::compile::{self, Ledger};
 use crate::diag::{Diagnostic, Files, RunError};
+use crate::digest::Digest;
 use crate::emit::committed::Committed;
 use crate::emit::plan::{Action, TargetPlan};
 use crate::emit::totals::Totals;
@@ -33,7 +34,7 @@ pub(super) struct Shard {
     pub(super) part: Part,
     summary_to: Option<PathBuf>,
     /// What was read, before anything was compiled.
-    input: u128,
+    input: Digest,
     known_files: usize,
     found: Mutex<Found>,
 }
@@ -61,7 +62,7 @@ impl ShardArguments {
     pub(super) fn open(&self, files: &Files) -> Option<Shard> {
         let part = self.shard?;
         // Nobody asks for the hash without a summary.
-        let input = self.summary_to.as_ref().map_or(0, |_| files.digest());
+        let input = self.summary_to.as_ref().map_or([0; 32], |_| files.digest());
         let known_files = files.count();
         Some(Shard { part, summary_to: self.summary_to.clone(), input, known_files, found: Mutex::default() })
     }

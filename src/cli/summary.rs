@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::compile::PartRecord;
 use crate::diag::{Diagnostic, FileId, Files, Origin};
+use crate::digest::Digest;
 use crate::emit::totals::Totals;
 use crate::sealed::{Broken, Seal};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
-const SEAL: Seal = Seal::new("bailiwick parts", concat!("\x03", env!("CARGO_PKG_VERSION"), "\n"));
+const SEAL: Seal = Seal::new("bailiwick parts", concat!("\x04", env!("CARGO_PKG_VERSION"), "\n"));
 
 /// What a part found.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,7 +23,7 @@ pub(super) struct Summary {
     /// Its number, and how many there are.
     pub(super) part: (u16, u16),
     /// A hash of everything that was read.
-    pub(super) input: u128,
+    pub(super) input: Digest,
     pub(super) command: Command,
     pub(super) targets: Vec<TargetSummary>,
     /// Files of targets that are gone.
@@ -108,7 +109,7 @@ impl Summary {
     ///
     /// # Errors
     /// Why the file cannot be used.
-    pub(super) fn from_bytes(bytes: &[u8], files: &Files, input: u128) -> Result<Self, String> {
+    pub(super) fn from_bytes(bytes: &[u8], files: &Files, input: Digest) -> Result<Self, String> {
         let mut summary: Self = SEAL.open(bytes).map_err(|broken| match broken {
             Broken::Foreign => "it is no summary of a part".to_owned(),
             other => other.to_string(),
@@ -159,7 +160,7 @@ mod tests {
     fn summary() -> Summary {
         Summary {
             part: (1, 2),
-            input: 7,
+            input: [7; 32],
             command: Command::Check { targets: Vec::new(), summary: false },
             targets: vec![TargetSummary {
                 name: "t".to_owned(),
@@ -181,19 +182,19 @@ mod tests {
     fn what_is_not_a_whole_summary_is_refused() {
         let files = Files::new();
         let bytes = summary().into_bytes(&files, files.count()).expect("bytes");
-        assert!(Summary::from_bytes(&bytes, &files, 7).is_ok());
-        assert!(Summary::from_bytes(&bytes, &files, 8).is_err_and(|why| why.contains("another input")));
+        assert!(Summary::from_bytes(&bytes, &files, [7; 32]).is_ok());
+        assert!(Summary::from_bytes(&bytes, &files, [8; 32]).is_err_and(|why| why.contains("another input")));
         for length in 0..bytes.len() {
-            assert!(Summary::from_bytes(&bytes[..length], &files, 7).is_err(), "{length} bytes");
+            assert!(Summary::from_bytes(&bytes[..length], &files, [7; 32]).is_err(), "{length} bytes");
         }
         for position in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[position] ^= 0x10;
-            assert!(Summary::from_bytes(&changed, &files, 7).is_err(), "byte {position}");
+            assert!(Summary::from_bytes(&changed, &files, [7; 32]).is_err(), "byte {position}");
         }
         let mut longer = bytes.clone();
         longer.push(0);
-        assert!(Summary::from_bytes(&longer, &files, 7).is_err());
+        assert!(Summary::from_bytes(&longer, &files, [7; 32]).is_err());
     }
 
     /// A checksum that fits is no proof: whoever can write a file can write that, too.
@@ -216,12 +217,12 @@ mod tests {
             change(&mut changed);
             // Every text counts as input, so that none is taken along.
             let bytes = changed.into_bytes(&files, usize::MAX).expect("bytes");
-            assert!(Summary::from_bytes(&bytes, &files, 7).is_err(), "change {number}");
+            assert!(Summary::from_bytes(&bytes, &files, [7; 32]).is_err(), "change {number}");
         }
         let mut right = summary();
         right.isolation.push(pointing_at(file, 0, 2));
         let bytes = right.into_bytes(&files, known).expect("bytes");
-        assert!(Summary::from_bytes(&bytes, &files, 7).is_ok());
+        assert!(Summary::from_bytes(&bytes, &files, [7; 32]).is_ok());
     }
 
     #[test]
@@ -235,7 +236,7 @@ mod tests {
         let bytes = told.into_bytes(&here, known).expect("bytes");
         let there = Files::new();
         there.add("policies/a.yaml", "a: 1\n");
-        let read = Summary::from_bytes(&bytes, &there, 7).expect("a summary");
+        let read = Summary::from_bytes(&bytes, &there, [7; 32]).expect("a summary");
         let place = read.isolation.first().and_then(|diagnostic| diagnostic.origin).expect("a place");
         assert_eq!(there.get(place.file).path(), "<rendered Role a/b>");
         assert_eq!(there.get(place.file).text(), "kind: [\n");

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use xxhash_rust::xxh3::xxh3_128;
-
 use super::dependency::is_custom_group;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::digest::{Digest, digest};
 use crate::k8s::names;
 use crate::yaml::{NodeRef, schema};
 
@@ -27,7 +26,7 @@ pub struct Definition {
     has_status: bool,
     has_scale: bool,
     /// What each version that is served takes, as a hash of [`shape`].
-    pub versions: BTreeMap<String, u128>,
+    pub versions: BTreeMap<String, Digest>,
     /// Where the name stands.
     pub origin: Origin,
     /// Where the scope stands, or the name where it is not written.
@@ -204,7 +203,7 @@ fn shape_of(version: &Version<'_>) -> BTreeMap<String, String> {
     fields
 }
 
-fn fingerprint(version: &Version<'_>) -> u128 {
+fn fingerprint(version: &Version<'_>) -> Digest {
     let mut text = String::new();
     for (path, said) in &shape_of(version) {
         text.push_str(path);
@@ -212,7 +211,7 @@ fn fingerprint(version: &Version<'_>) -> u128 {
         text.push_str(said);
         text.push('\0');
     }
-    xxh3_128(text.as_bytes())
+    digest(text.as_bytes())
 }
 
 /// Keys of a schema that tell people something and the server nothing.

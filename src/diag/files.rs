@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::{Arc, OnceLock, RwLock};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::Xxh3Default;
 
 use super::Origin;
 
@@ -184,16 +183,16 @@ impl Files {
     }
 
     /// A hash of every path and text, in the order of their ids: with the same one, two runs mean the same by an id.
-    pub fn digest(&self) -> u128 {
+    pub fn digest(&self) -> [u8; 32] {
         let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
-        let mut hasher = Xxh3Default::new();
+        let mut hasher = blake3::Hasher::new();
         for file in &list {
             for text in [file.path(), file.text()] {
                 hasher.update(&(text.len() as u64).to_le_bytes());
                 hasher.update(text.as_bytes());
             }
         }
-        hasher.digest128()
+        hasher.finalize().into()
     }
 
     /// True when there is such a text, and the place is a piece of it.

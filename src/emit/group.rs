@@ -58,7 +58,7 @@ pub struct Group {
 /// The values of a note.
 #[derive(Debug, Default)]
 pub struct Values {
-    prints: HashSet<u64>,
+    prints: HashSet<u128>,
     /// The first few.
     pub first: Vec<String>,
 }

@@ -14,8 +14,9 @@ use memchr::memmem;
 use super::file::{self, Ownership};
 use super::namespaces::NamespaceChanges;
 use super::plan::{Action, Counts, FilePlan, ObjectKey, changed_grants, same};
-use super::words::{Form, Former, OwnName, OwnNote, Prints, common_prefix, common_suffix};
+use super::words::{Form, Former, OwnName, OwnNote, common_prefix, common_suffix};
 use crate::diag::{FileId, Sink};
+use crate::digest::digest_of_run;
 use crate::k8s::rbac;
 use crate::yaml::{self, NodeRef};
 
@@ -101,7 +102,6 @@ pub enum Depth {
 #[derive(Debug)]
 pub struct Memory {
     depth: Depth,
-    prints: Prints,
     threads: Mutex<HashMap<ThreadId, Box<Known>>>,
 }
 
@@ -117,7 +117,7 @@ struct Known {
 impl Memory {
     /// That of a comparison which begins.
     pub fn new(depth: Depth) -> Self {
-        Self { depth, prints: Prints::default(), threads: Mutex::default() }
+        Self { depth, threads: Mutex::default() }
     }
 
     /// Compares a file's new text, with the kinds of its objects, and its old bytes; one of the two is there.
@@ -141,7 +141,7 @@ impl Memory {
         let thread = std::thread::current().id();
         let lock = || self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = lock().remove(&thread).unwrap_or_default();
-        let change = known.compare(&self.prints, path, new, old);
+        let change = known.compare(path, new, old);
         lock().insert(thread, known);
         change.unwrap_or_else(planned)
     }
@@ -151,7 +151,6 @@ impl Known {
     /// The short way; none where it leads nowhere.
     fn compare<'t>(
         &mut self,
-        prints: &Prints,
         path: &str,
         new: Option<(&'t str, &[Arc<str>])>,
         old: Option<&'t [u8]>,
@@ -191,7 +190,7 @@ impl Known {
                 counts.unchanged = 1;
                 bystanders.extend(old.filter(|_| key.group == rbac::GROUP));
             } else {
-                let form = own.and_then(|own| self.former.form(own, old, new, prints));
+                let form = own.and_then(|own| self.former.form(own, old, new));
                 let facts = self.facts(form.as_ref().map(|form| form.print), key, old, new)?;
                 touches_access |= facts.touches_access;
                 match (old, new) {
@@ -220,15 +219,15 @@ impl Known {
         }
         // What a role or a binding grants depends on the others.
         for text in bystanders.into_iter().filter(|_| touches_access) {
-            forms.extend(own.and_then(|own| self.former.form(own, Some(text), Some(text), prints)));
+            forms.extend(own.and_then(|own| self.former.form(own, Some(text), Some(text))));
         }
         if old_head != new_head || action != Action::Change {
-            match own.and_then(|own| self.former.form(own, old.map(|_| old_head), new.map(|_| new_head), prints)) {
+            match own.and_then(|own| self.former.form(own, old.map(|_| old_head), new.map(|_| new_head))) {
                 Some(form) => forms.push(form),
                 None => has_way = false,
             }
         }
-        let way = own.filter(|_| has_way).map(|own| self.way(own, action, forms, prints));
+        let way = own.filter(|_| has_way).map(|own| self.way(own, action, forms));
         Some(FileChange { plan, objects: Some(objects), way })
     }
 
@@ -256,7 +255,7 @@ impl Known {
     }
 
     /// The way of a file whose objects change in these forms.
-    fn way(&mut self, own: OwnName<'_>, action: Action, mut forms: Vec<Form>, prints: &Prints) -> Way {
+    fn way(&mut self, own: OwnName<'_>, action: Action, mut forms: Vec<Form>) -> Way {
         // The order of the objects follows from their names.
         forms.sort_by_key(|form| form.print);
         let mut text = vec![action as u8];
@@ -272,7 +271,7 @@ impl Known {
                 text.extend_from_slice(&(index as u64).to_le_bytes());
             }
         }
-        let print = prints.of(&text);
+        let print = digest_of_run(&text);
         let seen = self.seen.entry(print).or_default();
         *seen += 1;
         let notes = forms.into_iter().flat_map(|form| form.notes).collect();

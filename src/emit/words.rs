@@ -16,13 +16,12 @@
 //! INVARIANT: the form, the name, the numbers and the notes give back the text. So everything that a folded change does
 //! not share with the one that is shown is either its name, or told beside it, or stays as it was.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 use memchr::{memchr, memrchr};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::file;
+use crate::digest::digest_of_run;
 use crate::k8s::catalogue::Catalogue;
 use crate::k8s::default_policy;
 
@@ -183,20 +182,7 @@ pub struct OwnNote {
     /// Its value.
     pub value: String,
     /// The same for values that differ in the name of the tenant alone.
-    pub print: u64,
-}
-
-/// Makes a number of bytes that is the same within a run.
-///
-/// It is keyed anew in each run, so that nobody can write two changes that are taken for one.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Prints(RandomState);
-
-impl Prints {
-    /// The number of some bytes.
-    pub(super) fn of(&self, bytes: &[u8]) -> u128 {
-        u128::from(xxh3_64(bytes)) << 64 | u128::from(self.0.hash_one(bytes))
-    }
+    pub print: u128,
 }
 
 /// Which text a part of a form stands in.
@@ -220,13 +206,7 @@ pub(super) struct Former {
 
 impl Former {
     /// The form of a change of an object; none where there can be none.
-    pub(super) fn form(
-        &mut self,
-        own: OwnName<'_>,
-        old: Option<&str>,
-        new: Option<&str>,
-        prints: &Prints,
-    ) -> Option<Form> {
+    pub(super) fn form(&mut self, own: OwnName<'_>, old: Option<&str>, new: Option<&str>) -> Option<Form> {
         self.out.clear();
         self.numbers.clear();
         self.notes.clear();
@@ -243,7 +223,7 @@ impl Former {
             }
         }
         let numbers = self.settle();
-        Some(Form { print: prints.of(&self.out), numbers, notes: std::mem::take(&mut self.notes) })
+        Some(Form { print: digest_of_run(&self.out), numbers, notes: std::mem::take(&mut self.notes) })
     }
 
     /// Adds both texts: what they begin and end with in common once, and between them what is in the one and in the
@@ -284,7 +264,7 @@ impl Former {
                 Some(note) if side == Side::Only && note.is_annotation => {
                     self.out.push(NOTE);
                     let value = value.trim_start();
-                    let print = xxh3_64(own.replaced("\u{1}", "\u{2}", value).as_bytes());
+                    let print = digest_of_run(&own.replaced("\u{1}", "\u{2}", value));
                     self.notes.push(OwnNote { key: note.key.to_owned(), value: value.to_owned(), print });
                 }
                 _ if place.is_literal => self.out.extend_from_slice(value.as_bytes()),
@@ -514,14 +494,13 @@ mod tests {
     /// A change of an object in the file of a namespace.
     type Change<'c> = (&'c str, Option<&'c str>, Option<&'c str>);
 
-    fn form(prints: &Prints, (namespace, old, new): Change<'_>) -> Option<Form> {
+    fn form((namespace, old, new): Change<'_>) -> Option<Form> {
         let path = format!("namespaces/07/{namespace}.yaml");
-        Former::default().form(OwnName::of(&path)?, old, new, prints)
+        Former::default().form(OwnName::of(&path)?, old, new)
     }
 
     fn are_same(left: Change<'_>, right: Change<'_>) -> bool {
-        let prints = Prints::default();
-        let (left, right) = (form(&prints, left).expect("a form"), form(&prints, right).expect("a form"));
+        let (left, right) = (form(left).expect("a form"), form(right).expect("a form"));
         left.print == right.print
     }
 
@@ -635,11 +614,10 @@ mod tests {
 
     #[test]
     fn a_new_object_leaves_its_numbers_and_annotations_open_and_tells_them() {
-        let prints = Prints::default();
         let object = |uid: &str, mail: &str| {
             format!("kind: X\nmetadata:\n  annotations:\n    mail: {mail}\nspec:\n  max: {uid}\n  min: {uid}\n")
         };
-        let of = |name, text: &str| form(&prints, (name, None, Some(text))).expect("a form");
+        let of = |name, text: &str| form((name, None, Some(text))).expect("a form");
         let (ada, bob) = (of("ada", &object("50000", "x")), of("bob", &object("50001", "y")));
         assert_eq!((ada.print, &ada.numbers), (bob.print, &vec![50000]));
         let told: Vec<_> = bob.notes.iter().map(|note| (&*note.key, &*note.value)).collect();
@@ -679,9 +657,8 @@ mod tests {
 
     #[test]
     fn what_stands_for_a_name_cannot_be_written() {
-        let prints = Prints::default();
         for text in ["a: \u{1}\n", "a: b\r\n", "a:\tb\n"] {
-            assert_eq!(form(&prints, ("ada", None, Some(text))), None, "{text:?}");
+            assert_eq!(form(("ada", None, Some(text))), None, "{text:?}");
         }
         // Neither is a line feed at the end nothing, nor an empty text no text.
         assert!(!are_same(("ada", None, Some("a: b\n")), ("bob", None, Some("a: b"))));

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::digest::digest_of_run;
 use crate::k8s::default_policy;
 use crate::model::{Category, Identity, ObjectType, Target, Unit, is_always_known};
 use crate::yaml::NodeRef;
@@ -339,9 +339,9 @@ fn is_cluster_role(object_type: &ObjectType) -> bool {
     *object_type.kind == *"ClusterRole" && *object_type.api_version == *"rbac.authorization.k8s.io/v1"
 }
 
-/// A hash that two objects share only when they are the same one; neither a version nor a kind has the byte between.
+/// A hash that two objects share only when they are the same one.
 fn hash_of(object_type: &ObjectType, name: &str) -> u128 {
-    xxh3_128([&object_type.api_version, &*object_type.kind, name].join("\0").as_bytes())
+    digest_of_run(&(&*object_type.api_version, &*object_type.kind, name))
 }
 
 fn binds_profile_to_everyone((kind, name): &RoleName, group: &str, binding: &Identity, origin: Origin) -> Diagnostic {

@@ -1,9 +1,6 @@
 //! The findings of a world. Those that are alike are one, with a count: of 3,000 tenants of one class, one is shown.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{Hash, Hasher};
-
-use xxhash_rust::xxh3::Xxh3Default;
 
 use super::Severity;
 use super::condition::Condition;
@@ -18,6 +15,7 @@ use crate::access::symbols::Symbol;
 use crate::access::who_can::Scope;
 use crate::access::world::{Binding, Builder, Layer, Role, SubjectKind, World};
 use crate::diag::Origin;
+use crate::digest::digest_of_run;
 use crate::k8s::rbac::PolicyRule;
 
 /// What to look for, and how to put it together.
@@ -70,7 +68,7 @@ pub(super) struct Likeness {
     pub(super) severity: Severity,
     pub(super) in_namespace: bool,
     /// What grants it.
-    pub(super) shapes: Vec<u64>,
+    pub(super) shapes: Vec<u128>,
     pub(super) place: Option<Origin>,
 }
 
@@ -90,7 +88,7 @@ pub(super) struct Judge<'w> {
     /// For each of [`USER_FACING`] that is the server's by name, which of its rules the server gives it.
     ordinary: HashMap<Symbol, Vec<bool>>,
     /// For each list of rules a number that lists have in common which differ in names alone.
-    shapes: Vec<u64>,
+    shapes: Vec<u128>,
 }
 
 /// Findings, the alike ones folded.
@@ -236,7 +234,7 @@ impl<'w> Judge<'w> {
     }
 
     /// What a list of rules has in common with those that differ in names alone.
-    pub(super) fn shape(&self, list: RuleListId) -> u64 {
+    pub(super) fn shape(&self, list: RuleListId) -> u128 {
         self.shapes.get(list.number()).copied().unwrap_or_default()
     }
 
@@ -321,7 +319,7 @@ impl<'w> Judge<'w> {
             rule: rule.id,
             severity,
             in_namespace: applied.in_namespaces_only,
-            shapes: vec![self.shape(role.rules), position as u64],
+            shapes: vec![self.shape(role.rules), position as u128],
             place: self.apart(place(role.layer)),
         };
         let affected = Affected { subject: link.name.clone(), scope: self.scope(role.namespace) };
@@ -356,7 +354,7 @@ impl<'w> Judge<'w> {
                     let role = self.world.role_of(binding);
                     let of_role = match role {
                         Some(role) => self.shape(role.rules),
-                        None => hash(self.world.symbols.text(binding.role_name)),
+                        None => digest_of_run(self.world.symbols.text(binding.role_name)),
                     };
                     let likeness = Likeness {
                         rule: rule.id,
@@ -488,16 +486,10 @@ fn is_made_so(world: &World, binding: &Binding, expected: &World, known: &Bindin
 }
 
 /// A number for a list of rules without the names in it.
-fn shape(list: &[rules::Rule]) -> u64 {
-    let mut hasher = Xxh3Default::new();
-    for rule in list {
-        (rule.verbs(), rule.groups(), rule.resources(), rule.urls(), rule.names().is_empty()).hash(&mut hasher);
-    }
-    hasher.finish()
-}
-
-fn hash(text: &str) -> u64 {
-    let mut hasher = Xxh3Default::new();
-    text.hash(&mut hasher);
-    hasher.finish()
+fn shape(list: &[rules::Rule]) -> u128 {
+    let without_names = |rule| {
+        let rule: &rules::Rule = rule;
+        (rule.verbs(), rule.groups(), rule.resources(), rule.urls(), rule.names().is_empty())
+    };
+    digest_of_run(&list.iter().map(without_names).collect::<Vec<_>>())
 }

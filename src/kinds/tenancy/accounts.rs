@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use regex::Regex;
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::TenancySpec;
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
+use crate::digest::digest_of_run;
 use crate::model::{Account, AccountValue, Accounts, Data, Linker, RawDocument, Variable, VariableType};
 use crate::source::{Cell, Row, Sources, read_csv, read_list};
 use crate::yaml::{NodeRef, Tree, Value};
@@ -265,7 +265,7 @@ impl<'s> Columns<'s> {
                 let Some(value) = account.get(name) else { continue };
                 text.clear();
                 value.write_json(&mut text);
-                let earlier = *first.entry(xxh3_128(text.as_bytes())).or_insert(account.origin());
+                let earlier = *first.entry(digest_of_run(&text)).or_insert(account.origin());
                 if earlier != account.origin() {
                     sink.push(duplicate_account(name, account, earlier));
                 }

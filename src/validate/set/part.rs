@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Binding, HomeFacts, Remarkable, TargetFacts, duplicate};
 use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::digest::{Digest, digest};
 use crate::k8s::default_policy;
 use crate::model::{Identity, ObjectType, Target};
 
@@ -27,7 +28,7 @@ pub struct PartFacts {
     names: String,
     wanted: Vec<Wanted>,
     /// Hashes of the ClusterRoles that are bound for accounts.
-    tenant_roles: BTreeSet<u64>,
+    tenant_roles: BTreeSet<Digest>,
     /// ClusterRoles alone: of a Role its home has told.
     remarkable: Vec<RemarkableRole>,
     everyone: Vec<BoundToEveryone>,
@@ -161,7 +162,7 @@ impl PartCollector {
             self.wanted.insert(Arc::clone(role), wanted);
         }
         if binding.account.is_some() {
-            self.facts.tenant_roles.insert(xxh3_64(role.as_bytes()));
+            self.facts.tenant_roles.insert(digest(role.as_bytes()));
         }
         if let Some(group) = &binding.everyone {
             let (group, binding_of) = (group.clone(), SavedIdentity::of(&binding.identity));
@@ -243,7 +244,7 @@ pub fn judge(target: &Target, existing: &BTreeSet<Identity>, parts: &[PartFacts]
     remarkable.sort_by_key(|role| role.place);
     let mut repeated: HashMap<Origin, usize> = HashMap::new();
     for role in remarkable {
-        let hash = xxh3_64(role.role.as_bytes());
+        let hash = digest(role.role.as_bytes());
         if parts.iter().any(|part| part.tenant_roles.contains(&hash)) {
             whole.tenant_roles.insert(Arc::from(&*role.role));
             if role.remarkable == Remarkable::DeletesCollections {
