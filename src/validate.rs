@@ -42,6 +42,9 @@ pub struct Validator<'p> {
     served: HashMap<crate::model::ObjectType, ServedKind>,
 }
 
+/// How many differences of one object are shown.
+const MOST_CHANGES: usize = 20;
+
 /// Whether the target has a kind, and whether its objects live in namespaces.
 #[derive(Debug, Clone, Copy)]
 struct ServedKind {
@@ -137,13 +140,20 @@ impl<'p> Validator<'p> {
         let id = root.id();
         let (stated, rendered) = (stored(&mut tree, id), stored(&mut object.tree().clone(), object.id()));
         let changes = meaning::changes(&stated, &rendered, &|key| self.trees.is_selected(key));
-        for change in &changes {
-            sink.push(self.changed_meaning(unit, change, templates));
+        // Differences at one line of a template are one problem.
+        let mut problems: Vec<Diagnostic> = Vec::new();
+        for change in changes.iter().take(MOST_CHANGES) {
+            let place = templates.place_of(unit.template, change.path.iter().map(String::as_str).rev());
+            match problems.iter_mut().find(|problem| problem.origin == place) {
+                Some(problem) => *problem = problem.clone().note(change.message()),
+                None => problems.push(self.changed_meaning(unit, change).at_maybe(place)),
+            }
         }
+        problems.into_iter().for_each(|problem| sink.push(problem));
         changes.is_empty()
     }
 
-    fn changed_meaning(&self, unit: &Unit, change: &meaning::Change, templates: &TemplateSet) -> Diagnostic {
+    fn changed_meaning(&self, unit: &Unit, change: &meaning::Change) -> Diagnostic {
         let place = self.trees.place_of(unit, &change.field(), change.scalar());
         let file = self.files.get(place.file);
         let position = file.line_column(place.span.start);
@@ -154,9 +164,7 @@ impl<'p> Validator<'p> {
         };
         let note =
             format!("{by} {}:{}:{}; on the target `{}`", file.path(), position.line, position.column, self.target.name);
-        let names = change.path.iter().map(String::as_str);
         Diagnostic::error(Code::TemplateMeaning, change.message())
-            .at_maybe(templates.place_of(unit.template, names.rev()))
             .note(note)
             .note(format!("in {}", unit.identity))
             .help(match change.stated {
