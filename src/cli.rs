@@ -29,6 +29,7 @@ mod stacks;
 mod summary;
 mod table;
 mod test;
+mod unclaimed;
 mod who_can;
 
 use std::ffi::OsString;

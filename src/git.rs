@@ -5,6 +5,8 @@
 //! with an empty environment and with settings that leave it no program to run: no hook, no filter, no monitor, no fetch.
 //! Only plumbing commands that read objects are used.
 
+pub mod index;
+
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -4,6 +4,7 @@
 //! leak into the output.
 
 pub mod manifests;
+pub mod names;
 mod recorded;
 mod resolve;
 mod table;

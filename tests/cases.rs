@@ -83,9 +83,13 @@ const WITHOUT_PLACE: [Code; 18] = [
 ];
 
 /// Codes that no case can reach, each with the reason.
-const WITHOUT_CASE: [(Code, &str); 2] = [
+const WITHOUT_CASE: [(Code, &str); 6] = [
     (Code::IncompleteParts, "a summary is of one version of the program; tests/runs/parts.rs makes its own"),
     (Code::EditedByHand, "it is retired, and no version reports it any more"),
+    (Code::HiddenCharacterInName, "git keeps such names badly; tests/hostile/names.rs makes them"),
+    (Code::KeptManifest, "tests/hostile/output.rs has a table of such files"),
+    (Code::FolderInOutput, "git keeps no empty folder; tests/hostile/output.rs makes some"),
+    (Code::LeftBehind, "tests/hostile/output.rs has a table of such files"),
 ];
 
 /// In how many parts every case is run once more.

@@ -10,7 +10,7 @@ use super::session::{Session, print, with_part};
 use super::shard::{self, ShardArguments};
 use super::summary::Command;
 use super::test::Tally;
-use super::{Global, Outcome, isolation, test};
+use super::{Global, Outcome, isolation, test, unclaimed};
 use crate::diag::{RunError, Severity, Sink};
 use crate::model::Target;
 use crate::report::human;
@@ -87,6 +87,7 @@ fn judge(
     }
     let has_tests = has_tests && session.shard.is_none();
     let mut broken = Sink::new();
+    unclaimed::judge(session, &mut broken)?;
     let mut tally = Tally::default();
     for target in targets {
         let with_surroundings = isolation::is_asserted(session, target);

@@ -19,7 +19,7 @@ use crate::emit::diff::unified;
 use crate::emit::group::Groups;
 use crate::emit::objects::{Depth, Way};
 use crate::emit::revision::Revision;
-use crate::emit::totals::Totals;
+use crate::emit::totals::{Told, Totals};
 use crate::git::Repository;
 use crate::model::Target;
 use crate::report::groups::folded;
@@ -95,7 +95,7 @@ pub(super) fn compare_and_print(
     let mut left_out = 0;
     let mut lines = String::new();
     let mut drift = false;
-    let mut renewals = 0;
+    let mut renewals = Renewals::default();
     for target in targets {
         let committed = open(session, against, target)?;
         let shown = |path: &str| format!("{output}/{}/{path}", target.name);
@@ -138,7 +138,7 @@ pub(super) fn compare_and_print(
             left_out += without_room;
         }
         drift |= plan.is_drift();
-        renewals += totals.renewals;
+        renewals.add(&format!("{output}/{}", target.name), &totals.renewals);
         let changes = if with_access && plan.is_drift() && !sink.has_errors() {
             effect.told(&*committed)?
         } else {
@@ -160,19 +160,41 @@ pub(super) fn compare_and_print(
     } else {
         terminal.note(&lines)
     }
-    terminal.note(&note_of_renewals(renewals));
+    terminal.note(&renewals.note());
     Ok(if drift { Outcome::No } else { Outcome::Fine })
 }
 
-/// Returns the note about files that differ in nothing but the header of an earlier version; empty without such files.
-pub(super) fn note_of_renewals(files: usize) -> String {
-    let (have, them) = if files == 1 { ("has", "it") } else { ("have", "them") };
-    match files {
-        0 => String::new(),
-        _ => format!(
-            "{} {have} the header of an earlier version; `bailiwick render` renews {them}\n",
-            human::number(files, "file")
-        ),
+/// How many files are named that differ in nothing but the header of an earlier version.
+const NAMED_RENEWALS: usize = 10;
+
+/// Files that differ in nothing but the header of an earlier version.
+#[derive(Debug, Default)]
+pub(super) struct Renewals {
+    first: Vec<String>,
+    count: usize,
+}
+
+impl Renewals {
+    /// Adds the files of a target, whose folder is given.
+    pub(super) fn add(&mut self, folder: &str, files: &Told) {
+        let room = NAMED_RENEWALS.saturating_sub(self.first.len());
+        self.first.extend(files.lines().take(room).map(|path| format!("  {folder}/{path}\n")));
+        self.count += files.count;
+    }
+
+    /// Returns the note about the files; empty without such files.
+    pub(super) fn note(&self) -> String {
+        let (have, them) = if self.count == 1 { ("has", "it") } else { ("have", "them") };
+        let files = human::number(self.count, "file");
+        let more = self.count - self.first.len();
+        let more = if more > 0 { format!("  and {more} more\n") } else { String::new() };
+        match self.count {
+            0 => String::new(),
+            _ => format!(
+                "{files} {have} the header of an earlier version; `bailiwick render` renews {them}\n{}{more}",
+                self.first.concat()
+            ),
+        }
     }
 }
 

@@ -203,7 +203,7 @@ fn conclude_check(
     let mut sink = begin(&mut whole);
     let mut lines = String::new();
     let mut outcome = Outcome::Fine;
-    let mut renewals = 0;
+    let mut renewals = diff::Renewals::default();
     for target in targets {
         let totals = whole.judge(session, target, &mut sink);
         session.warn_of_recreation(target, &totals, &mut sink);
@@ -211,7 +211,8 @@ fn conclude_check(
             outcome = Outcome::No;
         }
         lines.push_str(&diff::told(&target.name, &totals));
-        renewals += totals.renewals;
+        let folder = format!("{}/{}", session.project.workspace.output, target.name);
+        renewals.add(&folder, &totals.renewals);
     }
     if !session.report(sink) {
         return Outcome::Invalid;
@@ -221,7 +222,7 @@ fn conclude_check(
     } else {
         terminal.note(&lines);
     }
-    terminal.note(&diff::note_of_renewals(renewals));
+    terminal.note(&renewals.note());
     let left_over = if with_leftovers { whole.leftovers.changed_files } else { 0 };
     let outcome = check::conclude(session, outcome, left_over);
     let mut broken = Sink::new();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::session::{Session, print, with_targets};
-use super::{Global, Outcome};
+use super::{Global, Outcome, unclaimed};
 use crate::access::saved;
 use crate::access::world::Added;
 use crate::access::{Builder, Layer, World};
@@ -243,6 +243,13 @@ pub(super) fn ground(
                 }
             });
         });
+    }
+    // An applier of the output folder applies what `spec.keep` keeps there.
+    for tree in unclaimed::kept_objects(session, &target.name)? {
+        for document in tree.documents() {
+            surroundings.iter_mut().for_each(|known| known.add_document(document));
+            builder.add_document(document, |_, _| {});
+        }
     }
     Ok(Some(builder))
 }

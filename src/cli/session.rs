@@ -2,11 +2,12 @@
 //! earlier one.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashSet;
 
 use super::shard::{Shard, ShardArguments};
+use super::unclaimed::Unclaimed;
 use super::{DiagnosticForm, Global, Outcome};
 use crate::compile::{self, Ledger, Options, OutputFile, Project, Wanted};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
@@ -38,6 +39,8 @@ pub(super) struct Session<'g> {
     found: Vec<Diagnostic>,
     /// What the workspace was asked.
     pub(super) answers: Answers,
+    /// What was found below the output folder that no policy accounts for.
+    pub(super) unclaimed: Mutex<Unclaimed>,
 }
 
 /// The folder of the workspace: this one, or the nearest above it with a workspace file, up to the root of the git work
@@ -108,7 +111,7 @@ impl<'g> Session<'g> {
         Ok(match project {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
-                Ok(Self { global, root, project, shard: None, found, answers })
+                Ok(Self { global, root, project, shard: None, found, answers, unclaimed: Mutex::default() })
             }
             None => {
                 print(global, diagnostics, &files);
@@ -262,19 +265,19 @@ impl<'g> Session<'g> {
             Ok::<_, RunError>((ledger, listing?))
         })?;
         let mut others = listing.others(committed, &paths)?;
-        others.retain(|entry| self.looks_at(entry));
+        self.note_unclaimed(&target.name, &others);
+        others.retain(|entry| entry.kind != EntryKind::EmptyFolder && self.looks_at(entry));
         others.sort();
         let mut gone: Vec<Entry> = Vec::new();
         for entry in others {
             // What we write would go through a link, or to where a file is.
             let is_in_the_way = self.is_folder_of_ours(&entry.path) || paths.contains(&hash_of(&entry.path));
-            let stays = !is_in_the_way && entry.kind != EntryKind::NotText && self.is_kept(target, &entry.path);
+            let stays = !is_in_the_way && entry.is_file() && self.is_kept(target, &entry.path);
             // An empty path is the target's folder itself, which is a file.
-            match (stays, entry.is_file() && !entry.path.is_empty()) {
-                (true, true) => comparison.others.push(entry.path),
-                (true, false) => {}
-                (false, true) => gone.push(entry),
-                (false, false) => self.report_stray(target, entry, &mut told),
+            match entry.is_file() && !entry.path.is_empty() {
+                true if stays => comparison.others.push(entry.path),
+                true => gone.push(entry),
+                false => self.report_stray(target, entry, &mut told),
             }
         }
         let mut failed = None;
@@ -354,16 +357,41 @@ impl<'g> Session<'g> {
             || (self.project.workspace.shards.is_some() && file::is_shard(path))
     }
 
-    /// True for a file of the output folder that is not ours and stays.
+    /// Whether `spec.keep` keeps a file below a target's folder, if it is not ours.
     pub(super) fn is_kept(&self, target: &Target, path: &str) -> bool {
-        self.project.workspace.keep.is_match(format!("{}/{path}", target.name))
+        self.keeps(&format!("{}/{path}", target.name))
+    }
+
+    /// Whether `spec.keep` keeps a file below the output folder, if it is not ours. In the folders of a target where the
+    /// layout has places it keeps nothing.
+    pub(super) fn keeps(&self, path: &str) -> bool {
+        let (top, below) = path.split_once('/').unwrap_or((path, ""));
+        let workspace = &self.project.workspace;
+        let is_of_layout = matches!(below.split('/').next(), Some("cluster" | "namespaces"))
+            && workspace.targets.iter().any(|target| target.name == top);
+        !is_of_layout && workspace.keep.is_match(path)
+    }
+
+    /// Notes what no policy accounts for among the entries below a folder of the output folder.
+    fn note_unclaimed(&self, folder: &str, entries: &[Entry]) {
+        let mut unclaimed = self.unclaimed.lock().unwrap_or_else(PoisonError::into_inner);
+        for entry in entries {
+            let path = if folder.is_empty() { entry.path.clone() } else { format!("{folder}/{}", entry.path) };
+            let path = path.trim_end_matches('/').to_owned();
+            match entry.kind {
+                EntryKind::EmptyFolder if !path.is_empty() => _ = unclaimed.empty.insert(path),
+                EntryKind::File if self.keeps(&path) => _ = unclaimed.kept.insert(path),
+                _ => {}
+            }
+        }
     }
 
     /// Reports a link, or a file that is not ours, among the output of a target.
     fn report_stray(&self, target: &Target, entry: Entry, sink: &mut Sink) {
         let path = format!("{}/{}/{}", self.project.workspace.output, target.name, entry.path);
         let told = stray(path.trim_end_matches('/'), entry.kind);
-        sink.push(if entry.is_file() && self.is_kept(target, &entry.path) {
+        let is_named = || self.project.workspace.keep.is_match(format!("{}/{}", target.name, entry.path));
+        sink.push(if entry.is_file() && is_named() {
             told.help("move it away: `spec.keep` cannot keep what is where the output goes")
         } else {
             told.help(help_with_stray(entry.kind))
@@ -390,8 +418,10 @@ impl<'g> Session<'g> {
         }
         let whole = Folder::new(self.output());
         let skip = |top: &str| top == STAGING || workspace.targets.iter().any(|target| target.name == top);
-        for Entry { path, kind } in whole.list_except(&skip)? {
-            if kind != EntryKind::NotText && workspace.keep.is_match(&path) {
+        let entries = whole.list_except(&skip)?;
+        self.note_unclaimed("", &entries);
+        for Entry { path, kind } in entries {
+            if kind == EntryKind::EmptyFolder {
                 continue;
             }
             let old = whole.read(&path)?.unwrap_or_default();
@@ -400,6 +430,9 @@ impl<'g> Session<'g> {
             // Nobody knows which folders were those of targets: without a header a file may be anybody's.
             let is_ours =
                 kind == EntryKind::File && plan.ownership == Some(Ownership::Ours) && file::bears_header(&old);
+            if kind == EntryKind::File && !is_ours && self.keeps(&path) {
+                continue;
+            }
             if !is_ours {
                 let path = format!("{}/{path}", workspace.output);
                 told.push(stray(path.trim_end_matches('/'), kind).help(help_with_stray(kind)));
@@ -513,6 +546,7 @@ fn stray(path: &str, kind: EntryKind) -> Diagnostic {
         EntryKind::File => Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours")),
         EntryKind::Link => Diagnostic::error(Code::LinkInOutput, format!("`{path}` is a symbolic link")),
         EntryKind::Other => Diagnostic::error(Code::LinkInOutput, format!("`{path}` is neither a file nor a folder")),
+        EntryKind::EmptyFolder => Diagnostic::error(Code::FolderInOutput, format!("`{path}` is an empty folder")),
         EntryKind::NotText => {
             Diagnostic::error(Code::ForeignFile, format!("`{path}` is not ours: its name is not UTF-8"))
         }
@@ -524,6 +558,7 @@ fn help_with_stray(kind: EntryKind) -> &'static str {
         EntryKind::File => "move it away, or name it under `spec.keep` in `bailiwick.yaml`",
         EntryKind::Link => "remove it: links in the output folder are neither followed nor replaced",
         EntryKind::Other => "remove it: nothing but files and folders is read or replaced in the output folder",
+        EntryKind::EmptyFolder => "remove it",
         EntryKind::NotText => "rename it or move it away: `spec.keep` names nothing but text",
     }
 }

@@ -91,7 +91,7 @@ impl Shard {
         });
     }
 
-    /// Notes which isolations of nodes do not hold.
+    /// Notes what of the output folder no policy accounts for, and which isolations of nodes do not hold.
     pub(super) fn note_isolation(&self, told: &[Diagnostic]) {
         self.note(|found| found.isolation = told.to_vec());
     }

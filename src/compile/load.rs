@@ -14,7 +14,7 @@ use crate::model::{
     RoleKind, Scope, Surroundings, Target, Workspace, WorkspaceSpec, check_patterns,
 };
 use crate::render::TemplateSet;
-use crate::source::{Sources, World};
+use crate::source::{Sources, World, names};
 use crate::validate::Trees;
 use crate::yaml::de::from_node;
 use crate::yaml::{self, NodeRef, Tree};
@@ -156,6 +156,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     let node_access = std::mem::take(&mut linker.node_access);
     let stacks = std::mem::take(&mut linker.stacks);
     let stack_managers = std::mem::take(&mut linker.managers);
+    refuse_names(&files, sink);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
     Ok((!sink.must_stop()).then(|| Project {
@@ -203,6 +204,20 @@ fn roles_of_platform(target: &Target) -> Vec<Identity> {
 
 /// The version of RBAC objects.
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
+
+/// Refuses every file that was read and whose name, or the name of a folder that it is in, cannot be seen as it is.
+fn refuse_names(files: &Files, sink: &mut Sink) {
+    let hidden: BTreeSet<String> = files.paths().iter().filter_map(|path| names::escaped(path)).collect();
+    for path in hidden {
+        sink.push(
+            Diagnostic::error(
+                Code::HiddenCharacterInName,
+                format!("the file name `{path}` has characters that do not show"),
+            )
+            .help("rename the file, or the folder that it is in"),
+        );
+    }
+}
 
 /// What clusters have beside the output.
 fn read_baselines(
@@ -252,10 +267,12 @@ pub fn each_baseline(
     Ok(())
 }
 
-/// The output folder may be overwritten and removed: nothing that decides it lies there.
+/// The output folder may be overwritten and removed: nothing that decides it lies there. Files that `spec.keep` names stay,
+/// and a Manifests policy may bring their objects in.
 fn refuse_sources_in_output(workspace: &Workspace, sources: &mut Sources, sink: &mut Sink) -> Result<(), RunError> {
     let prefix = format!("{}/", workspace.output);
-    let Some(path) = sources.asked().find(|path| path.starts_with(&prefix)).map(str::to_owned) else { return Ok(()) };
+    let is_in_danger = |path: &&str| path.strip_prefix(&prefix).is_some_and(|below| !workspace.keep.is_match(below));
+    let Some(path) = sources.asked().find(is_in_danger).map(str::to_owned) else { return Ok(()) };
     let tree = sources.tree(WORKSPACE_FILE, None, sink)?;
     let root = tree.as_ref().and_then(|tree| tree.document(0));
     let written = root.and_then(|root| root.path(&["spec", "output"]).or(Some(root)));

@@ -43,6 +43,8 @@ codes! {
         "A YAML or JSON file of a workspace may hold at most 64 MiB; an account list in CSV, a baseline, and a file that the command line names at most 512 MiB. Split an account list into several files, or write it as CSV.";
     UnreadableFile, "unreadable-file", "a path that is not a regular file",
         "Policies, templates, account lists, manifests and baselines are regular files. A named pipe, a device, a socket or a folder in their place is not read: it may have no end, or hold what is not part of the workspace.";
+    HiddenCharacterInName, "hidden-character-in-name", "a name of an input file with characters that do not show",
+        "The name of a policy, template, account list, manifest or folder has a control, format or separator character (Unicode categories Cc, Cf, Zl and Zp), such as a line feed, U+2028, a bidirectional control or a zero-width space. A review shows another name than the one that is read, and some readers of YAML and some terminals take such a character for the end of a line.\n\nRename the file or the folder.";
     YamlSyntax, "yaml-syntax", "a document is not YAML",
         "The parser could not make sense of the line. The commonest causes are a value that needs quotes (it begins with `{`, `[`, `*`, `&`, `@` or holds `: `) and indentation that differs from the lines around it.";
     TabIndent, "tab-indent", "a tab indents a line",
@@ -491,6 +493,12 @@ codes! {
         "No version after 0.1.0 reports this. A file of ours that was changed by hand is a difference: `check` and `diff` show it, and `render` writes the file anew. Change the policies instead.\n\nThe header had a checksum, which conflicted in every merge and proved nothing: whoever edits a file can compute it. `render --force` is accepted and has no effect.";
     LinkInOutput, "link-in-output", "a symbolic link in the output folder, or what is no file",
         "A link could lead a write out of the output folder, and a pipe or a socket has no content to compare. Links are neither followed nor replaced, and nothing but files is read.";
+    KeptManifest, "kept-manifest", "a kept file in the output folder that could be applied",
+        "`spec.keep` keeps files that are not ours, such as a README. Argo CD, Flux and kubectl know nothing of it: they apply every manifest of the folder. `check` rejects a kept file that bears our header, that holds an object (a document with `apiVersion` and `kind`), that cannot be read as YAML although its name says so, or whose name steers an applier (`Chart.yaml`, `.argocd-source.yaml`, `*.jsonnet`, `.sourceignore`). A Kustomization may be kept if it has no field but `resources`, and these are files and folders below the output folder.\n\nRemove the file, or bring its objects in with a Manifests policy that has `emit: false`: they are judged with everything else then. Nothing is kept in the folders `cluster` and `namespaces` of a target, and no link.";
+    FolderInOutput, "folder-in-output", "a folder in the output folder that holds nothing of ours",
+        "Git keeps no empty folder, but a submodule that is not populated looks like one, and Argo CD and Flux populate it and apply what it holds. `check` reads the index of git and reports submodules, folders that are not checked out, files whose changes git was told to overlook, empty folders, and the folder of new contents that a killed run left.\n\nRemove the folder.";
+    LeftBehind, "left-behind", "an output file outside the output folder",
+        "After `spec.output` changes, the files in the former folder stay, and an applier still reads them there. `check` finds them by their header in the YAML and JSON files of the workspace. A folder with a workspace file of its own belongs to another workspace, and is left out.\n\nRemove the files.";
     EmptyOutput, "empty-output", "a run that would delete everything",
         "No object was compiled for a target that has committed output. With pruning, applying that would delete every tenant. `--allow-empty` says that it is meant.";
     MassDelete, "mass-delete", "a run that would delete most namespaces",

@@ -182,6 +182,12 @@ impl Files {
         self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).len()
     }
 
+    /// Returns the path of every text, in the order of their ids.
+    pub fn paths(&self) -> Vec<String> {
+        let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        list.iter().map(|file| file.path().to_owned()).collect()
+    }
+
     /// A hash of every path and text, in the order of their ids: with the same one, two runs mean the same by an id.
     pub fn digest(&self) -> [u8; 32] {
         let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();

@@ -74,7 +74,7 @@ impl Entry {
     }
 }
 
-/// What an entry of an output folder is; a folder shows by what is in it.
+/// What an entry of an output folder is; a folder that holds something shows by what it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
     /// A file.
@@ -83,6 +83,8 @@ pub enum EntryKind {
     Link,
     /// Neither a file nor a folder: a socket, a pipe, a device.
     Other,
+    /// A folder that holds nothing. Git keeps none, but a submodule that is not populated is one.
+    EmptyFolder,
     /// Whatever has a name that is not UTF-8, a folder too: its path is none of ours, however it reads.
     NotText,
 }
@@ -130,6 +132,15 @@ impl Folder {
         (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(stat)
     }
 
+    /// Returns at most so many bytes from the beginning of a file; none when there is none, or it cannot be read.
+    pub fn head(&self, path: &str, length: usize) -> Option<Vec<u8>> {
+        let file = rustix::fs::openat(self.open.as_ref()?, path, AS_FILE, Mode::empty()).ok()?;
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&file).ok()?.st_mode);
+        let mut bytes = Vec::new();
+        std::fs::File::from(file).take(length as u64).read_to_end(&mut bytes).ok()?;
+        (kind == FileType::RegularFile).then_some(bytes)
+    }
+
     /// Every entry but those below the top entries that `skip` names, sorted by path.
     ///
     /// # Errors
@@ -154,7 +165,9 @@ impl Folder {
         while let Some(folder) = folders.pop() {
             let place = self.root.join(&folder);
             let failed = |error: &std::io::Error| RunError::io("list", &place, error);
+            let mut is_empty = true;
             for entry in std::fs::read_dir(&place).map_err(|error| failed(&error))? {
+                is_empty = false;
                 let entry = entry.map_err(|error| failed(&error))?;
                 let kind = entry.file_type().map_err(|error| failed(&error))?;
                 let name = entry.file_name();
@@ -174,6 +187,9 @@ impl Folder {
                 };
                 path.push_str(text);
                 if kind.is_dir() { folders.push(path) } else { see(Entry { path, kind: kind.into() }) }
+            }
+            if is_empty {
+                see(Entry { path: folder, kind: EntryKind::EmptyFolder });
             }
         }
         Ok(())

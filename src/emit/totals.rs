@@ -28,8 +28,8 @@ pub struct Totals {
     pub namespaces_before: usize,
     /// In how many files an object of a kind goes while another of the same kind comes: a rename.
     pub renamed: BTreeMap<String, usize>,
-    /// How many files differ in nothing but the header, which is that of an earlier version.
-    pub renewals: usize,
+    /// Files that differ in nothing but the header, which is that of an earlier version: their paths.
+    pub renewals: Told,
     /// Roles whose rules grant more or less than before.
     pub changed_roles: Told,
     /// Bindings whose role changes under the same name.
@@ -51,6 +51,12 @@ impl Told {
     fn of(plan: &TargetPlan, lines: impl Fn(&FilePlan) -> &Vec<String>) -> Self {
         let all = plan.changes.iter().flat_map(|file| lines(file).iter().map(|line| (&file.path, line)));
         let first = all.clone().take(MAXIMUM_TOLD).map(|(path, line)| (path.clone(), line.clone())).collect();
+        Self { first, count: all.count() }
+    }
+
+    fn renewals(plan: &TargetPlan) -> Self {
+        let all = plan.changes.iter().filter(|file| file.is_renewal);
+        let first = all.clone().take(MAXIMUM_TOLD).map(|file| (file.path.clone(), file.path.clone())).collect();
         Self { first, count: all.count() }
     }
 
@@ -84,7 +90,7 @@ impl Totals {
             gone_namespaces,
             namespaces_before: gone_namespaces + changed + plan.kept_namespaces,
             renamed: plan.renamed.clone(),
-            renewals: count(|file| file.is_renewal),
+            renewals: Told::renewals(plan),
             changed_roles: Told::of(plan, |file| &file.changed_roles),
             changed_role_refs: Told::of(plan, |file| &file.changed_role_refs),
             namespaces,
@@ -104,7 +110,7 @@ impl Totals {
         for (kind, files) in other.renamed {
             *self.renamed.entry(kind).or_default() += files;
         }
-        self.renewals += other.renewals;
+        self.renewals.add(other.renewals);
         self.changed_roles.add(other.changed_roles);
         self.changed_role_refs.add(other.changed_role_refs);
         self.namespaces.add(&other.namespaces);
@@ -129,7 +135,7 @@ impl Totals {
             self.changed_files,
             self.gone_namespaces,
             self.namespaces_before,
-            self.renewals,
+            self.renewals.count,
             self.changed_roles.count,
             self.changed_role_refs.count,
         ];

@@ -33,6 +33,12 @@ pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     replaced
 }
 
+/// Whether a run that writes holds the lock of an output folder.
+#[expect(clippy::disallowed_methods, reason = "a folder is opened for its lock, and nothing is read from it")]
+pub fn is_at_work(root: &Path) -> bool {
+    File::open(root).is_ok_and(|lock| matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)))
+}
+
 /// Holds the lock of an output folder and stages files for it.
 #[derive(Debug)]
 pub struct Stager {

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::{AppliedBy, Data, Features, Known, KnownSpec, Platform, Target, Version};
 use crate::diag::{Code, Diagnostic, Sink};
+use crate::source::names;
 use crate::yaml::{NodeRef, Spanned};
 
 /// The folder of a workspace and the clusters it compiles for. The file is called `bailiwick.yaml`; its folder is
@@ -228,6 +229,16 @@ fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> 
                 .help(format!("name a folder below the workspace's root, such as `{default}`")),
         );
         return default.to_owned();
+    }
+    if let Some(shown) = names::escaped(written) {
+        sink.push(
+            Diagnostic::error(
+                Code::HiddenCharacterInName,
+                format!("the folder name `{shown}` has characters that do not show"),
+            )
+            .at(written.origin)
+            .help("rename the folder"),
+        );
     }
     parts.join("/")
 }

@@ -1,0 +1,360 @@
+//! Everything in the output folder that no policy accounts for and that Argo CD, Flux or kubectl could apply from there:
+//! empty folders, submodules, files that `spec.keep` names, what a killed run left, and files of ours elsewhere in the
+//! workspace. Files that are not ours, links and files that differ are found by the comparison.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::session::Session;
+use crate::compile::WORKSPACE_FILE;
+use crate::diag::{Code, Diagnostic, FileId, RunError, Sink};
+use crate::emit::committed::{Committed, Folder};
+use crate::emit::file;
+use crate::emit::write::{STAGING, is_at_work};
+use crate::git::Repository;
+use crate::git::index::{self, IndexEntry, IndexEntryKind, IndexError};
+use crate::yaml::{self, NodeRef, Tree};
+
+/// How many bytes of a file are read to find the header.
+const HEAD: usize = 4096;
+
+/// How many objects of a kept file are named.
+const NAMED: usize = 5;
+
+/// Endings of the files that Argo CD, Flux and kubectl take for manifests.
+const MANIFEST_ENDINGS: &[&str] = &["yaml", "yml", "json"];
+
+/// The names under which kustomize looks for its file.
+const KUSTOMIZATIONS: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Fields of a Kustomization that add no object and change none.
+const PLAIN_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "resources", "sortOptions", "buildMetadata"];
+
+/// What was found below the output folder while it was compared; paths are relative to it.
+#[derive(Debug, Default)]
+pub(super) struct Unclaimed {
+    /// Files that `spec.keep` names.
+    pub(super) kept: BTreeSet<String>,
+    /// Folders that hold nothing.
+    pub(super) empty: BTreeSet<String>,
+}
+
+/// Reports what no policy accounts for.
+///
+/// # Errors
+/// When the output folder or the repository cannot be read.
+pub(super) fn judge(session: &Session<'_>, sink: &mut Sink) -> Result<(), RunError> {
+    let unclaimed = session.unclaimed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let output = &session.project.workspace.output;
+    for path in &unclaimed.empty {
+        sink.push(
+            folder(format!("`{output}/{path}` is an empty folder"))
+                .help("remove it; a submodule that is not populated is such a folder, and `git rm` removes that"),
+        );
+    }
+    judge_staging(session, sink);
+    let manifests = claimed(session);
+    let whole = Folder::new(session.output());
+    for path in &unclaimed.kept {
+        let bytes = whole.read(path)?.unwrap_or_default();
+        judge_kept(session, path, &bytes, is_claimed(session, &manifests, path), sink);
+    }
+    judge_index(session, sink)
+}
+
+/// Returns the kept files of a target that hold objects and that no Manifests policy names, as trees.
+///
+/// # Errors
+/// When the output folder cannot be read.
+pub(super) fn kept_objects(session: &Session<'_>, target: &str) -> Result<Vec<Tree>, RunError> {
+    let workspace = &session.project.workspace;
+    if workspace.keep.is_empty() {
+        return Ok(Vec::new());
+    }
+    let manifests = claimed(session);
+    let whole = Folder::new(session.output());
+    let mut trees = Vec::new();
+    let is_of_other =
+        |top: &str| top == STAGING || top != target && workspace.targets.iter().any(|one| one.name == top);
+    for entry in whole.list_except(&is_of_other)?.into_iter().filter(|entry| entry.is_file()) {
+        if session.keeps(&entry.path) && !is_claimed(session, &manifests, &entry.path) {
+            let bytes = whole.read(&entry.path)?.unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            let path = format!("{}/{}", workspace.output, entry.path);
+            let tree = yaml::read(&text, session.project.files.add(path, &*text), &mut Sink::new());
+            if tree.documents().any(is_object) {
+                trees.push(tree);
+            }
+        }
+    }
+    Ok(trees)
+}
+
+/// The files that Manifests policies bring in without writing them, each with the target that the policy applies to.
+fn claimed(session: &Session<'_>) -> BTreeSet<(String, String)> {
+    let mut claimed = BTreeSet::new();
+    for target in &session.project.workspace.targets {
+        for policy in session.project.policies_of(target) {
+            policy.judged(&mut |document| {
+                let path = session.project.files.get(document.origin().file).path().to_owned();
+                claimed.insert((path, target.name.clone()));
+            });
+        }
+    }
+    claimed
+}
+
+/// Whether a Manifests policy names a kept file: one of its target, or of any target for a file beside the targets.
+fn is_claimed(session: &Session<'_>, claimed: &BTreeSet<(String, String)>, path: &str) -> bool {
+    let workspace = &session.project.workspace;
+    let whole = format!("{}/{path}", workspace.output);
+    let top = path.split('/').next().unwrap_or_default();
+    let is_of_target = workspace.targets.iter().any(|target| target.name == top);
+    claimed.iter().any(|(named, target)| *named == whole && (!is_of_target || target == top))
+}
+
+/// Reports the folder that a killed run left; one of a run that is at work belongs to it.
+fn judge_staging(session: &Session<'_>, sink: &mut Sink) {
+    let output = session.output();
+    if output.join(STAGING).symlink_metadata().is_err() {
+        return;
+    }
+    if !is_at_work(&output) {
+        sink.push(
+            folder(format!("`{}/{STAGING}` is what a killed run left", session.project.workspace.output))
+                .help("`bailiwick render` clears it away"),
+        );
+    }
+}
+
+fn folder(message: String) -> Diagnostic {
+    Diagnostic::error(Code::FolderInOutput, message)
+}
+
+/// Reports a kept file that could be applied: appliers read whole folders and know nothing of `spec.keep`.
+fn judge_kept(session: &Session<'_>, path: &str, bytes: &[u8], is_claimed: bool, sink: &mut Sink) {
+    let shown = format!("{}/{path}", session.project.workspace.output);
+    let kept = |what: &str| Diagnostic::error(Code::KeptManifest, format!("`{shown}` is kept and {what}"));
+    if file::bears_header(bytes) {
+        sink.push(kept("bears our header").help("remove it: `spec.keep` keeps files of others"));
+        return;
+    }
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if steers_appliers(name) {
+        sink.push(kept("decides what an applier makes of the folder").help("remove it from the output folder"));
+        return;
+    }
+    if is_claimed {
+        return;
+    }
+    let help = "remove it, or bring it in with a Manifests policy that has `emit: false`: its objects are judged then";
+    let is_manifest = ending(path).is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()));
+    let mut problems = Sink::new();
+    let is_text = std::str::from_utf8(bytes).is_ok();
+    let tree = yaml::read(&String::from_utf8_lossy(bytes), FileId::default(), &mut problems);
+    let is_unreadable = problems.has_errors() || !is_text;
+    if is_unreadable && (is_manifest || KUSTOMIZATIONS.contains(&name)) {
+        sink.push(kept("cannot be read as YAML, so nobody knows what it holds").help(help));
+        return;
+    }
+    let base = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_kustomization = |root: NodeRef<'_>| KUSTOMIZATIONS.contains(&name) || is_kustomization(root);
+    if tree.documents().any(|root| is_kustomization(root) && !is_plain(session, base, root)) {
+        sink.push(
+            kept("is a Kustomization that adds or changes objects")
+                .help("only `resources` that are files or folders below the output folder leave the output as it is"),
+        );
+        return;
+    }
+    let objects: Vec<String> =
+        tree.documents().filter(|root| is_object(*root) && !is_kustomization(*root)).map(identity).collect();
+    if let Some((first, rest)) = objects.get(..NAMED.min(objects.len())).and_then(<[String]>::split_first) {
+        let named = rest.iter().fold(format!("`{first}`"), |named, object| format!("{named}, `{object}`"));
+        let more = objects.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        sink.push(kept(&format!("holds objects that no policy knows: {named}{more}")).help(help));
+    }
+}
+
+/// Whether a file of this name decides what Argo CD or Flux makes of the files around it.
+fn steers_appliers(name: &str) -> bool {
+    let is_jsonnet = ending(name).is_some_and(|ending| ending == "jsonnet" || ending == "libsonnet");
+    matches!(name, "Chart.yaml" | ".sourceignore" | ".gitattributes" | ".gitmodules")
+        || name.starts_with(".argocd-")
+        || is_jsonnet
+}
+
+fn ending(path: &str) -> Option<String> {
+    path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase())
+}
+
+fn is_object(root: NodeRef<'_>) -> bool {
+    root.get("apiVersion").is_some() && root.get("kind").is_some()
+}
+
+/// Whether a document is a Kustomization of kustomize; Flux has a kind of the same name.
+fn is_kustomization(root: NodeRef<'_>) -> bool {
+    let text = |key: &str| root.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+    text("kind") == "Kustomization" && text("apiVersion").starts_with("kustomize.config.k8s.io/")
+}
+
+/// Whether a Kustomization in the folder `base` only lists files and folders that lie below the output folder.
+fn is_plain(session: &Session<'_>, base: &str, root: NodeRef<'_>) -> bool {
+    let is_known = root.entries().all(|(key, _)| key.as_str().is_some_and(|key| PLAIN_FIELDS.contains(&key)));
+    let resources = root.get("resources").into_iter().flat_map(NodeRef::items);
+    is_known
+        && resources.into_iter().all(|resource| {
+            let below = resource.as_str().and_then(|written| resolve(base, written));
+            below.is_some_and(|below| session.output().join(below).symlink_metadata().is_ok())
+        })
+}
+
+/// A path written in a file of the folder `base`, as a path below the output folder; none for one that leaves it.
+fn resolve(base: &str, written: &str) -> Option<String> {
+    if written.starts_with('/') || written.contains([':', '?', '\\']) {
+        return None;
+    }
+    let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
+    for part in written.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop()?,
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The identity of an object, as far as it has one.
+fn identity(root: NodeRef<'_>) -> String {
+    let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+    let namespace = text(&["metadata", "namespace"]);
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    format!("{} {namespace}{slash}{}", text(&["kind"]), text(&["metadata", "name"])).trim_end().to_owned()
+}
+
+/// Reports what the index of git holds below the output folder and a checkout hides, and files of ours elsewhere in the
+/// workspace.
+fn judge_index(session: &Session<'_>, sink: &mut Sink) -> Result<(), RunError> {
+    let output = &session.project.workspace.output;
+    let whole = Folder::new(session.root.clone());
+    let mut outside = manifests_outside(session);
+    let repository = Repository::find(&session.root)?;
+    let located = repository.as_ref().and_then(|repository| {
+        let below = session.root.strip_prefix(repository.work_tree()).ok()?.to_str()?;
+        let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
+        Some((repository.index(), prefix))
+    });
+    if let Some((index, prefix)) = located
+        && let Some(bytes) = read_index(&index)?
+    {
+        let entries = wanted_entries(&bytes, &prefix, output).map_err(|error| {
+            RunError::new(format!("cannot read the index of git, `{}`: {error}", index.display()))
+                .help("`git update-index --no-split-index --index-version 2` writes it in a form that is known")
+        })?;
+        for entry in entries {
+            let path = String::from_utf8_lossy(&entry.path);
+            let shown = path.strip_prefix(&prefix).unwrap_or(&path);
+            match hidden_entry(&entry, &path, &format!("{prefix}{output}"), shown) {
+                Some(found) => sink.push(found),
+                None => _ = outside.insert(shown.to_owned()),
+            }
+        }
+    }
+    outside.iter().for_each(|path| judge_left_behind(session, &whole, path, sink));
+    Ok(())
+}
+
+/// The entries of an index that say something about the output folder, and the manifests of the workspace outside it.
+fn wanted_entries(bytes: &[u8], prefix: &str, output: &str) -> Result<Vec<IndexEntry>, IndexError> {
+    let place = format!("{prefix}{output}");
+    let is_wanted = |entry: &IndexEntry| {
+        let path = String::from_utf8_lossy(&entry.path);
+        let is_plain_file = entry.kind == IndexEntryKind::File && !entry.is_overlooked;
+        let is_relevant = is_below(&path, &place) || is_below(&place, &path) || is_below_in_another_case(&path, &place);
+        match is_plain_file {
+            true => !is_below(&path, &place) && (is_relevant || (is_manifest_name(&path) && path.starts_with(&prefix))),
+            false => is_relevant,
+        }
+    };
+    index::read(bytes, &is_wanted)
+}
+
+/// What an entry of the index hides; none for a file outside the output folder. `shown` is its path below the workspace.
+fn hidden_entry(entry: &IndexEntry, path: &str, place: &str, shown: &str) -> Option<Diagnostic> {
+    Some(match entry.kind {
+        _ if is_below_in_another_case(path, place) => {
+            folder(format!("`{shown}` is in the index of git and differs from the output folder in its case alone"))
+                .help("remove it: on some machines both are one folder")
+        }
+        IndexEntryKind::Submodule => folder(format!("`{shown}` is a submodule"))
+            .help("remove it with `git rm`: Argo CD and Flux apply what a submodule holds"),
+        IndexEntryKind::SparseFolder => folder(format!("`{shown}` is not checked out, so nobody knows what it holds"))
+            .help("check it out: `git sparse-checkout disable`"),
+        IndexEntryKind::File if is_below(path, place) => {
+            folder(format!("git overlooks changes of `{shown}`, so what is committed is not what lies here"))
+                .help(format!("`git update-index --no-assume-unchanged --no-skip-worktree {shown}`"))
+        }
+        IndexEntryKind::File => return None,
+    })
+}
+
+/// The files below the workspace that have the ending of a manifest, outside the output folder, of any repository in it,
+/// and of folders that package managers and build tools fill. Files there that git knows are found in the index.
+fn manifests_outside(session: &Session<'_>) -> BTreeSet<String> {
+    let output = session.output();
+    let is_searched = |entry: &walkdir::DirEntry| {
+        let path = entry.path();
+        let is_filled = entry.file_type().is_dir() && path.join("CACHEDIR.TAG").symlink_metadata().is_ok();
+        path != output && entry.file_name() != ".git" && entry.file_name() != "node_modules" && !is_filled
+    };
+    let entries = walkdir::WalkDir::new(&session.root).into_iter().filter_entry(is_searched).flatten();
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    let paths = files.filter_map(|entry| Some(entry.path().strip_prefix(&session.root).ok()?.to_str()?.to_owned()));
+    paths.filter(|path| is_manifest_name(path)).collect()
+}
+
+/// The bytes of an index; none where there is none yet.
+fn read_index(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(std::ffi::OsStr::to_str)) else {
+        return Ok(None);
+    };
+    Folder::new(folder.to_path_buf()).read(name)
+}
+
+/// Reports a file outside the output folder that bears our header: the output was elsewhere before, and an applier may
+/// still read it there. Another workspace inside this one has its own output.
+fn judge_left_behind(session: &Session<'_>, whole: &Folder, path: &str, sink: &mut Sink) {
+    let is_of_other = || {
+        let folders = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
+        folders.into_iter().any(|folder| whole.stat(&format!("{folder}/{WORKSPACE_FILE}")).is_some())
+    };
+    if is_manifest_name(path) && whole.head(path, HEAD).is_some_and(|head| file::bears_header(&head)) && !is_of_other()
+    {
+        let output = &session.project.workspace.output;
+        sink.push(
+            Diagnostic::error(
+                Code::LeftBehind,
+                format!("`{path}` is an output file outside the output folder `{output}`"),
+            )
+            .help("remove it: an applier of the folder still reads it"),
+        );
+    }
+}
+
+fn is_manifest_name(path: &str) -> bool {
+    ending(path).is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()))
+}
+
+/// Whether a path is a folder or lies below it.
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a path would be a folder, or lie below it, on a file system that does not tell cases apart, and does not here.
+fn is_below_in_another_case(path: &str, folder: &str) -> bool {
+    let head = path.get(..folder.len());
+    !is_below(path, folder)
+        && head.is_some_and(|head| head.eq_ignore_ascii_case(folder))
+        && path.get(folder.len()..).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
