@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::plan::ObjectKey;
+use crate::digest::Digest;
 
 /// The Namespace objects that files lose and gain, by name, each with a digest of the objects in it; none without any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceChanges {
-    lost: BTreeMap<String, Option<u128>>,
-    gained: BTreeMap<String, Option<u128>>,
+    lost: BTreeMap<String, Option<Digest>>,
+    gained: BTreeMap<String, Option<Digest>>,
 }
 
 /// A namespace that goes.
@@ -58,7 +58,7 @@ impl NamespaceChanges {
 
     /// Returns the namespaces that no file has any more, in order of name.
     pub fn deleted(&self) -> impl Iterator<Item = DeletedNamespace<'_>> {
-        let mut by_digest: BTreeMap<u128, Vec<&str>> = BTreeMap::new();
+        let mut by_digest: BTreeMap<Digest, Vec<&str>> = BTreeMap::new();
         if !self.lost.is_empty() {
             let is_new = |name: &&String| !self.lost.contains_key(*name);
             for (name, digest) in self.gained.iter().filter(|(name, _)| is_new(name)) {
@@ -77,19 +77,19 @@ impl NamespaceChanges {
 fn namespaces_without<'a>(
     objects: &'a [ObjectKey<'_>],
     other: &'a [ObjectKey<'_>],
-) -> impl Iterator<Item = (String, Option<u128>)> + 'a {
+) -> impl Iterator<Item = (String, Option<Digest>)> + 'a {
     let is_gone = |key: &&ObjectKey<'_>| key.is_namespace() && !other.contains(key);
     objects.iter().filter(is_gone).map(|key| (key.name.to_owned(), digest(key.name, objects)))
 }
 
 /// A digest of the kinds and names of the objects in a namespace, in which the name of the namespace is left open. It
 /// decides about a remark only.
-fn digest(namespace: &str, objects: &[ObjectKey<'_>]) -> Option<u128> {
+fn digest(namespace: &str, objects: &[ObjectKey<'_>]) -> Option<Digest> {
     let inside = objects.iter().filter(|key| key.namespace == namespace);
     let mut lines: Vec<String> =
         inside.map(|key| format!("{}\0{}\0{}\n", key.group, key.kind, without_own_name(key.name, namespace))).collect();
     lines.sort_unstable();
-    (!lines.is_empty()).then(|| xxh3_128(lines.concat().as_bytes()))
+    (!lines.is_empty()).then(|| crate::digest::digest(lines.concat().as_bytes()))
 }
 
 /// A name in which a hole stands for the namespace's own name, where that is a whole word of it.
