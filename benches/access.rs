@@ -4,6 +4,7 @@
 //! are read before the clock starts. Prints one JSON object: how many decisions, how many of them yes, nanoseconds each
 //! (the median of the rounds), and the memory of the world. `benches/run access` compares it with the Go authorizer.
 
+#![expect(clippy::disallowed_methods, reason = "a bench reads the files that it is given")]
 #![expect(clippy::print_stdout, reason = "the report is what it is for; a wrong file ends it")]
 
 use std::error::Error;

@@ -6,6 +6,7 @@
 //! anew, made in a folder beside and renamed to where there was nothing, and renamed over what was there before. The page cache is warm:
 //! a first round does not count. Prints one JSON object: for each, the median, the least and the most in µs a file.
 
+#![expect(clippy::disallowed_methods, reason = "a bench reads the files that it is given")]
 #![expect(clippy::print_stdout, reason = "the report is what it is for; a folder that cannot be read ends it")]
 
 use std::error::Error;

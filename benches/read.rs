@@ -7,6 +7,7 @@
 //! find the same values, accept all of them, and refuse each with a field that the schema does not know. One thread,
 //! both in turn. Prints one JSON object: the median, the least and the most of the rounds, and the ratio of the medians.
 
+#![expect(clippy::disallowed_methods, reason = "a bench reads the files that it is given")]
 #![expect(clippy::print_stdout, reason = "the report is what it is for; a wrong file ends it")]
 
 use std::error::Error;
