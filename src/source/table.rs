@@ -2,6 +2,7 @@
 //!
 //! A CSV cell is text whose meaning the declared type decides; a cell of the others has a type of its own.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Sink, Span};
@@ -29,21 +30,29 @@ pub struct Line<'r> {
     record: &'r csv::StringRecord,
     text: &'r str,
     origin: Origin,
+    /// Where each cell begins in the text, found out when it is asked for.
+    starts: &'r OnceCell<Vec<usize>>,
 }
 
 impl Line<'_> {
     /// Where a cell stands: looked for only where something is to be said about it.
     fn place_of(self, index: usize) -> Origin {
-        let mut offset = 0;
-        for (position, cell) in self.record.iter().enumerate() {
-            let found = self.text.get(offset..).and_then(|rest| rest.find(cell)).unwrap_or_default();
-            if position == index && !self.text.is_empty() {
-                let start = self.origin.span.start as usize + offset + found;
-                return Origin { span: Span::new(start, start + cell.len().max(1)), ..self.origin };
-            }
-            offset = (offset + found + cell.len() + 1).min(self.text.len());
+        let starts = self.starts.get_or_init(|| {
+            let mut offset = 0;
+            let start_of = |cell: &str| {
+                let found = self.text.get(offset..).and_then(|rest| rest.find(cell)).unwrap_or_default();
+                let start = offset + found;
+                offset = (start + cell.len() + 1).min(self.text.len());
+                start
+            };
+            self.record.iter().map(start_of).collect()
+        });
+        let (Some(start), Some(cell)) = (starts.get(index), self.record.get(index)) else { return self.origin };
+        if self.text.is_empty() {
+            return self.origin;
         }
-        self.origin
+        let start = self.origin.span.start as usize + start;
+        Origin { span: Span::new(start, start + cell.len().max(1)), ..self.origin }
     }
 }
 
@@ -168,7 +177,8 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
             );
             continue;
         }
-        let cells = Cells::Csv { columns, line: Line { record: &record, text: line, origin } };
+        let starts = OnceCell::new();
+        let cells = Cells::Csv { columns, line: Line { record: &record, text: line, origin, starts: &starts } };
         see(Row { origin, header: Some(*header_origin), cells }, sink);
     }
     if header.is_none() {
@@ -199,7 +209,7 @@ pub fn cell_place(files: &Files, row: Origin, column: &str) -> Option<Origin> {
     };
     let header = record(text.trim_start_matches('\u{feff}'))?;
     let index = header.iter().position(|name| name.trim() == column)?;
-    Some(Line { record: &record(written)?, text: written, origin: row }.place_of(index))
+    Some(Line { record: &record(written)?, text: written, origin: row, starts: &OnceCell::new() }.place_of(index))
 }
 
 /// Reads a list of names, one a line, or a CSV text with names in its first column, below the header. What surrounds a

@@ -187,7 +187,7 @@ impl<'s> Columns<'s> {
             let Some((index, entry)) = self.place_of(column) else {
                 if !unknown.contains(column) {
                     unknown.insert(column.to_owned());
-                    sink.push(self.unknown_column(column, row.header.unwrap_or(cell.origin())));
+                    sink.push(self.unknown_column(column, row.header.unwrap_or_else(|| cell.origin())));
                 }
                 fits = false;
                 return;
