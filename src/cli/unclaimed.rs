@@ -273,7 +273,7 @@ fn wanted_entries(bytes: &[u8], prefix: &str, output: &str) -> Result<Vec<IndexE
         let is_plain_file = entry.kind == IndexEntryKind::File && !entry.is_overlooked;
         let is_relevant = is_below(&path, &place) || is_below(&place, &path) || is_below_in_another_case(&path, &place);
         match is_plain_file {
-            true => !is_below(&path, &place) && (is_relevant || (is_manifest_name(&path) && path.starts_with(&prefix))),
+            true => !is_below(&path, &place) && (is_relevant || (is_manifest_name(&path) && path.starts_with(prefix))),
             false => is_relevant,
         }
     };
