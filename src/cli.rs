@@ -28,12 +28,14 @@ mod shard;
 mod stacks;
 mod summary;
 mod table;
+mod targets;
 mod test;
 mod unclaimed;
 mod who_can;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use clap::builder::FalseyValueParser;
@@ -127,6 +129,9 @@ pub struct Global {
     trace: Option<PathBuf>,
     #[arg(skip)]
     measured: Arc<Stats>,
+    /// Whether a warning was printed.
+    #[arg(skip)]
+    warned: Arc<AtomicBool>,
     /// The day that counts as today, for grants that expire. Default: the system's, in UTC.
     #[arg(long, global = true, value_name = "YYYY-MM-DD", env = "BAILIWICK_TODAY")]
     today: Option<Date>,
@@ -286,6 +291,19 @@ enum Command {
     Man(man::Arguments),
 }
 
+impl Command {
+    /// Whether a warning makes the answer no.
+    fn denies_warnings(&self) -> bool {
+        match self {
+            Self::Check(arguments) => arguments.deny_warnings,
+            Self::Merge(arguments) => arguments.deny_warnings,
+            Self::Diff(arguments) => arguments.deny_warnings,
+            Self::Test(arguments) => arguments.deny_warnings,
+            _ => false,
+        }
+    }
+}
+
 /// Every generated file below `docs/`, with its path there: what `explain` and `schema` print.
 pub fn generated_docs() -> Vec<(String, String)> {
     let mut files = vec![("README.md".to_owned(), pages::contents())];
@@ -351,6 +369,10 @@ fn run_command(cli: &Cli) -> Outcome {
         Command::Completions(arguments) => completions::run(global, arguments),
         Command::Man(arguments) => man::run(global, arguments),
     };
+    let outcome = outcome.map(|outcome| {
+        let is_denied = cli.command.denies_warnings() && global.warned.load(Ordering::Relaxed);
+        if is_denied { outcome.worse(Outcome::No) } else { outcome }
+    });
     let outcome = outcome.and_then(|outcome| tell_stats(global).map(|()| outcome));
     outcome.unwrap_or_else(|error| failed(global, &error))
 }

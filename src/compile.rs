@@ -100,12 +100,13 @@ impl Project {
             sink.push(
                 Diagnostic::warning(Code::GrantExpired, format!("the {kind} `{name}` expired on {}", expiry.until))
                     .at(expiry.origin)
-                    .help("remove it, or give it a later day; until then it goes on granting what it says"),
+                    .help("remove it, or give it a later day; until then it goes on granting what it says")
+                    .failing_check(),
             );
         }
     }
 
-    /// Drops the warnings that policies accept.
+    /// Drops the warnings that policies accept, and gives the others the severity that the workspace says.
     pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let accepted = |diagnostic: &Diagnostic| {
             diagnostic.severity == crate::diag::Severity::Warning
@@ -115,7 +116,8 @@ impl Project {
                     })
                 })
         };
-        diagnostics.into_iter().filter(|diagnostic| !accepted(diagnostic)).collect()
+        let left = diagnostics.into_iter().filter(|diagnostic| !accepted(diagnostic));
+        left.filter_map(|diagnostic| self.workspace.diagnostics.apply(diagnostic)).collect()
     }
 }
 

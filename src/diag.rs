@@ -11,6 +11,7 @@ mod codes;
 mod files;
 pub mod foreign;
 mod near;
+mod severity;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -101,6 +102,8 @@ pub struct Diagnostic {
     pub help: Vec<String>,
     /// How many further diagnostics of the same code at the same place were folded into this one.
     pub repeated: usize,
+    /// Whether `check` fails for this warning unless the workspace says otherwise.
+    pub fails_check: bool,
     /// True for a problem found in an expanded object: one mistake in a policy shows in every tenant, so
     /// those of the same code and place are folded into the first.
     foldable: bool,
@@ -119,6 +122,7 @@ impl Diagnostic {
             notes: Vec::new(),
             help: Vec::new(),
             repeated: 0,
+            fails_check: false,
             foldable: false,
         }
     }
@@ -190,6 +194,13 @@ impl Diagnostic {
         for text in texts.chain(&mut self.notes).chain(&mut self.help) {
             *text = printable(std::mem::take(text));
         }
+        self
+    }
+
+    /// Marks a warning for which `check` fails unless the workspace says otherwise.
+    #[must_use]
+    pub fn failing_check(mut self) -> Self {
+        self.fails_check = true;
         self
     }
 

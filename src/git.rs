@@ -131,13 +131,17 @@ impl Repository {
     }
 
     /// Lists every entry below a folder of a commit, in the form of `git ls-tree -r -z`; the folder is a path below the
-    /// root of the work tree.
+    /// root of the work tree, empty for the root itself.
     ///
     /// # Errors
     /// When git is missing, does not read the repository, or lacks an object.
     pub fn list(&self, commit: &str, folder: &str) -> Result<Vec<u8>, RunError> {
         let below = format!("{folder}/");
-        self.answer(&["ls-tree", "-r", "-z", "--full-tree", commit, "--", &below])?.ok_or_else(|| missing(commit))
+        let mut arguments = vec!["ls-tree", "-r", "-z", "--full-tree", commit];
+        if !folder.is_empty() {
+            arguments.extend(["--", &below]);
+        }
+        self.answer(&arguments)?.ok_or_else(|| missing(commit))
     }
 
     /// Starts a reader of objects.

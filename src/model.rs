@@ -14,6 +14,7 @@ mod linked;
 mod node_access;
 mod part;
 mod pattern;
+mod severities;
 mod target;
 mod unit;
 mod variables;
@@ -35,6 +36,7 @@ pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecur
 pub use node_access::{Isolation, NodeAccess, NodePool, PlacedAgent};
 pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
+pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};
 pub use variables::{Account, AccountValue, Accounts, Scope, Variable, VariableType, Variables};

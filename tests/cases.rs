@@ -61,7 +61,7 @@ const POLICY_KINDS: [&str; 10] = [
 ];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 18] = [
+const WITHOUT_PLACE: [Code; 19] = [
     Code::InvalidQuestion,
     Code::NothingToJudge,
     Code::NothingToMigrate,
@@ -74,6 +74,7 @@ const WITHOUT_PLACE: [Code; 18] = [
     Code::EmptyOutput,
     Code::MassDelete,
     Code::NamespaceDelete,
+    Code::TargetDelete,
     Code::MassRecreate,
     Code::ImmutableRoleRef,
     Code::UnusableSummary,
@@ -278,7 +279,12 @@ impl Case {
         let mut merging: Vec<String> = vec!["merge".to_owned()];
         let day = arguments.iter().position(|argument| argument == "--today");
         merging.extend(day.and_then(|day| arguments.get(day..day + 2)).into_iter().flatten().cloned());
-        merging.extend(arguments.iter().filter(|argument| matches!(argument.as_str(), "--quiet" | "-q")).cloned());
+        merging.extend(
+            arguments
+                .iter()
+                .filter(|argument| matches!(argument.as_str(), "--quiet" | "-q" | "--deny-warnings"))
+                .cloned(),
+        );
         let mut differences = String::new();
         for number in 1..=PARTS {
             let summary = summaries.path().join(number.to_string()).display().to_string();

@@ -181,3 +181,13 @@ fn examples_name_a_schema_that_works() {
     }
     assert!(checked > 10, "{checked}");
 }
+
+/// `spec.diagnostics` gives findings of `lint` their severities.
+#[test]
+fn codes_of_findings_are_known() {
+    use bailiwick::access::risk;
+    for code in Code::ALL {
+        let is_finding = risk::all().any(|rule| rule.code == *code);
+        assert_eq!(code.is_finding(), is_finding, "{}", code.id());
+    }
+}

@@ -3,17 +3,17 @@
 use clap::Args;
 
 use super::can_i::AnswerForm;
-use super::diff::{Wanted, compare_and_print};
+use super::diff::{Base, Wanted, compare_and_print};
 use super::sandbox::{Paths, SandboxArguments};
 use super::scene::{Scene, SceneArguments, of_target_into};
 use super::session::{Session, print, with_part};
 use super::shard::{self, ShardArguments};
 use super::summary::Command;
+use super::targets::TargetChanges;
 use super::test::Tally;
 use super::{Global, Outcome, isolation, test, unclaimed};
 use crate::diag::{RunError, Severity, Sink};
 use crate::model::Target;
-use crate::report::human;
 
 /// Options of `check`.
 #[derive(Debug, Args)]
@@ -32,6 +32,9 @@ pub(super) struct Arguments {
     /// Print every file whole, also those that change in the same way as others.
     #[arg(long)]
     no_group: bool,
+    /// End with 1 if there is a warning.
+    #[arg(long)]
+    pub(super) deny_warnings: bool,
     #[command(flatten)]
     sandbox: SandboxArguments,
 }
@@ -55,11 +58,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
 fn check(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
     let mut sink = Sink::new();
     let leftovers = session.beside_targets(&mut sink)?;
+    let is_whole = arguments.targets.is_empty();
+    let changes = if is_whole { TargetChanges::of_leftovers(session, &leftovers)? } else { TargetChanges::default() };
     let (summary, every) = (arguments.summary, arguments.no_group);
-    let wanted = Wanted { summary, every, ..Wanted::default() };
-    let outcome = compare_and_print(session, targets, wanted, sink)?;
-    let left_over = if arguments.targets.is_empty() { leftovers.changes.len() } else { 0 };
-    let outcome = conclude(session, outcome, left_over);
+    let wanted = Wanted { base: &Base::Output, summary, every, is_check: true };
+    let outcome = compare_and_print(session, targets, wanted, changes, sink)?;
     if outcome == Outcome::Invalid {
         return Ok(outcome);
     }
@@ -124,19 +127,6 @@ fn scene(session: &Session<'_>, target: &Target, with_surroundings: bool) -> Res
     found.retain(|diagnostic| diagnostic.severity == Severity::Error);
     print(session.global, found, &session.project.files);
     Ok(None)
-}
-
-/// Tells how the output differs as a whole; `left_over` are the files of targets that are gone.
-pub(super) fn conclude(session: &Session<'_>, mut outcome: Outcome, left_over: usize) -> Outcome {
-    let terminal = session.global.terminal();
-    if outcome == Outcome::Fine && left_over > 0 {
-        terminal.note(&format!("left over from targets that are gone: {}\n", human::number(left_over, "file")));
-        outcome = Outcome::No;
-    }
-    if outcome == Outcome::No {
-        terminal.note("the output differs from what the policies say; `bailiwick render` writes it\n");
-    }
-    outcome
 }
 
 /// Prints which isolations of nodes do not hold.

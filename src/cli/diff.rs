@@ -1,26 +1,30 @@
 //! `bailiwick diff`.
 
 mod alike;
+mod base;
 mod effect;
+mod gate;
 mod meaning;
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 
+pub(super) use self::base::Base;
 use self::effect::{Effect, Rules, Ways};
 use self::meaning::{Known, Meaning, StackNames};
 use super::sandbox::{Paths, SandboxArguments};
-use super::session::{Comparison, Found, Session, with_targets};
+use super::session::{Comparison, Found, Session, print, with_targets};
+use super::targets::TargetChanges;
 use super::{Global, Outcome, removal};
-use crate::diag::{RunError, Sink};
-use crate::emit::committed::{Committed, Folder};
+use crate::diag::{RunError, Sink, foreign};
 use crate::emit::diff::unified;
 use crate::emit::group::Groups;
 use crate::emit::objects::{Depth, Way};
-use crate::emit::revision::Revision;
+use crate::emit::plan::identities;
 use crate::emit::totals::{Told, Totals};
-use crate::git::Repository;
 use crate::model::Target;
 use crate::report::groups::folded;
 use crate::report::human;
@@ -44,6 +48,9 @@ pub(super) struct Arguments {
     /// Print every file whole, also those that change in the same way as others.
     #[arg(long)]
     no_group: bool,
+    /// End with 1 if there is a warning.
+    #[arg(long)]
+    pub(super) deny_warnings: bool,
     #[command(flatten)]
     sandbox: SandboxArguments,
 }
@@ -59,23 +66,30 @@ impl Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     with_targets(global, &arguments.targets, |session, targets| {
-        let Arguments { against, summary, no_group, .. } = arguments;
-        let wanted = Wanted { against: against.as_deref(), summary: *summary, every: *no_group, with_access: true };
-        compare_and_print(session, targets, wanted, Sink::new())
+        let base = Base::open(session, arguments.against.as_deref())?;
+        if let Some(problem) = base.missing(session, targets)? {
+            print(global, vec![problem], &session.project.files);
+            return Ok(Outcome::Invalid);
+        }
+        let is_whole = arguments.targets.is_empty();
+        let changes = if is_whole { base.gone(session)? } else { TargetChanges::default() };
+        let (summary, every) = (arguments.summary, arguments.no_group);
+        let wanted = Wanted { base: &base, summary, every, is_check: false };
+        compare_and_print(session, targets, wanted, changes, Sink::new())
     })
 }
 
 /// What of a comparison is wanted.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// A folder or a revision; none for the output folder.
-    pub(super) against: Option<&'a str>,
+    /// What is compared with.
+    pub(super) base: &'a Base,
     /// The counts only.
     pub(super) summary: bool,
     /// Every file, whether others change in the same way or not.
     pub(super) every: bool,
-    /// What the change really grants, too.
-    pub(super) with_access: bool,
+    /// Whether it is for `check`, which judges more and leaves out what a change really grants.
+    pub(super) is_check: bool,
 }
 
 /// A file that differs: its shown path, its way, its difference as text, what it means, and its rules.
@@ -86,9 +100,11 @@ pub(super) fn compare_and_print(
     session: &Session<'_>,
     targets: &[&Target],
     wanted: Wanted<'_>,
+    mut changes: TargetChanges,
     mut sink: Sink,
 ) -> Result<Outcome, RunError> {
-    let Wanted { against, summary, every, with_access } = wanted;
+    let Wanted { base, summary, every, is_check } = wanted;
+    let with_access = !is_check;
     let terminal = session.global.terminal();
     let output = session.project.workspace.output.clone();
     let mut text = String::new();
@@ -97,11 +113,15 @@ pub(super) fn compare_and_print(
     let mut drift = false;
     let mut renewals = Renewals::default();
     for target in targets {
-        let committed = open(session, against, target)?;
+        let committed = base.output(session, Some(target))?;
         let shown = |path: &str| format!("{output}/{}/{path}", target.name);
         let stacks = StackNames::of(session, target);
         let (known, ways) = (Known::default(), Ways::default());
+        let created = Mutex::new(BTreeSet::new());
         let difference = |found: &Found<'_>| {
+            if let (Some(file), None, true) = (found.file, found.old, changes.asks_for_objects()) {
+                created.lock().unwrap_or_else(PoisonError::into_inner).extend(identities(&file.text));
+            }
             if found.change.plan.is_renewal {
                 return Ok(None);
             }
@@ -131,6 +151,9 @@ pub(super) fn compare_and_print(
         let compared = session.compare(target, &*committed, Depth::Objects, &difference, &mut each, &mut sink)?;
         let Comparison { plan, .. } = compared;
         let totals = Totals::of(&plan);
+        if base.is_new(target, &totals) {
+            changes.add_new(&target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
+        }
         session.warn_of_recreation(target, &totals, &mut sink);
         if !summary {
             let (of_target, without_room) = groups.finish(folded);
@@ -139,18 +162,24 @@ pub(super) fn compare_and_print(
         }
         drift |= plan.is_drift();
         renewals.add(&format!("{output}/{}", target.name), &totals.renewals);
-        let changes = if with_access && plan.is_drift() && !sink.has_errors() {
+        let effects = if with_access && plan.is_drift() && !sink.has_errors() {
             effect.told(&*committed)?
         } else {
             String::new()
         };
         lines.push_str(&told(&session.title(target), &totals));
-        lines.push_str(&changes);
+        lines.push_str(&effects);
         lines.push_str(&changed.told(session, target, &*committed)?);
     }
-    if !session.report(sink) {
-        return Ok(Outcome::Invalid);
+    let findings = session.findings(sink);
+    let judged = if is_check { session.tell_checked(findings) } else { session.tell_outcome(findings) };
+    if judged == Outcome::Invalid {
+        return Ok(judged);
     }
+    let gate = base.changes(session)?;
+    drift |= changes.has_gone() || !gate.is_empty();
+    lines.insert_str(0, &gate.iter().map(|line| format!("{}\n", foreign::line(line))).collect::<String>());
+    lines.insert_str(0, &changes.lines(&output, true));
     terminal.result(&text);
     if left_out > 0 {
         terminal.problem(&format!("{} left out of the difference\n", human::number(left_out, "further file")));
@@ -161,8 +190,14 @@ pub(super) fn compare_and_print(
         terminal.note(&lines)
     }
     terminal.note(&renewals.note());
-    Ok(if drift { Outcome::No } else { Outcome::Fine })
+    if is_check && drift {
+        terminal.note(NOTE_OF_DRIFT);
+    }
+    Ok(judged.worse(if drift { Outcome::No } else { Outcome::Fine }))
 }
+
+/// What `check` says where the output differs.
+pub(super) const NOTE_OF_DRIFT: &str = "the output differs from what the policies say; `bailiwick render` writes it\n";
 
 /// How many files are named that differ in nothing but the header of an earlier version.
 const NAMED_RENEWALS: usize = 10;
@@ -218,31 +253,4 @@ pub(super) fn told(title: &str, totals: &Totals) -> String {
         writeln!(lines, "  {binding} is deleted and created anew: its role changes");
     }
     lines.finish()
-}
-
-/// Opens what to compare with: a folder, or the output in a revision.
-fn open(session: &Session<'_>, against: Option<&str>, target: &Target) -> Result<Box<dyn Committed>, RunError> {
-    let Some(against) = against else {
-        return Ok(Box::new(Folder::new(session.output().join(&target.name))));
-    };
-    let repository = Repository::find(&session.root);
-    let folder = session.global.at(Path::new(against));
-    if folder.is_dir() {
-        // A commit can bring a folder that is called like a branch.
-        let is_path = against.starts_with(['.', '/']);
-        if !is_path
-            && let Ok(Some(repository)) = &repository
-            && repository.commit(against)?.is_some()
-        {
-            return Err(RunError::new(format!("`{against}` is a folder and a revision"))
-                .help(format!("write `./{against}` for the folder, or the full name of the revision")));
-        }
-        return Ok(Box::new(Folder::new(folder.join(&target.name))));
-    }
-    let Some(repository) = repository? else {
-        return Err(RunError::new("this workspace is not in a git repository").help("compare with a folder instead"));
-    };
-    let below = session.root.strip_prefix(repository.work_tree()).unwrap_or(Path::new(""));
-    let path = below.join(&session.project.workspace.output).join(&target.name);
-    Ok(Box::new(Revision::open(&repository, against, &path.to_string_lossy())?))
 }

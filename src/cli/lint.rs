@@ -16,10 +16,10 @@ use super::selection::{Selection, SelectionArguments};
 use super::session::{Session, print, with_targets};
 use super::{Global, Outcome};
 use crate::access::Identity;
-use crate::access::cover;
 use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
+use crate::access::{cover, risk};
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
-use crate::model::Target;
+use crate::model::{DiagnosticSetting, DiagnosticSettings, Target};
 use crate::node::Version;
 use crate::report::{self, access::rule_text};
 use crate::yaml::NodeRef;
@@ -69,7 +69,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     let mut sink = Sink::new();
     let scene = of_manifests(global, &arguments.scene, &files, &mut sink)?;
     if let Some(scene) = &scene {
-        find_risks(scene, &selection, false, &mut sink);
+        find_risks(scene, &selection, None, &mut sink);
         nodes::check_role(scene, &mut sink);
         let version = Version::new(scene.world.minor()).map_err(RunError::new)?;
         nodes::check_static_pods(global, &arguments.static_pods, &version, &files, &mut sink)?;
@@ -101,7 +101,7 @@ fn lint(
             nodes::check_role(&scene, &mut sink);
             nodes::check_agents(&scene, access.agents_on(&target.name), &mut sink);
             nodes::check_selectors(&scene, access.pools_on(&target.name), &mut sink);
-            find_risks(&scene, selection, true, &mut sink);
+            find_risks(&scene, selection, Some(&session.project.workspace.diagnostics), &mut sink);
         }
     }
     if let Some(target) = targets.first() {
@@ -117,10 +117,19 @@ fn lint(
     Ok(outcome)
 }
 
-/// Reports what the grants of a world open. A policy accepts findings at its own place, so that those of different
-/// policies are kept apart.
-fn find_risks(scene: &Scene, selection: &Selection, of_policies: bool, sink: &mut Sink) {
-    for finding in scene.world.findings(&selection.options(of_policies)) {
+/// Reports what the grants of a world open. Those of a workspace have its severities; a policy accepts findings at its
+/// own place, so that those of different policies are kept apart.
+fn find_risks(scene: &Scene, selection: &Selection, settings: Option<&DiagnosticSettings>, sink: &mut Sink) {
+    for mut finding in scene.world.findings(&selection.options(settings.is_some())) {
+        let setting = settings.and_then(|settings| settings.of_finding(finding.rule.code));
+        finding.severity = match setting {
+            Some(DiagnosticSetting::Critical) => risk::Severity::Critical,
+            Some(DiagnosticSetting::High) => risk::Severity::High,
+            Some(DiagnosticSetting::Medium) => risk::Severity::Medium,
+            Some(DiagnosticSetting::Low) => risk::Severity::Low,
+            Some(DiagnosticSetting::Info) => risk::Severity::Info,
+            _ => finding.severity,
+        };
         if selection.shows(&finding) {
             sink.push(report::risk::diagnostic(&finding, &scene.files));
         }

@@ -1,6 +1,6 @@
 //! `bailiwick merge`: the parts of a run, judged together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::path::PathBuf;
 
@@ -9,6 +9,7 @@ use clap::Args;
 use super::session::{Session, print, with_targets};
 use super::shard::Loss;
 use super::summary::{Command, Consent, Summary};
+use super::targets::TargetChanges;
 use super::{DiagnosticForm, Global, Outcome, check, diff, render};
 use crate::compile::{self, PartRecord};
 use crate::diag::{Code, Diagnostic, RunError, Sink};
@@ -24,6 +25,9 @@ pub(super) struct Arguments {
     files: Vec<PathBuf>,
     #[command(flatten)]
     consent: Consent,
+    /// End with 1 if there is a warning.
+    #[arg(long)]
+    pub(super) deny_warnings: bool,
 }
 
 /// A summary with the file it is in.
@@ -122,7 +126,7 @@ fn find_gaps(given: &[Given], sink: &mut Sink) {
 #[derive(Default)]
 struct Whole {
     targets: BTreeMap<String, (Vec<PartRecord>, Totals)>,
-    leftovers: Totals,
+    leftovers: BTreeMap<String, Totals>,
     beside_targets: Vec<Diagnostic>,
     isolation: Vec<Diagnostic>,
 }
@@ -136,7 +140,9 @@ impl Whole {
                 records.push(target.record);
                 totals.add(target.totals);
             }
-            whole.leftovers.add(summary.leftovers);
+            for (target, totals) in summary.leftovers {
+                whole.leftovers.entry(target).or_default().add(totals);
+            }
             whole.beside_targets.extend(summary.beside_targets);
             whole.isolation.extend(summary.isolation);
         }
@@ -178,7 +184,12 @@ fn conclude_render(
         lines.push_str(&render::told(&target.name, &totals));
     }
     if with_leftovers {
-        lines.insert_str(0, &render::told_of_leftovers(whole.leftovers.counts));
+        let changes = TargetChanges::of_parts(whole.leftovers);
+        let output = &session.project.workspace.output;
+        if !sink.has_errors() {
+            changes.refuse(output, consent, &mut refused);
+        }
+        lines.insert_str(0, &changes.lines(output, false));
     }
     sink.absorb(refused);
     if !session.report(sink) {
@@ -202,29 +213,37 @@ fn conclude_check(
     let terminal = session.global.terminal();
     let mut sink = begin(&mut whole);
     let mut lines = String::new();
-    let mut outcome = Outcome::Fine;
+    let mut drift = false;
+    let leftovers = if with_leftovers { std::mem::take(&mut whole.leftovers) } else { BTreeMap::new() };
+    let mut changes = TargetChanges::of_parts(leftovers);
     let mut renewals = diff::Renewals::default();
     for target in targets {
         let totals = whole.judge(session, target, &mut sink);
         session.warn_of_recreation(target, &totals, &mut sink);
-        if totals.is_drift() {
-            outcome = Outcome::No;
+        if totals.is_new() {
+            changes.add_new(&target.name, BTreeSet::new());
         }
+        drift |= totals.is_drift();
         lines.push_str(&diff::told(&target.name, &totals));
         let folder = format!("{}/{}", session.project.workspace.output, target.name);
         renewals.add(&folder, &totals.renewals);
     }
-    if !session.report(sink) {
-        return Outcome::Invalid;
+    let judged = session.tell_checked(session.findings(sink));
+    if judged == Outcome::Invalid {
+        return judged;
     }
+    drift |= changes.has_gone();
+    lines.insert_str(0, &changes.lines(&session.project.workspace.output, true));
     if summary {
         terminal.result(&lines);
     } else {
         terminal.note(&lines);
     }
     terminal.note(&renewals.note());
-    let left_over = if with_leftovers { whole.leftovers.changed_files } else { 0 };
-    let outcome = check::conclude(session, outcome, left_over);
+    if drift {
+        terminal.note(diff::NOTE_OF_DRIFT);
+    }
+    let outcome = judged.worse(if drift { Outcome::No } else { Outcome::Fine });
     let mut broken = Sink::new();
     whole.isolation.into_iter().for_each(|diagnostic| broken.push(diagnostic));
     check::tell_isolation(session, outcome, broken)

@@ -28,6 +28,19 @@ pub(super) fn namespaces(totals: &Totals) -> String {
     lines.finish()
 }
 
+/// Names the namespaces that go with other objects, as the end of a sentence; nothing without any.
+pub(super) fn among_them(totals: &Totals) -> String {
+    let names: Vec<String> = totals.namespaces.deleted().map(|gone| format!("`{}`", gone.name)).collect();
+    let shown = names.iter().take(MAXIMUM_TOLD).cloned().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(MAXIMUM_TOLD);
+    let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
+    match names.len() {
+        0 => String::new(),
+        1 => format!(", among them the namespace {shown}"),
+        _ => format!(", among them the namespaces {shown}{more}"),
+    }
+}
+
 /// Refuses to delete namespaces that nobody named.
 pub(super) fn refuse_namespaces(target: &Target, totals: &Totals, loss: Loss, consent: &Consent, sink: &mut Sink) {
     if consent.allow_mass_delete || (loss.everything && consent.allow_empty) {

@@ -1,5 +1,8 @@
 //! `bailiwick render`.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use clap::{Args, ValueEnum};
 
 use super::recall::{Recall, unless_unchanged};
@@ -7,13 +10,14 @@ use super::sandbox::{Paths, SandboxArguments};
 use super::session::{Comparison, Found, Session, with_part};
 use super::shard::{self, Loss, ShardArguments};
 use super::summary::{Command, Consent};
+use super::targets::TargetChanges;
 use super::{DiagnosticForm, Global, Outcome, removal};
 use crate::cache::KeptTarget;
 use crate::compile::{OutputFile, Wanted};
 use crate::diag::{Code, Diagnostic, RunError, Sink, foreign};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::objects::Depth;
-use crate::emit::plan::{Action, Counts, TargetPlan};
+use crate::emit::plan::{Action, TargetPlan, identities};
 use crate::emit::totals::Totals;
 use crate::emit::write::{StagedFile, Stager};
 use crate::model::Target;
@@ -100,6 +104,10 @@ fn write(
         recall.look_beside(&session.project)?;
     }
     let leftovers = session.beside_targets(&mut sink)?;
+    let is_whole = arguments.targets.is_empty();
+    let mut changes =
+        if is_whole { TargetChanges::of_leftovers(session, &leftovers)? } else { TargetChanges::default() };
+    let folder = &session.project.workspace.output;
     for target in targets {
         let folder = || Folder::new(output.join(&target.name));
         let watched = recall.map(|recall| recall.watch(folder(), target));
@@ -110,7 +118,13 @@ fn write(
         let stage = |file: &OutputFile, replaces: bool| {
             stager.stage(&format!("{}/{}", target.name, file.path), &file.text, replaces)
         };
-        let stage = |found: &Found<'_>| found.file.map(|file| stage(file, found.old.is_some())).transpose();
+        let created = Mutex::new(BTreeSet::new());
+        let stage = |found: &Found<'_>| {
+            if let (Some(file), None, true) = (found.file, found.old, changes.asks_for_objects()) {
+                created.lock().unwrap_or_else(PoisonError::into_inner).extend(identities(&file.text));
+            }
+            found.file.map(|file| stage(file, found.old.is_some())).transpose()
+        };
         let mut keep = |file: Option<StagedFile>| staged.extend(file);
         let compared = session.compare(target, &*committed, Depth::Plan, &stage, &mut keep, &mut sink)?;
         let Comparison { plan, others } = compared;
@@ -118,6 +132,9 @@ fn write(
             recall.found(target, plan.counts.total(), watched.take_found(), &others);
         }
         let totals = Totals::of(&plan);
+        if totals.is_new() {
+            changes.add_new(&target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
+        }
         let loss = match session.part() {
             Some(_) => Loss::of_part(session, target, &*committed, &plan)?,
             None => Loss::of(&totals),
@@ -130,7 +147,10 @@ fn write(
         removed.extend(gone.map(|file| format!("{}/{}", target.name, file.path)));
         plans.push((target, plan));
     }
-    if arguments.targets.is_empty() {
+    if is_whole {
+        if !sink.has_errors() {
+            changes.refuse(folder, &arguments.consent, &mut refused);
+        }
         removed.extend(leftovers.changes.iter().map(|file| file.path.clone()));
     }
     sink.absorb(refused);
@@ -151,21 +171,11 @@ fn write(
         recall.keep(session.global, &session.project, &session.answers);
     }
     session.global.stats().time(Stage::Commit, || stager.commit(staged, &removed), |_| (files, 0))?;
-    if arguments.targets.is_empty() {
-        terminal.note(&told_of_leftovers(leftovers.counts));
-    }
+    terminal.note(&changes.lines(folder, false));
     for (target, plan) in plans {
         terminal.note(&told(&session.title(target), &Totals::of(&plan)));
     }
     Ok(Outcome::Fine)
-}
-
-/// How much of targets that are gone was deleted.
-pub(super) fn told_of_leftovers(counts: Counts) -> String {
-    if !counts.is_drift() {
-        return String::new();
-    }
-    format!("targets that are gone: {} deleted\n", human::number(counts.deleted, "object"))
 }
 
 /// What was written of a target.

@@ -2,6 +2,7 @@
 //! earlier one.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashSet;
@@ -459,6 +460,31 @@ impl<'g> Session<'g> {
         self.tell(self.findings(sink))
     }
 
+    /// As [`Session::tell`], as an outcome.
+    pub(super) fn tell_outcome(&self, diagnostics: Vec<Diagnostic>) -> Outcome {
+        if self.tell(diagnostics) { Outcome::Fine } else { Outcome::Invalid }
+    }
+
+    /// Prints findings for `check`: some warnings are errors to it, for which the answer is no.
+    pub(super) fn tell_checked(&self, mut diagnostics: Vec<Diagnostic>) -> Outcome {
+        let mut outcome = Outcome::Fine;
+        for diagnostic in &mut diagnostics {
+            if diagnostic.severity == Severity::Error {
+                outcome = Outcome::Invalid;
+            } else if diagnostic.fails_check {
+                diagnostic.severity = Severity::Error;
+                outcome = outcome.worse(Outcome::No);
+            }
+        }
+        print(self.global, diagnostics, &self.project.files);
+        outcome
+    }
+
+    /// Whether the workspace has a target of this name.
+    pub(super) fn has_target(&self, name: &str) -> bool {
+        self.project.workspace.targets.iter().any(|target| target.name == name)
+    }
+
     /// Prints findings; true when there is no error among them.
     pub(super) fn tell(&self, diagnostics: Vec<Diagnostic>) -> bool {
         let fine = !diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
@@ -586,6 +612,9 @@ fn hash_of(path: &str) -> u128 {
 pub(super) fn print(global: &Global, diagnostics: Vec<Diagnostic>, files: &Files) {
     if diagnostics.is_empty() {
         return;
+    }
+    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Warning) {
+        global.warned.store(true, Ordering::Relaxed);
     }
     let terminal = global.terminal();
     match global.diagnostics {

@@ -1,5 +1,6 @@
 //! `--shard K/N`: one part of a run, and what it leaves for `bailiwick merge`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -42,7 +43,7 @@ pub(super) struct Shard {
 #[derive(Default)]
 struct Found {
     targets: Vec<TargetSummary>,
-    leftovers: Totals,
+    leftovers: BTreeMap<String, Totals>,
     beside_targets: Vec<Diagnostic>,
     isolation: Vec<Diagnostic>,
 }
@@ -87,7 +88,7 @@ impl Shard {
     pub(super) fn note_beside_targets(&self, told: &[Diagnostic], leftovers: &TargetPlan) {
         self.note(|found| {
             found.beside_targets = told.to_vec();
-            found.leftovers = Totals::of(leftovers);
+            found.leftovers = Totals::by_folder(leftovers);
         });
     }
 

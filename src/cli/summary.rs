@@ -26,8 +26,8 @@ pub(super) struct Summary {
     pub(super) input: Digest,
     pub(super) command: Command,
     pub(super) targets: Vec<TargetSummary>,
-    /// Files of targets that are gone.
-    pub(super) leftovers: Totals,
+    /// Files of targets that are gone, by target.
+    pub(super) leftovers: BTreeMap<String, Totals>,
     /// What was found beside the folders of the targets.
     pub(super) beside_targets: Vec<Diagnostic>,
     /// Isolations of nodes that do not hold.
@@ -69,12 +69,15 @@ pub(super) struct Consent {
     /// Accept that a target has no objects any more.
     #[arg(long)]
     pub(super) allow_empty: bool,
-    /// Accept that namespaces go, also more than half of a target's.
+    /// Accept that namespaces go, even most of them.
     #[arg(long)]
     pub(super) allow_mass_delete: bool,
     /// Accept that this namespace goes from every target that loses it, with everything in it.
     #[arg(long, value_name = "NAME")]
     pub(super) delete_namespace: Vec<String>,
+    /// Accept that the output of this target goes, which the workspace no longer has.
+    #[arg(long, value_name = "NAME")]
+    pub(super) remove_target: Vec<String>,
 }
 
 impl Consent {
@@ -83,6 +86,7 @@ impl Consent {
         self.allow_empty |= other.allow_empty;
         self.allow_mass_delete |= other.allow_mass_delete;
         self.delete_namespace.extend(other.delete_namespace.iter().cloned());
+        self.remove_target.extend(other.remove_target.iter().cloned());
     }
 }
 
@@ -142,7 +146,7 @@ impl Summary {
         countable
             && (1..=of).contains(&number)
             && told.flat_map(Diagnostic::places).all(|place| has(*place))
-            && self.leftovers.is_plausible()
+            && self.leftovers.values().all(Totals::is_plausible)
             && self.targets.iter_mut().all(|target| target.totals.is_plausible() && target.record.is_consistent(has))
     }
 
@@ -167,7 +171,7 @@ mod tests {
                 record: PartRecord::default(),
                 totals: Totals { files: 3, ..Totals::default() },
             }],
-            leftovers: Totals::default(),
+            leftovers: BTreeMap::new(),
             beside_targets: vec![Diagnostic::error(Code::ForeignFile, "`out/x` is not a file of ours")],
             isolation: Vec::new(),
             texts: Vec::new(),

@@ -28,6 +28,9 @@ pub(super) struct Arguments {
     /// In which form the results are printed.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: AnswerForm,
+    /// End with 1 if there is a warning.
+    #[arg(long)]
+    pub(super) deny_warnings: bool,
 }
 
 /// How many failures of one expectation are told in full.

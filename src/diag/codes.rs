@@ -505,6 +505,8 @@ codes! {
         "More than half of a target's namespaces would go. `--allow-mass-delete` says that it is meant.";
     NamespaceDelete, "namespace-delete", "a run that would delete a namespace",
         "A cluster that loses a Namespace object deletes everything in the namespace with it: workloads, Secrets and volumes, whoever made them. A rename is a deletion and a creation. `--delete-namespace NAME` says that it is meant.";
+    TargetDelete, "target-delete", "a run that would delete the output of a target",
+        "The workspace no longer has a target whose output is there. An applier of that folder would delete every object of it. A renamed target is a removed one and a new one. `--remove-target NAME` says that it is meant.";
     MassRecreate, "mass-recreate", "the same object renamed in many namespaces",
         "Renaming a templated object deletes and creates it everywhere at once. On 2024-06-12 such a rename took Toolforge's API servers down. Roll it out in parts: first add the new name, then remove the old one.";
     ImmutableRoleRef, "immutable-roleRef", "a binding whose role changes under the same name",

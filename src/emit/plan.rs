@@ -176,7 +176,7 @@ impl FilePlan {
 }
 
 /// What a role grants more or less than before, by the letter of its rules; none when that is the same.
-pub(super) fn changed_grants(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
+pub fn changed_grants(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
     let of = |role: NodeRef<'_>| -> BTreeSet<(String, String)> {
         let grants = role.get("rules").map(grants).unwrap_or_default();
         let name = |grant: &Grant<'_>| match grant.group {
@@ -235,6 +235,15 @@ impl std::fmt::Display for ObjectKey<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let slash = if self.namespace.is_empty() { "" } else { "/" };
         write!(formatter, "{} {}{slash}{}", self.kind, self.namespace, self.name)
+    }
+}
+
+/// Returns the identity of each object in a text: group, kind, namespace and name.
+pub fn identities(text: &str) -> Vec<String> {
+    let identity = |key: ObjectKey<'_>| format!("{} {key}", key.group);
+    match objects::keys(text) {
+        Some(keys) => keys.into_iter().map(identity).collect(),
+        None => parse(text).documents().map(|root| identity(ObjectKey::of(root))).collect(),
     }
 }
 

@@ -26,7 +26,7 @@ impl Revision {
                 .help("name a branch, a tag or a commit; in CI, fetch enough history")
         })?;
         let listing = repository.list(&commit, folder)?;
-        let prefix = format!("{folder}/");
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let entries = listing.split(|byte| *byte == 0).filter_map(|record| entry(record, &prefix));
         Ok(Self { blobs: entries.collect(), reader: Mutex::new(repository.objects()?) })
     }

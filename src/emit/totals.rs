@@ -20,6 +20,8 @@ pub struct Totals {
     pub by_kind: BTreeMap<String, Counts>,
     /// How many files there are afterwards.
     pub files: usize,
+    /// How many files there were before.
+    pub files_before: usize,
     /// How many files do not stay as they are.
     pub changed_files: usize,
     /// How many files of namespaces go.
@@ -86,6 +88,7 @@ impl Totals {
             counts: plan.counts,
             by_kind: plan.by_kind.iter().map(|(kind, counts)| (kind.to_string(), *counts)).collect(),
             files: plan.kept_files + count(|file| file.action != Action::Delete),
+            files_before: plan.kept_files + count(|file| file.action != Action::Create),
             changed_files: plan.changes.len(),
             gone_namespaces,
             namespaces_before: gone_namespaces + changed + plan.kept_namespaces,
@@ -104,6 +107,7 @@ impl Totals {
             self.by_kind.entry(kind).or_default().add(counts);
         }
         self.files += other.files;
+        self.files_before += other.files_before;
         self.changed_files += other.changed_files;
         self.gone_namespaces += other.gone_namespaces;
         self.namespaces_before += other.namespaces_before;
@@ -114,6 +118,21 @@ impl Totals {
         self.changed_roles.add(other.changed_roles);
         self.changed_role_refs.add(other.changed_role_refs);
         self.namespaces.add(&other.namespaces);
+    }
+
+    /// The totals of each top folder of a plan whose paths begin with one.
+    pub fn by_folder(plan: &TargetPlan) -> BTreeMap<String, Self> {
+        let mut plans: BTreeMap<&str, TargetPlan> = BTreeMap::new();
+        for file in &plan.changes {
+            let folder = file.path.split_once('/').map_or(&*file.path, |(folder, _)| folder);
+            plans.entry(folder).or_default().add(file.clone());
+        }
+        plans.into_iter().map(|(folder, plan)| (folder.to_owned(), Self::of(&plan))).collect()
+    }
+
+    /// Whether there was no file before, and there is one now.
+    pub fn is_new(&self) -> bool {
+        self.files_before == 0 && self.files > 0
     }
 
     /// True when something is to be done.
@@ -132,6 +151,7 @@ impl Totals {
         let counts = counts.flat_map(|of| [of.created, of.changed, of.deleted, of.unchanged]);
         let single = [
             self.files,
+            self.files_before,
             self.changed_files,
             self.gone_namespaces,
             self.namespaces_before,

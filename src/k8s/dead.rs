@@ -37,6 +37,8 @@ pub struct Dead {
     pub message: String,
     /// What to do.
     pub help: String,
+    /// Whether it is a resource that the cluster serves in another group of Kubernetes or of a custom resource.
+    pub is_in_wrong_group: bool,
 }
 
 /// What can be told of a resource in a group.
@@ -74,10 +76,11 @@ pub fn of_resources(api: &Api, cells: &[Cell], names: &[String], verbs: &[String
                     _ => format!("no resource of this rule takes the verb `{verb}`"),
                 },
                 help: verb_help(api, &known, verb),
+                is_in_wrong_group: false,
             });
         } else if let Some(message) = nameless(&known, names, verbs, verb) {
             let help = "say it in a rule of its own, without names, or leave it out".to_owned();
-            dead.push(Dead { part: Part::Verb(index), message, help });
+            dead.push(Dead { part: Part::Verb(index), message, help, is_in_wrong_group: false });
         }
     }
     dead
@@ -98,7 +101,7 @@ pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
         } else {
             continue;
         };
-        dead.push(Dead { part: Part::Url(index), message, help });
+        dead.push(Dead { part: Part::Url(index), message, help, is_in_wrong_group: false });
     }
     for (index, verb) in verbs.iter().enumerate().filter(|(_, verb)| *verb != "*") {
         if !METHODS.contains(&verb.as_str()) {
@@ -116,6 +119,7 @@ pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
                     },
                     |near| format!("verbs of URLs are HTTP methods in lower case; did you mean `{near}`?"),
                 ),
+                is_in_wrong_group: false,
             });
         }
     }
@@ -181,7 +185,11 @@ fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
         _ => format!("in any of {}", groups.join(", ")),
     };
     let help = missing_help(api, cell);
-    Dead { part: Part::Resource(index), message: format!("`{resource}` is not served {place}"), help }
+    // Anybody may serve a group that is not known, and ask about its resources.
+    let is_in_wrong_group = !api.catalogue().groups_of(api.minor(), resource).is_empty()
+        && cell.groups.iter().all(|group| api.is_builtin_group(group) || !api.versions_of(group).is_empty());
+    let message = format!("`{resource}` is not served {place}");
+    Dead { part: Part::Resource(index), message, help, is_in_wrong_group }
 }
 
 /// A group as people say it.

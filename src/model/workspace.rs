@@ -6,6 +6,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::severities::{DiagnosticSetting, DiagnosticSettings};
 use super::{AppliedBy, Data, Features, Known, KnownSpec, Platform, Target, Version};
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::source::names;
@@ -53,6 +54,11 @@ pub struct WorkspaceSpec {
     /// Globs of files in the output folder that are yours and stay: a `kustomization.yaml`, a README.
     #[serde(default)]
     pub keep: Vec<Spanned<String>>,
+    /// The severity of diagnostics, by code: `error` (nothing is written), `warning` or `ignore`; for findings of `lint`
+    /// also `critical`, `high`, `medium`, `low` or `info`. `warnings: error` stands for all warnings that are not named.
+    /// An error cannot be made less.
+    #[serde(default)]
+    pub diagnostics: BTreeMap<String, Spanned<DiagnosticSetting>>,
     /// How files are laid out.
     #[serde(default)]
     pub layout: Layout,
@@ -149,6 +155,10 @@ pub struct Workspace {
     pub exclude: GlobSet,
     /// Files of the output folder that are not ours and stay; relative to the output folder.
     pub keep: GlobSet,
+    /// The same as text.
+    pub kept: Vec<String>,
+    /// The severities of diagnostics.
+    pub diagnostics: DiagnosticSettings,
     /// Number of folders that the files of namespaces are spread over.
     pub shards: Option<u32>,
     /// In how many namespaces a renamed object counts as a mass recreate.
@@ -209,6 +219,8 @@ impl Workspace {
             include,
             exclude: globs(&spec.exclude, sink),
             keep: globs(&spec.keep, sink),
+            kept: spec.keep.iter().map(|glob| glob.value.clone()).collect(),
+            diagnostics: DiagnosticSettings::link(&spec.diagnostics, sink),
             shards: spec.layout.shards.map(|shards| shards.value.clamp(1, 4096)),
             mass_recreate_threshold: spec.mass_recreate_threshold.unwrap_or(100),
             targets,

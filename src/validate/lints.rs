@@ -34,20 +34,19 @@ fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sin
         } else {
             dead::of_urls(&urls, &verbs)
         };
-        for Dead { part, message, help } in found {
+        for Dead { part, message, help, is_in_wrong_group } in found {
             let (code, field, position) = match part {
                 Part::Resource(position) => (Code::UnservedResource, "resources", position),
                 Part::Verb(position) => (Code::DeadVerb, "verbs", position),
                 Part::Url(position) => (Code::DeadUrl, "nonResourceURLs", position),
             };
             let place = trees.place_in(unit, &format!("rules[{index}].{field}[{position}]"));
-            sink.push(
-                Diagnostic::warning(code, message)
-                    .at(place.unwrap_or(unit.content))
-                    .help(help)
-                    .note(format!("in {}, at Kubernetes 1.{}", unit.identity, api.minor()))
-                    .foldable(),
-            );
+            let told = Diagnostic::warning(code, message)
+                .at(place.unwrap_or(unit.content))
+                .help(help)
+                .note(format!("in {}, at Kubernetes 1.{}", unit.identity, api.minor()))
+                .foldable();
+            sink.push(if is_in_wrong_group { told.failing_check() } else { told });
         }
     }
 }

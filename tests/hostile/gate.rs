@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use crate::runs::{bailiwick, snapshot, stderr};
 
@@ -286,4 +286,294 @@ fn parts_and_their_merge_refuse_as_one_run_does() {
     assert!(stderr(&merged).contains("deletes the namespace `team-b`"), "{}", stderr(&merged));
     assert_eq!(parts(&consent), [Some(0), Some(0)]);
     assert_status(&bailiwick(folder.path(), &["merge", &paths[0], &paths[1]]), 0);
+}
+
+/// Commits everything in a folder.
+fn commit(folder: &Path) {
+    for arguments in [
+        ["init", "-q"].as_slice(),
+        &["add", "-A"],
+        &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"],
+    ] {
+        let run = Command::new("git").args(arguments).current_dir(folder).output().expect("git");
+        assert!(run.status.success(), "{}", stderr(&run));
+    }
+}
+
+#[test]
+fn a_target_that_is_gone_is_named() {
+    let folder = example();
+    let path = folder.path();
+    let two = "version: \"1.36\"\n  - {name: staging, version: \"1.36\"}\n";
+    edit(path, "bailiwick.yaml", "version: \"1.36\"\n", two);
+    assert_status(&bailiwick(path, &["render"]), 0);
+    commit(path);
+    edit(path, "bailiwick.yaml", two, "version: \"1.36\"\n");
+    let line = "target `staging` is gone: 8 objects deleted, among them the namespaces `team-a`, `team-b`\n";
+    for command in [["check"].as_slice(), &["diff"], &["diff", "--against", "HEAD"], &["diff", "--against", "./out"]] {
+        let run = bailiwick(path, command);
+        assert_status(&run, 1);
+        assert!(stderr(&run).contains(line), "{command:?}: {}", stderr(&run));
+    }
+    let before = snapshot(&path.join("out"));
+    for consent in [[].as_slice(), &["--allow-mass-delete"], &["--allow-empty"], &["--remove-target", "production"]] {
+        let refused = bailiwick(path, &[&["render"], consent].concat());
+        assert_status(&refused, 2);
+        let message = format!("error[target-delete]: {line}");
+        assert!(stderr(&refused).contains(&message), "{}", stderr(&refused));
+    }
+    assert!(before == snapshot(&path.join("out")), "a refused run wrote something");
+    let done = bailiwick(path, &["render", "--remove-target", "staging"]);
+    assert_status(&done, 0);
+    assert!(stderr(&done).contains(line), "{}", stderr(&done));
+    assert_status(&bailiwick(path, &["check"]), 0);
+    // What is gone from the folder, too, the revision has still.
+    let run = bailiwick(path, &["diff", "--against", "HEAD"]);
+    assert_status(&run, 1);
+    assert!(stderr(&run).contains(line), "{}", stderr(&run));
+}
+
+#[test]
+fn a_target_that_is_renamed_is_named() {
+    let folder = example();
+    let path = folder.path();
+    commit(path);
+    edit(path, "bailiwick.yaml", "name: production", "name: prod");
+    let line = "target `production` is renamed to `prod`: an applier of `out/production` would delete 8 objects\n";
+    for command in [["check"].as_slice(), &["diff"], &["diff", "--against", "HEAD"]] {
+        let run = bailiwick(path, command);
+        assert_status(&run, 1);
+        assert!(stderr(&run).contains(line) && !stderr(&run).contains("is new"), "{command:?}: {}", stderr(&run));
+    }
+    let refused = bailiwick(path, &["render"]);
+    assert_status(&refused, 2);
+    assert!(stderr(&refused).contains(&format!("error[target-delete]: {line}")), "{}", stderr(&refused));
+    // With less in it, it is another one.
+    edit(path, TEAMS, "  - name: team-b\n", "");
+    let check = bailiwick(path, &["check", "--no-tests"]);
+    assert!(stderr(&check).contains("target `production` is gone: 8 objects deleted"), "{}", stderr(&check));
+    assert!(stderr(&check).contains("target `prod` is new\n"), "{}", stderr(&check));
+    assert_status(&bailiwick(path, &["render", "--remove-target", "production"]), 0);
+    assert!(!path.join("out/production").exists());
+}
+
+#[test]
+fn a_folder_without_the_target_is_no_empty_cluster() {
+    let folder = example();
+    let path = folder.path();
+    fs::create_dir_all(path.join("other/staging/namespaces")).expect("a folder");
+    fs::copy(path.join("out/production/namespaces/team-a.yaml"), path.join("other/staging/namespaces/team-a.yaml"))
+        .expect("a file");
+    fs::create_dir(path.join("other/production")).expect("a folder");
+    let run = bailiwick(path, &["diff", "--against", "other"]);
+    assert_status(&run, 2);
+    assert!(stderr(&run).contains("error[unknown-target]: `other` has no target `production`\n"), "{}", stderr(&run));
+    assert!(stderr(&run).contains("= help: its folders are `staging`\n"), "{}", stderr(&run));
+    let staging = "version: \"1.36\"\n  - {name: staging, version: \"1.36\"}\n";
+    edit(path, "bailiwick.yaml", "version: \"1.36\"\n", staging);
+    let run = bailiwick(path, &["diff", "--against", "other"]);
+    assert_status(&run, 1);
+    assert!(stderr(&run).contains("target `production` is new\n"), "{}", stderr(&run));
+}
+
+#[test]
+fn parts_and_their_merge_refuse_a_target_that_is_gone() {
+    let folder = example();
+    edit(folder.path(), "bailiwick.yaml", "name: production", "name: prod");
+    let summaries = tempfile::tempdir().expect("a folder");
+    let paths: Vec<String> =
+        (1..=2).map(|part| summaries.path().join(part.to_string()).display().to_string()).collect();
+    for (path, part) in paths.iter().zip(["1/2", "2/2"]) {
+        bailiwick(folder.path(), &["render", "--shard", part, "--summary-to", path]);
+    }
+    assert!(folder.path().join("out/production").exists());
+    let merged = bailiwick(folder.path(), &["merge", &paths[0], &paths[1]]);
+    assert_status(&merged, 2);
+    assert!(stderr(&merged).contains("error[target-delete]: target `production` is gone"), "{}", stderr(&merged));
+    let merged = bailiwick(folder.path(), &["merge", "--remove-target", "production", &paths[0], &paths[1]]);
+    assert_status(&merged, 0);
+}
+
+/// Runs `diff --against HEAD` after a change, which has to end with 1 and to print these lines.
+fn assert_shown(folder: &Path, lines: &[&str]) {
+    let run = bailiwick(folder, &["diff", "--against", "HEAD", "--summary"]);
+    assert_status(&run, 1);
+    for line in lines {
+        assert!(stdout(&run).contains(line), "{line}: {}", stdout(&run));
+    }
+}
+
+#[test]
+fn a_weaker_gate_is_shown() {
+    let changes: [(&str, &str, &str, &[&str]); 7] = [
+        (
+            TEAMS,
+            "    resources: [secrets]\n",
+            "    resources: [configmaps]\n",
+            &[
+                "the AccessTest `team-a` is narrower: without 3 expectations, such as group `team-a` must not get secrets in * on `production`\n",
+            ],
+        ),
+        (
+            TEAMS,
+            "    verbs: [get, list, watch]\n    resources: [secrets]",
+            "    verbs: [get, list]\n    resources: [secrets]",
+            &[],
+        ),
+        (
+            TEAMS,
+            "kind: AccessTest\nmetadata:\n  name: team-a\n",
+            "kind: AccessTest\nmetadata:\n  name: another\n",
+            &["the AccessTest `team-a` is removed, with 6 expectations\n"],
+        ),
+        (
+            TEAMS,
+            "kind: Grant\nmetadata:\n",
+            "kind: Grant\nmetadata:\n  allow: [exec-into-pods]\n",
+            &["`metadata.allow` in `policies/team.yaml` accepts the warning `exec-into-pods`\n"],
+        ),
+        (
+            "bailiwick.yaml",
+            "spec:\n",
+            "spec:\n  diagnostics: {grant-expired: ignore}\n",
+            &["`spec.diagnostics` sets `grant-expired` to `ignore`\n"],
+        ),
+        (
+            "bailiwick.yaml",
+            "spec:\n",
+            "spec:\n  keep: [\"**/notes\"]\n",
+            &["`spec.keep` changes from [] to [`**/notes`]\n"],
+        ),
+        (
+            "bailiwick.yaml",
+            "spec:\n",
+            "spec:\n  output: manifests\n",
+            &["`spec.output` changes from `out` to `manifests`\n"],
+        ),
+    ];
+    let folder = example();
+    commit(folder.path());
+    assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
+    for (path, from, to, lines) in changes {
+        let before = fs::read_to_string(folder.path().join(path)).expect("a file");
+        if !before.contains(from) {
+            continue;
+        }
+        edit(folder.path(), path, from, to);
+        assert_shown(folder.path(), lines);
+        fs::write(folder.path().join(path), before).expect("a file");
+    }
+}
+
+#[test]
+fn what_is_judged_and_not_written_is_shown() {
+    let folder = example();
+    let policy = "apiVersion: bailiwick.dev/v1alpha1\nkind: Manifests\nmetadata: {name: seen}\nspec: {files: [seen/*.yaml], emit: false}\n";
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: monitoring}\nrules:\n- {apiGroups: [\"\"], resources: [pods], verbs: [get]}\n";
+    fs::create_dir_all(folder.path().join("policies/seen")).expect("a folder");
+    fs::write(folder.path().join("policies/seen.yaml"), policy).expect("a file");
+    fs::write(folder.path().join("policies/seen/role.yaml"), role).expect("a file");
+    fs::write(folder.path().join("base.yaml"), role).expect("a file");
+    edit(
+        folder.path(),
+        "bailiwick.yaml",
+        "    version: \"1.36\"\n",
+        "    version: \"1.36\"\n    baseline: base.yaml\n",
+    );
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    commit(folder.path());
+    assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
+    edit(
+        folder.path(),
+        "policies/seen/role.yaml",
+        "resources: [pods], verbs: [get]",
+        "resources: [\"*\"], verbs: [\"*\"]",
+    );
+    assert_shown(
+        folder.path(),
+        &[
+            "target `production`: ClusterRole monitoring, which is judged and not written, is another: with * on *; without get on pods\n",
+        ],
+    );
+    fs::write(folder.path().join("policies/seen/role.yaml"), role).expect("a file");
+    edit(folder.path(), "base.yaml", "[get]", "[list]");
+    assert_shown(folder.path(), &["target `production`: its baseline changes, which the output does not show\n"]);
+    fs::write(folder.path().join("base.yaml"), role).expect("a file");
+    edit(folder.path(), "bailiwick.yaml", "\"1.36\"", "\"1.35\"");
+    assert_shown(folder.path(), &["target `production`: its version changes from 1.36 to 1.35"]);
+}
+
+#[test]
+fn an_expired_grant_and_a_wrong_group_fail_check_alone() {
+    let changes = [
+        ("  to:\n", "  expires: 2020-01-01\n  to:\n", "grant-expired"),
+        (
+            "apiGroups: [apps]\n    resources: [deployments]",
+            "apiGroups: [\"\"]\n    resources: [deployments]",
+            "unserved-resource",
+        ),
+    ];
+    for (from, to, code) in changes {
+        let folder = example();
+        edit(folder.path(), TEAMS, from, to);
+        let render = bailiwick(folder.path(), &["render"]);
+        assert_status(&render, 0);
+        assert!(stderr(&render).contains(&format!("warning[{code}]")), "{}", stderr(&render));
+        let check = bailiwick(folder.path(), &["check", "--no-tests"]);
+        assert_status(&check, 1);
+        assert!(stderr(&check).contains(&format!("error[{code}]")), "{}", stderr(&check));
+        assert!(!stderr(&check).contains("the output differs"), "{}", stderr(&check));
+        assert_status(&bailiwick(folder.path(), &["diff"]), 0);
+        assert_status(&bailiwick(folder.path(), &["diff", "--deny-warnings"]), 1);
+        for (setting, status) in [("warning", 0), ("ignore", 0), ("error", 2)] {
+            edit(folder.path(), "bailiwick.yaml", "spec:\n", &format!("spec:\n  diagnostics: {{{code}: {setting}}}\n"));
+            assert_status(&bailiwick(folder.path(), &["check", "--no-tests"]), status);
+            assert_status(&bailiwick(folder.path(), &["render"]), status);
+            let denied = bailiwick(folder.path(), &["check", "--no-tests", "--deny-warnings"]);
+            assert_status(&denied, if setting == "warning" { 1 } else { status });
+            edit(folder.path(), "bailiwick.yaml", &format!("  diagnostics: {{{code}: {setting}}}\n"), "");
+        }
+    }
+}
+
+#[test]
+fn what_anybody_may_serve_does_not_fail_check() {
+    for (groups, resource) in [("apps", "deployments/finalizers"), ("example.com", "deployments"), ("", "widgets")] {
+        let folder = example();
+        let rule = format!("  - apiGroups: [\"{groups}\"]\n    resources: [{resource}]\n    verbs: [update]\n");
+        edit(folder.path(), TEAMS, "  rules:\n", &format!("  rules:\n{rule}"));
+        assert_status(&bailiwick(folder.path(), &["render"]), 0);
+        assert_status(&bailiwick(folder.path(), &["check"]), 0);
+    }
+}
+
+#[test]
+fn settings_of_diagnostics_are_checked() {
+    for (entry, words) in [
+        ("grant-expird: error", "did you mean `grant-expired`?"),
+        ("invalid-value: ignore", "error[invalid-workspace]"),
+        ("namespace-delete: warning", "error[invalid-workspace]: `namespace-delete` is an error by itself"),
+        ("unused-policy: high", "error[invalid-workspace]"),
+        ("warnings: ignore", "error[invalid-workspace]"),
+        ("unused-policy: off", "error["),
+    ] {
+        let folder = example();
+        edit(folder.path(), "bailiwick.yaml", "spec:\n", &format!("spec:\n  diagnostics: {{{entry}}}\n"));
+        let run = bailiwick(folder.path(), &["check"]);
+        assert_status(&run, 2);
+        assert!(stderr(&run).contains(words), "{entry}: {}", stderr(&run));
+    }
+    let folder = example();
+    edit(
+        folder.path(),
+        "bailiwick.yaml",
+        "spec:\n",
+        "spec:\n  diagnostics: {warnings: error, change-workloads: info}\n",
+    );
+    assert_status(&bailiwick(folder.path(), &["check"]), 0);
+    assert_status(&bailiwick(folder.path(), &["lint"]), 0);
+    edit(folder.path(), TEAMS, "kind: Grant\nmetadata:\n", "kind: Grant\nmetadata:\n  allow: [grant-expired]\n");
+    edit(folder.path(), TEAMS, "  to:\n", "  expires: 2020-01-01\n  to:\n");
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    assert_status(&bailiwick(folder.path(), &["check", "--deny-warnings"]), 0);
 }

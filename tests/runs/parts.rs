@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::{accounts, bailiwick, snapshot, stderr, tenants};
 use crate::support::{repository, rounds};
 
-/// `render` of a workspace in which namespaces go.
-const RENDER: &[&str] = &["render", "--allow-mass-delete"];
+/// `render` of a workspace in which namespaces go, and the target `gone`.
+const RENDER: &[&str] = &["render", "--allow-mass-delete", "--remove-target", "gone"];
 
 /// A folder with the summaries of parts.
 struct Summaries {

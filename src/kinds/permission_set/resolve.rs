@@ -302,5 +302,6 @@ fn warning(dead: Dead, origin: Option<Origin>) -> Diagnostic {
         Part::Verb(_) => Code::DeadVerb,
         Part::Url(_) => Code::DeadUrl,
     };
-    Diagnostic::warning(code, dead.message).at_maybe(origin).help(dead.help)
+    let told = Diagnostic::warning(code, dead.message).at_maybe(origin).help(dead.help);
+    if dead.is_in_wrong_group { told.failing_check() } else { told }
 }

@@ -1,0 +1,253 @@
+//! What changed since a revision beside the output: the gate itself, and the inputs that decide access and are not
+//! written. The effects of the latter are not computed here; a line says that there are some.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::session::Session;
+use crate::compile::Project;
+use crate::diag::{FileId, RunError, Sink};
+use crate::emit::plan::changed_grants;
+use crate::model::{AccessCheck, Expectation, Target};
+use crate::report::human::number;
+use crate::source::{Content, DiskWorld, World};
+use crate::yaml::{self, NodeRef};
+
+/// How many bytes of a baseline file are compared.
+const MAXIMUM_FILE: u64 = 512 << 20;
+
+/// Describes every change, one line each; `world` holds the files of the revision.
+pub(super) fn changes(old: &Project, world: &dyn World, session: &Session<'_>) -> Result<Vec<String>, RunError> {
+    let new = &session.project;
+    let mut lines = workspace(old, new);
+    lines.extend(tests(old, new));
+    lines.extend(accepted(old, new));
+    for target in &new.workspace.targets {
+        if let Some(before) = old.workspace.targets.iter().find(|before| before.name == target.name) {
+            let named = |line: String| format!("target `{}`: {line}", target.name);
+            lines.extend(settings(before, target).into_iter().map(named));
+            if has_other_baseline(before, target, world, session)? {
+                lines.push(named("its baseline changes, which the output does not show".to_owned()));
+            }
+            lines.extend(judged(old, new, target).into_iter().map(named));
+        }
+    }
+    Ok(lines)
+}
+
+/// Fields of the workspace that decide what is looked at, and how.
+fn workspace(old: &Project, new: &Project) -> Vec<String> {
+    let (old, new) = (&old.workspace, &new.workspace);
+    let mut lines = Vec::new();
+    let listed = |globs: &[String]| globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
+    if old.output != new.output {
+        lines.push(format!("`spec.output` changes from `{}` to `{}`", old.output, new.output));
+    }
+    if old.kept != new.kept {
+        lines.push(format!("`spec.keep` changes from [{}] to [{}]", listed(&old.kept), listed(&new.kept)));
+    }
+    let codes: BTreeSet<&String> = old.diagnostics.settings().keys().chain(new.diagnostics.settings().keys()).collect();
+    for code in codes {
+        match (old.diagnostics.settings().get(code), new.diagnostics.settings().get(code)) {
+            (Some(before), Some(after)) if before == after => {}
+            (Some(before), Some(after)) => {
+                lines.push(format!("`spec.diagnostics` changes `{code}` from `{before}` to `{after}`"));
+            }
+            (None, Some(after)) => lines.push(format!("`spec.diagnostics` sets `{code}` to `{after}`")),
+            (Some(before), None) => lines.push(format!("`spec.diagnostics` no longer sets `{code}` to `{before}`")),
+            (None, None) => {}
+        }
+    }
+    lines
+}
+
+/// One question of an AccessTest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Question {
+    target: String,
+    who: String,
+    must: bool,
+    verb: String,
+    /// A resource or a URL.
+    what: String,
+    namespace: String,
+    name: String,
+}
+
+impl std::fmt::Display for Question {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let must = if self.must { "must" } else { "must not" };
+        write!(formatter, "{} {must} {} {}", self.who, self.verb, self.what)?;
+        if !self.name.is_empty() {
+            write!(formatter, " `{}`", self.name)?;
+        }
+        if !self.namespace.is_empty() {
+            write!(formatter, " in {}", self.namespace)?;
+        }
+        write!(formatter, " on `{}`", self.target)
+    }
+}
+
+/// AccessTests that are gone, or ask less.
+fn tests(old: &Project, new: &Project) -> Vec<String> {
+    // A target that is gone is named by itself.
+    let targets: BTreeSet<&str> = new.workspace.targets.iter().map(|target| target.name.as_str()).collect();
+    let (before, after) = (questions(old, &targets), questions(new, &targets));
+    let mut lines = Vec::new();
+    for (name, asked) in before {
+        let Some(now) = after.get(name) else {
+            lines.push(format!("the AccessTest `{name}` is removed, with {}", number(asked.len(), "expectation")));
+            continue;
+        };
+        let in_all = |question: &Question| Question { namespace: "*".to_owned(), ..question.clone() };
+        let is_asked = |question: &Question| {
+            now.contains(question) || (!question.namespace.is_empty() && now.contains(&in_all(question)))
+        };
+        let lost: Vec<&Question> = asked.iter().filter(|question| !is_asked(question)).collect();
+        if let Some(first) = lost.first() {
+            let count = number(lost.len(), "expectation");
+            lines.push(format!("the AccessTest `{name}` is narrower: without {count}, such as {first}"));
+        }
+    }
+    lines
+}
+
+fn questions<'p>(project: &'p Project, targets: &BTreeSet<&str>) -> BTreeMap<&'p str, BTreeSet<Question>> {
+    let mut all: BTreeMap<&str, BTreeSet<Question>> = BTreeMap::new();
+    for check in &project.access_checks {
+        let asked = all.entry(&check.meta.name).or_default();
+        for target in check.meta.targets.iter().filter(|target| targets.contains(target.as_str())) {
+            asked.extend(questions_of(check, target));
+        }
+    }
+    all
+}
+
+fn questions_of(check: &AccessCheck, target: &str) -> Vec<Question> {
+    let some = |list: &[String]| if list.is_empty() { vec![String::new()] } else { list.to_vec() };
+    let mut questions = Vec::new();
+    for (who, verb) in check.who.iter().flat_map(|who| check.verbs.iter().map(move |verb| (who, verb))) {
+        for what in check.resources.iter().chain(&check.urls) {
+            for namespace in some(&check.namespaces) {
+                for name in some(&check.names) {
+                    questions.push(Question {
+                        target: target.to_owned(),
+                        who: who.to_string(),
+                        must: check.expectation == Expectation::Must,
+                        verb: verb.clone(),
+                        what: what.clone(),
+                        namespace: namespace.clone(),
+                        name,
+                    });
+                }
+            }
+        }
+    }
+    questions
+}
+
+/// Warnings that a policy accepts and none of its file accepted before.
+fn accepted(old: &Project, new: &Project) -> Vec<String> {
+    let counted = |project: &Project| {
+        let mut counts: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
+        for (code, origin) in &project.accepted {
+            *counts.entry((project.files.get(origin.file).path().to_owned(), code.id())).or_default() += 1;
+        }
+        counts
+    };
+    let before = counted(old);
+    let mut lines = Vec::new();
+    for ((path, code), count) in counted(new) {
+        if count > before.get(&(path.clone(), code)).copied().unwrap_or_default() {
+            lines.push(format!("`metadata.allow` in `{path}` accepts the warning `{code}`"));
+        }
+    }
+    lines
+}
+
+/// What a target is, as far as it decides access without being written.
+fn settings(old: &Target, new: &Target) -> Vec<String> {
+    let mut lines = Vec::new();
+    if (old.platform, old.version) != (new.platform, new.version) {
+        lines.push(format!(
+            "its version changes from {} to {}; what the default policy grants changes with it, which the output does not show",
+            old.version, new.version
+        ));
+    }
+    if format!("{:?}", old.features) != format!("{:?}", new.features) {
+        lines.push("its features change, which the output does not show".to_owned());
+    }
+    if old.applied_by != new.applied_by {
+        lines.push("another identity applies its output".to_owned());
+    }
+    lines
+}
+
+fn has_other_baseline(old: &Target, new: &Target, world: &dyn World, session: &Session<'_>) -> Result<bool, RunError> {
+    let path = |target: &Target| target.baseline.as_ref().map(|baseline| baseline.value.clone());
+    let contents = |world: &dyn World, path: &str| {
+        let mut files = world.list(path)?.files;
+        files.push(path.to_owned());
+        let read = |file: &String| Ok((file.clone(), world.read(file, MAXIMUM_FILE)?));
+        files.iter().map(read).collect::<Result<Vec<(String, Content)>, RunError>>()
+    };
+    Ok(match (path(old), path(new)) {
+        (None, None) => false,
+        (Some(old), Some(new)) if old == new => {
+            let bytes = |files: Vec<(String, Content)>| -> BTreeMap<String, Vec<u8>> {
+                files
+                    .into_iter()
+                    .filter_map(
+                        |(path, content)| if let Content::Bytes(bytes) = content { Some((path, bytes)) } else { None },
+                    )
+                    .collect()
+            };
+            bytes(contents(world, &old)?) != bytes(contents(&DiskWorld::new(&session.root), &new)?)
+        }
+        _ => true,
+    })
+}
+
+/// Objects of `Manifests` that are judged and not written.
+fn judged(old: &Project, new: &Project, target: &Target) -> Vec<String> {
+    let (before, after) = (judged_objects(old, target), judged_objects(new, target));
+    let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let mut lines = Vec::new();
+    for key in keys {
+        let change = match (before.get(key), after.get(key)) {
+            (Some(old), Some(new)) if old == new => continue,
+            (Some(old), Some(new)) => changed_rules(old, new).unwrap_or_else(|| "changes".to_owned()),
+            (None, _) => "is new".to_owned(),
+            (_, None) => "is gone".to_owned(),
+        };
+        lines.push(format!("{key}, which is judged and not written, {change}"));
+    }
+    lines
+}
+
+/// The objects by kind and name, as JSON.
+fn judged_objects(project: &Project, target: &Target) -> BTreeMap<String, String> {
+    let mut objects = BTreeMap::new();
+    let mut add = |object: NodeRef<'_>| {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+        let (kind, namespace, name) = (text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]));
+        let slash = if namespace.is_empty() { "" } else { "/" };
+        objects.insert(format!("{kind} {namespace}{slash}{name}"), yaml::schema::to_json(object).to_string());
+    };
+    for policy in project.policies_of(target) {
+        policy.judged(&mut |document| {
+            let is_list = document.get("kind").and_then(NodeRef::as_str) == Some("List");
+            match document.get("items").filter(|_| is_list) {
+                Some(items) => items.items().for_each(&mut add),
+                None => add(document),
+            }
+        });
+    }
+    objects
+}
+
+/// What the rules of a role grant more or less; none where they grant the same, or there are none.
+fn changed_rules(old: &str, new: &str) -> Option<String> {
+    let read = |text: &str| yaml::read(text, FileId::default(), &mut Sink::new());
+    let (old, new) = (read(old), read(new));
+    changed_grants(new.document(0)?, old.document(0)?)
+}

@@ -1,0 +1,121 @@
+//! The severities that a workspace gives to diagnostics.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::diag::{Code, Diagnostic, Severity, Sink, nearest};
+use crate::yaml::Spanned;
+
+/// The key that stands for all warnings.
+const WARNINGS: &str = "warnings";
+
+/// What a diagnostic counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DiagnosticSetting {
+    /// Nothing is written, and commands end with 2.
+    Error,
+    /// It is printed.
+    Warning,
+    /// It is not printed.
+    Ignore,
+    /// A finding of `lint` of this severity.
+    Critical,
+    /// A finding of `lint` of this severity.
+    High,
+    /// A finding of `lint` of this severity.
+    Medium,
+    /// A finding of `lint` of this severity.
+    Low,
+    /// A finding of `lint` of this severity.
+    Info,
+}
+
+impl std::fmt::Display for DiagnosticSetting {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Ignore => "ignore",
+            Self::Critical => "critical",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+            Self::Info => "info",
+        })
+    }
+}
+
+/// `spec.diagnostics` of a workspace, checked.
+#[derive(Debug, Clone, Default)]
+pub struct DiagnosticSettings(BTreeMap<String, DiagnosticSetting>);
+
+impl DiagnosticSettings {
+    /// Checks the entries; those that are wrong are reported.
+    pub(super) fn link(written: &BTreeMap<String, Spanned<DiagnosticSetting>>, sink: &mut Sink) -> Self {
+        for (key, setting) in written {
+            if let Some(problem) = refusal(key, setting.value) {
+                sink.push(problem.at(setting.origin));
+            }
+        }
+        Self(written.iter().map(|(key, setting)| (key.clone(), setting.value)).collect())
+    }
+
+    /// Returns the entries by their keys.
+    pub fn settings(&self) -> &BTreeMap<String, DiagnosticSetting> {
+        &self.0
+    }
+
+    /// Returns the severity that a finding of `lint` has here.
+    pub fn of_finding(&self, code: Code) -> Option<DiagnosticSetting> {
+        self.0.get(code.id()).copied()
+    }
+
+    /// Gives a diagnostic its severity here; none where it is ignored. An error stays one.
+    pub fn apply(&self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
+        if diagnostic.severity == Severity::Error || self.0.is_empty() {
+            return Some(diagnostic);
+        }
+        // What a finding says of a workspace is no warning about the workspace's text.
+        let of_all = self.0.get(WARNINGS).filter(|_| !diagnostic.code.is_finding());
+        match self.0.get(diagnostic.code.id()).or(of_all) {
+            Some(DiagnosticSetting::Ignore) => return None,
+            Some(DiagnosticSetting::Error) => diagnostic.severity = Severity::Error,
+            Some(_) => diagnostic.fails_check = false,
+            None => {}
+        }
+        Some(diagnostic)
+    }
+}
+
+/// Why an entry cannot be.
+fn refusal(key: &str, setting: DiagnosticSetting) -> Option<Diagnostic> {
+    use DiagnosticSetting::{Error, Ignore, Warning};
+    if key == WARNINGS {
+        let message = format!("`{WARNINGS}` cannot be `{setting}`");
+        return (setting != Error).then(|| {
+            Diagnostic::error(Code::InvalidWorkspace, message).help("write `warnings: error`, or name codes")
+        });
+    }
+    let Some(code) = Code::from_id(key) else {
+        let help = nearest(key, Code::ALL.iter().map(|code| code.id())).map_or_else(
+            || "`bailiwick explain` lists the diagnostics".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let message = format!("there is no diagnostic `{key}`");
+        return Some(Diagnostic::error(Code::InvalidWorkspace, message).help(help));
+    };
+    if !code.is_warning() && setting != Error {
+        let message = format!("`{key}` is an error by itself and cannot be `{setting}`");
+        return Some(
+            Diagnostic::error(Code::InvalidWorkspace, message).help("remove the entry, and correct the error"),
+        );
+    }
+    if !code.is_finding() && !matches!(setting, Error | Warning | Ignore) {
+        let message = format!("`{key}` is no finding of `lint` and cannot be `{setting}`");
+        return Some(Diagnostic::error(Code::InvalidWorkspace, message).help("write `error`, `warning` or `ignore`"));
+    }
+    None
+}
