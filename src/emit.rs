@@ -14,6 +14,7 @@ pub mod group;
 pub mod namespaces;
 pub mod objects;
 pub mod plan;
+mod pods;
 pub mod revision;
 pub mod totals;
 pub mod words;

@@ -249,6 +249,15 @@ pub(super) fn told(title: &str, totals: &Totals) -> String {
         let further = human::number(totals.changed_roles.count - roles, "further changed role");
         writeln!(lines, "  and {further}");
     }
+    let mut objects = 0;
+    for object in totals.changed_pods.lines() {
+        writeln!(lines, "  {object}");
+        objects += 1;
+    }
+    if totals.changed_pods.count > objects {
+        let further = human::number(totals.changed_pods.count - objects, "further object");
+        writeln!(lines, "  and {further} that let in other pods");
+    }
     for binding in totals.changed_role_refs.lines() {
         writeln!(lines, "  {binding} is deleted and created anew: its role changes");
     }

@@ -323,11 +323,16 @@ fn read_index(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
 }
 
 /// Reports a file outside the output folder that bears our header: the output was elsewhere before, and an applier may
-/// still read it there. Another workspace inside this one has its own output.
+/// still read it there. Another workspace inside this one has its own output, in a folder below its workspace file: such
+/// a file in the former output folder itself excuses nothing.
 fn judge_left_behind(session: &Session<'_>, whole: &Folder, path: &str, sink: &mut Sink) {
     let is_of_other = || {
-        let folders = path.match_indices('/').filter_map(|(end, _)| path.get(..end));
-        folders.into_iter().any(|folder| whole.stat(&format!("{folder}/{WORKSPACE_FILE}")).is_some())
+        let folders: Vec<&str> = path.match_indices('/').filter_map(|(end, _)| path.get(..end)).collect();
+        let is_of_layout = |folder: &str| folder.ends_with("/cluster") || folder.ends_with("/namespaces");
+        // Above the folder of the layout are the target's and the output folder.
+        let above = folders.iter().position(|folder| is_of_layout(folder)).unwrap_or(folders.len()).saturating_sub(2);
+        let mut others = folders.into_iter().take(above);
+        others.any(|folder| whole.stat(&format!("{folder}/{WORKSPACE_FILE}")).is_some())
     };
     if is_manifest_name(path) && whole.head(path, HEAD).is_some_and(|head| file::bears_header(&head)) && !is_of_other()
     {

@@ -14,6 +14,7 @@ use memchr::memmem;
 use super::file::{self, Ownership};
 use super::namespaces::NamespaceChanges;
 use super::plan::{Action, Counts, FilePlan, ObjectKey, changed_grants, same};
+use super::pods::changed_pods;
 use super::words::{Form, Former, OwnName, OwnNote, common_prefix, common_suffix};
 use crate::diag::{FileId, Sink};
 use crate::digest::digest_of_run;
@@ -68,6 +69,8 @@ pub struct Facts {
     pub changes_role_ref: bool,
     /// What a role grants more or less, by the letter of its rules.
     pub grants: Option<Arc<str>>,
+    /// How it lets in other pods than before.
+    pub pods: Option<Arc<str>>,
     /// True when it may change what somebody may do.
     pub touches_access: bool,
     /// True when it may change what pods a PodSecurityPolicy lets in.
@@ -204,6 +207,7 @@ impl Known {
                     (_, None) => counts.deleted = 1,
                 }
                 plan.changed_roles.extend(facts.grants.as_ref().map(|change| format!("{key} {change}")));
+                plan.changed_pods.extend(facts.pods.as_ref().map(|change| format!("{key} {change}")));
                 let print = form.as_ref().map(|form| form.print);
                 let ObjectKey { group, kind, namespace, name } = key;
                 objects.push(ObjectChange { kind, group, namespace, name, old, new, form: print, facts });
@@ -440,6 +444,7 @@ fn facts(key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Fac
         is_same,
         changes_role_ref: !is_same && role_ref(new) != role_ref(old),
         grants: if is_same { None } else { changed_grants(new, old).map(Into::into) },
+        pods: if is_same { None } else { changed_pods(new, old).map(Into::into) },
         // What `access` reads of roles and bindings.
         touches_access: decides
             && (["rules", "aggregationRule", "subjects", "roleRef"].iter().any(|key| differs(&[key]))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::file::{self, Ownership, differs_in_header_alone, ownership};
 use super::namespaces::NamespaceChanges;
 use super::objects;
+use super::pods::changed_pods;
 use crate::diag::{FileId, Sink};
 use crate::k8s::grants::{Grant, grants};
 use crate::yaml::{self, NodeRef, Tree, Value};
@@ -75,6 +76,8 @@ pub struct FilePlan {
     pub changed_role_refs: Vec<String>,
     /// Roles whose rules grant more or less than before, each in words.
     pub changed_roles: Vec<String>,
+    /// Objects that let in other pods than before, each in words.
+    pub changed_pods: Vec<String>,
     /// Namespace objects that come and go.
     pub namespaces: NamespaceChanges,
 }
@@ -91,6 +94,7 @@ impl FilePlan {
             is_renewal: false,
             changed_role_refs: Vec::new(),
             changed_roles: Vec::new(),
+            changed_pods: Vec::new(),
             namespaces: NamespaceChanges::default(),
         }
     }
@@ -165,6 +169,7 @@ impl FilePlan {
                         self.changed_role_refs.push(key.to_string());
                     }
                     self.changed_roles.extend(changed_grants(*new, *old).map(|change| format!("{key} {change}")));
+                    self.changed_pods.extend(changed_pods(*new, *old).map(|change| format!("{key} {change}")));
                 }
                 (Some(_), None) => counts.created = 1,
                 _ => counts.deleted = 1,

@@ -34,6 +34,8 @@ pub struct Totals {
     pub renewals: Told,
     /// Roles whose rules grant more or less than before.
     pub changed_roles: Told,
+    /// Objects that let in other pods than before.
+    pub changed_pods: Told,
     /// Bindings whose role changes under the same name.
     pub changed_role_refs: Told,
     /// Namespace objects that come and go.
@@ -95,6 +97,7 @@ impl Totals {
             renamed: plan.renamed.clone(),
             renewals: Told::renewals(plan),
             changed_roles: Told::of(plan, |file| &file.changed_roles),
+            changed_pods: Told::of(plan, |file| &file.changed_pods),
             changed_role_refs: Told::of(plan, |file| &file.changed_role_refs),
             namespaces,
         }
@@ -116,6 +119,7 @@ impl Totals {
         }
         self.renewals.add(other.renewals);
         self.changed_roles.add(other.changed_roles);
+        self.changed_pods.add(other.changed_pods);
         self.changed_role_refs.add(other.changed_role_refs);
         self.namespaces.add(&other.namespaces);
     }
@@ -157,6 +161,7 @@ impl Totals {
             self.namespaces_before,
             self.renewals.count,
             self.changed_roles.count,
+            self.changed_pods.count,
             self.changed_role_refs.count,
         ];
         counts.chain(single).chain(self.renamed.values().copied()).all(|count| u32::try_from(count).is_ok())

@@ -16,6 +16,7 @@ impl Site {
     fn new() -> Self {
         let site = Self { folder: tempfile::tempdir().expect("a folder") };
         fs::create_dir_all(site.path("repository/.git")).expect("a folder");
+        fs::write(site.path("repository/.git/HEAD"), "ref: refs/heads/main\n").expect("a file");
         fs::create_dir(site.root()).expect("a folder");
         tenants(&site.root(), 2);
         site

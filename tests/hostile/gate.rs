@@ -577,3 +577,37 @@ fn settings_of_diagnostics_are_checked() {
     assert_status(&bailiwick(folder.path(), &["render"]), 0);
     assert_status(&bailiwick(folder.path(), &["check", "--deny-warnings"]), 0);
 }
+
+#[test]
+fn what_lets_in_other_pods_is_named() {
+    let folder = example();
+    let policies = |level: &str| {
+        format!(
+            "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: plain\n  labels: {{{level}}}\n---\n\
+             apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: x, namespace: plain}}\n"
+        )
+    };
+    let (enforce, profile) = ("pod-security.kubernetes.io/enforce", "bailiwick.dev/pod-security-profile");
+    with_manifests(folder.path());
+    let objects = folder.path().join("policies/plain/objects.yaml");
+    fs::write(&objects, policies(&format!("{enforce}: restricted, {profile}: web"))).expect("a file");
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    for (labels, words) in [
+        (
+            format!("{enforce}: privileged, {profile}: web"),
+            "lowers the Pod Security level to enforce from restricted to privileged",
+        ),
+        (
+            format!("{enforce}: baseline, {profile}: web"),
+            "lowers the Pod Security level to enforce from restricted to baseline",
+        ),
+        (format!("{profile}: web"), "loses the Pod Security level restricted to enforce"),
+        (format!("{enforce}: restricted"), "loses the label of its profile"),
+        (format!("{enforce}: restricted, {profile}: other"), "changes its profile"),
+    ] {
+        fs::write(&objects, policies(&labels)).expect("a file");
+        let run = bailiwick(folder.path(), &["diff", "--summary"]);
+        assert_status(&run, 1);
+        assert!(stdout(&run).contains(&format!("  Namespace plain {words}\n")), "{}", stdout(&run));
+    }
+}
