@@ -226,7 +226,10 @@ fn new_files_and_files_that_go_are_told_once_with_what_is_their_own() {
     assert!(text.contains("\n+      min: 1000\n") && text.contains("\n+      min: 7\n"), "{text}");
     let own = "#   and 25 more\n#   with 1000 to 1029 for 1000\n";
     assert!(folded(&text).ends_with(own), "{text}");
-    assert!(notes.starts_with("target `t` is new\nt: 120 objects: 120 created, 0 changed, 0 deleted, 0 unchanged\n"), "{notes}");
+    assert!(
+        notes.starts_with("target `t` is new\nt: 120 objects: 120 created, 0 changed, 0 deleted, 0 unchanged\n"),
+        "{notes}"
+    );
     let access = "  access of 58 holders, such as ServiceAccount/tenant-0/default in tenant-0, each with its own names:
     + use on podsecuritypolicies in policy named tenant-0-psp
   access of ServiceAccount/tenant-7/default in tenant-7, User/tenant-7 in tenant-7:

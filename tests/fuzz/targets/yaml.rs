@@ -43,7 +43,23 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn documents(tree: &Tree) -> Vec<Value> {
-    tree.documents().map(|document| yaml::schema::to_json(document)).filter(|document| !document.is_null()).collect()
+    tree.documents()
+        .map(|document| normal(yaml::schema::to_json(document)))
+        .filter(|document| !document.is_null())
+        .collect()
+}
+
+/// A value with whole numbers as integers: `1e3` and `1000` are one number in JSON.
+fn normal(value: Value) -> Value {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15 => Value::from(float as i64),
+            _ => Value::Number(number),
+        },
+        Value::Array(items) => items.into_iter().map(normal).collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, normal(value))).collect(),
+        other => other,
+    }
 }
 
 /// Asks go-yaml for the documents of a text. None without the program; inside, none where go-yaml refuses the text.
@@ -63,5 +79,6 @@ fn go_reading(text: &str) -> Option<Option<Vec<Value>>> {
     output.read_exact(&mut length).expect("an answer");
     let mut answer = vec![0; u32::from_le_bytes(length) as usize];
     output.read_exact(&mut answer).expect("an answer");
-    Some(serde_json::from_slice::<Option<Vec<Value>>>(&answer).expect("JSON"))
+    let answer = serde_json::from_slice::<Option<Vec<Value>>>(&answer).expect("JSON");
+    Some(answer.map(|documents| documents.into_iter().map(normal).collect()))
 }
