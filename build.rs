@@ -3,10 +3,10 @@
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 
-/// What the program is made of.
+/// Files and folders that the program is built from.
 const PARTS: [&str; 5] = ["src", "templates", "Cargo.toml", "Cargo.lock", "build.rs"];
 
-/// What of the build changes the program.
+/// Settings of the build that change the program.
 const VARIABLES: [&str; 5] = ["TARGET", "PROFILE", "OPT_LEVEL", "DEBUG", "CARGO_ENCODED_RUSTFLAGS"];
 
 fn main() -> std::io::Result<()> {

@@ -1,4 +1,4 @@
-//! What an earlier run found, so that a `render` with nothing to do costs a look at the files.
+//! The result of an earlier run, kept so that a `render` with nothing to do costs a look at the files.
 //!
 //! Compiling is a function of what the workspace answers (which files there are and what is in them) and of the program.
 //! A `render` that found the output as it should be keeps every question it asked with a hash of the answer, and the state of
@@ -72,7 +72,7 @@ impl Cache {
         Self { place, name, root }
     }
 
-    /// What an earlier run of this program kept; none when there is nothing, or something else.
+    /// The record of an earlier run of this program; none where there is no such record.
     pub fn load(&self) -> Option<Kept> {
         let bytes = self.place.read(&self.name, MAXIMUM_SIZE)?;
         let kept: Kept = SEAL.open(&bytes).ok()?;

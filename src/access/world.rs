@@ -155,7 +155,7 @@ pub struct World {
     gathering: HashMap<u32, Gathering>,
 }
 
-/// What an aggregated role gathers.
+/// The roles that an aggregated role selects.
 #[derive(Debug)]
 struct Gathering {
     /// The roles that it selects, by number.

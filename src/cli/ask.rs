@@ -53,7 +53,7 @@ pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, RunError> {
 /// How many bytes a question has at most.
 const MAXIMUM_LINE: usize = 16 << 20;
 
-/// What was read.
+/// A line of standard input.
 enum Line {
     /// Nothing: there are no more lines.
     End,

@@ -240,23 +240,16 @@ pub(super) fn told(title: &str, totals: &Totals) -> String {
     writeln!(lines, "{title}: {objects}: {}", human::counts(totals.counts));
     lines.append(&removal::namespaces(totals));
     lines.append(&human::counts_by_kind(&totals.by_kind));
-    let mut roles = 0;
-    for role in totals.changed_roles.lines() {
-        writeln!(lines, "  {role}");
-        roles += 1;
-    }
-    if totals.changed_roles.count > roles {
-        let further = human::number(totals.changed_roles.count - roles, "further changed role");
-        writeln!(lines, "  and {further}");
-    }
-    let mut objects = 0;
-    for object in totals.changed_pods.lines() {
-        writeln!(lines, "  {object}");
-        objects += 1;
-    }
-    if totals.changed_pods.count > objects {
-        let further = human::number(totals.changed_pods.count - objects, "further object");
-        writeln!(lines, "  and {further} that let in other pods");
+    let kinds = [
+        (&totals.changed_roles, "further changed role", ""),
+        (&totals.changed_pods, "further object", " with a change for pods"),
+    ];
+    for (changes, further, change) in kinds {
+        changes.lines().for_each(|line| writeln!(lines, "  {line}"));
+        let rest = changes.count - changes.lines().count();
+        if rest > 0 {
+            writeln!(lines, "  and {}{change}", human::number(rest, further));
+        }
     }
     for binding in totals.changed_role_refs.lines() {
         writeln!(lines, "  {binding} is deleted and created anew: its role changes");

@@ -113,10 +113,10 @@ struct Places {
     written: Vec<PathBuf>,
 }
 
-/// What programs and their libraries lie in.
+/// Folders of programs and their libraries.
 const PROGRAMS: [&str; 7] = ["/bin", "/gnu/store", "/lib", "/lib64", "/nix/store", "/sbin", "/usr"];
 
-/// What the dynamic linker, git and the standard library read beside that.
+/// Further files that the dynamic linker, git and the standard library read.
 const FILES_OF_SYSTEM: [&str; 6] = [
     "/dev/urandom",
     "/etc/gitconfig",

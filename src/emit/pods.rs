@@ -1,6 +1,6 @@
-//! What the change of an object means for the pods that are let in, by sight: levels, profiles, and the order of
-//! constraints. PodSecurityPolicies are compared elsewhere. No name and no number is part of the words, so that they
-//! are the same for all objects that change alike.
+//! The effect of a changed object on the pods that are admitted, read from its fields: levels, profiles, and the order of
+//! constraints. PodSecurityPolicies are compared in `access`. The words hold no name, so that they are the same for
+//! all objects that change alike.
 
 use crate::yaml::{self, NodeRef};
 
@@ -10,7 +10,7 @@ const POD_SECURITY_LEVELS: [&str; 3] = ["privileged", "baseline", "restricted"];
 /// The label by which a namespace asks for a profile.
 const PROFILE: &str = "bailiwick.dev/pod-security-profile";
 
-/// Describes how an object lets in other pods than before; none where sight says that it does not.
+/// Describes how an object admits other pods than before; none where no field that decides this differs.
 pub(super) fn changed_pods(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
     let kind = new.get("kind").and_then(NodeRef::as_str)?;
     let changes = match kind {
@@ -45,7 +45,7 @@ fn namespace(new: NodeRef<'_>, old: NodeRef<'_>) -> Vec<String> {
     changes
 }
 
-/// How strict a Pod Security level is; what is no level counts as `privileged`.
+/// How strict a Pod Security level is. Any other text counts as `privileged`, so that a change to it is named.
 fn strictness(level: &str) -> usize {
     POD_SECURITY_LEVELS.iter().position(|known| *known == level).unwrap_or_default()
 }

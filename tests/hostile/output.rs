@@ -209,6 +209,15 @@ fn changed() -> Vec<Tampering> {
     ]
 }
 
+/// Writes the output to another folder, and leaves the former one.
+fn move_output(root: &Path) {
+    let path = root.join("bailiwick.yaml");
+    let text = fs::read_to_string(&path).expect("a file");
+    fs::write(path, text.replace("spec:\n", "spec:\n  output: deploy\n")).expect("a file");
+    let status = program(root, &["render"]).status;
+    assert!(status.success(), "the output is written elsewhere");
+}
+
 fn moved() -> Vec<Tampering> {
     let rename = |from: &'static str, to: &'static str, shown: &'static str| {
         row(&format!("{from} becomes {to}"), shown, move |root| {
@@ -233,13 +242,15 @@ fn moved() -> Vec<Tampering> {
             fs::remove_file(root.join(FILE)).expect("a file");
             write(root, "out/t/namespaces/tenant-0.yaml/evil.yaml", EVIL);
         }),
-        row("another output folder", "out/t/namespaces/tenant-0.yaml", |root| {
-            let path = root.join("bailiwick.yaml");
-            let text = fs::read_to_string(&path).expect("a file");
-            fs::write(path, text.replace("spec:\n", "spec:\n  output: deploy\n")).expect("a file");
-            let status = program(root, &["render"]).status;
-            assert!(status.success(), "the output is written elsewhere");
-        }),
+        row("another output folder", "`out/t/namespaces/tenant-0.yaml` is an output file outside", move_output),
+        row(
+            "another output folder, a workspace in the former",
+            "`out/t/namespaces/tenant-0.yaml` is an output",
+            |root| {
+                move_output(root);
+                fs::copy(root.join("bailiwick.yaml"), root.join("out/bailiwick.yaml")).expect("a copy");
+            },
+        ),
         row("an empty folder", "out/t/more", |root| fs::create_dir(root.join("out/t/more")).expect("a folder")),
         row("an empty folder beside the targets", "out/more/deep", |root| {
             fs::create_dir_all(root.join("out/more/deep")).expect("a folder");

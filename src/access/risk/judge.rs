@@ -81,7 +81,7 @@ pub(super) struct Judge<'w> {
     /// Bindings and the names of roles that the server makes for itself, wherever they were read.
     default_bindings: HashSet<u32>,
     default_roles: HashSet<RoleName>,
-    /// Those of them that gather.
+    /// The roles among them that aggregate others.
     default_aggregated: Vec<&'w Role>,
     /// Given roles of those names that grant more than the server's own.
     widened: HashSet<RoleName>,

@@ -18,7 +18,7 @@ use crate::validate::rules;
 use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
 
-/// What was read.
+/// The result of reading.
 pub(super) struct Inputs {
     pub(super) world: World,
     pub(super) policies: Vec<PodSecurityPolicy>,
