@@ -5,6 +5,7 @@
 //! with an empty environment and with settings that leave it no program to run: no hook, no filter, no monitor, no fetch.
 //! Only plumbing commands that read objects are used.
 
+mod config;
 pub mod index;
 
 use std::ffi::OsStr;
@@ -18,8 +19,11 @@ use crate::diag::RunError;
 /// The entry of a work tree that is its repository, or names it. Git never checks out an entry of this name.
 const DOT_GIT: &str = ".git";
 
-/// How many bytes of a `.git` file are read.
+/// How many bytes a `.git` file may have, and others that hold one path.
 const MAXIMUM_LINK: u64 = 16 << 10;
+
+/// How many bytes the configuration of a repository may have, and the list of its references.
+const MAXIMUM_CONFIGURATION: u64 = 64 << 20;
 
 /// How many bytes a blob of a revision may have.
 const MAXIMUM_BLOB: usize = 512 << 20;
@@ -89,6 +93,16 @@ impl Repository {
         if !git_dir.join("HEAD").symlink_metadata().is_ok_and(|head| head.is_file() || head.is_symlink()) {
             return Err(refused("it has no file `HEAD`"));
         }
+        match named_work_tree(&git_dir)? {
+            Some(named) if named.canonicalize().ok().as_ref() != Some(&work_tree) => {
+                return Err(refused(&format!("its work tree is `{}`", named.display())));
+            }
+            None if !metadata.is_dir() => {
+                return Err(refused("it does not name this work tree")
+                    .help(format!("if it is the right one: `git config core.worktree {}`", work_tree.display())));
+            }
+            _ => {}
+        }
         Ok(Some(Self { work_tree, git_dir }))
     }
 
@@ -106,14 +120,52 @@ impl Repository {
     /// linked, and for a folder that does not hold [`Repository::git_dir`].
     pub fn common_dir(&self) -> Option<PathBuf> {
         let path = self.git_dir.join("commondir");
-        let text = path.symlink_metadata().is_ok_and(|file| file.is_file()).then(|| text_of_git(&path).ok())??;
+        let text = text_of_git(&path, MAXIMUM_LINK).ok().flatten()?;
         let common = self.git_dir.join(text.trim_end_matches(['\n', '\r'])).canonicalize().ok()?;
         (self.git_dir.starts_with(&common) && common.join("objects").is_dir()).then_some(common)
     }
 
-    /// The file in which git keeps the index of this work tree; there is none before the first `git add`.
+    /// The file in which git keeps the index of this work tree.
     pub fn index(&self) -> PathBuf {
         self.git_dir.join("index")
+    }
+
+    /// Reads the index; none before the first `git add`.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not there although there are commits.
+    pub fn read_index(&self) -> Result<Option<Vec<u8>>, RunError> {
+        let path = self.index();
+        let failed = |error: std::io::Error| RunError::io("read", &path, &error);
+        match path.symlink_metadata() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => match self.has_commits() {
+                true => Err(RunError::new(format!("the repository has commits and no index, `{}`", path.display()))
+                    .help("`git reset` writes it anew")),
+                false => Ok(None),
+            },
+            Err(error) => Err(failed(error)),
+            Ok(found) if !found.is_file() => Err(RunError::new(format!("`{}` is not a regular file", path.display()))
+                .help("remove it, and write it anew with `git reset`")),
+            #[expect(clippy::disallowed_methods, reason = "a file of git itself, which no commit can hold")]
+            Ok(_) => std::fs::read(&path).map(Some).map_err(failed),
+        }
+    }
+
+    /// Whether `HEAD` leads to a commit, as far as that shows without git: true in doubt.
+    fn has_commits(&self) -> bool {
+        let common = self.common_dir().unwrap_or_else(|| self.git_dir.clone());
+        let head = text_of_git(&self.git_dir.join("HEAD"), MAXIMUM_LINK).ok().flatten().unwrap_or_default();
+        let Some(branch) = head.strip_prefix("ref: ").map(str::trim) else { return true };
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        is_there(&common.join("reftable")) || is_there(&common.join(branch)) || {
+            let packed = text_of_git(&common.join("packed-refs"), MAXIMUM_CONFIGURATION);
+            packed.map_or(true, |packed| {
+                packed
+                    .unwrap_or_default()
+                    .lines()
+                    .any(|line| line.split_once(' ').is_some_and(|(_, name)| name == branch))
+            })
+        }
     }
 
     /// Returns the commit that a revision names; none when it names no commit.
@@ -231,20 +283,44 @@ impl Repository {
 
 /// Reads which folder a `.git` file names.
 fn named_by(entry: &Path) -> Result<PathBuf, RunError> {
-    let text = text_of_git(entry).map_err(|error| RunError::io("read", entry, &error))?;
+    let text = text_of_git(entry, MAXIMUM_LINK)?.unwrap_or_default();
     let named = text.strip_prefix("gitdir: ").map(|named| named.trim_end_matches(['\n', '\r']));
     let named = named.filter(|named| !named.is_empty() && !named.contains('\n'));
     let named = named.ok_or_else(|| RunError::new(format!("`{}` names no repository", entry.display())))?;
     Ok(entry.parent().unwrap_or(Path::new("/")).join(named))
 }
 
-/// Reads a file of git itself, which no commit can hold.
-fn text_of_git(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
+/// Returns the work tree that a repository names as its own: the folder of a linked work tree names its `.git` file, and
+/// the repository of a submodule its folder. One that lies in its work tree names none.
+fn named_work_tree(git_dir: &Path) -> Result<Option<PathBuf>, RunError> {
+    if let Some(entry) = text_of_git(&git_dir.join("gitdir"), MAXIMUM_LINK)? {
+        let entry = git_dir.join(entry.trim_end_matches(['\n', '\r']));
+        return Ok(Some(entry.parent().unwrap_or(Path::new("/")).to_owned()));
+    }
+    for name in ["config.worktree", "config"] {
+        let text = text_of_git(&git_dir.join(name), MAXIMUM_CONFIGURATION)?;
+        if let Some(named) = text.and_then(|text| config::value(&text, "core", "worktree")) {
+            return Ok(Some(git_dir.join(named)));
+        }
+    }
+    Ok(None)
+}
+
+/// Reads a file of git itself, which no commit can hold; none where there is no such file. Bytes that are no text are
+/// replaced.
+fn text_of_git(path: &Path, most: u64) -> Result<Option<String>, RunError> {
+    if !path.metadata().is_ok_and(|found| found.is_file()) {
+        return Ok(None);
+    }
+    let failed = |error: std::io::Error| RunError::io("read", path, &error);
     #[expect(clippy::disallowed_methods, reason = "a file of git itself, which no commit can hold")]
-    let file = std::fs::File::open(path)?;
-    file.take(MAXIMUM_LINK).read_to_string(&mut text)?;
-    Ok(text)
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err(RunError::new(format!("`{}` is larger than any such file of git", path.display())));
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 fn option(name: &str, value: &Path) -> std::ffi::OsString {

@@ -3,7 +3,6 @@
 //! workspace. Files that are not ours, links and files that differ are found by the comparison.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use super::session::Session;
 use crate::compile::WORKSPACE_FILE;
@@ -243,13 +242,13 @@ fn judge_index(session: &Session<'_>, sink: &mut Sink) -> Result<(), RunError> {
     let located = repository.as_ref().and_then(|repository| {
         let below = session.root.strip_prefix(repository.work_tree()).ok()?.to_str()?;
         let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
-        Some((repository.index(), prefix))
+        Some((repository, prefix))
     });
-    if let Some((index, prefix)) = located
-        && let Some(bytes) = read_index(&index)?
+    if let Some((repository, prefix)) = located
+        && let Some(bytes) = repository.read_index()?
     {
         let entries = wanted_entries(&bytes, &prefix, output).map_err(|error| {
-            RunError::new(format!("cannot read the index of git, `{}`: {error}", index.display()))
+            RunError::new(format!("cannot read the index of git, `{}`: {error}", repository.index().display()))
                 .help("`git update-index --no-split-index --index-version 2` writes it in a form that is known")
         })?;
         for entry in entries {
@@ -312,14 +311,6 @@ fn manifests_outside(session: &Session<'_>) -> BTreeSet<String> {
     let files = entries.filter(|entry| entry.file_type().is_file());
     let paths = files.filter_map(|entry| Some(entry.path().strip_prefix(&session.root).ok()?.to_str()?.to_owned()));
     paths.filter(|path| is_manifest_name(path)).collect()
-}
-
-/// The bytes of an index; none where there is none yet.
-fn read_index(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(std::ffi::OsStr::to_str)) else {
-        return Ok(None);
-    };
-    Folder::new(folder.to_path_buf()).read(name)
 }
 
 /// Reports a file outside the output folder that bears our header: the output was elsewhere before, and an applier may

@@ -7,6 +7,9 @@
 
 use std::fmt;
 
+use sha1::{Digest as _, Sha1};
+use sha2::Sha256;
+
 /// The file type of a submodule in the mode of an entry.
 const GITLINK: u32 = 0o160_000;
 
@@ -31,8 +34,17 @@ const STAT_LENGTH: usize = 40;
 /// Where in those bytes the mode is.
 const MODE: usize = 24;
 
-/// Lengths of an object id, in bytes: SHA-1 and SHA-256. The index does not say which of them it has.
-const ID_LENGTHS: [usize; 2] = [20, 32];
+/// The forms of object ids and of the checksum: SHA-1 and SHA-256. The index does not say which of them it has.
+const FORMS: [Form; 2] = [
+    Form { length: 20, hash: |bytes| Sha1::digest(bytes).to_vec() },
+    Form { length: 32, hash: |bytes| Sha256::digest(bytes).to_vec() },
+];
+
+/// A form of object ids: their length in bytes, and the hash that makes them.
+struct Form {
+    length: usize,
+    hash: fn(&[u8]) -> Vec<u8>,
+}
 
 /// An entry of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +73,10 @@ pub enum IndexEntryKind {
 pub enum IndexError {
     /// It is not an index, or damaged.
     Damaged,
+    /// Its checksum does not fit.
+    Checksum,
+    /// It can be read as an index of SHA-1 and as one of SHA-256, and has no checksum that decides it.
+    Ambiguous,
     /// It is of a version that this program does not know.
     Version(u32),
     /// It holds only the differences from another file (`core.splitIndex`).
@@ -73,6 +89,8 @@ impl fmt::Display for IndexError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Damaged => formatter.write_str("it is damaged"),
+            Self::Checksum => formatter.write_str("its checksum does not fit"),
+            Self::Ambiguous => formatter.write_str("it reads as an index of SHA-1 and as one of SHA-256"),
             Self::Version(version) => write!(formatter, "it has the version {version}, and 2 to 4 are known"),
             Self::Split => formatter.write_str("it is split, and holds only differences from another file"),
             Self::Extension => formatter.write_str("it has an extension that is not known"),
@@ -85,14 +103,24 @@ impl fmt::Display for IndexError {
 /// # Errors
 /// When any part of the index is not understood.
 pub fn read(bytes: &[u8], is_wanted: &dyn Fn(&IndexEntry) -> bool) -> Result<Vec<IndexEntry>, IndexError> {
-    let mut found = Err(IndexError::Damaged);
-    for id_length in ID_LENGTHS {
-        found = Reader { bytes, position: 0, id_length }.entries(is_wanted);
-        if !matches!(found, Err(IndexError::Damaged)) {
-            break;
-        }
+    let readings = FORMS.map(|form| {
+        let entries = Reader { bytes, position: 0, id_length: form.length }.entries(is_wanted)?;
+        is_intact(bytes, &form).then_some(entries).ok_or(IndexError::Checksum)
+    });
+    match readings {
+        [Ok(_), Ok(_)] => Err(IndexError::Ambiguous),
+        [Ok(entries), Err(_)] | [Err(_), Ok(entries)] => Ok(entries),
+        // Read in the wrong form an index is damaged, so the other error says more.
+        [Err(IndexError::Damaged), Err(error)] | [Err(error), Err(_)] => Err(error),
     }
-    found
+}
+
+/// Whether the checksum at the end fits, or is left out (`index.skipHash`): then it is all zeros.
+fn is_intact(bytes: &[u8], form: &Form) -> bool {
+    let Some((content, checksum)) = bytes.len().checked_sub(form.length).map(|at| bytes.split_at(at)) else {
+        return false;
+    };
+    checksum.iter().all(|byte| *byte == 0) || (form.hash)(content) == checksum
 }
 
 struct Reader<'b> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use bailiwick::emit::file::HEADER;
@@ -344,6 +344,232 @@ fn in_git() -> Vec<Tampering> {
     rows
 }
 
+/// A submodule below the output folder, in the index.
+const SUBMODULE: &str = "out/t/sub";
+
+/// Returns a path beside the work tree at which nothing lies.
+fn beside(root: &Path, name: &str) -> PathBuf {
+    let place = root.with_file_name(name);
+    let _ = fs::remove_dir_all(&place);
+    place
+}
+
+/// Makes another repository beside the work tree, whose index holds the honest files alone, and returns its folder.
+fn other_repository(root: &Path) -> PathBuf {
+    let other = beside(root, "other");
+    copy(root, &other);
+    other.join(".git")
+}
+
+/// Moves the repository, with a submodule in its index, out of the work tree.
+fn moved_repository(root: &Path) -> PathBuf {
+    (gitlink(SUBMODULE, "2").alter)(root);
+    let moved = beside(root, "moved.git");
+    fs::rename(root.join(".git"), &moved).expect("a rename");
+    moved
+}
+
+/// Puts something in the place of the repository. `make` gets the work tree and the path of its `.git`.
+fn swap(name: &str, shown: &str, make: impl Fn(&Path, &Path) + 'static) -> Tampering {
+    row(name, shown, move |root| make(root, &root.join(".git")))
+}
+
+fn name_repository(entry: &Path, repository: &Path) {
+    fs::write(entry, format!("gitdir: {}\n", repository.display())).expect("a file");
+}
+
+fn swapped() -> Vec<Tampering> {
+    let refused = "is not used as a git repository: ";
+    vec![
+        swap("a `.git` file that names the repository of another work tree", refused, |root, entry| {
+            let other = other_repository(root);
+            moved_repository(root);
+            name_repository(entry, &other);
+        }),
+        swap("a `.git` link to the repository of another work tree", refused, |root, entry| {
+            let other = other_repository(root);
+            moved_repository(root);
+            symlink(other, entry).expect("a link");
+        }),
+        swap("a `.git` file that names a linked work tree of another folder", refused, |root, entry| {
+            let other = beside(root, "linked");
+            git(root, &["worktree", "add", "-q", &other.display().to_string(), "HEAD"]);
+            let moved = moved_repository(root);
+            name_repository(entry, &moved.join("worktrees/linked"));
+        }),
+        swap("a `.git` file that names the repository of a submodule elsewhere", refused, |root, entry| {
+            let other = other_repository(root);
+            git(other.parent().expect("a folder"), &["config", "core.worktree", "../../elsewhere"]);
+            moved_repository(root);
+            name_repository(entry, &other);
+        }),
+        swap("a `.git` file that names a repository of no work tree", refused, |root, entry| {
+            let moved = moved_repository(root);
+            name_repository(entry, &moved);
+        }),
+        swap("a `.git` link to a repository of no work tree", refused, |root, entry| {
+            let moved = moved_repository(root);
+            symlink(moved, entry).expect("a link");
+        }),
+        swap("a `.git` file that names the repository, and it this work tree", SUBMODULE, |root, entry| {
+            let moved = moved_repository(root);
+            name_repository(entry, &moved);
+            git(root, &["config", "core.worktree", &root.display().to_string()]);
+        }),
+        swap("a repository of another work tree", refused, |root, _| {
+            (gitlink(SUBMODULE, "2").alter)(root);
+            git(root, &["config", "core.worktree", "../../other"]);
+        }),
+        swap("a `.git` file that names nothing", "`", |_, entry| {
+            fs::remove_dir_all(entry).expect("a folder");
+            fs::write(entry, "gitdir: \n").expect("a file");
+        }),
+        swap("an empty `.git` folder", refused, |_, entry| {
+            fs::remove_dir_all(entry).expect("a folder");
+            fs::create_dir(entry).expect("a folder");
+        }),
+        swap("no repository, and the folder of a submodule", SUBMODULE, |root, entry| {
+            fs::create_dir(root.join(SUBMODULE)).expect("a folder");
+            fs::remove_dir_all(entry).expect("a folder");
+        }),
+        swap("no repository, and another file", "out/t/evil.yaml", |root, entry| {
+            write(root, "out/t/evil.yaml", EVIL);
+            fs::remove_dir_all(entry).expect("a folder");
+        }),
+    ]
+}
+
+/// Changes the index, in which there is a submodule below the output folder.
+fn index(name: &str, shown: &str, change: impl Fn(&Path) + 'static) -> Tampering {
+    row(name, shown, move |root| {
+        (gitlink(SUBMODULE, "2").alter)(root);
+        change(&root.join(".git/index"));
+    })
+}
+
+/// Changes the bytes of the index before its checksum, which is made anew.
+fn resealed(name: &str, shown: &str, change: impl Fn(&mut Vec<u8>) + 'static) -> Tampering {
+    index(name, shown, move |path| {
+        let mut bytes = fs::read(path).expect("an index");
+        bytes.truncate(bytes.len() - 20);
+        change(&mut bytes);
+        let checksum = <sha1::Sha1 as sha1::Digest>::digest(&bytes);
+        fs::write(path, [bytes.as_slice(), checksum.as_slice()].concat()).expect("an index");
+    })
+}
+
+fn indexes() -> Vec<Tampering> {
+    let cut = |length: usize| {
+        index(&format!("{length} bytes of the index"), "cannot read the index of git", move |path| {
+            let bytes = fs::read(path).expect("an index");
+            fs::write(path, &bytes[..length]).expect("an index");
+        })
+    };
+    vec![
+        cut(0),
+        cut(4),
+        cut(12),
+        cut(100),
+        index("no index beside commits", "commits and no index", |path| fs::remove_file(path).expect("an index")),
+        index("no index beside packed references", "commits and no index", |path| {
+            let root = path.parent().and_then(Path::parent).expect("a work tree");
+            git(root, &["pack-refs", "--all"]);
+            fs::remove_file(path).expect("an index");
+        }),
+        index("no index beside a commit without a branch", "commits and no index", |path| {
+            let root = path.parent().and_then(Path::parent).expect("a work tree");
+            git(root, &["update-ref", "--no-deref", "HEAD", "HEAD"]);
+            fs::remove_file(path).expect("an index");
+        }),
+        index("an index that is a link", "not a regular file", |path| {
+            fs::rename(path, path.with_file_name("real")).expect("a rename");
+            symlink("real", path).expect("a link");
+        }),
+        index("an index that is a pipe", "not a regular file", |path| {
+            fs::remove_file(path).expect("an index");
+            assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo").success());
+        }),
+        index("an index that is a folder", "not a regular file", |path| {
+            fs::remove_file(path).expect("an index");
+            fs::create_dir(path).expect("a folder");
+        }),
+        row("an index whose checksum does not fit", "its checksum does not fit", |root| {
+            let path = root.join(".git/index");
+            let mut bytes = fs::read(&path).expect("an index");
+            *bytes.last_mut().expect("a byte") ^= 1;
+            fs::write(path, bytes).expect("an index");
+        }),
+        index("an index without a checksum", SUBMODULE, |path| {
+            let mut bytes = fs::read(path).expect("an index");
+            let at = bytes.len() - 20;
+            bytes[at..].fill(0);
+            fs::write(path, bytes).expect("an index");
+        }),
+        resealed("an index that is split, without anything else", "it is split", |bytes| {
+            *bytes = [b"DIRC\0\0\0\x02\0\0\0\0link\0\0\0\x14".as_slice(), &[7; 20]].concat();
+        }),
+        resealed("an index that says to hold folders, and holds none", SUBMODULE, |bytes| {
+            bytes.extend(b"sdir\0\0\0\0");
+        }),
+        resealed("an index with an extension that must be known", "not known", |bytes| {
+            bytes.extend(b"gone\0\0\0\0");
+        }),
+        resealed("an index with an extension that does not end", "damaged", |bytes| {
+            bytes.extend(b"GONE\0\0\xff\xff");
+        }),
+        resealed("an index with fewer entries than it says", "damaged", |bytes| bytes[11] += 1),
+        resealed("an index of another version", "version 5", |bytes| bytes[7] = 5),
+    ]
+}
+
+/// An index with a submodule that reads as one of SHA-1 at the path `x` and as one of SHA-256 below the output folder.
+fn ambiguous() -> Vec<u8> {
+    let mut bytes = b"DIRC\0\0\0\x04\0\0\0\x01".to_vec();
+    let mut stat = [0; 40];
+    stat[24..28].copy_from_slice(&0o160_000_u32.to_be_bytes());
+    bytes.extend(stat);
+    // The id of SHA-1, flags, and the path `x`; then an extension over the rest.
+    bytes.extend([1; 20]);
+    bytes.extend(b"\0\x01\0x\0SKIP\0\0\0\x18");
+    // Where the id of SHA-256 has ended: more flags, and the other path.
+    bytes.extend(b"\x09\0out/t/sub\0");
+    bytes.extend([0; 32]);
+    bytes
+}
+
+/// Repositories with SHA-256, by what is below the output folder.
+fn in_sha256() -> Vec<Tampering> {
+    let again = |inner: Tampering| {
+        row(&format!("{}, with SHA-256", inner.name), &inner.shown.clone(), move |root| {
+            fs::remove_dir_all(root.join(".git")).expect("a folder");
+            git(root, &["init", "-q", "--object-format=sha256"]);
+            git(root, &["add", "-A"]);
+            git(root, &["commit", "-qm", "one"]);
+            (inner.alter)(root);
+        })
+    };
+    let in_place_of_the_index = |name: &str, shown: &str, bytes: Vec<u8>| {
+        row(name, shown, move |root| fs::write(root.join(".git/index"), &bytes).expect("an index"))
+    };
+    let mut rows: Vec<Tampering> =
+        ["2", "3", "4"].into_iter().map(|version| again(gitlink(SUBMODULE, version))).collect();
+    rows.push(again(flagged("--assume-unchanged")));
+    rows.push(again(flagged("--skip-worktree")));
+    rows.push(again(in_place_of_the_index("an index of two meanings", "SHA-256", ambiguous())));
+    let mut sealed = ambiguous();
+    sealed.truncate(sealed.len() - 32);
+    let checksum = <sha2::Sha256 as sha2::Digest>::digest(&sealed);
+    sealed.extend(checksum);
+    rows.push(again(in_place_of_the_index("an index that its checksum decides", SUBMODULE, sealed)));
+    rows.push(again(row("an index whose checksum does not fit", "its checksum does not fit", |root| {
+        let path = root.join(".git/index");
+        let mut bytes = fs::read(&path).expect("an index");
+        *bytes.last_mut().expect("a byte") ^= 1;
+        fs::write(path, bytes).expect("an index");
+    })));
+    rows
+}
+
 fn program(root: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bailiwick"))
         .args(arguments)
@@ -383,7 +609,10 @@ fn every_alteration_of_the_output_is_noticed() {
         copy(&path("cache"), &path("honest-cache"));
     }
     let rows: Vec<Tampering> =
-        [added(), kept(), changed(), moved(), special(), in_git()].into_iter().flatten().collect();
+        [added(), kept(), changed(), moved(), special(), in_git(), swapped(), indexes(), in_sha256()]
+            .into_iter()
+            .flatten()
+            .collect();
     assert!(rows.len() >= 60, "{} rows", rows.len());
     let mut failures = Vec::new();
     for row in &rows {
@@ -402,6 +631,50 @@ fn every_alteration_of_the_output_is_noticed() {
         }
     }
     assert!(failures.is_empty(), "{} of {} rows:\n{}", failures.len(), 2 * rows.len(), failures.join("\n"));
+}
+
+/// A repository that is elsewhere and names its work tree, one without commits, and an index without a checksum.
+#[test]
+fn honest_repositories_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("work");
+    fs::create_dir(&root).expect("a folder");
+    tenants(&root, 2);
+    assert!(program(&root, &["render"]).status.success());
+    let passes = |root: &Path, which: &str| {
+        let run = program(root, &["check"]);
+        assert!(run.status.success(), "{which}: {}", String::from_utf8_lossy(&run.stderr));
+    };
+    for format in ["sha1", "sha256"] {
+        git(&root, &["init", "-q", &format!("--object-format={format}")]);
+        passes(&root, "nothing is added yet");
+        git(&root, &["add", "-A"]);
+        passes(&root, "nothing is committed yet");
+        git(&root, &["commit", "-qm", "one"]);
+        for version in ["2", "3", "4"] {
+            git(&root, &["update-index", "--index-version", version]);
+            passes(&root, version);
+        }
+        git(&root, &["-c", "index.skipHash=true", "update-index", "--force-write-index"]);
+        passes(&root, "no checksum");
+        let linked = folder.path().join(format!("linked-{format}"));
+        git(&root, &["worktree", "add", "-q", &linked.display().to_string(), "HEAD"]);
+        passes(&linked, "a linked work tree");
+        git(&linked, &["sparse-checkout", "set", "--no-cone", "/*"]);
+        passes(&linked, "with settings of its own");
+        let outer = folder.path().join(format!("outer-{format}"));
+        git(folder.path(), &["init", "-q", &format!("--object-format={format}"), &outer.display().to_string()]);
+        git(&outer, &["submodule", "add", "-q", &root.display().to_string(), "inner"]);
+        passes(&outer.join("inner"), "a submodule");
+        git(&outer.join("inner"), &["sparse-checkout", "set", "--no-cone", "/*"]);
+        passes(&outer.join("inner"), "a submodule with settings of its own");
+        let moved = folder.path().join(format!("{format}.git"));
+        fs::rename(root.join(".git"), &moved).expect("a rename");
+        name_repository(&root.join(".git"), &moved);
+        git(&root, &["config", "core.worktree", &root.display().to_string()]);
+        passes(&root, "a repository elsewhere");
+        fs::remove_file(root.join(".git")).expect("a file");
+    }
 }
 
 /// What an applier does not apply may lie in the output folder.
