@@ -32,7 +32,7 @@ use crate::render::{Columns, Renderer, TemplateSet};
 use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
-use crate::yaml;
+use crate::yaml::{self, ReadBack};
 
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
 pub use objects::{Objects, Shown, Viewer};
@@ -74,6 +74,11 @@ impl Project {
     /// The policies that apply to a target.
     pub fn policies_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p dyn Policy> {
         self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
+    }
+
+    /// The policy whose document a place stands in; none for a place in an account list or a manifest.
+    pub fn policy_at(&self, place: Origin) -> Option<&PolicyMeta> {
+        self.policies.iter().map(|policy| policy.meta()).find(|meta| self.trees.share_document(meta.origin, place))
     }
 
     /// The stacks of a target.
@@ -286,6 +291,7 @@ struct Worker<'p> {
     rendered: String,
     classes: Classes,
     scratch: Scratch,
+    read_back: ReadBack,
     lap: Lap,
 }
 
@@ -337,6 +343,7 @@ impl<'p> Worker<'p> {
             rendered: String::new(),
             classes: Classes::default(),
             scratch: Scratch::default(),
+            read_back: ReadBack::default(),
             lap: Lap::default(),
         }
     }
@@ -359,7 +366,10 @@ impl<'p> Worker<'p> {
             made.results = work(file).map(|result| vec![result]);
             return made;
         }
-        let mut drafts = self.drafts(index, position, home, &mut made.facts, &mut made.sink);
+        let mut drafts = match self.drafts(index, position, home, &mut made.facts, &mut made.sink) {
+            Ok(drafts) => drafts,
+            Err(error) => return HomeResult { results: Err(error), ..made },
+        };
         drafts.sort_by(|left, right| left.path.cmp(&right.path));
         // A file that lacks an object would be wrong; with an error nothing is written anyway.
         if !made.sink.has_errors() {
@@ -375,7 +385,7 @@ impl<'p> Worker<'p> {
         home: &Home,
         facts: &mut HomeFacts,
         sink: &mut Sink,
-    ) -> Vec<Draft> {
+    ) -> Result<Vec<Draft>, RunError> {
         let stats = self.options.stats;
         let made = || index.units(position, |index| self.policy(index), self.target);
         let units = stats.time(Stage::Expand, made, |units| (units.len(), 0));
@@ -384,11 +394,11 @@ impl<'p> Worker<'p> {
         for unit in &units {
             match previous.replace(unit).filter(|previous| is_same_object(&previous.identity, &unit.identity)) {
                 Some(previous) => sink.push(made_twice(previous, unit)),
-                None if self.check(unit, home, facts, sink) => self.add(unit, home, &mut drafts),
+                None if self.check(unit, home, facts, sink) => self.add(unit, home, &mut drafts)?,
                 None => {}
             }
         }
-        drafts
+        Ok(drafts)
     }
 
     fn policy(&self, index: usize) -> Option<&dyn Policy> {
@@ -583,8 +593,8 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Appends the object that the validator holds to the file it belongs in.
-    fn add(&self, unit: &Unit, home: &Home, drafts: &mut Vec<Draft>) {
+    /// Appends the object that the validator holds to the file it belongs in, and reads back what was written.
+    fn add(&mut self, unit: &Unit, home: &Home, drafts: &mut Vec<Draft>) -> Result<(), RunError> {
         let namespace = match home {
             Home::Cluster => None,
             Home::Namespace(name) => Some(&**name),
@@ -606,13 +616,20 @@ impl<'p> Worker<'p> {
                 self.validator.write(&mut draft.text);
                 draft.text.len() - before
             };
-            self.options.stats.time(Stage::Emit, emit, |length| (1, *length));
+            let length = self.options.stats.time(Stage::Emit, emit, |length| (1, *length));
+            let written = draft.text.get(before..).unwrap_or_default();
+            let read_back = || self.read_back.compare(written, root);
+            self.options.stats.time(Stage::ReadBack, read_back, |_| (1, length)).map_err(|difference| {
+                RunError::new(format!("the text of {} is not the object that was meant: {difference}", unit.identity))
+                    .help("this is a defect of Bailiwick; nothing was written. Please report it with the policy")
+            })?;
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
             draft.origins.push(unit.content);
             if self.options.wanted == Wanted::Json {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }
         }
+        Ok(())
     }
 }
 

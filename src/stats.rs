@@ -22,6 +22,8 @@ pub enum Stage {
     Validate,
     /// The object is written in its canonical form.
     Emit,
+    /// What was written is read again and compared with the object.
+    ReadBack,
     /// The file of a tenant is filled into that of its class.
     Stamp,
     /// A file is held against the one that is there.
@@ -35,7 +37,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [(Stage, &'static str); 11] = [
+    const ALL: [(Stage, &'static str); 12] = [
         (Stage::Recall, "recall"),
         (Stage::Load, "load"),
         (Stage::Expand, "expand"),
@@ -43,6 +45,7 @@ impl Stage {
         (Stage::Match, "match"),
         (Stage::Validate, "validate"),
         (Stage::Emit, "emit"),
+        (Stage::ReadBack, "read back"),
         (Stage::Stamp, "stamp"),
         (Stage::Compare, "compare"),
         (Stage::List, "list"),

@@ -18,6 +18,7 @@ mod fast;
 mod foreign;
 mod full;
 mod json;
+mod readback;
 pub mod scalar;
 pub mod schema;
 mod tree;
@@ -27,6 +28,7 @@ pub use cut::{Blank, Cut};
 pub use de::Spanned;
 pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
 pub use json::from_json;
+pub use readback::{Difference, ReadBack};
 pub use tree::{NodeId, NodeRef, Tree, Value};
 
 use crate::diag::{FileId, Sink};

@@ -33,7 +33,7 @@ use crate::model::{Account, AccountValue, ObjectType, Unit};
 use crate::render::{Columns, Refusal};
 use crate::validate::HomeFacts;
 use crate::validate::rules::holes::{self, Demand};
-use crate::yaml::{self, Cut, NodeId, NodeRef, Tree};
+use crate::yaml::{self, Cut, NodeId, NodeRef, ReadBack, Tree};
 
 /// Room for a value, in bytes.
 const TYPICAL_VALUE: usize = 32;
@@ -446,6 +446,12 @@ impl<'s> Builder<'s> {
         };
         let nodes: Vec<NodeId> = found.iter().map(|hole| hole.node).collect();
         let cut = Cut::new(first, &nodes).ok_or_else(nothing)?;
+        let mut written = String::new();
+        cut.fill(&mut written, |hole, out| {
+            nodes.get(hole).into_iter().for_each(|node| yaml::write::scalar(tree.at(*node), out));
+        });
+        // The general way tells the difference.
+        ReadBack::default().compare(&written, first).map_err(|_| nothing())?;
         let is_cluster = unit.identity.namespace.is_none() && *kind != *"Namespace";
         let object = Object {
             name,

@@ -46,6 +46,11 @@ impl Trees {
         Some(node.origin())
     }
 
+    /// Whether two places stand in one document.
+    pub fn share_document(&self, left: Origin, right: Origin) -> bool {
+        left.file == right.file && self.document(left).is_some_and(|document| document.span().contains(right.span))
+    }
+
     /// The name of the field whose value a place is, or lies in.
     pub fn field_around(&self, place: Origin) -> Option<&str> {
         let mut node = self.document(place)?;
