@@ -6,6 +6,8 @@
 //! output is right as long as its files are the ones that were looked at. Questions about inputs are answered by
 //! content; a file of the output is compared by its state, as git does, and else by its content.
 //!
+//! A `render` that wrote files keeps what it wrote, so that the next one can say which file somebody changed in between.
+//!
 //! `check` never opens a cache: it compiles, and reads every byte. So the worst that a cache does is a stale file, which
 //! `check` finds. The cache lies where no commit and nobody else can write (`place.rs`). Whatever is wrong with it, it is as
 //! if there were none: another mark or version, another workspace or program, a checksum that fails.
@@ -27,7 +29,7 @@ pub use place::Place;
 pub use told::Told;
 
 /// Marks a cache, with the version of its format.
-const SEAL: Seal = Seal::new("bailiwick cache", "\x04");
+const SEAL: Seal = Seal::new("bailiwick cache", "\x05");
 
 /// How many bytes of a cache are read: a million files take a tenth.
 const MAXIMUM_SIZE: u64 = 1 << 30;
@@ -37,6 +39,9 @@ const MAXIMUM_SIZE: u64 = 1 << 30;
 pub struct Kept {
     /// The folder of the workspace: the name of the cache is a hash of it.
     pub root: String,
+    /// True when the run found every file as it should be: the same inputs need no other run. Else the run wrote files, and
+    /// the record holds nothing but what was in each file afterwards.
+    pub is_result: bool,
     /// The program that ran: an id of its build.
     pub program: String,
     /// The day of the run, where policies hold until a day.
@@ -77,6 +82,11 @@ impl Cache {
         let bytes = self.place.read(&self.name, MAXIMUM_SIZE)?;
         let kept: Kept = SEAL.open(&bytes).ok()?;
         (kept.root == self.root && kept.program == PROGRAM).then_some(kept)
+    }
+
+    /// Forgets what an earlier run kept: it no longer holds once files are written.
+    pub fn forget(&self) {
+        self.place.write(&self.name, &[]);
     }
 
     /// Keeps what a run found. Where that is not possible the next run is slower, and nothing else.

@@ -6,6 +6,7 @@ mod determinism;
 mod folder;
 mod grouping;
 mod interruption;
+mod merges;
 mod migration;
 mod nodes;
 mod parts;

@@ -51,7 +51,7 @@ pub struct KeptFile {
 }
 
 /// The output of one target.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub struct KeptTarget {
     /// The target.
     pub name: String,
@@ -126,7 +126,7 @@ pub struct WatchedFolder {
     earlier: HashMap<Digest, KeptFile>,
     /// Nanoseconds since 1970: a file that was changed after it is not settled.
     settled_before: i64,
-    found: Mutex<Vec<KeptFile>>,
+    files: Mutex<Vec<KeptFile>>,
 }
 
 impl WatchedFolder {
@@ -137,27 +137,34 @@ impl WatchedFolder {
             folder,
             earlier: files.map(|file| (file.path, *file)).collect(),
             settled_before: now.saturating_sub(SETTLING),
-            found: Mutex::default(),
+            files: Mutex::default(),
         }
     }
 
-    /// The files that were found as they should be so far.
-    pub fn take_found(&self) -> Vec<KeptFile> {
-        std::mem::take(&mut *self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    /// The files that were looked at so far, each as it is or as it is to be written.
+    pub fn take_files(&self) -> Vec<KeptFile> {
+        std::mem::take(&mut *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    fn is_same(&self, path: &str, text: &str) -> Option<bool> {
+    /// Whether somebody changed a file since the earlier run; false where that run knew nothing of it.
+    pub fn was_changed(&self, path: &str, bytes: &[u8]) -> bool {
+        self.earlier.get(&digest(path.as_bytes())).is_some_and(|file| file.content != digest(bytes))
+    }
+
+    fn compare(&self, path: &str, text: &str) -> Result<Differing, RunError> {
         let (hash_of_path, content) = (digest(path.as_bytes()), digest(text.as_bytes()));
-        let state = State::from(self.folder.stat(path)?);
+        let state = self.folder.stat(path).map(State::from);
         let earlier = self.earlier.get(&hash_of_path);
-        let is_known = earlier.is_some_and(|file| file.is_settled && file.state == state && file.content == content);
-        if !is_known && self.folder.differing(path, text).ok()? != Differing::Same {
-            return Some(false);
-        }
-        let is_settled = state.changed < self.settled_before;
-        let file = KeptFile { path: hash_of_path, content, state, is_settled };
-        self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(file);
-        Some(true)
+        let is_known =
+            earlier.is_some_and(|file| file.is_settled && Some(file.state) == state && file.content == content);
+        let differing = if is_known { Differing::Same } else { self.folder.differing(path, text)? };
+        // What is to be written has no state yet, and is read when the next run asks.
+        let to_write = State { size: text.len() as u64, ..State::default() };
+        let state = state.filter(|_| differing == Differing::Same);
+        let is_settled = state.is_some_and(|state| state.changed < self.settled_before);
+        let file = KeptFile { path: hash_of_path, content, state: state.unwrap_or(to_write), is_settled };
+        self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(file);
+        Ok(differing)
     }
 }
 
@@ -166,10 +173,7 @@ const SETTLING: i64 = 2_000_000_000;
 
 impl Committed for &WatchedFolder {
     fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
-        match self.is_same(path, text) {
-            Some(true) => Ok(Differing::Same),
-            _ => self.folder.differing(path, text),
-        }
+        self.compare(path, text)
     }
 
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {

@@ -1,6 +1,7 @@
 //! `bailiwick explain`.
 
 mod namespace;
+mod output;
 mod stacks;
 
 use clap::Args;
@@ -25,7 +26,8 @@ use crate::yaml;
 pub(super) struct Arguments {
     /// A policy kind (`Tenancy`), a diagnostic (`duplicate-yaml-key`), an object (`ClusterRole/view`,
     /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), what pods of a namespace
-    /// are held to (`namespace NAME`), the stacks of a workspace (`stacks`), or a decision in the words of can-i (`get pods --as alice`). Without any: the list of kinds and diagnostics.
+    /// are held to (`namespace NAME`), a file of the output (`out/production/namespaces/team-a.yaml`: each object with
+    /// the policy that makes it), the stacks of a workspace (`stacks`), or a decision in the words of can-i (`get pods --as alice`). Without any: the list of kinds and diagnostics.
     #[arg(num_args = 0..=3)]
     words: Vec<String>,
     #[command(flatten)]
@@ -59,6 +61,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             Ok(Outcome::Fine)
         }
         ([word], _) if word == "stacks" => stacks::explain(global, arguments),
+        ([file], _) if output::is_path(file) => output::explain(global, arguments, file),
         ([subject], _) if !subject.contains('/') => Ok(print_page(global, subject)),
         ([kind, name], _) if kind == "namespace" => namespace::explain(global, arguments, name),
         ([object], _) => explain_object(global, arguments, object),

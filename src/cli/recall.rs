@@ -60,7 +60,7 @@ impl Recall {
     /// The targets of these names, all without any, when nothing changed since an earlier run found all of them as they
     /// should be. What that run said beside it is said again.
     pub(super) fn unchanged(&self, global: &Global, names: &[String]) -> Result<Option<Vec<&KeptTarget>>, RunError> {
-        let Some(kept) = &self.kept else { return Ok(None) };
+        let Some(kept) = self.kept.as_ref().filter(|kept| kept.is_result) else { return Ok(None) };
         let world = DiskWorld::new(&self.root);
         let is_today = kept.today.as_ref().is_none_or(|day| *day == global.today().to_string());
         if !is_today || !kept.has_same_inputs(&world) {
@@ -105,7 +105,7 @@ impl Recall {
         WatchedFolder::new(folder, earlier, self.now)
     }
 
-    /// Notes a target whose files are as they should be.
+    /// Notes the files of a target, as they are or as they are to be written.
     pub(super) fn found(&self, target: &Target, objects: usize, files: Vec<KeptFile>, others: &[String]) {
         let others = others.iter().map(|path| digest(path.as_bytes())).collect();
         let target = KeptTarget { name: target.name.clone(), objects, files, others };
@@ -120,10 +120,29 @@ impl Recall {
     /// Keeps what this run found: every target as it should be.
     pub(super) fn keep(&self, global: &Global, project: &Project, answers: &Answers) {
         let mut found = self.found.take();
+        found.is_result = true;
         found.output.clone_from(&project.workspace.output);
         found.today = (!project.expiries.is_empty()).then(|| global.today().to_string());
         found.answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         self.cache.save(found);
+    }
+
+    /// Forgets the earlier run: what it knows of files no longer holds once some are written.
+    pub(super) fn forget(&self) {
+        self.cache.forget();
+    }
+
+    /// Keeps what this run wrote. Of targets that it left alone, what the earlier run knew still holds.
+    pub(super) fn keep_written(&self, project: &Project) {
+        let mut targets = self.found.take().targets;
+        let is_other = |target: &KeptTarget| {
+            !targets.iter().any(|written| written.name == target.name)
+                && project.workspace.targets.iter().any(|known| known.name == target.name)
+        };
+        let earlier = self.kept.iter().flat_map(|kept| &kept.targets);
+        let others: Vec<KeptTarget> = earlier.filter(|target| is_other(target)).cloned().collect();
+        targets.extend(others);
+        self.cache.save(Kept { targets, ..Kept::default() });
     }
 }
 

@@ -108,6 +108,7 @@ fn write(
     let mut changes =
         if is_whole { TargetChanges::of_leftovers(session, &leftovers)? } else { TargetChanges::default() };
     let folder = &session.project.workspace.output;
+    let changed = Mutex::new(Vec::new());
     for target in targets {
         let folder = || Folder::new(output.join(&target.name));
         let watched = recall.map(|recall| recall.watch(folder(), target));
@@ -120,6 +121,12 @@ fn write(
         };
         let created = Mutex::new(BTreeSet::new());
         let stage = |found: &Found<'_>| {
+            if let (Some(watched), Some(old)) = (&watched, found.old)
+                && watched.was_changed(&found.change.plan.path, old)
+            {
+                let path = format!("{}/{}", target.name, found.change.plan.path);
+                changed.lock().unwrap_or_else(PoisonError::into_inner).push((path, found.file.is_some()));
+            }
             if let (Some(file), None, true) = (found.file, found.old, changes.asks_for_objects()) {
                 created.lock().unwrap_or_else(PoisonError::into_inner).extend(identities(&file.text));
             }
@@ -129,7 +136,7 @@ fn write(
         let compared = session.compare(target, &*committed, Depth::Plan, &stage, &mut keep, &mut sink)?;
         let Comparison { plan, others } = compared;
         if let (Some(recall), Some(watched)) = (recall, &watched) {
-            recall.found(target, plan.counts.total(), watched.take_found(), &others);
+            recall.found(target, plan.counts.total(), watched.take_files(), &others);
         }
         let totals = Totals::of(&plan);
         if totals.is_new() {
@@ -170,12 +177,41 @@ fn write(
     if let Some(recall) = recall.filter(|_| is_done) {
         recall.keep(session.global, &session.project, &session.answers);
     }
+    let is_writing = files > 0 || !removed.is_empty();
+    recall.filter(|_| is_writing).into_iter().for_each(Recall::forget);
     session.global.stats().time(Stage::Commit, || stager.commit(staged, &removed), |_| (files, 0))?;
+    recall.filter(|_| is_writing).into_iter().for_each(|recall| recall.keep_written(&session.project));
+    let changed = changed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (written, gone): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, is_written)| *is_written);
+    terminal.note(&changed_since(folder, written, "written anew"));
+    terminal.note(&changed_since(folder, gone, "removed"));
     terminal.note(&changes.lines(folder, false));
     for (target, plan) in plans {
         terminal.note(&told(&session.title(target), &Totals::of(&plan)));
     }
     Ok(Outcome::Fine)
+}
+
+/// How many paths a note names.
+const MOST_NAMED: usize = 10;
+
+/// A note of the files that somebody changed after the last `render` wrote them, and of what this run does with them. The
+/// paths are below the output folder.
+fn changed_since(folder: &str, files: Vec<(String, bool)>, done: &str) -> String {
+    let mut paths: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
+    if paths.is_empty() {
+        return String::new();
+    }
+    paths.sort();
+    let named: Vec<String> = paths.iter().take(MOST_NAMED).map(|path| format!("{folder}/{path}")).collect();
+    let more = match paths.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {} more", human::grouped(more)),
+    };
+    let files = human::number(paths.len(), "file");
+    let (were, are) = if paths.len() == 1 { ("was", "is") } else { ("were", "are") };
+    let named = named.join(", ");
+    format!("note: {files} {were} changed since the last render and {are} {done}: {named}{more}\n")
 }
 
 /// What was written of a target.

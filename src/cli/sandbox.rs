@@ -3,10 +3,11 @@
 //! A second line of defence: what reads the input is written to keep to the workspace, and this holds when it does not.
 //! The restrictions are those of the calling thread and of what it starts, so they are set before there are others.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::session::normal;
 use super::{Global, Outcome};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::RunError;
@@ -149,18 +150,6 @@ impl Places {
         places.written.extend(folders.filter_map(|folder| is_fine(&folder)));
         places
     }
-}
-
-/// A path without `.` and `..`.
-fn normal(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut normal, part| {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => _ = normal.pop(),
-            part => normal.push(part),
-        }
-        normal
-    })
 }
 
 /// The folders of the repository of a work tree. A linked work tree has a folder of its own inside the folder of the

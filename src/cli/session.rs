@@ -1,7 +1,7 @@
 //! What the commands that compile have in common: finding the workspace, loading it, comparing its output with an
 //! earlier one.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -58,6 +58,18 @@ pub(super) fn find_root(global: &Global) -> Result<Option<PathBuf>, RunError> {
     let within = start.ancestors().take_while(|folder| top.as_ref().is_none_or(|top| folder.starts_with(top)));
     let mut folders = within.map(Path::to_path_buf);
     Ok(folders.find(|folder| folder.join(compile::WORKSPACE_FILE).symlink_metadata().is_ok()))
+}
+
+/// A path without `.` and `..`.
+pub(super) fn normal(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut normal, part| {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = normal.pop(),
+            part => normal.push(part),
+        }
+        normal
+    })
 }
 
 /// Loads the workspace and runs a command on the targets of these names, or on all of them. When one of the two cannot

@@ -211,3 +211,46 @@ fn what_is_said_of_one_target_is_not_said_of_another() {
     assert!(told(&[]) && told(&["--target", "other"]) && !told(&["--target", "t"]));
     assert!(is_recalled(&root));
 }
+
+#[test]
+fn files_that_somebody_changed_after_a_render_are_noted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    tenants(&root, 12);
+    assert!(!stderr(&cached(&root, &["render"])).contains("since the last render"), "there was none");
+    let file = |number: usize| root.join(format!("out/t/namespaces/tenant-{number}.yaml"));
+    let edit = |number: usize| {
+        let text = fs::read_to_string(file(number)).expect("a file");
+        fs::write(file(number), format!("{text}# by hand\n")).expect("a file");
+    };
+    let before = snapshot(&root);
+    edit(3);
+    let told = stderr(&cached(&root, &["render"]));
+    let note = "note: 1 file was changed since the last render and is written anew: out/t/namespaces/tenant-3.yaml\n";
+    assert!(told.starts_with(note), "{told}");
+    assert_eq!(snapshot(&root), before);
+    // The file was written by the last run: a change of the policies is no change by hand.
+    fs::write(root.join("policies/tenants.csv"), accounts(1..12)).expect("a file");
+    let told = stderr(&cached(&root, &["render", "--delete-namespace", "tenant-0"]));
+    assert!(!told.contains("since the last render"), "{told}");
+    assert!(is_recalled(&root) || is_recalled(&root), "what was written is looked at, and then recalled");
+    (1..12).for_each(edit);
+    fs::write(root.join("policies/tenants.csv"), accounts(2..12)).expect("a file");
+    let told = stderr(&cached(&root, &["render", "--delete-namespace", "tenant-1"]));
+    assert!(told.contains("note: 10 files were changed since the last render and are written anew: "), "{told}");
+    let gone = "note: 1 file was changed since the last render and is removed: out/t/namespaces/tenant-1.yaml\n";
+    assert!(told.contains(gone), "{told}");
+    edit(5);
+    let told = stderr(&super::bailiwick(&root, &["render", "--no-cache"]));
+    assert!(!told.contains("since the last render"), "nothing is known without a record: {told}");
+}
+
+#[test]
+fn a_record_of_written_files_is_no_result() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    tenants(&root, 3);
+    assert!(cached(&root, &["render"]).status.success());
+    assert!(!stderr(&cached(&root, &["render", "--stats"])).contains("nothing changed since an earlier run"));
+    assert!(is_recalled(&root), "a run that found everything as it should be is one");
+}
