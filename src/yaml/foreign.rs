@@ -25,6 +25,13 @@ pub(super) fn check(text: &str, shift: usize, file: FileId, sink: &mut Sink) {
     if text.is_ascii() {
         return;
     }
+    for (position, found) in text.match_indices('\u{feff}') {
+        if position == 0 || text.get(..position).is_some_and(|before| before.ends_with('\n')) {
+            let message = "kubectl takes this byte order mark for the first character of a value".to_owned();
+            let help = "leave it out; a byte order mark stands at the very start of a file".to_owned();
+            report(position, position + found.len(), message, help);
+        }
+    }
     for (position, found) in text.match_indices(['\u{85}', '\u{2028}', '\u{2029}']) {
         let code = u32::from(found.chars().next().unwrap_or_default());
         let message = format!("the character U+{code:04X} ends a line for kubectl, and for most editors does not");

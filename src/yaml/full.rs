@@ -122,6 +122,9 @@ impl<'r> Reader<'r> {
                 let span = if absent { Span { start: self.end, end: self.end } } else { span };
                 self.end = span.end;
                 let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                if block && depth == 0 {
+                    self.report_root_block(span);
+                }
                 let text = if block && self.invents_line_feed(&text, span) {
                     text.strip_suffix('\n').unwrap_or(&text)
                 } else {
@@ -152,6 +155,15 @@ impl<'r> Reader<'r> {
             self.anchors.insert(id, Some(node));
         }
         Ok(node)
+    }
+
+    /// A block scalar that is the document itself: YAML 1.2 lets its lines stand at the margin, kubectl reads none of them.
+    fn report_root_block(&mut self, span: Span) {
+        let diagnostic =
+            Diagnostic::error(Code::YamlSyntax, "kubectl reads a document that is a block scalar as empty")
+                .at(self.origin(span))
+                .help("write the text behind a key");
+        self.sink.push(diagnostic);
     }
 
     fn sequence(
@@ -425,6 +437,10 @@ impl<'r> Reader<'r> {
         let rest = self.text.get(line_start..).unwrap_or_default();
         let line = rest.lines().next().unwrap_or_default();
         let here = self.byte_span(byte, byte + 1);
+        // `foreign::check` has reported it.
+        if byte == line_start && line.starts_with('\u{feff}') {
+            return;
+        }
         let diagnostic = match error.kind() {
             ErrorKind::RecursionLimitExceeded => return self.report_depth(here),
             ErrorKind::UnknownAnchor => {

@@ -51,6 +51,10 @@ fn encodings_and_line_ends() {
     fails("\u{feff}a: é\n\na: 2\n", &[(Code::DuplicateKey, 3, 1)]);
     fails("\u{feff}: a\n", &[(Code::KeyNotString, 1, 2)]);
     fails("a: 1\n\u{feff}b: 2\n", &[(Code::YamlSyntax, 2, 1)]);
+    fails("# c\n\u{feff}a: 1\n", &[(Code::YamlSyntax, 2, 1)]);
+    fails("\u{feff}\u{feff}a: 1\n", &[(Code::YamlSyntax, 1, 2)]);
+    fails(">\na\n", &[(Code::YamlSyntax, 2, 1)]);
+    fails("a: 1\n--- |\n  b\n", &[(Code::YamlSyntax, 3, 3)]);
     reads(
         "a: 1\r\nb: |\r\n  x\r\n  y\r\nc: \"x\r\n  y\"\r\nd: 'z'\r\n",
         &[json!({"a": 1, "b": "x\ny\n", "c": "x y", "d": "z"})],

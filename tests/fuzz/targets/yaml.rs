@@ -49,13 +49,18 @@ fn documents(tree: &Tree) -> Vec<Value> {
         .collect()
 }
 
-/// A value with whole numbers as integers: `1e3` and `1000` are one number in JSON.
+/// A value with numbers as Kubernetes keeps them: `1e3` and `1000` are one number in JSON, and a whole number that no 64 bits
+/// with a sign hold is a floating-point number. Source: apimachinery `pkg/util/json`, 1.36.
 fn normal(value: Value) -> Value {
     match value {
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15 => Value::from(float as i64),
-            _ => Value::Number(number),
-        },
+        Value::Number(number) => {
+            let Some(float) = number.as_f64().filter(|_| number.as_i64().is_none()) else { return Value::Number(number) };
+            // Go writes a float without an exponent below 1e21, and reads the digits again.
+            match format!("{float}").parse::<i64>() {
+                Ok(whole) if float.abs() < 1e21 => Value::from(whole),
+                _ => Value::from(float),
+            }
+        }
         Value::Array(items) => items.into_iter().map(normal).collect(),
         Value::Object(map) => map.into_iter().map(|(key, value)| (key, normal(value))).collect(),
         other => other,
