@@ -9,6 +9,7 @@ mod explain;
 mod index;
 mod init;
 mod isolation;
+mod left_behind;
 mod lint;
 mod man;
 mod merge;

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use super::left_behind;
 use super::session::Session;
-use crate::compile::WORKSPACE_FILE;
 use crate::diag::{Code, Diagnostic, FileId, RunError, Sink};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::file;
@@ -13,9 +13,6 @@ use crate::emit::write::{STAGING, is_at_work};
 use crate::git::Repository;
 use crate::git::index::{self, IndexEntry, IndexEntryKind, IndexError};
 use crate::yaml::{self, NodeRef, Tree};
-
-/// How many bytes of a file are read to find the header.
-const HEAD: usize = 4096;
 
 /// How many objects of a kept file are named.
 const NAMED: usize = 5;
@@ -236,7 +233,6 @@ fn identity(root: NodeRef<'_>) -> String {
 /// workspace.
 fn judge_index(session: &Session<'_>, sink: &mut Sink) -> Result<(), RunError> {
     let output = &session.project.workspace.output;
-    let whole = Folder::new(session.root.clone());
     let mut outside = manifests_outside(session);
     let repository = Repository::find(&session.root)?;
     let located = repository.as_ref().and_then(|repository| {
@@ -260,7 +256,7 @@ fn judge_index(session: &Session<'_>, sink: &mut Sink) -> Result<(), RunError> {
             }
         }
     }
-    outside.iter().for_each(|path| judge_left_behind(session, &whole, path, sink));
+    left_behind::judge(session, &outside, sink);
     Ok(())
 }
 
@@ -313,32 +309,8 @@ fn manifests_outside(session: &Session<'_>) -> BTreeSet<String> {
     paths.filter(|path| is_manifest_name(path)).collect()
 }
 
-/// Reports a file outside the output folder that bears our header: the output was elsewhere before, and an applier may
-/// still read it there. Another workspace inside this one has its own output, in a folder below its workspace file: such
-/// a file in the former output folder itself excuses nothing.
-fn judge_left_behind(session: &Session<'_>, whole: &Folder, path: &str, sink: &mut Sink) {
-    let is_of_other = || {
-        let folders: Vec<&str> = path.match_indices('/').filter_map(|(end, _)| path.get(..end)).collect();
-        let is_of_layout = |folder: &str| folder.ends_with("/cluster") || folder.ends_with("/namespaces");
-        // Above the folder of the layout are the target's and the output folder.
-        let above = folders.iter().position(|folder| is_of_layout(folder)).unwrap_or(folders.len()).saturating_sub(2);
-        let mut others = folders.into_iter().take(above);
-        others.any(|folder| whole.stat(&format!("{folder}/{WORKSPACE_FILE}")).is_some())
-    };
-    if is_manifest_name(path) && whole.head(path, HEAD).is_some_and(|head| file::bears_header(&head)) && !is_of_other()
-    {
-        let output = &session.project.workspace.output;
-        sink.push(
-            Diagnostic::error(
-                Code::LeftBehind,
-                format!("`{path}` is an output file outside the output folder `{output}`"),
-            )
-            .help("remove it: an applier of the folder still reads it"),
-        );
-    }
-}
-
-fn is_manifest_name(path: &str) -> bool {
+/// Whether a file has an ending of manifests.
+pub(super) fn is_manifest_name(path: &str) -> bool {
     ending(path).is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()))
 }
 

@@ -498,7 +498,7 @@ codes! {
     FolderInOutput, "folder-in-output", "a folder in the output folder that holds nothing of ours",
         "Git keeps no empty folder, but a submodule that is not populated looks like one, and Argo CD and Flux populate it and apply what it holds. `check` reads the index of git and reports submodules, folders that are not checked out, files whose changes git was told to overlook, empty folders, and the folder of new contents that a killed run left.\n\nRemove the folder.";
     LeftBehind, "left-behind", "an output file outside the output folder",
-        "After `spec.output` changes, the files in the former folder stay, and an applier still reads them there. `check` finds them by their header in the YAML and JSON files of the workspace. A folder with a workspace file of its own belongs to another workspace, and is left out.\n\nRemove the files.";
+        "After `spec.output` changes, the files in the former folder stay, and an applier still reads them there. `check` finds them by their header in the YAML and JSON files of the workspace. Two kinds of files are left out, and a note counts them. Files that another workspace below this one can have written, in its output folder and of its targets, are for `check` of that workspace. Files that `spec.fixtures` names are applied by nobody.\n\nRemove the files.";
     EmptyOutput, "empty-output", "a run that would delete everything",
         "No object was compiled for a target that has committed output. With pruning, applying that would delete every tenant. `--allow-empty` says that it is meant.";
     MassDelete, "mass-delete", "a run that would delete most namespaces",

@@ -75,7 +75,7 @@ pub fn is_shard(folder: &str) -> bool {
 }
 
 /// True for a path, relative to the target's folder, at which there may be a file of ours in one layout or another.
-fn is_place(path: &str) -> bool {
+pub fn is_place(path: &str) -> bool {
     let Some((folder, name)) = path.rsplit_once('/') else { return false };
     let is_name = |name: &str| name.starts_with(|letter: char| letter.is_ascii_alphanumeric());
     (matches!(folder, "cluster" | "namespaces") || is_shard(folder)) && name.strip_suffix(".yaml").is_some_and(is_name)

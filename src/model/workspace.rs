@@ -54,6 +54,10 @@ pub struct WorkspaceSpec {
     /// Globs of files in the output folder that are yours and stay: a `kustomization.yaml`, a README.
     #[serde(default)]
     pub keep: Vec<Spanned<String>>,
+    /// Globs of output files elsewhere in the workspace that nobody applies, such as `tests/**`: those of examples and
+    /// tests. `check` reports any other output file outside the output folder.
+    #[serde(default)]
+    pub fixtures: Vec<Spanned<String>>,
     /// The severity of diagnostics, by code: `error` (nothing is written), `warning` or `ignore`; for findings of `lint`
     /// also `critical`, `high`, `medium`, `low` or `info`. `warnings: error` stands for all warnings that are not named.
     /// An error cannot be made less.
@@ -157,6 +161,10 @@ pub struct Workspace {
     pub keep: GlobSet,
     /// The same as text.
     pub kept: Vec<String>,
+    /// Output files outside the output folder that nobody applies; relative to the root.
+    pub fixtures: GlobSet,
+    /// The same as text.
+    pub fixture_globs: Vec<String>,
     /// The severities of diagnostics.
     pub diagnostics: DiagnosticSettings,
     /// Number of folders that the files of namespaces are spread over.
@@ -220,6 +228,8 @@ impl Workspace {
             exclude: globs(&spec.exclude, sink),
             keep: globs(&spec.keep, sink),
             kept: spec.keep.iter().map(|glob| glob.value.clone()).collect(),
+            fixtures: globs(&spec.fixtures, sink),
+            fixture_globs: spec.fixtures.iter().map(|glob| glob.value.clone()).collect(),
             diagnostics: DiagnosticSettings::link(&spec.diagnostics, sink),
             shards: spec.layout.shards.map(|shards| shards.value.clamp(1, 4096)),
             mass_recreate_threshold: spec.mass_recreate_threshold.unwrap_or(100),

@@ -405,7 +405,7 @@ fn assert_shown(folder: &Path, lines: &[&str]) {
 
 #[test]
 fn a_weaker_gate_is_shown() {
-    let changes: [(&str, &str, &str, &[&str]); 7] = [
+    let changes: [(&str, &str, &str, &[&str]); 8] = [
         (
             TEAMS,
             "    resources: [secrets]\n",
@@ -443,6 +443,12 @@ fn a_weaker_gate_is_shown() {
             "spec:\n",
             "spec:\n  keep: [\"**/notes\"]\n",
             &["`spec.keep` changes from [] to [`**/notes`]\n"],
+        ),
+        (
+            "bailiwick.yaml",
+            "spec:\n",
+            "spec:\n  fixtures: [\"old/**\"]\n",
+            &["`spec.fixtures` changes from [] to [`old/**`]\n"],
         ),
         (
             "bailiwick.yaml",

@@ -209,6 +209,24 @@ fn changed() -> Vec<Tampering> {
     ]
 }
 
+/// Moves the former output into a folder with a workspace file, after the output is written elsewhere.
+fn nested(name: &str, file: &'static str) -> Tampering {
+    let shown = "`old/out/t/namespaces/tenant-0.yaml` is an output";
+    row(&format!("a former output folder below {name}"), shown, move |root| {
+        move_output(root);
+        fs::create_dir(root.join("old")).expect("a folder");
+        fs::rename(root.join("out"), root.join("old/out")).expect("a rename");
+        write(root, "old/bailiwick.yaml", file);
+    })
+}
+
+/// The beginning of a workspace file.
+macro_rules! workspace {
+    ($spec:literal) => {
+        concat!("apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: old}\nspec:\n", $spec)
+    };
+}
+
 /// Writes the output to another folder, and leaves the former one.
 fn move_output(root: &Path) {
     let path = root.join("bailiwick.yaml");
@@ -251,6 +269,40 @@ fn moved() -> Vec<Tampering> {
                 fs::copy(root.join("bailiwick.yaml"), root.join("out/bailiwick.yaml")).expect("a copy");
             },
         ),
+        nested("an empty workspace file", ""),
+        nested("a workspace file that is no YAML", "spec: ["),
+        nested("a workspace file of another kind", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+        nested("a workspace file without targets", workspace!("  targets: []\n")),
+        nested("a workspace of another target", workspace!("  targets: [{name: u, version: \"1.21\"}]\n")),
+        nested(
+            "a workspace with output elsewhere",
+            workspace!("  output: deploy\n  targets: [{name: t, version: \"1.21\"}]\n"),
+        ),
+        nested(
+            "a workspace whose output is a target",
+            workspace!("  output: out/t\n  targets: [{name: namespaces, version: \"1.21\"}]\n"),
+        ),
+        row(
+            "a former output folder below a link to a workspace file",
+            "`old/out/t/namespaces/tenant-0.yaml`",
+            |root| {
+                move_output(root);
+                fs::create_dir(root.join("old")).expect("a folder");
+                fs::rename(root.join("out"), root.join("old/out")).expect("a rename");
+                symlink("../bailiwick.yaml", root.join("old/bailiwick.yaml")).expect("a link");
+            },
+        ),
+        row("files that a workspace cannot have written", "`old/out/t/tenant-0.yaml` is an output", |root| {
+            (nested("", workspace!("  targets: [{name: t, version: \"1.21\"}]\n")).alter)(root);
+            let from = root.join("old/out/t/namespaces/tenant-0.yaml");
+            fs::rename(from, root.join("old/out/t/tenant-0.yaml")).expect("a rename");
+        }),
+        row("a fixture that is not one", "`old/t/namespaces/tenant-0.yaml` is an output", |root| {
+            copy(&root.join("out"), &root.join("old"));
+            let path = root.join("bailiwick.yaml");
+            let text = fs::read_to_string(&path).expect("a file");
+            fs::write(path, text.replace("spec:\n", "spec:\n  fixtures: [\"old/*\", \"older/**\"]\n")).expect("a file");
+        }),
         row("an empty folder", "out/t/more", |root| fs::create_dir(root.join("out/t/more")).expect("a folder")),
         row("an empty folder beside the targets", "out/more/deep", |root| {
             fs::create_dir_all(root.join("out/more/deep")).expect("a folder");
@@ -675,6 +727,37 @@ fn honest_repositories_are_read() {
         passes(&root, "a repository elsewhere");
         fs::remove_file(root.join(".git")).expect("a file");
     }
+}
+
+/// Another workspace in this one has output of its own, and tests have some that nobody applies. Both are noted.
+#[test]
+fn output_that_is_not_checked_is_noted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("work");
+    fs::create_dir(&root).expect("a folder");
+    tenants(&root, 2);
+    assert!(program(&root, &["render"]).status.success());
+    let notes = |expected: &str| {
+        let run = program(&root, &["check"]);
+        let printed = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(run.status.success(), "{printed}");
+        let notes: String = printed.split_inclusive('\n').filter(|line| line.starts_with("not checked")).collect();
+        assert_eq!(notes, expected);
+    };
+    notes("");
+    tenants(&root.join("a"), 2);
+    assert!(program(&root.join("a"), &["render"]).status.success());
+    notes("not checked here: 2 output files of the workspace `a`\n");
+    for number in 0..6 {
+        copy(&root.join("a"), &root.join(format!("b{number}")));
+    }
+    notes("not checked here: 14 output files of the workspaces `a`, `b0`, `b1`, `b2`, `b3` and 2 more\n");
+    copy(&root.join("out"), &root.join("tests"));
+    assert_eq!(program(&root, &["check"]).status.code(), Some(1));
+    let path = root.join("bailiwick.yaml");
+    let text = fs::read_to_string(&path).expect("a file");
+    fs::write(path, text.replace("spec:\n", "spec:\n  fixtures: [\"tests/**\", \"b?/**\"]\n")).expect("a file");
+    notes("not checked here: 2 output files of the workspace `a`\nnot checked: 14 output files, by `spec.fixtures`\n");
 }
 
 /// What an applier does not apply may lie in the output folder.

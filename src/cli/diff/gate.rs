@@ -45,6 +45,10 @@ fn workspace(old: &Project, new: &Project) -> Vec<String> {
     if old.kept != new.kept {
         lines.push(format!("`spec.keep` changes from [{}] to [{}]", listed(&old.kept), listed(&new.kept)));
     }
+    if old.fixture_globs != new.fixture_globs {
+        let (old, new) = (listed(&old.fixture_globs), listed(&new.fixture_globs));
+        lines.push(format!("`spec.fixtures` changes from [{old}] to [{new}]"));
+    }
     let codes: BTreeSet<&String> = old.diagnostics.settings().keys().chain(new.diagnostics.settings().keys()).collect();
     for code in codes {
         match (old.diagnostics.settings().get(code), new.diagnostics.settings().get(code)) {
