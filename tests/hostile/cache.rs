@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::runs::{stderr, tenants};
+use crate::runs::{snapshot, stderr, tenants};
 
 /// A workspace `repository/w` in a git work tree, with room for caches beside the work tree.
 struct Site {
@@ -180,6 +180,252 @@ fn in_ci_only_the_command_line_names_a_cache() {
         assert!(site.remembers(&[], &[("CI", ci), ("BAILIWICK_CACHE_DIR", &folder)]), "{ci:?}");
     }
     assert!(site.remembers(&["--cache-dir", &folder], &[("CI", "true")]));
+}
+
+/// The file of a tenant.
+const FILE: &str = "out/t/namespaces/tenant-0.yaml";
+
+/// An object that no policy says.
+const EVIL: &str = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: evil\n  namespace: tenant-0\n";
+
+/// Ways to alter a file that keep its size.
+const ALTERATIONS: [(&str, fn(&str) -> String); 3] = [
+    ("an object is changed", |text| text.replacen("- use", "- get", 1)),
+    ("an object is added", |text| padded(&text[..cut(text, EVIL.len())], EVIL, text.len())),
+    ("an object is removed", |text| padded(&text[..cut(text, 1)], "", text.len())),
+];
+
+/// Where the objects begin that end the text and have at least so many bytes.
+fn cut(text: &str, least: usize) -> usize {
+    let starts = text.match_indices("---\n").map(|(start, _)| start);
+    starts.filter(|start| text.len() - start > least).last().expect("an object")
+}
+
+/// Two texts, and a comment that fills the size.
+fn padded(head: &str, tail: &str, size: usize) -> String {
+    format!("{head}{tail}{}\n", "#".repeat(size - head.len() - tail.len() - 1))
+}
+
+/// Alters a file and keeps its time; the size is the same.
+fn alter(path: &Path, change: fn(&str) -> String) -> (Vec<u8>, Vec<u8>) {
+    let time = fs::metadata(path).and_then(|metadata| metadata.modified()).expect("a time");
+    let old = fs::read_to_string(path).expect("a file");
+    let new = change(&old);
+    assert!(old != new && old.len() == new.len());
+    fs::write(path, &new).expect("a file");
+    fs::File::options().write(true).open(path).and_then(|file| file.set_modified(time)).expect("its time");
+    (old.into_bytes(), new.into_bytes())
+}
+
+/// The only cache in a folder.
+fn only_cache(folder: &Path) -> PathBuf {
+    let entries: Vec<PathBuf> = walkdir::WalkDir::new(folder)
+        .into_iter()
+        .map(|entry| entry.expect("an entry").into_path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "cache"))
+        .collect();
+    assert_eq!(entries.len(), 1);
+    entries.into_iter().next().expect("a cache")
+}
+
+/// Makes a record take the new content of a file for the right one.
+fn forge(record: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let (old, new) = (*blake3::hash(old).as_bytes(), *blake3::hash(new).as_bytes());
+    let mut forged = record[..record.len() - 8].to_vec();
+    let place = forged.windows(32).position(|window| window == old).expect("the hash of the file");
+    forged[place..place + 32].copy_from_slice(&new);
+    let checksum = xxhash_rust::xxh3::xxh3_64(&forged);
+    forged.extend(checksum.to_le_bytes());
+    forged
+}
+
+/// Where a cache is put, and how a run is made to look there.
+struct Restored {
+    name: &'static str,
+    /// Puts the bytes of a cache of this name into a place.
+    put: fn(&Site, &str, &[u8]),
+    arguments: &'static [&'static str],
+    /// A variable, and its value below the folder of the site.
+    variable: Option<(&'static str, &'static str)>,
+}
+
+/// Writes a cache that only its owner can write to.
+fn put(folder: &Path, name: &str, bytes: &[u8]) {
+    mode(folder, 0o700);
+    fs::write(folder.join(name), bytes).expect("a file");
+    fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)).expect("a mode");
+}
+
+/// Places of caches that are not believed.
+const NOT_BELIEVED: &[Restored] = &[
+    Restored {
+        name: "in the workspace, by an option",
+        put: |site, name, bytes| put(&site.root().join(".cache"), name, bytes),
+        arguments: &["--cache-dir", ".cache"],
+        variable: None,
+    },
+    Restored {
+        name: "in the work tree, by an option",
+        put: |site, name, bytes| put(&site.path("repository/.cache"), name, bytes),
+        arguments: &["--cache-dir", "../.cache"],
+        variable: None,
+    },
+    Restored {
+        name: "in the work tree, by a variable",
+        put: |site, name, bytes| put(&site.path("repository/.cache"), name, bytes),
+        arguments: &[],
+        variable: Some(("BAILIWICK_CACHE_DIR", "repository/.cache")),
+    },
+    Restored {
+        name: "in the work tree, by the folder of caches",
+        put: |site, name, bytes| put(&site.path("repository/.cache/bailiwick"), name, bytes),
+        arguments: &[],
+        variable: Some(("XDG_CACHE_HOME", "repository/.cache")),
+    },
+    Restored {
+        name: "in the work tree, by the home folder",
+        put: |site, name, bytes| put(&site.root().join(".cache/bailiwick"), name, bytes),
+        arguments: &[],
+        variable: Some(("HOME", "repository/w")),
+    },
+    Restored {
+        name: "a link to a folder",
+        put: |site, name, bytes| {
+            put(&site.path("real"), name, bytes);
+            symlink("real", site.path("cache")).expect("a link");
+        },
+        arguments: &["--cache-dir", "../../cache"],
+        variable: None,
+    },
+    Restored {
+        name: "a link to a folder of the work tree",
+        put: |site, name, bytes| {
+            put(&site.root().join(".cache/deep"), name, bytes);
+            symlink("repository/w/.cache", site.path("cache")).expect("a link");
+        },
+        arguments: &["--cache-dir", "../../cache/deep"],
+        variable: None,
+    },
+    Restored {
+        name: "a link to a file",
+        put: |site, name, bytes| {
+            put(&site.path("real"), name, bytes);
+            mode(&site.path("cache"), 0o700);
+            symlink(site.path("real").join(name), site.path("cache").join(name)).expect("a link");
+        },
+        arguments: &["--cache-dir", "../../cache"],
+        variable: None,
+    },
+    Restored {
+        name: "a folder that others can write to",
+        put: |site, name, bytes| {
+            put(&site.path("cache"), name, bytes);
+            mode(&site.path("cache"), 0o777);
+        },
+        arguments: &["--cache-dir", "../../cache"],
+        variable: None,
+    },
+    Restored {
+        name: "a file that others can write to",
+        put: |site, name, bytes| {
+            put(&site.path("cache"), name, bytes);
+            fs::set_permissions(site.path("cache").join(name), fs::Permissions::from_mode(0o622)).expect("a mode");
+        },
+        arguments: &["--cache-dir", "../../cache"],
+        variable: None,
+    },
+];
+
+/// A cache in a folder of the user's own.
+const OWN: Restored = Restored {
+    name: "a folder of the user",
+    put: |site, name, bytes| put(&site.path("cache"), name, bytes),
+    arguments: &["--cache-dir", "../../cache"],
+    variable: None,
+};
+
+/// A workspace with an honest record, and one of its files altered.
+struct Altered {
+    site: Site,
+    honest: Vec<(String, Vec<u8>)>,
+    /// Name and bytes of the honest record.
+    name: String,
+    record: Vec<u8>,
+    /// Bytes of a record that takes the altered file for the right one.
+    forged: Vec<u8>,
+}
+
+impl Altered {
+    fn new(change: fn(&str) -> String) -> Self {
+        let site = Site::new();
+        let first = site.path("first");
+        assert!(site.remembers(&["--cache-dir", &first.display().to_string()], &[]));
+        let honest = snapshot(&site.root().join("out"));
+        let path = only_cache(&first);
+        let record = fs::read(&path).expect("a record");
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+        let (old, new) = alter(&site.root().join(FILE), change);
+        let forged = forge(&record, &old, &new);
+        Self { site, honest, name, record, forged }
+    }
+
+    fn run(&self, command: &[&str], restored: &Restored) -> Output {
+        let value = restored.variable.map(|(name, below)| (name, self.site.path(below).display().to_string()));
+        let variables: Vec<(&str, &str)> = value.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        self.site.run(&[command, restored.arguments].concat(), &variables)
+    }
+
+    /// `check` names the altered file, whatever the cache says.
+    fn assert_found(&self, restored: &Restored) {
+        for command in [["check"].as_slice(), &["check", "--verify"], &["check", "--summary"]] {
+            let run = self.run(command, restored);
+            let printed = [run.stdout.clone(), run.stderr.clone()].concat();
+            let printed = String::from_utf8_lossy(&printed);
+            assert_eq!(run.status.code(), Some(1), "{}: {command:?}: {printed}", restored.name);
+            assert!(
+                command.contains(&"--summary") || printed.contains(FILE),
+                "{}: {command:?}: {printed}",
+                restored.name
+            );
+        }
+    }
+
+    fn is_honest(&self) -> bool {
+        snapshot(&self.site.root().join("out")) == self.honest
+    }
+}
+
+#[test]
+fn a_restored_cache_hides_no_alteration() {
+    for (alteration, change) in ALTERATIONS {
+        for restored in NOT_BELIEVED {
+            let altered = Altered::new(change);
+            (restored.put)(&altered.site, &altered.name, &altered.forged);
+            altered.assert_found(restored);
+            let run = altered.run(&["render"], restored);
+            assert!(run.status.success() && altered.is_honest(), "{alteration}, {}: {}", restored.name, stderr(&run));
+        }
+        let altered = Altered::new(change);
+        (OWN.put)(&altered.site, &altered.name, &altered.record);
+        altered.assert_found(&OWN);
+        let run = altered.run(&["render"], &OWN);
+        assert!(run.status.success() && altered.is_honest(), "{alteration}, an honest record: {}", stderr(&run));
+    }
+}
+
+/// `SECURITY.md`: `render` trusts its own cache, and `check` does not.
+#[test]
+fn a_forged_cache_of_the_user_deceives_render_alone() {
+    for (alteration, change) in ALTERATIONS {
+        let altered = Altered::new(change);
+        (OWN.put)(&altered.site, &altered.name, &altered.forged);
+        altered.assert_found(&OWN);
+        let run = altered.run(&["render"], &OWN);
+        assert!(run.status.success() && !altered.is_honest(), "{alteration}: {}", stderr(&run));
+        altered.assert_found(&OWN);
+        let in_ci = altered.site.run(&["render"], &[("CI", "true"), ("XDG_CACHE_HOME", "../../cache")]);
+        assert!(in_ci.status.success() && altered.is_honest(), "{alteration}: {}", stderr(&in_ci));
+    }
 }
 
 #[test]
