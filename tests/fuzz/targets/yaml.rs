@@ -1,6 +1,8 @@
-//! The YAML reader: where the fast reader accepts, the full parser reads the same; what is read and written again stays the
-//! same; and go-yaml, as kubectl uses it, reads the same wherever both accept. `FUZZ_GOYAML` names the program of
-//! `goyaml/`; without it that comparison is left out.
+//! The YAML reader and writer.
+//!
+//! Where the fast reader accepts a text, the full parser reads the same. A text that is read and written is read back as it
+//! was. Wherever both accept a text, go-yaml, as kubectl uses it, reads the same. `FUZZ_GOYAML` names the program of
+//! `tests/conformance/cmd/readstream`; without it that comparison is left out.
 
 #![no_main]
 
@@ -9,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 
 use bailiwick::diag::{FileId, Sink};
-use bailiwick::yaml::{self, Tree};
+use bailiwick::yaml::{self, ReadBack, Tree};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -27,8 +29,11 @@ fuzz_target!(|bytes: &[u8]| {
     let read = documents(&full);
     let mut written = String::new();
     for document in full.documents() {
+        let mut one = String::new();
+        yaml::write::document(document, &mut one);
+        assert_eq!(ReadBack::default().compare(&one, document), Ok(()), "what was written is not read back\n{one}");
         written.push_str("---\n");
-        yaml::write::document(document, &mut written);
+        written.push_str(&one);
     }
     let mut sink = Sink::new();
     let again = yaml::read(&written, FileId::default(), &mut sink);
