@@ -1,0 +1,111 @@
+//! Reading a text beside the object that it is meant to be: nearly every document is proven right without a tree.
+//!
+//! The text is read from the front, in the block style with one line for each scalar. Where it goes on otherwise than the
+//! object, or in another style, nothing is said of it: the caller then reads it in full.
+//!
+//! INVARIANT: what this accepts, [`super::ReadBack::compare`] accepts without it. The tests compare the two.
+
+use super::super::scalar::{self, Plain};
+use super::super::tree::{NodeRef, Value};
+use super::other_types;
+
+/// True when a text is proven to be the object at `root`; false when it takes a reader to tell.
+pub(super) fn is_object(text: &str, root: NodeRef<'_>) -> bool {
+    let mut reader = Along { text: text.as_bytes(), position: 0 };
+    let is_read = match root.value() {
+        Value::Map(_) if !root.is_empty() => reader.map(root, 0, false),
+        _ => false,
+    };
+    is_read && reader.position == reader.text.len()
+}
+
+struct Along<'t> {
+    text: &'t [u8],
+    position: usize,
+}
+
+impl Along<'_> {
+    /// The entries of a map at an indent; behind a dash the first key is on its line.
+    fn map(&mut self, node: NodeRef<'_>, indent: usize, behind_dash: bool) -> bool {
+        node.entries().enumerate().all(|(index, (key, value))| {
+            ((index == 0 && behind_dash) || self.spaces(indent))
+                && key.as_str().is_some_and(|key| self.string(key, b':'))
+                && match value.value() {
+                    Value::Map(_) if !value.is_empty() => self.take(b"\n") && self.map(value, indent + 2, false),
+                    Value::Seq(_) if !value.is_empty() => self.take(b"\n") && self.sequence(value, indent),
+                    _ => self.take(b" ") && self.scalar(value),
+                }
+        })
+    }
+
+    /// The items of a sequence, each behind its dash.
+    fn sequence(&mut self, node: NodeRef<'_>, indent: usize) -> bool {
+        node.items().all(|item| {
+            self.spaces(indent)
+                && self.take(b"- ")
+                && match item.value() {
+                    Value::Map(_) if !item.is_empty() => self.map(item, indent + 2, true),
+                    Value::Seq(_) if !item.is_empty() => false,
+                    _ => self.scalar(item),
+                }
+        })
+    }
+
+    /// A scalar or an empty collection, with the end of its line.
+    fn scalar(&mut self, node: NodeRef<'_>) -> bool {
+        match node.value() {
+            Value::Null => self.take(b"null\n"),
+            Value::Bool(truth) => self.take(if truth { b"true\n" } else { b"false\n" }),
+            Value::Int(number) => self.take(number.to_string().as_bytes()) && self.take(b"\n"),
+            Value::Float(_) => false,
+            Value::Str(_) => node.as_str().is_some_and(|text| self.string(text, b'\n')),
+            Value::Seq(_) => self.take(b"[]\n"),
+            Value::Map(_) => self.take(b"{}\n"),
+        }
+    }
+
+    /// A string, without quotes or between double quotes and without escapes, and the byte behind it.
+    fn string(&mut self, meant: &str, behind: u8) -> bool {
+        let is_quoted = self.take(b"\"");
+        if !self.take(meant.as_bytes()) {
+            return false;
+        }
+        if is_quoted {
+            let needs_escape = |byte: u8| !(0x20..=0x7e).contains(&byte) || byte == b'"' || byte == b'\\';
+            return !meant.bytes().fold(false, |found, byte| found | needs_escape(byte))
+                && self.take(b"\"")
+                && self.take(&[behind]);
+        }
+        is_plain_string(meant) && self.take(&[behind])
+    }
+
+    fn spaces(&mut self, count: usize) -> bool {
+        let end = self.position + count;
+        let is_blank = self.text.get(self.position..end).is_some_and(|part| part.iter().all(|&byte| byte == b' '));
+        self.position = end;
+        is_blank && self.text.get(end).is_some_and(|&next| next != b' ')
+    }
+
+    fn take(&mut self, expected: &[u8]) -> bool {
+        let is_there = self.text.get(self.position..).is_some_and(|rest| rest.starts_with(expected));
+        self.position += if is_there { expected.len() } else { 0 };
+        is_there
+    }
+}
+
+/// True for a string of words that no reader takes for another type or for a part of YAML's syntax.
+fn is_plain_string(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let Some(&first) = bytes.first() else { return false };
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.' | b'-');
+    let is_fine = bytes.iter().fold(true, |fine, &byte| fine & (is_word(byte) | (byte == b':')));
+    let colons_are_fine = || {
+        let next_is_word = |(index, _): (usize, _)| bytes.get(index + 1).is_some_and(|&next| is_word(next));
+        bytes.iter().enumerate().filter(|(_, byte)| **byte == b':').all(next_is_word)
+    };
+    let starts_as_word = first.is_ascii_alphanumeric() || first == b'/';
+    // No word of another type that begins with a letter is longer than `false`.
+    let is_long_word = bytes.len() > 5 && (first.is_ascii_alphabetic() || first == b'/');
+    let is_string = || is_long_word || (scalar::resolve(text) == Plain::Str && !other_types().is_match(text));
+    is_fine && starts_as_word && colons_are_fine() && is_string()
+}
