@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use codes::Code;
 pub use files::{FileId, Files, LineColumn, Loader, SourceFile, boundary_before};
 pub use near::nearest;
+pub use severity::DefaultSeverity;
 
 /// A range of bytes in one text, end exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -110,11 +111,16 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// An error without a place.
+    /// Returns an error without a place.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
+        debug_assert!(code.has(DefaultSeverity::Error), "the table of codes has `{}` as no error", code.id());
+        Self::new(code, Severity::Error, message)
+    }
+
+    fn new(code: Code, severity: Severity, message: impl Into<String>) -> Self {
         Self {
             code,
-            severity: Severity::Error,
+            severity,
             message: printable(message.into()),
             origin: None,
             label: String::new(),
@@ -122,14 +128,15 @@ impl Diagnostic {
             notes: Vec::new(),
             help: Vec::new(),
             repeated: 0,
-            fails_check: false,
+            fails_check: severity == Severity::Warning && code.always_fails_check(),
             foldable: false,
         }
     }
 
-    /// A warning without a place.
+    /// Returns a warning without a place.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, message) }
+        debug_assert!(code.is_warning(), "the table of codes has `{}` as no warning", code.id());
+        Self::new(code, Severity::Warning, message)
     }
 
     /// Points at the place.
@@ -186,20 +193,19 @@ impl Diagnostic {
         self.origin.iter_mut().chain(self.labels.iter_mut().map(|label| &mut label.origin))
     }
 
-    /// One that came from a file: its texts are anybody's.
-    #[must_use]
-    pub fn received(mut self) -> Self {
+    /// Makes the texts of a diagnostic from a file printable, which may hold anything.
+    pub fn escape(&mut self) {
         let texts = [&mut self.message, &mut self.label].into_iter();
         let texts = texts.chain(self.labels.iter_mut().map(|label| &mut label.text));
         for text in texts.chain(&mut self.notes).chain(&mut self.help) {
             *text = printable(std::mem::take(text));
         }
-        self
     }
 
-    /// Marks a warning for which `check` fails unless the workspace says otherwise.
+    /// Marks a warning for which `check` fails unless the workspace says otherwise, where the code has other warnings too.
     #[must_use]
     pub fn failing_check(mut self) -> Self {
+        debug_assert!(self.code.has(DefaultSeverity::FailsCheck), "`{}` does not fail `check`", self.code.id());
         self.fails_check = true;
         self
     }
@@ -398,7 +404,7 @@ mod tests {
     #[test]
     fn warnings_are_not_errors() {
         let mut sink = Sink::new();
-        sink.push(Diagnostic::warning(Code::InvalidValue, "x"));
+        sink.push(Diagnostic::warning(Code::UnusedPolicy, "x"));
         assert!(!sink.has_errors());
     }
 }

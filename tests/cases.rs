@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use bailiwick::diag::Code;
+use bailiwick::diag::{Code, DefaultSeverity};
 
 use crate::support::rounds;
 
@@ -93,6 +93,13 @@ const WITHOUT_CASE: [(Code, &str); 6] = [
     (Code::LeftBehind, "tests/hostile/output.rs has a table of such files"),
 ];
 
+/// Codes of warnings that no case of a workspace prints, each with the reason.
+const WITHOUT_WORKSPACE: &[(Code, &str)] = &[
+    (Code::DuplicateObject, "in a workspace it is an error"),
+    (Code::AggregatedRoleWithRules, "its cases read manifests with `--from`"),
+    (Code::AggregationRing, "its cases read manifests with `--from`"),
+];
+
 /// In how many parts every case is run once more.
 const PARTS: usize = 3;
 
@@ -148,6 +155,92 @@ fn every_diagnostic_has_a_case() {
     assert!(reached.is_empty(), "a case prints {reached:?}: take it off the list of those without");
 }
 
+/// The cases print each code with the severities that the table of codes gives it, and with no others.
+#[test]
+fn the_table_of_codes_has_the_severities_of_the_cases() {
+    let mut printed: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for case in all().iter().filter(|case| !case.sets_severities()) {
+        for told in diagnostics(&case.text("stderr").unwrap_or_default()) {
+            printed.entry(told.code).or_default().insert(told.severity);
+        }
+    }
+    for code in Code::ALL.iter().filter(|code| !WITHOUT_CASE.iter().any(|(without, _)| without == *code)) {
+        let mut severities = BTreeSet::new();
+        severities.extend(code.has(DefaultSeverity::Error).then_some("error"));
+        severities.extend(code.is_warning().then_some("warning"));
+        let mut printed = printed.remove(code.id()).unwrap_or_default();
+        // `check` prints a warning for which it fails as an error.
+        if code.has(DefaultSeverity::FailsCheck) {
+            printed.remove("error");
+        }
+        assert_eq!(printed, severities, "{}", code.id());
+    }
+}
+
+/// `spec.diagnostics` silences every warning, and makes it an error.
+#[test]
+fn every_warning_has_the_severity_that_the_workspace_sets() {
+    let cases: Vec<Case> = all().into_iter().filter(|case| !case.sets_severities()).collect();
+    let failures = Mutex::new(Vec::new());
+    // Findings of `lint` have a test of their own.
+    let queue = Mutex::new(Code::ALL.iter().filter(|code| code.is_warning() && !code.is_finding()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap().next();
+                    let Some(code) = next else { break };
+                    failures.lock().unwrap().extend(severity_failure(*code, &cases));
+                }
+            });
+        }
+    });
+    assert_eq!(failures.into_inner().unwrap(), Vec::<String>::new());
+}
+
+/// Runs the first case that prints a warning of a code with the code ignored, and with the code as an error.
+fn severity_failure(code: Code, cases: &[Case]) -> Option<String> {
+    let warned = |text: &str, severity: &str| text.contains(&format!("{severity}[{}]", code.id()));
+    let case = cases.iter().find(|case| {
+        let stderr = case.text("stderr").unwrap_or_default();
+        // Manifests without a workspace have no settings.
+        let of_workspace = !case.arguments().iter().any(|argument| argument == "--from");
+        of_workspace && warned(&stderr, "warning") && !warned(&stderr, "error")
+    });
+    let is_excused = WITHOUT_WORKSPACE.iter().any(|(without, _)| *without == code);
+    let Some(case) = case else {
+        return (!is_excused).then(|| format!("{}: no case of a workspace prints the warning", code.id()));
+    };
+    if is_excused {
+        return Some(format!("{}: take it off the list, as {} prints it", code.id(), case.name));
+    }
+    for setting in ["ignore", "error"] {
+        let scratch = tempfile::tempdir().expect("a temporary folder");
+        case.set_up(scratch.path());
+        let workspace = scratch.path().join("bailiwick.yaml");
+        let text = fs::read_to_string(&workspace).unwrap();
+        let entry = format!("\nspec:\n  diagnostics: {{{}: {setting}}}\n", code.id());
+        fs::write(&workspace, text.replacen("\nspec:\n", &entry, 1)).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+            .args(case.arguments())
+            .current_dir(scratch.path())
+            .env_clear()
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let is_right = !warned(&stderr, "warning")
+            && match setting {
+                "ignore" => !warned(&stderr, "error"),
+                _ => warned(&stderr, "error") && output.status.code() == Some(2),
+            };
+        if !is_right {
+            return Some(format!("{} as `{setting}` in {}: {}: {stderr}", code.id(), case.name, output.status));
+        }
+    }
+    None
+}
+
 #[test]
 fn every_policy_kind_has_three_good_cases_and_a_bad_one() {
     let cases = all();
@@ -191,6 +284,11 @@ impl Case {
 
     fn text(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.folder.join(name)).ok()
+    }
+
+    /// Whether the workspace of the case sets severities.
+    fn sets_severities(&self) -> bool {
+        self.text("bailiwick.yaml").is_some_and(|text| text.contains("diagnostics:"))
     }
 
     /// Runs the case; says what is not as it should be.
@@ -512,6 +610,7 @@ fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// A diagnostic as it was printed.
 struct Told {
+    severity: &'static str,
     code: String,
     message: String,
     text: String,
@@ -521,13 +620,13 @@ struct Told {
 fn diagnostics(stderr: &str) -> Vec<Told> {
     let mut all: Vec<Told> = Vec::new();
     for line in stderr.lines() {
-        let head = line
-            .strip_prefix("error[")
-            .or_else(|| line.strip_prefix("warning["))
-            .and_then(|rest| rest.split_once("]: "));
+        let head = ["error", "warning"].into_iter().find_map(|severity| {
+            let (code, message) = line.strip_prefix(severity)?.strip_prefix('[')?.split_once("]: ")?;
+            Some((severity, code, message))
+        });
         match (head, all.last_mut()) {
-            (Some((code, message)), _) => {
-                all.push(Told { code: code.to_owned(), message: message.to_owned(), text: String::new() });
+            (Some((severity, code, message)), _) => {
+                all.push(Told { severity, code: code.to_owned(), message: message.to_owned(), text: String::new() });
             }
             (None, Some(last)) => last.text.extend([line, "\n"]),
             (None, None) => {}

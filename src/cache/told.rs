@@ -52,7 +52,8 @@ impl Told {
         let mut origin = |place: &Place| -> Option<Origin> {
             Some(Origin { file: find(&place.path)?, span: Span { start: place.start, end: place.end } })
         };
-        let mut diagnostic = Diagnostic::warning(Code::from_id(&self.code)?, self.message.clone());
+        let code = Code::from_id(&self.code).filter(|code| code.is_warning())?;
+        let mut diagnostic = Diagnostic::warning(code, self.message.clone());
         diagnostic.label.clone_from(&self.label);
         if let Some(place) = &self.place {
             diagnostic.origin = Some(origin(place)?);

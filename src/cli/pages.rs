@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::access::risk;
-use crate::diag::Code;
+use crate::diag::{Code, DefaultSeverity};
 use crate::kinds;
 
 /// The list of all pages.
@@ -42,10 +42,13 @@ pub(super) fn contents() -> String {
     text
 }
 
-/// The page of a diagnostic; for a rule about risk with what it looks for and how bad that is.
+/// The page of a diagnostic; for a risk rule with its condition and its risk severity.
 pub fn code(code: Code) -> String {
     let mut text = format!("# {}\n\n{}.\n\n{}\n", code.id(), capitalised(code.title()), code.page());
-    let Some(rule) = risk::of_code(code) else { return text };
+    let Some(rule) = risk::of_code(code) else {
+        let _ = write!(text, "\n{}\n", severity(code));
+        return text;
+    };
     let severities = match (rule.cluster, rule.namespace) {
         (Some(cluster), Some(namespace)) => format!("{cluster} cluster-wide, {namespace} in a namespace"),
         (Some(cluster), None) => format!("{cluster}, cluster-wide only"),
@@ -57,6 +60,23 @@ pub fn code(code: Code) -> String {
     }
     text.push('\n');
     text
+}
+
+/// Describes the default severities of a code and the settings that `spec.diagnostics` takes for them.
+fn severity(code: Code) -> String {
+    let words: Vec<&str> = code.severities().iter().map(|severity| severity.words()).collect();
+    let default = format!("Severity: {}.", words.join(" or "));
+    let has = |severity| code.has(severity);
+    match (code.is_warning(), has(DefaultSeverity::FailsCheck), has(DefaultSeverity::Error)) {
+        (false, ..) => default,
+        (true, false, false) => format!("{default} `spec.diagnostics` can set it to `error` or `ignore`."),
+        (true, true, _) => format!("{default} `spec.diagnostics` can set it to `error`, `warning` or `ignore`."),
+        (true, false, true) => {
+            format!(
+                "{default} `spec.diagnostics` can set the warning to `error` or `ignore`, and cannot lower the error."
+            )
+        }
+    }
 }
 
 /// The page of a kind, from its schema; none for a kind that is not there.

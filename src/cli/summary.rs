@@ -136,8 +136,7 @@ impl Summary {
             for place in diagnostic.places() {
                 place.file = ids.get(&place.file).copied().unwrap_or(place.file);
             }
-            let received = std::mem::replace(diagnostic, Diagnostic::error(diagnostic.code, "")).received();
-            *diagnostic = received;
+            diagnostic.escape();
         }
         let countable = self.diagnostics().all(|diagnostic| u32::try_from(diagnostic.repeated).is_ok());
         let has = |place: Origin| files.has(place);

@@ -159,7 +159,14 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     refuse_names(&files, sink);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
-    Ok((!sink.must_stop()).then(|| Project {
+    if sink.must_stop() {
+        // Without a project, no command can give the diagnostics the severities that the workspace sets.
+        let diagnostics = std::mem::take(sink).into_list();
+        let set = diagnostics.into_iter().filter_map(|diagnostic| workspace.diagnostics.apply(diagnostic));
+        set.for_each(|diagnostic| sink.push(diagnostic));
+        return Ok(None);
+    }
+    Ok(Some(Project {
         workspace,
         policies: linked.policies,
         templates: Arc::new(templates),

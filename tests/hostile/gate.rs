@@ -578,6 +578,13 @@ fn settings_of_diagnostics_are_checked() {
     );
     assert_status(&bailiwick(folder.path(), &["check"]), 0);
     assert_status(&bailiwick(folder.path(), &["lint"]), 0);
+    for (setting, status) in [("ignore", 0), ("error", 2), ("low", 1)] {
+        edit(folder.path(), "bailiwick.yaml", "change-workloads: info", &format!("change-workloads: {setting}"));
+        let threshold = if setting == "low" { "low" } else { "high" };
+        let run = bailiwick(folder.path(), &["lint", "--severity", threshold]);
+        assert_status(&run, status);
+        edit(folder.path(), "bailiwick.yaml", &format!("change-workloads: {setting}"), "change-workloads: info");
+    }
     edit(folder.path(), TEAMS, "kind: Grant\nmetadata:\n", "kind: Grant\nmetadata:\n  allow: [grant-expired]\n");
     edit(folder.path(), TEAMS, "  to:\n", "  expires: 2020-01-01\n  to:\n");
     assert_status(&bailiwick(folder.path(), &["render"]), 0);
