@@ -13,8 +13,8 @@ use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::{default_policy, list};
 use crate::kinds::Findings;
 use crate::model::{
-    Account, Category, Fill, Home, Known, KnownEntry, KnownSpec, Mention, MentionedBy, Mentions, NameSet, Policy,
-    Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
+    Account, Category, Fill, Home, Known, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,
+    Policy, Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
 };
 use crate::source::{Sources, cell_place, read_names};
 use crate::yaml::{Spanned, Tree};
@@ -50,8 +50,11 @@ fn read(spec: &KnownSpec, known: &mut Known, sources: &mut Sources, sink: &mut S
 
 fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &mut Sink) -> NameSet {
     let mut globs = GlobSetBuilder::new();
-    let mut names = Vec::new();
+    let (mut patterns, mut names) = (Vec::new(), Vec::new());
+    let mut written: Vec<(Box<str>, Origin)> = Vec::with_capacity(entries.len());
     for entry in entries {
+        let (KnownEntry::Glob(text) | KnownEntry::File(KnownFile { file: text })) = &entry.value;
+        written.push((text.as_str().into(), entry.origin));
         match &entry.value {
             KnownEntry::File(file) => read_file(&file.file, entry.origin, sources, &mut names, sink),
             KnownEntry::Glob(text) if !text.contains(GLOB_CHARACTERS) => {
@@ -60,6 +63,7 @@ fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &m
             KnownEntry::Glob(text) => match GlobBuilder::new(text).literal_separator(false).build() {
                 Ok(glob) => {
                     globs.add(glob);
+                    patterns.push(text.as_str().into());
                 }
                 Err(error) => sink.push(
                     Diagnostic::error(Code::InvalidWorkspace, format!("`{text}` is not a glob: {}", error.kind()))
@@ -69,7 +73,7 @@ fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &m
             },
         }
     }
-    NameSet::new(globs.build().unwrap_or_default(), names)
+    NameSet::new((globs.build().unwrap_or_default(), patterns), names, written)
 }
 
 fn read_file(written: &str, asked: Origin, sources: &mut Sources, names: &mut Vec<Box<str>>, sink: &mut Sink) {

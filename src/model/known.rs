@@ -1,5 +1,6 @@
 //! Names that exist without a policy (`spec.known`), and the names that policies mention.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use globset::GlobSet;
@@ -135,14 +136,22 @@ pub struct NameSet {
     globs: GlobSet,
     /// Sorted.
     names: Vec<Box<str>>,
+    /// Each entry with its place; an entry that names a file by the path of the file.
+    entries: Vec<(Box<str>, Origin)>,
+    /// The globs as texts.
+    patterns: Vec<Box<str>>,
 }
 
 impl NameSet {
-    /// A set of globs and of names.
-    pub fn new(globs: GlobSet, mut names: Vec<Box<str>>) -> Self {
+    /// Returns a set of names and of globs, which are given with their texts; `entries` are those that declare them.
+    pub fn new(
+        (globs, patterns): (GlobSet, Vec<Box<str>>),
+        mut names: Vec<Box<str>>,
+        entries: Vec<(Box<str>, Origin)>,
+    ) -> Self {
         names.sort_unstable();
         names.dedup();
-        Self { globs, names }
+        Self { globs, names, entries, patterns }
     }
 
     fn lists(&self, name: &str) -> bool {
@@ -180,6 +189,19 @@ impl Known {
     /// Whether a name of the category is declared as itself, and not by a glob.
     pub fn lists(&self, category: Category, name: &str) -> bool {
         self.sets(category).any(|names| names.lists(name))
+    }
+
+    /// Returns the declared names and globs of the category.
+    pub fn declared(&self, category: Category) -> BTreeSet<&str> {
+        self.sets(category).flat_map(|set| set.names.iter().chain(&set.patterns).map(|name| &**name)).collect()
+    }
+
+    /// Returns the place of the entry that declares a name or a glob; of a name from a file, and without a name, the
+    /// place of the first entry of the category.
+    pub fn place(&self, category: Category, name: Option<&str>) -> Option<Origin> {
+        let entries = || self.sets(category).flat_map(|set| &set.entries);
+        let own = entries().find(|(entry, _)| Some(&**entry) == name);
+        own.or_else(|| entries().next()).map(|(_, origin)| *origin)
     }
 
     /// The declared names of the category; globs are left out.

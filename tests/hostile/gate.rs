@@ -411,7 +411,7 @@ fn a_weaker_gate_is_shown() {
             "    resources: [secrets]\n",
             "    resources: [configmaps]\n",
             &[
-                "the AccessTest `team-a` is narrower: without 3 expectations, such as group `team-a` must not get secrets in * on `production`\n",
+                "the AccessTest `team-a` is narrower: without 3 expectations, such as group `team-a` must not get secrets in * on `production` (before: policies/team.yaml:57)\n",
             ],
         ),
         (
@@ -424,7 +424,7 @@ fn a_weaker_gate_is_shown() {
             TEAMS,
             "kind: AccessTest\nmetadata:\n  name: team-a\n",
             "kind: AccessTest\nmetadata:\n  name: another\n",
-            &["the AccessTest `team-a` is removed, with 6 expectations\n"],
+            &["the AccessTest `team-a` is removed, with 6 expectations (before: policies/team.yaml:53)\n"],
         ),
         (
             TEAMS,
@@ -469,6 +469,67 @@ fn a_weaker_gate_is_shown() {
         assert_shown(folder.path(), lines);
         fs::write(folder.path().join(path), before).expect("a file");
     }
+}
+
+const NODES: &str = "policies/nodes.yaml";
+
+#[test]
+fn a_weaker_promise_is_shown() {
+    let folder = example();
+    let nodes = "apiVersion: bailiwick.dev/v1alpha1\nkind: NodeAccess\nmetadata: {name: nodes}\nspec:\n  pools:\n  - name: web\n    labels: {node-restriction.kubernetes.io/pool: web}\n  isolation:\n  - pool: web\n    namespaces: [team-a, team-b]\n";
+    fs::write(folder.path().join(NODES), nodes).expect("a file");
+    let groups = "    groups: [team-a, \"oidc:*\"]\n";
+    edit(folder.path(), "bailiwick.yaml", "    groups: [team-a]\n", groups);
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    commit(folder.path());
+    assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
+    let isolation = "the isolation of the pool `web` on `production`";
+    for (path, from, to, line) in [
+        (
+            NODES,
+            "[team-a, team-b]",
+            "[team-a]",
+            format!("{isolation} is narrower: without the namespace `team-b` (before: policies/nodes.yaml:9)\n"),
+        ),
+        (
+            NODES,
+            "  isolation:\n  - pool: web\n    namespaces: [team-a, team-b]\n",
+            "",
+            format!(
+                "{isolation} is removed: without the namespaces `team-a`, `team-b` (before: policies/nodes.yaml:9)\n"
+            ),
+        ),
+        (
+            NODES,
+            "pool: web}",
+            "pool: other}",
+            "the isolated pool `web` on `production` has other labels or taints (before: policies/nodes.yaml:9)\n"
+                .to_owned(),
+        ),
+        (
+            "bailiwick.yaml",
+            "[team-a, \"oidc:*\"]",
+            "[team-a, team-b]",
+            "`known.groups` of `production` adds `team-b`, and removes `oidc:*` (before: bailiwick.yaml:10)\n"
+                .to_owned(),
+        ),
+        (
+            "bailiwick.yaml",
+            groups,
+            "",
+            "`known.groups` of `production` is removed: any name can be used (before: bailiwick.yaml:10)\n".to_owned(),
+        ),
+    ] {
+        let before = fs::read_to_string(folder.path().join(path)).expect("a file");
+        edit(folder.path(), path, from, to);
+        assert_shown(folder.path(), &[&line]);
+        // Nothing else differs.
+        assert_status(&bailiwick(folder.path(), &["check", "--no-tests"]), 0);
+        fs::write(folder.path().join(path), before).expect("a file");
+    }
+    // A stricter promise is no weaker gate.
+    edit(folder.path(), "bailiwick.yaml", groups, &format!("{groups}    roles: []\n"));
+    assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! What changed since a revision beside the output: the gate itself, and the inputs that decide access and are not
+//! Changes since a revision beside the output: changes of the gate itself, and of the inputs that decide access and are not
 //! written. The effects of the latter are not computed here; a line says that there are some.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::session::Session;
 use crate::compile::Project;
-use crate::diag::{FileId, RunError, Sink};
+use crate::diag::{FileId, Origin, RunError, Sink};
 use crate::emit::plan::changed_grants;
-use crate::model::{AccessCheck, Expectation, Target};
+use crate::model::{AccessCheck, Category, Expectation, Target};
 use crate::report::human::number;
 use crate::source::{Content, DiskWorld, World};
 use crate::yaml::{self, NodeRef};
@@ -20,6 +20,8 @@ pub(super) fn changes(old: &Project, world: &dyn World, session: &Session<'_>) -
     let new = &session.project;
     let mut lines = workspace(old, new);
     lines.extend(tests(old, new));
+    lines.extend(isolations(old, new));
+    lines.extend(known(old, new));
     lines.extend(accepted(old, new));
     for target in &new.workspace.targets {
         if let Some(before) = old.workspace.targets.iter().find(|before| before.name == target.name) {
@@ -99,28 +101,31 @@ fn tests(old: &Project, new: &Project) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, asked) in before {
         let Some(now) = after.get(name) else {
-            lines.push(format!("the AccessTest `{name}` is removed, with {}", number(asked.len(), "expectation")));
+            let count = number(asked.len(), "expectation");
+            let first = asked.values().min_by_key(|origin| origin.span);
+            lines.push(format!("the AccessTest `{name}` is removed, with {count}{}", place_before(old, first)));
             continue;
         };
         let in_all = |question: &Question| Question { namespace: "*".to_owned(), ..question.clone() };
         let is_asked = |question: &Question| {
-            now.contains(question) || (!question.namespace.is_empty() && now.contains(&in_all(question)))
+            now.contains_key(question) || (!question.namespace.is_empty() && now.contains_key(&in_all(question)))
         };
-        let lost: Vec<&Question> = asked.iter().filter(|question| !is_asked(question)).collect();
-        if let Some(first) = lost.first() {
-            let count = number(lost.len(), "expectation");
-            lines.push(format!("the AccessTest `{name}` is narrower: without {count}, such as {first}"));
+        let lost: Vec<(&Question, &Origin)> = asked.iter().filter(|(question, _)| !is_asked(question)).collect();
+        if let Some((first, origin)) = lost.first() {
+            let (count, place) = (number(lost.len(), "expectation"), place_before(old, Some(origin)));
+            lines.push(format!("the AccessTest `{name}` is narrower: without {count}, such as {first}{place}"));
         }
     }
     lines
 }
 
-fn questions<'p>(project: &'p Project, targets: &BTreeSet<&str>) -> BTreeMap<&'p str, BTreeSet<Question>> {
-    let mut all: BTreeMap<&str, BTreeSet<Question>> = BTreeMap::new();
+/// The questions of each AccessTest, with the place of each.
+fn questions<'p>(project: &'p Project, targets: &BTreeSet<&str>) -> BTreeMap<&'p str, BTreeMap<Question, Origin>> {
+    let mut all: BTreeMap<&str, BTreeMap<Question, Origin>> = BTreeMap::new();
     for check in &project.access_checks {
         let asked = all.entry(&check.meta.name).or_default();
         for target in check.meta.targets.iter().filter(|target| targets.contains(target.as_str())) {
-            asked.extend(questions_of(check, target));
+            asked.extend(questions_of(check, target).into_iter().map(|question| (question, check.origin)));
         }
     }
     all
@@ -147,6 +152,92 @@ fn questions_of(check: &AccessCheck, target: &str) -> Vec<Question> {
         }
     }
     questions
+}
+
+/// Names the place of something in the earlier policies, as the end of a line.
+fn place_before(old: &Project, origin: Option<&Origin>) -> String {
+    origin.map_or_else(String::new, |origin| {
+        let file = old.files.get(origin.file);
+        format!(" (before: {}:{})", file.path(), file.line_column(origin.span.start).line)
+    })
+}
+
+/// Isolations of node pools that are removed, or protect fewer namespaces, and their pools that change.
+fn isolations(old: &Project, new: &Project) -> Vec<String> {
+    let mut lines = Vec::new();
+    for target in new.workspace.targets.iter().map(|target| target.name.as_str()) {
+        let protected: BTreeSet<(&str, &str)> = new
+            .node_access
+            .isolations_on(target)
+            .flat_map(|isolation| isolation.namespaces.iter().map(|namespace| (&*isolation.pool, &**namespace)))
+            .collect();
+        for isolation in old.node_access.isolations_on(target) {
+            let pool = &isolation.pool;
+            let namespaces: BTreeSet<&str> = isolation.namespaces.iter().map(String::as_str).collect();
+            let (kept, lost): (Vec<&str>, Vec<&str>) =
+                namespaces.into_iter().partition(|namespace| protected.contains(&(pool, namespace)));
+            let place = place_before(old, Some(&isolation.origin));
+            if !lost.is_empty() {
+                let change = if kept.is_empty() { "is removed" } else { "is narrower" };
+                lines.push(format!(
+                    "the isolation of the pool `{pool}` on `{target}` {change}: without {}{place}",
+                    few("the namespace", &lost)
+                ));
+            }
+            let like = |project: &Project| {
+                let found = project.node_access.pools_on(target).find(|known| known.name == *pool);
+                found.map(|pool| pool.like.clone())
+            };
+            if !kept.is_empty() && like(old) != like(new) {
+                lines.push(format!("the isolated pool `{pool}` on `{target}` has other labels or taints{place}"));
+            }
+        }
+    }
+    lines
+}
+
+/// Entries of `spec.known` that come and go, and categories that are no longer limited, each with its targets.
+fn known(old: &Project, new: &Project) -> Vec<String> {
+    let mut changes: BTreeMap<(Category, String), (Vec<String>, String)> = BTreeMap::new();
+    for target in &new.workspace.targets {
+        let Some(earlier) = old.workspace.targets.iter().find(|before| before.name == target.name) else { continue };
+        for category in Category::ALL.into_iter().filter(|category| earlier.known.is_closed(*category)) {
+            let (had, has) = (earlier.known.declared(category), target.known.declared(category));
+            let (gone, come): (Vec<&str>, Vec<&str>) =
+                (had.difference(&has).copied().collect(), has.difference(&had).copied().collect());
+            let change = if !target.known.is_closed(category) {
+                "is removed: any name can be used".to_owned()
+            } else {
+                let gone = (!gone.is_empty()).then(|| format!("removes {}", few("", &gone)));
+                let come = (!come.is_empty()).then(|| format!("adds {}", few("", &come)));
+                [come, gone].into_iter().flatten().collect::<Vec<_>>().join(", and ")
+            };
+            if !change.is_empty() {
+                let place = earlier.known.place(category, gone.first().copied());
+                let entry = changes.entry((category, change)).or_default();
+                entry.0.push(format!("`{}`", target.name));
+                entry.1 = place_before(old, place.as_ref());
+            }
+        }
+    }
+    let line = |((category, change), (targets, place)): ((Category, String), (Vec<String>, String))| {
+        format!("`known.{}` of {} {change}{place}", category.field(), targets.join(", "))
+    };
+    changes.into_iter().map(line).collect()
+}
+
+/// Names the first of several names, and counts the others.
+fn few(noun: &str, names: &[&str]) -> String {
+    const NAMED: usize = 5;
+    let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+    let noun = match (noun, names.len()) {
+        ("", _) => String::new(),
+        (noun, 1) => format!("{noun} "),
+        (noun, _) => format!("{noun}s "),
+    };
+    let more = names.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{noun}{}{more}", shown.join(", "))
 }
 
 /// Warnings that a policy accepts and none of its file accepted before.
