@@ -296,9 +296,9 @@ impl Command {
     /// Whether a warning makes the answer no.
     fn denies_warnings(&self) -> bool {
         match self {
-            Self::Check(arguments) => arguments.deny_warnings,
+            Self::Check(arguments) => arguments.gate.deny_warnings,
             Self::Merge(arguments) => arguments.deny_warnings,
-            Self::Diff(arguments) => arguments.deny_warnings,
+            Self::Diff(arguments) => arguments.gate.deny_warnings,
             Self::Test(arguments) => arguments.deny_warnings,
             _ => false,
         }

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::can_i::AnswerForm;
 use super::diff::{Base, Wanted, compare_and_print};
-use super::sandbox::{Paths, SandboxArguments};
+use super::sandbox::{GateArguments, Paths};
 use super::scene::{Scene, SceneArguments, of_target_into};
 use super::session::{Session, print, with_part};
 use super::shard::{self, ShardArguments};
@@ -32,17 +32,14 @@ pub(super) struct Arguments {
     /// Print every file whole, also those that change in the same way as others.
     #[arg(long)]
     no_group: bool,
-    /// End with 1 if there is a warning.
-    #[arg(long)]
-    pub(super) deny_warnings: bool,
     #[command(flatten)]
-    sandbox: SandboxArguments,
+    pub(super) gate: GateArguments,
 }
 
 impl Arguments {
     /// Confines the process, if it is to be.
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
-        self.sandbox.apply(global, Paths { writes: self.shard.written(global), ..Paths::default() })
+        self.gate.sandbox.apply(global, Paths { writes: self.shard.written(global), ..Paths::default() })
     }
 }
 

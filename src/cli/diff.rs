@@ -15,7 +15,7 @@ use clap::Args;
 pub(super) use self::base::Base;
 use self::effect::{Effect, Rules, Ways};
 use self::meaning::{Known, Meaning, StackNames};
-use super::sandbox::{Paths, SandboxArguments};
+use super::sandbox::{GateArguments, Paths};
 use super::session::{Comparison, Found, Session, print, with_targets};
 use super::targets::TargetChanges;
 use super::{Global, Outcome, removal};
@@ -48,18 +48,15 @@ pub(super) struct Arguments {
     /// Print every file whole, also those that change in the same way as others.
     #[arg(long)]
     no_group: bool,
-    /// End with 1 if there is a warning.
-    #[arg(long)]
-    pub(super) deny_warnings: bool,
     #[command(flatten)]
-    sandbox: SandboxArguments,
+    pub(super) gate: GateArguments,
 }
 
 impl Arguments {
     /// Confines the process, if it is to be.
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
         let reads = self.against.iter().map(|folder| global.at(Path::new(folder))).collect();
-        self.sandbox.apply(global, Paths { reads, ..Paths::default() })
+        self.gate.sandbox.apply(global, Paths { reads, ..Paths::default() })
     }
 }
 

@@ -26,6 +26,16 @@ pub(super) struct SandboxArguments {
     sandbox_memory: Option<u16>,
 }
 
+/// Options of the commands that compare the output, `check` and `diff`.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct GateArguments {
+    /// End with 1 if there is a warning.
+    #[arg(long)]
+    pub(super) deny_warnings: bool,
+    #[command(flatten)]
+    pub(super) sandbox: SandboxArguments,
+}
+
 /// When a run is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum When {
