@@ -102,7 +102,7 @@ pub struct Global {
     /// When to use colour.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", env = "BAILIWICK_COLOR")]
     color: ColorChoice,
-    /// Print results and problems only.
+    /// Hide counts and progress.
     #[arg(short, long, global = true)]
     quiet: bool,
     /// How many threads to use. Default: one for each core.

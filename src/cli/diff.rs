@@ -102,6 +102,7 @@ pub(super) fn compare_and_print(
 ) -> Result<Outcome, RunError> {
     let Wanted { base, summary, every, is_check } = wanted;
     let with_access = !is_check;
+    let form = Form::of(session.global, summary);
     let terminal = session.global.terminal();
     let output = session.project.workspace.output.clone();
     let mut text = String::new();
@@ -164,9 +165,8 @@ pub(super) fn compare_and_print(
         } else {
             String::new()
         };
-        lines.push_str(&told(&session.title(target), &totals));
-        lines.push_str(&effects);
-        lines.push_str(&changed.told(session, target, &*committed)?);
+        let further = format!("{effects}{}", changed.told(session, target, &*committed)?);
+        lines.push_str(&told(&session.title(target), &totals, &further, form));
     }
     let findings = session.findings(sink);
     let judged = if is_check { session.tell_checked(findings) } else { session.tell_outcome(findings) };
@@ -184,7 +184,7 @@ pub(super) fn compare_and_print(
     if summary {
         terminal.result(&lines)
     } else {
-        terminal.note(&lines)
+        terminal.problem(&lines)
     }
     terminal.note(&renewals.note());
     if is_check && drift {
@@ -193,7 +193,7 @@ pub(super) fn compare_and_print(
     Ok(judged.worse(if drift { Outcome::No } else { Outcome::Fine }))
 }
 
-/// What `check` says where the output differs.
+/// The note of `check` where the output differs.
 pub(super) const NOTE_OF_DRIFT: &str = "the output differs from what the policies say; `bailiwick render` writes it\n";
 
 /// How many files are named that differ in nothing but the header of an earlier version.
@@ -230,13 +230,41 @@ impl Renewals {
     }
 }
 
-/// How much of a target differs, and how its roles do.
-pub(super) fn told(title: &str, totals: &Totals) -> String {
-    let objects = human::number(totals.counts.total(), "object");
+/// How the lines about a target are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// With the counts.
+    Counted,
+    /// As `--quiet` asks: without the counts, and without a heading where no other line is left.
+    Quiet,
+}
+
+impl Form {
+    /// Returns the form for the options of a run. A summary is a result, and has its counts.
+    pub(super) fn of(global: &Global, is_summary: bool) -> Self {
+        if global.quiet && !is_summary { Self::Quiet } else { Self::Counted }
+    }
+
+    /// Puts the name of a target before the lines about it.
+    pub(super) fn headed(self, title: &str, counts: &str, lines: &str) -> String {
+        let mut page = Page::new();
+        match self {
+            Self::Counted => writeln!(page, "{title}: {counts}"),
+            Self::Quiet if lines.is_empty() => {}
+            Self::Quiet => writeln!(page, "{title}:"),
+        }
+        page.append(lines);
+        page.finish()
+    }
+}
+
+/// Describes how much of a target differs, and how its roles do; `further` lines follow.
+pub(super) fn told(title: &str, totals: &Totals, further: &str, form: Form) -> String {
     let mut lines = Page::new();
-    writeln!(lines, "{title}: {objects}: {}", human::counts(totals.counts));
     lines.append(&removal::namespaces(totals));
-    lines.append(&human::counts_by_kind(&totals.by_kind));
+    if form == Form::Counted {
+        lines.append(&human::counts_by_kind(&totals.by_kind));
+    }
     let kinds = [
         (&totals.changed_roles, "further changed role", ""),
         (&totals.changed_pods, "further object", " with a change for pods"),
@@ -251,5 +279,7 @@ pub(super) fn told(title: &str, totals: &Totals) -> String {
     for binding in totals.changed_role_refs.lines() {
         writeln!(lines, "  {binding} is deleted and created anew: its role changes");
     }
-    lines.finish()
+    lines.append(further);
+    let objects = human::number(totals.counts.total(), "object");
+    form.headed(title, &format!("{objects}: {}", human::counts(totals.counts)), lines.as_str())
 }

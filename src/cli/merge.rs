@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::diff::Form;
 use super::session::{Session, print, with_targets};
 use super::shard::Loss;
 use super::summary::{Command, Consent, Summary};
@@ -181,7 +182,7 @@ fn conclude_render(
             render::refuse(target, &totals, Loss::of(&totals), consent, &mut refused);
         }
         session.warn_of_recreation(target, &totals, &mut sink);
-        lines.push_str(&render::told(&target.name, &totals));
+        lines.push_str(&render::told(&target.name, &totals, Form::of(session.global, false)));
     }
     if with_leftovers {
         let changes = TargetChanges::of_parts(whole.leftovers);
@@ -198,7 +199,7 @@ fn conclude_render(
         }
         return Outcome::Invalid;
     }
-    terminal.note(&lines);
+    terminal.problem(&lines);
     Outcome::Fine
 }
 
@@ -224,7 +225,7 @@ fn conclude_check(
             changes.add_new(&target.name, BTreeSet::new());
         }
         drift |= totals.is_drift();
-        lines.push_str(&diff::told(&target.name, &totals));
+        lines.push_str(&diff::told(&target.name, &totals, "", Form::of(session.global, summary)));
         let folder = format!("{}/{}", session.project.workspace.output, target.name);
         renewals.add(&folder, &totals.renewals);
     }
@@ -237,7 +238,7 @@ fn conclude_check(
     if summary {
         terminal.result(&lines);
     } else {
-        terminal.note(&lines);
+        terminal.problem(&lines);
     }
     terminal.note(&renewals.note());
     if drift {

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 
+use super::diff::Form;
 use super::recall::{Recall, unless_unchanged};
 use super::sandbox::{Paths, SandboxArguments};
 use super::session::{Comparison, Found, Session, with_part};
@@ -71,7 +72,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     // What is kept is of the whole.
     let recall = if arguments.stdout || arguments.shard.is_part() { None } else { Recall::open(global)? };
     let recall = recall.as_ref();
-    let done = |target: &KeptTarget| told(&target.name, &target.totals());
+    let done = |target: &KeptTarget| told(&target.name, &target.totals(), Form::of(global, false));
     unless_unchanged(global, recall, &arguments.targets, done, || {
         with_part(global, &arguments.targets, &arguments.shard, |session, targets| {
             let outcome = if arguments.stdout {
@@ -185,9 +186,9 @@ fn write(
     let (written, gone): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, is_written)| *is_written);
     terminal.note(&changed_since(folder, written, "written anew"));
     terminal.note(&changed_since(folder, gone, "removed"));
-    terminal.note(&changes.lines(folder, false));
+    terminal.problem(&changes.lines(folder, false));
     for (target, plan) in plans {
-        terminal.note(&told(&session.title(target), &Totals::of(&plan)));
+        terminal.problem(&told(&session.title(target), &Totals::of(&plan), Form::of(session.global, false)));
     }
     Ok(Outcome::Fine)
 }
@@ -214,15 +215,12 @@ fn changed_since(folder: &str, files: Vec<(String, bool)>, done: &str) -> String
     format!("note: {files} {were} changed since the last render and {are} {done}: {named}{more}\n")
 }
 
-/// What was written of a target.
-pub(super) fn told(title: &str, totals: &Totals) -> String {
-    format!(
-        "{title}: {} in {}: {}\n{}",
-        human::number(totals.counts.total(), "object"),
-        human::number(totals.files, "file"),
-        human::counts(totals.counts),
-        removal::namespaces(totals)
-    )
+/// Describes what was written of a target.
+pub(super) fn told(title: &str, totals: &Totals, form: Form) -> String {
+    let objects = human::number(totals.counts.total(), "object");
+    let files = human::number(totals.files, "file");
+    let counts = format!("{objects} in {files}: {}", human::counts(totals.counts));
+    form.headed(title, &counts, &removal::namespaces(totals))
 }
 
 /// Refuses to delete namespaces that nobody named, and nearly everything.

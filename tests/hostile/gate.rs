@@ -532,6 +532,46 @@ fn a_weaker_promise_is_shown() {
     assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
 }
 
+/// `--quiet` hides counts, and keeps the lines about changes that destroy or weaken something.
+#[test]
+fn quiet_keeps_what_is_dangerous() {
+    let folder = example();
+    let path = folder.path();
+    let staging = "version: \"1.36\"\n  - {name: staging, version: \"1.36\"}\n";
+    edit(path, "bailiwick.yaml", "version: \"1.36\"\n", staging);
+    assert_status(&bailiwick(path, &["render"]), 0);
+    commit(path);
+    for command in
+        [["check", "-q"].as_slice(), &["diff", "-q"], &["diff", "-q", "--against", "HEAD"], &["render", "-q"]]
+    {
+        let run = bailiwick(path, command);
+        assert_status(&run, 0);
+        assert_eq!(stderr(&run).replace("1 test: 42 questions asked, 0 failed\n", ""), "", "{command:?}");
+    }
+    edit(path, "bailiwick.yaml", staging, "version: \"1.36\"\n");
+    edit(path, "bailiwick.yaml", "spec:\n", "spec:\n  diagnostics: {grant-expired: ignore}\n");
+    edit(path, TEAMS, "  - name: team-b\n", "");
+    edit(path, TEAMS, "[view]", "[admin]");
+    let gone = "target `staging` is gone: 8 objects deleted, among them the namespaces `team-a`, `team-b`\n";
+    let deleted = "production:\n  deletes the namespace `team-b`, with everything in it\n";
+    let set = "`spec.diagnostics` sets `grant-expired` to `ignore`\n";
+    let consent = ["render", "-q", "--delete-namespace", "team-b", "--remove-target", "staging"];
+    for (command, status, lines) in [
+        (["check", "-q", "--no-tests"].as_slice(), 1, [gone, deleted].as_slice()),
+        (&["diff", "-q"], 1, &[gone, deleted]),
+        (&["diff", "-q", "--against", "HEAD"], 1, &[gone, deleted, set]),
+        (&consent, 0, &[gone, deleted]),
+    ] {
+        let run = bailiwick(path, command);
+        assert_status(&run, status);
+        let stderr = stderr(&run);
+        for line in lines {
+            assert!(stderr.contains(line), "{command:?} {line}: {stderr}");
+        }
+        assert!(!stderr.contains("unchanged") && !stderr.contains("  Namespace: "), "{command:?}: {stderr}");
+    }
+}
+
 #[test]
 fn what_is_judged_and_not_written_is_shown() {
     let folder = example();
