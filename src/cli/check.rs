@@ -11,6 +11,7 @@ use super::shard::{self, ShardArguments};
 use super::summary::Command;
 use super::targets::TargetChanges;
 use super::test::Tally;
+use super::unclaimed::Unclaimed;
 use super::{Global, Outcome, isolation, test, unclaimed};
 use crate::diag::{RunError, Severity, Sink};
 use crate::model::Target;
@@ -54,16 +55,17 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
 
 fn check(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
     let mut sink = Sink::new();
-    let leftovers = session.beside_targets(&mut sink)?;
+    let mut beside = session.beside_targets(&mut sink)?;
     let is_whole = arguments.targets.is_empty();
-    let changes = if is_whole { TargetChanges::of_leftovers(session, &leftovers)? } else { TargetChanges::default() };
+    let changes = if is_whole { TargetChanges::of_leftovers(session, &beside)? } else { TargetChanges::default() };
     let (summary, every) = (arguments.summary, arguments.no_group);
     let wanted = Wanted { base: &Base::Output, summary, every, is_check: true };
-    let outcome = compare_and_print(session, targets, wanted, changes, sink)?;
+    let (outcome, unclaimed) = compare_and_print(session, targets, wanted, changes, sink)?;
     if outcome == Outcome::Invalid {
         return Ok(outcome);
     }
-    judge(session, targets, arguments, outcome)
+    beside.unclaimed.absorb(unclaimed);
+    judge(session, targets, arguments, (outcome, &beside.unclaimed))
 }
 
 /// Judges what is compiled: isolations of nodes and AccessTests, for which the whole target is needed. In a run of parts
@@ -72,7 +74,7 @@ fn judge(
     session: &Session<'_>,
     targets: &[&Target],
     arguments: &Arguments,
-    outcome: Outcome,
+    (outcome, unclaimed): (Outcome, &Unclaimed),
 ) -> Result<Outcome, RunError> {
     let tests = |target: &Target| if arguments.no_tests { Vec::new() } else { test::checks(session, target, &[]) };
     let has_tests = targets.iter().any(|target| !tests(target).is_empty());
@@ -87,7 +89,7 @@ fn judge(
     }
     let has_tests = has_tests && session.shard.is_none();
     let mut broken = Sink::new();
-    unclaimed::judge(session, &mut broken)?;
+    unclaimed::judge(session, unclaimed, &mut broken)?;
     let mut tally = Tally::default();
     for target in targets {
         let with_surroundings = isolation::is_asserted(session, target);

@@ -18,12 +18,13 @@ use self::meaning::{Known, Meaning, StackNames};
 use super::sandbox::{GateArguments, Paths};
 use super::session::{Comparison, Found, Session, print, with_targets};
 use super::targets::TargetChanges;
+use super::unclaimed::Unclaimed;
 use super::{Global, Outcome, removal};
 use crate::diag::{RunError, Sink, foreign};
 use crate::emit::diff::unified;
 use crate::emit::group::Groups;
 use crate::emit::objects::{Depth, Way};
-use crate::emit::plan::identities;
+use crate::emit::plan::object_digests;
 use crate::emit::totals::{Told, Totals};
 use crate::model::Target;
 use crate::report::groups::folded;
@@ -72,7 +73,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         let changes = if is_whole { base.gone(session)? } else { TargetChanges::default() };
         let (summary, every) = (arguments.summary, arguments.no_group);
         let wanted = Wanted { base: &base, summary, every, is_check: false };
-        compare_and_print(session, targets, wanted, changes, Sink::new())
+        compare_and_print(session, targets, wanted, changes, Sink::new()).map(|(outcome, _)| outcome)
     })
 }
 
@@ -92,14 +93,15 @@ pub(super) struct Wanted<'a> {
 /// A file that differs: its shown path, its way, its difference as text, what it means, and its rules.
 type Difference = (String, Option<Way>, String, Meaning, Option<Rules>);
 
-/// Compiles, compares, and prints the differences; the answer is no when there are any.
+/// Compiles, compares, and prints the differences. Returns [`Outcome::No`] when there are any, and the entries of the
+/// earlier output that no policy accounts for.
 pub(super) fn compare_and_print(
     session: &Session<'_>,
     targets: &[&Target],
     wanted: Wanted<'_>,
     mut changes: TargetChanges,
     mut sink: Sink,
-) -> Result<Outcome, RunError> {
+) -> Result<(Outcome, Unclaimed), RunError> {
     let Wanted { base, summary, every, is_check } = wanted;
     let with_access = !is_check;
     let form = Form::of(session.global, summary);
@@ -110,6 +112,7 @@ pub(super) fn compare_and_print(
     let mut lines = String::new();
     let mut drift = false;
     let mut renewals = Renewals::default();
+    let mut unclaimed = Unclaimed::default();
     for target in targets {
         let committed = base.output(session, Some(target))?;
         let shown = |path: &str| format!("{output}/{}/{path}", target.name);
@@ -118,7 +121,7 @@ pub(super) fn compare_and_print(
         let created = Mutex::new(BTreeSet::new());
         let difference = |found: &Found<'_>| {
             if let (Some(file), None, true) = (found.file, found.old, changes.asks_for_objects()) {
-                created.lock().unwrap_or_else(PoisonError::into_inner).extend(identities(&file.text));
+                created.lock().unwrap_or_else(PoisonError::into_inner).extend(object_digests(&file.text));
             }
             if found.change.plan.is_renewal {
                 return Ok(None);
@@ -147,10 +150,11 @@ pub(super) fn compare_and_print(
             }
         };
         let compared = session.compare(target, &*committed, Depth::Objects, &difference, &mut each, &mut sink)?;
-        let Comparison { plan, .. } = compared;
+        let Comparison { plan, unclaimed: of_target, .. } = compared;
+        unclaimed.absorb(of_target);
         let totals = Totals::of(&plan);
         if base.is_new(target, &totals) {
-            changes.add_new(&target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
+            changes.add_new(session, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
         session.warn_of_recreation(target, &totals, &mut sink);
         if !summary {
@@ -171,12 +175,12 @@ pub(super) fn compare_and_print(
     let findings = session.findings(sink);
     let judged = if is_check { session.tell_checked(findings) } else { session.tell_outcome(findings) };
     if judged == Outcome::Invalid {
-        return Ok(judged);
+        return Ok((judged, unclaimed));
     }
     let gate = base.changes(session)?;
     drift |= changes.has_gone() || !gate.is_empty();
     lines.insert_str(0, &gate.iter().map(|line| format!("{}\n", foreign::line(line))).collect::<String>());
-    lines.insert_str(0, &changes.lines(&output, true));
+    lines.insert_str(0, &changes.lines(&output, session.shard.is_none()));
     terminal.result(&text);
     if left_out > 0 {
         terminal.problem(&format!("{} left out of the difference\n", human::number(left_out, "further file")));
@@ -190,7 +194,7 @@ pub(super) fn compare_and_print(
     if is_check && drift {
         terminal.note(NOTE_OF_DRIFT);
     }
-    Ok(judged.worse(if drift { Outcome::No } else { Outcome::Fine }))
+    Ok((judged.worse(if drift { Outcome::No } else { Outcome::Fine }), unclaimed))
 }
 
 /// The note of `check` where the output differs.

@@ -1,6 +1,6 @@
 //! `bailiwick merge`: the parts of a run, judged together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::diff::Form;
 use super::session::{Session, print, with_targets};
 use super::shard::Loss;
 use super::summary::{Command, Consent, Summary};
-use super::targets::TargetChanges;
+use super::targets::{ObjectsByTarget, TargetChanges};
 use super::{DiagnosticForm, Global, Outcome, check, diff, render};
 use crate::compile::{self, PartRecord};
 use crate::diag::{Code, Diagnostic, RunError, Sink};
@@ -128,6 +128,8 @@ fn find_gaps(given: &[Given], sink: &mut Sink) {
 struct Whole {
     targets: BTreeMap<String, (Vec<PartRecord>, Totals)>,
     leftovers: BTreeMap<String, Totals>,
+    leftover_objects: ObjectsByTarget,
+    new_objects: ObjectsByTarget,
     beside_targets: Vec<Diagnostic>,
     isolation: Vec<Diagnostic>,
 }
@@ -144,16 +146,36 @@ impl Whole {
             for (target, totals) in summary.leftovers {
                 whole.leftovers.entry(target).or_default().add(totals);
             }
+            for (target, objects) in summary.leftover_objects {
+                whole.leftover_objects.entry(target).or_default().extend(objects);
+            }
+            for (target, objects) in summary.new_objects {
+                whole.new_objects.entry(target).or_default().extend(objects);
+            }
             whole.beside_targets.extend(summary.beside_targets);
             whole.isolation.extend(summary.isolation);
         }
         whole
     }
 
-    /// Judges a target, and gives its totals.
-    fn judge(&mut self, session: &Session<'_>, target: &Target, sink: &mut Sink) -> Totals {
+    /// Takes the targets that are gone.
+    fn take_gone(&mut self) -> TargetChanges {
+        TargetChanges::of_gone(std::mem::take(&mut self.leftovers), std::mem::take(&mut self.leftover_objects))
+    }
+
+    /// Judges a target, and returns its totals. A new target is added to the changes.
+    fn judge(
+        &mut self,
+        session: &Session<'_>,
+        target: &Target,
+        changes: &mut TargetChanges,
+        sink: &mut Sink,
+    ) -> Totals {
         let (records, totals) = self.targets.remove(&target.name).unwrap_or_default();
         compile::merge(&session.project, target, records, sink);
+        if totals.is_new() {
+            changes.add_new(session, &target.name, self.new_objects.remove(&target.name).unwrap_or_default());
+        }
         totals
     }
 }
@@ -176,8 +198,9 @@ fn conclude_render(
     let mut sink = begin(&mut whole);
     let mut lines = String::new();
     let mut refused = Sink::new();
+    let mut changes = if with_leftovers { whole.take_gone() } else { TargetChanges::default() };
     for target in targets {
-        let totals = whole.judge(session, target, &mut sink);
+        let totals = whole.judge(session, target, &mut changes, &mut sink);
         if !sink.has_errors() {
             render::refuse(target, &totals, Loss::of(&totals), consent, &mut refused);
         }
@@ -185,7 +208,6 @@ fn conclude_render(
         lines.push_str(&render::told(&target.name, &totals, Form::of(session.global, false)));
     }
     if with_leftovers {
-        let changes = TargetChanges::of_parts(whole.leftovers);
         let output = &session.project.workspace.output;
         if !sink.has_errors() {
             changes.refuse(output, consent, &mut refused);
@@ -215,15 +237,11 @@ fn conclude_check(
     let mut sink = begin(&mut whole);
     let mut lines = String::new();
     let mut drift = false;
-    let leftovers = if with_leftovers { std::mem::take(&mut whole.leftovers) } else { BTreeMap::new() };
-    let mut changes = TargetChanges::of_parts(leftovers);
+    let mut changes = if with_leftovers { whole.take_gone() } else { TargetChanges::default() };
     let mut renewals = diff::Renewals::default();
     for target in targets {
-        let totals = whole.judge(session, target, &mut sink);
+        let totals = whole.judge(session, target, &mut changes, &mut sink);
         session.warn_of_recreation(target, &totals, &mut sink);
-        if totals.is_new() {
-            changes.add_new(&target.name, BTreeSet::new());
-        }
         drift |= totals.is_drift();
         lines.push_str(&diff::told(&target.name, &totals, "", Form::of(session.global, summary)));
         let folder = format!("{}/{}", session.project.workspace.output, target.name);

@@ -18,7 +18,7 @@ use crate::compile::{OutputFile, Wanted};
 use crate::diag::{Code, Diagnostic, RunError, Sink, foreign};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::objects::Depth;
-use crate::emit::plan::{Action, TargetPlan, identities};
+use crate::emit::plan::{Action, TargetPlan, object_digests};
 use crate::emit::totals::Totals;
 use crate::emit::write::{StagedFile, Stager};
 use crate::model::Target;
@@ -104,10 +104,13 @@ fn write(
     if let Some(recall) = recall {
         recall.look_beside(&session.project)?;
     }
-    let leftovers = session.beside_targets(&mut sink)?;
+    let beside = session.beside_targets(&mut sink)?;
     let is_whole = arguments.targets.is_empty();
-    let mut changes =
-        if is_whole { TargetChanges::of_leftovers(session, &leftovers)? } else { TargetChanges::default() };
+    let mut changes = if is_whole { TargetChanges::of_leftovers(session, &beside)? } else { TargetChanges::default() };
+    // Another part may have removed them already.
+    if session.shard.is_some() && !arguments.consent.remove_target.is_empty() {
+        changes.ask_for_objects();
+    }
     let folder = &session.project.workspace.output;
     let changed = Mutex::new(Vec::new());
     for target in targets {
@@ -129,19 +132,19 @@ fn write(
                 changed.lock().unwrap_or_else(PoisonError::into_inner).push((path, found.file.is_some()));
             }
             if let (Some(file), None, true) = (found.file, found.old, changes.asks_for_objects()) {
-                created.lock().unwrap_or_else(PoisonError::into_inner).extend(identities(&file.text));
+                created.lock().unwrap_or_else(PoisonError::into_inner).extend(object_digests(&file.text));
             }
             found.file.map(|file| stage(file, found.old.is_some())).transpose()
         };
         let mut keep = |file: Option<StagedFile>| staged.extend(file);
         let compared = session.compare(target, &*committed, Depth::Plan, &stage, &mut keep, &mut sink)?;
-        let Comparison { plan, others } = compared;
+        let Comparison { plan, others, .. } = compared;
         if let (Some(recall), Some(watched)) = (recall, &watched) {
             recall.found(target, plan.counts.total(), watched.take_files(), &others);
         }
         let totals = Totals::of(&plan);
         if totals.is_new() {
-            changes.add_new(&target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
+            changes.add_new(session, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
         let loss = match session.part() {
             Some(_) => Loss::of_part(session, target, &*committed, &plan)?,
@@ -159,7 +162,7 @@ fn write(
         if !sink.has_errors() {
             changes.refuse(folder, &arguments.consent, &mut refused);
         }
-        removed.extend(leftovers.changes.iter().map(|file| file.path.clone()));
+        removed.extend(beside.leftovers.changes.iter().map(|file| file.path.clone()));
     }
     sink.absorb(refused);
     let findings = session.findings(sink);

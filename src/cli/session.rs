@@ -2,8 +2,8 @@
 //! earlier one.
 
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashSet;
 
@@ -40,8 +40,6 @@ pub(super) struct Session<'g> {
     found: Vec<Diagnostic>,
     /// What the workspace was asked.
     pub(super) answers: Answers,
-    /// What was found below the output folder that no policy accounts for.
-    pub(super) unclaimed: Mutex<Unclaimed>,
 }
 
 /// The folder of the workspace: this one, or the nearest above it with a workspace file, up to the root of the git work
@@ -124,7 +122,7 @@ impl<'g> Session<'g> {
         Ok(match project {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
-                Ok(Self { global, root, project, shard: None, found, answers, unclaimed: Mutex::default() })
+                Ok(Self { global, root, project, shard: None, found, answers })
             }
             None => {
                 print(global, diagnostics, &files);
@@ -227,7 +225,7 @@ impl<'g> Session<'g> {
         each: &mut dyn FnMut(T),
         sink: &mut Sink,
     ) -> Result<Comparison, RunError> {
-        let mut comparison = Comparison { plan: TargetPlan::default(), others: Vec::new() };
+        let mut comparison = Comparison::default();
         let stats = self.global.stats();
         let memory = Memory::new(depth);
         // Of the many files that stay, a hash of the path is all that is kept.
@@ -278,7 +276,7 @@ impl<'g> Session<'g> {
             Ok::<_, RunError>((ledger, listing?))
         })?;
         let mut others = listing.others(committed, &paths)?;
-        self.note_unclaimed(&target.name, &others);
+        comparison.unclaimed.add(self, &target.name, &others);
         others.retain(|entry| entry.kind != EntryKind::EmptyFolder && self.looks_at(entry));
         others.sort();
         let mut gone: Vec<Entry> = Vec::new();
@@ -385,20 +383,6 @@ impl<'g> Session<'g> {
         !is_of_layout && workspace.keep.is_match(path)
     }
 
-    /// Notes what no policy accounts for among the entries below a folder of the output folder.
-    fn note_unclaimed(&self, folder: &str, entries: &[Entry]) {
-        let mut unclaimed = self.unclaimed.lock().unwrap_or_else(PoisonError::into_inner);
-        for entry in entries {
-            let path = if folder.is_empty() { entry.path.clone() } else { format!("{folder}/{}", entry.path) };
-            let path = path.trim_end_matches('/').to_owned();
-            match entry.kind {
-                EntryKind::EmptyFolder if !path.is_empty() => _ = unclaimed.empty.insert(path),
-                EntryKind::File if self.keeps(&path) => _ = unclaimed.kept.insert(path),
-                _ => {}
-            }
-        }
-    }
-
     /// Reports a link, or a file that is not ours, among the output of a target.
     fn report_stray(&self, target: &Target, entry: Entry, sink: &mut Sink) {
         let path = format!("{}/{}/{}", self.project.workspace.output, target.name, entry.path);
@@ -411,12 +395,15 @@ impl<'g> Session<'g> {
         });
     }
 
-    /// Looks at what lies beside the folders of the targets: what is ours is left over from targets that are gone, and
-    /// is returned as a plan to delete it, with paths below the output folder; anything else is reported.
-    pub(super) fn beside_targets(&self, sink: &mut Sink) -> Result<TargetPlan, RunError> {
-        let mut leftovers = TargetPlan::default();
+    /// Looks at the entries beside the folders of the targets. Files of ours are left over from targets that are gone;
+    /// other entries are reported. Of the parts of a run only the first reports them.
+    pub(super) fn beside_targets(&self, sink: &mut Sink) -> Result<BesideTargets, RunError> {
+        let mut beside = BesideTargets::default();
         if self.part().is_some_and(|part| !part.is_first()) {
-            return Ok(leftovers);
+            let skip = |top: &str| self.is_of_target_or_staging(top);
+            let entries = Folder::new(self.output()).list_except(&skip)?;
+            beside.has_files = entries.iter().any(Entry::is_file);
+            return Ok(beside);
         }
         let mut told = Sink::new();
         let workspace = &self.project.workspace;
@@ -427,12 +414,12 @@ impl<'g> Session<'g> {
                 stray(link, EntryKind::Link)
                     .help("name the folder itself under `spec.output`: links are not followed when writing"),
             );
-            return Ok(leftovers);
+            return Ok(beside);
         }
         let whole = Folder::new(self.output());
-        let skip = |top: &str| top == STAGING || workspace.targets.iter().any(|target| target.name == top);
-        let entries = whole.list_except(&skip)?;
-        self.note_unclaimed("", &entries);
+        let entries = whole.list_except(&|top: &str| self.is_of_target_or_staging(top))?;
+        beside.unclaimed.add(self, "", &entries);
+        beside.has_files = entries.iter().any(Entry::is_file);
         for Entry { path, kind } in entries {
             if kind == EntryKind::EmptyFolder {
                 continue;
@@ -450,14 +437,19 @@ impl<'g> Session<'g> {
                 let path = format!("{}/{path}", workspace.output);
                 told.push(stray(path.trim_end_matches('/'), kind).help(help_with_stray(kind)));
             } else {
-                leftovers.add(plan);
+                beside.leftovers.add(plan);
             }
         }
         if let Some(shard) = &self.shard {
-            shard.note_beside_targets(told.diagnostics(), &leftovers);
+            shard.note_beside_targets(told.diagnostics(), &beside.leftovers);
         }
         sink.absorb(told);
-        Ok(leftovers)
+        Ok(beside)
+    }
+
+    /// Whether a folder of the output folder belongs to a target, or holds new contents of a run.
+    fn is_of_target_or_staging(&self, top: &str) -> bool {
+        top == STAGING || self.has_target(top)
     }
 
     /// What was found, with what loading found, without what policies accept.
@@ -601,11 +593,25 @@ fn help_with_stray(kind: EntryKind) -> &'static str {
     }
 }
 
-/// A target's output held against earlier output.
+/// The result of comparing the output of a target with earlier output.
+#[derive(Default)]
 pub(super) struct Comparison {
     pub(super) plan: TargetPlan,
-    /// The paths of what is not ours and stays.
+    /// The paths of the files that are not ours and stay.
     pub(super) others: Vec<String>,
+    /// The entries that no policy accounts for.
+    pub(super) unclaimed: Unclaimed,
+}
+
+/// The entries beside the folders of the targets.
+#[derive(Default)]
+pub(super) struct BesideTargets {
+    /// The files of ours, as a plan to delete them, with paths below the output folder.
+    pub(super) leftovers: TargetPlan,
+    /// Whether there is any file, ours or not.
+    pub(super) has_files: bool,
+    /// The entries that no policy accounts for.
+    pub(super) unclaimed: Unclaimed,
 }
 
 /// A file held against earlier output.

@@ -1,6 +1,6 @@
 //! `--shard K/N`: one part of a run, and what it leaves for `bailiwick merge`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::session::Session;
 use super::summary::{Command, Summary, TargetSummary};
+use super::targets::ObjectsByTarget;
 use super::{Global, Outcome};
 use crate::compile::{self, Ledger};
 use crate::diag::{Diagnostic, Files, RunError};
@@ -44,6 +45,8 @@ pub(super) struct Shard {
 struct Found {
     targets: Vec<TargetSummary>,
     leftovers: BTreeMap<String, Totals>,
+    leftover_objects: ObjectsByTarget,
+    new_objects: ObjectsByTarget,
     beside_targets: Vec<Diagnostic>,
     isolation: Vec<Diagnostic>,
 }
@@ -92,6 +95,16 @@ impl Shard {
         });
     }
 
+    /// Notes the objects of targets that are gone.
+    pub(super) fn note_leftover_objects(&self, objects: ObjectsByTarget) {
+        self.note(|found| found.leftover_objects = objects);
+    }
+
+    /// Notes the objects of this part of a target that may be new.
+    pub(super) fn note_new_objects(&self, target: &str, objects: &BTreeSet<Digest>) {
+        self.note(|found| _ = found.new_objects.insert(target.to_owned(), objects.clone()));
+    }
+
     /// Notes what of the output folder no policy accounts for, and which isolations of nodes do not hold.
     pub(super) fn note_isolation(&self, told: &[Diagnostic]) {
         self.note(|found| found.isolation = told.to_vec());
@@ -113,6 +126,8 @@ impl Shard {
             command,
             targets: found.targets,
             leftovers: found.leftovers,
+            leftover_objects: found.leftover_objects,
+            new_objects: found.new_objects,
             beside_targets: found.beside_targets,
             isolation: found.isolation,
             texts: Vec::new(),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::targets::ObjectsByTarget;
 use crate::compile::PartRecord;
 use crate::diag::{Diagnostic, FileId, Files, Origin};
 use crate::digest::Digest;
@@ -15,7 +16,7 @@ use crate::sealed::{Broken, Seal};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
-const SEAL: Seal = Seal::new("bailiwick parts", concat!("\x04", env!("CARGO_PKG_VERSION"), "\n"));
+const SEAL: Seal = Seal::new("bailiwick parts", concat!("\x05", env!("CARGO_PKG_VERSION"), "\n"));
 
 /// What a part found.
 #[derive(Debug, Serialize, Deserialize)]
@@ -28,6 +29,10 @@ pub(super) struct Summary {
     pub(super) targets: Vec<TargetSummary>,
     /// Files of targets that are gone, by target.
     pub(super) leftovers: BTreeMap<String, Totals>,
+    /// The objects of targets that are gone.
+    pub(super) leftover_objects: ObjectsByTarget,
+    /// The objects that the part has of targets that may be new, where another target is gone.
+    pub(super) new_objects: ObjectsByTarget,
     /// What was found beside the folders of the targets.
     pub(super) beside_targets: Vec<Diagnostic>,
     /// Isolations of nodes that do not hold.
@@ -171,6 +176,8 @@ mod tests {
                 totals: Totals { files: 3, ..Totals::default() },
             }],
             leftovers: BTreeMap::new(),
+            leftover_objects: BTreeMap::new(),
+            new_objects: BTreeMap::new(),
             beside_targets: vec![Diagnostic::error(Code::ForeignFile, "`out/x` is not a file of ours")],
             isolation: Vec::new(),
             texts: Vec::new(),

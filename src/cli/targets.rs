@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::removal;
-use super::session::Session;
+use super::session::{BesideTargets, Session};
 use super::summary::Consent;
 use crate::diag::{Code, Diagnostic, RunError, Sink, foreign};
+use crate::digest::Digest;
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::file::{Ownership, bears_header, ownership};
-use crate::emit::plan::{FilePlan, TargetPlan, identities};
+use crate::emit::plan::{FilePlan, TargetPlan, object_digests};
 use crate::emit::totals::Totals;
 use crate::report::human::number;
 
@@ -17,24 +18,44 @@ use crate::report::human::number;
 pub(super) struct TargetChanges {
     /// Those that are gone, with what goes with them.
     gone: BTreeMap<String, Totals>,
-    /// The identities of the objects of those; none where they are not known, as after a run of parts.
-    objects: BTreeMap<String, BTreeSet<String>>,
-    /// Those that are new, with the identities of their objects.
-    new: BTreeMap<String, BTreeSet<String>>,
+    /// The objects of those; in a part of a run the objects that belong to the part.
+    objects: ObjectsByTarget,
+    /// Those that are new, with their objects.
+    new: ObjectsByTarget,
+    /// Whether the objects of new targets have to be known, to find renames.
+    asks_for_objects: bool,
 }
 
+/// The digests of the identities of objects, by target.
+pub(super) type ObjectsByTarget = BTreeMap<String, BTreeSet<Digest>>;
+
 impl TargetChanges {
-    /// Of parts, which leave the totals of each target that is gone.
-    pub(super) fn of_parts(gone: BTreeMap<String, Totals>) -> Self {
-        Self { gone, ..Self::default() }
+    /// Returns the changes with these totals and objects of the targets that are gone.
+    pub(super) fn of_gone(gone: BTreeMap<String, Totals>, objects: ObjectsByTarget) -> Self {
+        Self { gone, asks_for_objects: !objects.is_empty(), objects, new: BTreeMap::new() }
     }
 
-    /// Of what is left in the output folder, a plan with paths below it.
-    pub(super) fn of_leftovers(session: &Session<'_>, leftovers: &TargetPlan) -> Result<Self, RunError> {
-        let mut changes = Self::of_parts(Totals::by_folder(leftovers));
+    /// Returns the targets that are gone and have files in the output folder. A part of a run leaves the objects of all of
+    /// them for the merge.
+    pub(super) fn of_leftovers(session: &Session<'_>, beside: &BesideTargets) -> Result<Self, RunError> {
+        let (mut all, mut own) = (ObjectsByTarget::new(), ObjectsByTarget::new());
         let output = Folder::new(session.output());
-        for file in &leftovers.changes {
-            changes.add_objects(&file.path, &output.read(&file.path)?.unwrap_or_default());
+        for file in &beside.leftovers.changes {
+            let (target, below) = file.path.split_once('/').unwrap_or((&file.path, ""));
+            let digests = object_digests(&String::from_utf8_lossy(&output.read(&file.path)?.unwrap_or_default()));
+            if session.part().is_none_or(|part| part.has_file(below)) {
+                own.entry(target.to_owned()).or_default().extend(digests.iter().copied());
+            }
+            if session.shard.is_some() {
+                all.entry(target.to_owned()).or_default().extend(digests);
+            }
+        }
+        if let Some(shard) = &session.shard {
+            shard.note_leftover_objects(all);
+        }
+        let mut changes = Self::of_gone(Totals::by_folder(&beside.leftovers), own);
+        if session.shard.is_some() && beside.has_files {
+            changes.ask_for_objects();
         }
         Ok(changes)
     }
@@ -53,15 +74,13 @@ impl TargetChanges {
                 texts.push((entry.path, bytes));
             }
         }
-        let mut changes = Self::of_parts(Totals::by_folder(&plan));
-        texts.iter().for_each(|(path, bytes)| changes.add_objects(path, bytes));
-        Ok(changes)
-    }
-
-    fn add_objects(&mut self, path: &str, bytes: &[u8]) {
-        let (target, _) = path.split_once('/').unwrap_or((path, ""));
-        let objects = self.objects.entry(target.to_owned()).or_default();
-        objects.extend(identities(&String::from_utf8_lossy(bytes)));
+        let mut objects = ObjectsByTarget::new();
+        for (path, bytes) in &texts {
+            let (target, _) = path.split_once('/').unwrap_or((path, ""));
+            let digests = object_digests(&String::from_utf8_lossy(bytes));
+            objects.entry(target.to_owned()).or_default().extend(digests);
+        }
+        Ok(Self::of_gone(Totals::by_folder(&plan), objects))
     }
 
     /// Adds a target that is gone and has no output.
@@ -69,14 +88,22 @@ impl TargetChanges {
         self.gone.entry(target.to_owned()).or_default();
     }
 
-    /// Adds a target that is new, with the identities of its objects.
-    pub(super) fn add_new(&mut self, target: &str, objects: BTreeSet<String>) {
+    /// Adds a target that is new, with its objects. A part of a run leaves them for the merge.
+    pub(super) fn add_new(&mut self, session: &Session<'_>, target: &str, objects: BTreeSet<Digest>) {
+        if let Some(shard) = &session.shard {
+            shard.note_new_objects(target, &objects);
+        }
         self.new.insert(target.to_owned(), objects);
     }
 
     /// Whether the objects of new targets have to be known, to find renames.
     pub(super) fn asks_for_objects(&self) -> bool {
-        !self.objects.is_empty()
+        self.asks_for_objects
+    }
+
+    /// Has the objects of new targets collected, for a merge.
+    pub(super) fn ask_for_objects(&mut self) {
+        self.asks_for_objects = true;
     }
 
     /// Whether a target is gone.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::left_behind;
 use super::session::Session;
 use crate::diag::{Code, Diagnostic, FileId, RunError, Sink};
-use crate::emit::committed::{Committed, Folder};
+use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::file;
 use crate::emit::write::{STAGING, is_at_work};
 use crate::git::Repository;
@@ -26,7 +26,7 @@ const KUSTOMIZATIONS: &[&str] = &["kustomization.yaml", "kustomization.yml", "Ku
 /// Fields of a Kustomization that add no object and change none.
 const PLAIN_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "resources", "sortOptions", "buildMetadata"];
 
-/// What was found below the output folder while it was compared; paths are relative to it.
+/// Entries of the output folder that no policy accounts for, by their paths below it.
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
     /// Files that `spec.keep` names.
@@ -35,12 +35,32 @@ pub(super) struct Unclaimed {
     pub(super) empty: BTreeSet<String>,
 }
 
-/// Reports what no policy accounts for.
+impl Unclaimed {
+    /// Adds the entries below a folder of the output folder that no policy accounts for.
+    pub(super) fn add(&mut self, session: &Session<'_>, folder: &str, entries: &[Entry]) {
+        for entry in entries {
+            let path = if folder.is_empty() { entry.path.clone() } else { format!("{folder}/{}", entry.path) };
+            let path = path.trim_end_matches('/').to_owned();
+            match entry.kind {
+                EntryKind::EmptyFolder if !path.is_empty() => _ = self.empty.insert(path),
+                EntryKind::File if session.keeps(&path) => _ = self.kept.insert(path),
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds the entries of another folder.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.kept.extend(other.kept);
+        self.empty.extend(other.empty);
+    }
+}
+
+/// Reports the entries of the output folder that no policy accounts for.
 ///
 /// # Errors
 /// When the output folder or the repository cannot be read.
-pub(super) fn judge(session: &Session<'_>, sink: &mut Sink) -> Result<(), RunError> {
-    let unclaimed = session.unclaimed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+pub(super) fn judge(session: &Session<'_>, unclaimed: &Unclaimed, sink: &mut Sink) -> Result<(), RunError> {
     let output = &session.project.workspace.output;
     for path in &unclaimed.empty {
         sink.push(

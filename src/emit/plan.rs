@@ -8,6 +8,7 @@ use super::namespaces::NamespaceChanges;
 use super::objects;
 use super::pods::changed_pods;
 use crate::diag::{FileId, Sink};
+use crate::digest::{Digest, digest};
 use crate::k8s::grants::{Grant, grants};
 use crate::yaml::{self, NodeRef, Tree, Value};
 
@@ -243,9 +244,10 @@ impl std::fmt::Display for ObjectKey<'_> {
     }
 }
 
-/// Returns the identity of each object in a text: group, kind, namespace and name.
-pub fn identities(text: &str) -> Vec<String> {
-    let identity = |key: ObjectKey<'_>| format!("{} {key}", key.group);
+/// Returns a digest of the identity of each object in a text: of its group, kind, namespace and name. It is the same in
+/// every run.
+pub fn object_digests(text: &str) -> Vec<Digest> {
+    let identity = |key: ObjectKey<'_>| digest(format!("{} {key}", key.group).as_bytes());
     match objects::keys(text) {
         Some(keys) => keys.into_iter().map(identity).collect(),
         None => parse(text).documents().map(|root| identity(ObjectKey::of(root))).collect(),

@@ -389,7 +389,8 @@ fn parts_and_their_merge_refuse_a_target_that_is_gone() {
     assert!(folder.path().join("out/production").exists());
     let merged = bailiwick(folder.path(), &["merge", &paths[0], &paths[1]]);
     assert_status(&merged, 2);
-    assert!(stderr(&merged).contains("error[target-delete]: target `production` is gone"), "{}", stderr(&merged));
+    let message = "error[target-delete]: target `production` is renamed to `prod`";
+    assert!(stderr(&merged).contains(message), "{}", stderr(&merged));
     let merged = bailiwick(folder.path(), &["merge", "--remove-target", "production", &paths[0], &paths[1]]);
     assert_status(&merged, 0);
 }
@@ -570,6 +571,59 @@ fn quiet_keeps_what_is_dangerous() {
         }
         assert!(!stderr.contains("unchanged") && !stderr.contains("  Namespace: "), "{command:?}: {stderr}");
     }
+}
+
+/// Runs a command in two parts, and merges them.
+fn merged(folder: &Path, command: &[&str], merge: &[&str]) -> Output {
+    let summaries = tempfile::tempdir().expect("a folder");
+    let mut paths: Vec<String> = Vec::new();
+    for part in 1..=2 {
+        let path = summaries.path().join(part.to_string()).display().to_string();
+        let shard = ["--shard", &format!("{part}/2"), "--summary-to", &path];
+        bailiwick(folder, &[command, shard.as_slice()].concat());
+        paths.push(path);
+    }
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    bailiwick(folder, &[&["merge"], merge, &paths].concat())
+}
+
+#[test]
+fn a_merge_names_renames_as_one_run_does() {
+    let renamed = "target `production` is renamed to `prod`: an applier of `out/production` would delete 8 objects\n";
+    let bee = "; the new namespace `team-bee` has the same objects: a rename is a deletion and a creation\n";
+    for (path, from, to, lines) in [
+        ("bailiwick.yaml", "name: production", "name: prod", [renamed].as_slice()),
+        (TEAMS, "  - name: team-b\n", "  - name: team-bee\n", &[bee]),
+        // With less in it, the target is another one.
+        (
+            "bailiwick.yaml",
+            "name: production",
+            "name: prod # less",
+            &["target `production` is gone: 8 objects deleted", "target `prod` is new\n"],
+        ),
+    ] {
+        let folder = example();
+        edit(folder.path(), path, from, to);
+        if to.ends_with("less") {
+            edit(folder.path(), TEAMS, "  - name: team-b\n", "");
+        }
+        let check = ["check", "--no-tests"];
+        let (whole, parts) = (bailiwick(folder.path(), &check), merged(folder.path(), &check, &[]));
+        assert_status(&whole, 1);
+        assert_status(&parts, 1);
+        assert_eq!(stderr(&parts), stderr(&whole));
+        for line in lines {
+            assert!(stderr(&parts).contains(line), "{line}: {}", stderr(&parts));
+        }
+        assert!(lines.len() > 1 || !stderr(&parts).contains("is new"), "{}", stderr(&parts));
+    }
+    // The first part removes the former target, and the second one finds it gone.
+    let folder = example();
+    edit(folder.path(), "bailiwick.yaml", "name: production", "name: prod");
+    let run = merged(folder.path(), &["render", "--remove-target", "production"], &[]);
+    assert_status(&run, 0);
+    assert!(!folder.path().join("out/production").exists());
+    assert!(stderr(&run).contains(renamed), "{}", stderr(&run));
 }
 
 #[test]

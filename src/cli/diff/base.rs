@@ -91,8 +91,8 @@ impl Base {
     pub(in crate::cli) fn gone(&self, session: &Session<'_>) -> Result<TargetChanges, RunError> {
         if let Self::Output = self {
             // What else lies there is for `check` to report.
-            let leftovers = session.beside_targets(&mut Sink::new())?;
-            return TargetChanges::of_leftovers(session, &leftovers);
+            let beside = session.beside_targets(&mut Sink::new())?;
+            return TargetChanges::of_leftovers(session, &beside);
         }
         let mut changes = TargetChanges::of_folders(session, &*self.output(session, None)?)?;
         if let Self::Revision(earlier) = self {
