@@ -188,8 +188,11 @@ const FILE: &str = "out/t/namespaces/tenant-0.yaml";
 /// An object that no policy says.
 const EVIL: &str = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: evil\n  namespace: tenant-0\n";
 
+/// A name, and a change of the text of a file.
+type Alteration = (&'static str, fn(&str) -> String);
+
 /// Ways to alter a file that keep its size.
-const ALTERATIONS: [(&str, fn(&str) -> String); 3] = [
+const ALTERATIONS: [Alteration; 3] = [
     ("an object is changed", |text| text.replacen("- use", "- get", 1)),
     ("an object is added", |text| padded(&text[..cut(text, EVIL.len())], EVIL, text.len())),
     ("an object is removed", |text| padded(&text[..cut(text, 1)], "", text.len())),
