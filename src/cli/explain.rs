@@ -61,7 +61,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             Ok(Outcome::Fine)
         }
         ([word], _) if word == "stacks" => stacks::explain(global, arguments),
-        ([file], _) if output::is_path(file) => output::explain(global, arguments, file),
+        ([file], _) if output::is_path(file) && meant(&parts(file)).is_none() => {
+            output::explain(global, arguments, file)
+        }
         ([subject], _) if !subject.contains('/') => Ok(print_page(global, subject)),
         ([kind, name], _) if kind == "namespace" => namespace::explain(global, arguments, name),
         ([object], _) => explain_object(global, arguments, object),
@@ -196,7 +198,7 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
 }
 
 fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Result<Outcome, RunError> {
-    let parts: Vec<&str> = object.splitn(3, '/').collect();
+    let parts = parts(object);
     with_scenes(global, &arguments.scene(), |scenes| {
         let mut found = false;
         for scene in scenes {
@@ -222,6 +224,11 @@ fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Resul
         global.terminal().failure(&RunError::new(format!("there is no `{object}`")).help(help));
         Ok(Outcome::Invalid)
     })
+}
+
+/// The parts of `KIND/NAME` and `KIND/NAMESPACE/NAME`.
+fn parts(object: &str) -> Vec<&str> {
+    object.splitn(3, '/').collect()
 }
 
 /// What a name on the command line means.
