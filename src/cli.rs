@@ -81,9 +81,9 @@ impl Outcome {
 
 /// Compiles declarative access policy for Kubernetes clusters into validated manifests.
 ///
-/// Run without flags inside a workspace, each command does the obvious thing.
+/// Run each command inside a workspace. Every option has a default.
 ///
-/// Exit codes: 0 fine; 1 the answer is no (drift, a finding, denied, a failed test); 2 wrong usage or invalid input; 3 the run failed.
+/// Exit codes: 0 success; 1 the answer is no (drift, a finding, denied, a failed test); 2 wrong usage or invalid input; 3 the run failed.
 #[derive(Debug, Parser)]
 #[command(name = "bailiwick", version, max_term_width = 100)]
 pub struct Cli {
@@ -99,33 +99,33 @@ pub struct Global {
     /// Run as if started in this folder.
     #[arg(short = 'C', long, global = true, value_name = "DIR", env = "BAILIWICK_DIRECTORY")]
     directory: Option<PathBuf>,
-    /// When to use colour.
+    /// When to print colours.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", env = "BAILIWICK_COLOR")]
     color: ColorChoice,
     /// Hide counts and progress.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// How many threads to use. Default: one for each core.
+    /// Number of threads. Default: one for each core.
     #[arg(short, long, global = true, value_name = "N", env = "BAILIWICK_JOBS", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
-    /// Render every object by itself, not once for all tenants that differ in names and numbers alone. The output is the
-    /// same; it takes longer.
+    /// Render every object by itself, and not once for all tenants that differ in names and numbers alone. The output is
+    /// the same; the run takes longer.
     #[arg(long, global = true, env = "BAILIWICK_NO_CLASSES", value_parser = FalseyValueParser::new())]
     no_classes: bool,
-    /// Let `render` neither look at what an earlier run found, nor keep what this one finds.
+    /// Do not read or write the cache of `render`.
     #[arg(long, global = true, env = "BAILIWICK_NO_CACHE", value_parser = FalseyValueParser::new())]
     no_cache: bool,
-    /// Where `render` keeps what it found. Default: BAILIWICK_CACHE_DIR, or `bailiwick` in the user's folder for caches; none
-    /// where CI is set.
+    /// Folder for the cache of `render`. Default: BAILIWICK_CACHE_DIR, or `bailiwick` in the user's folder for caches; no
+    /// cache if CI is set.
     #[arg(long, global = true, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
-    /// Let `render` compare the content of every file. `check` always does: there it adds nothing.
+    /// Compare the content of every file in `render`. The option has no effect on `check`, which always compares contents.
     #[arg(long, global = true)]
     verify: bool,
-    /// Tell where the time went: for each stage how many documents, seconds and bytes.
+    /// Print the time, documents and bytes of each stage.
     #[arg(long, global = true)]
     stats: bool,
-    /// Write a profile of the run, which browsers and Perfetto show.
+    /// Write a profile of the run, for browsers and Perfetto.
     #[arg(long, global = true, value_name = "FILE")]
     trace: Option<PathBuf>,
     #[arg(skip)]
@@ -133,15 +133,15 @@ pub struct Global {
     /// Whether a warning was printed.
     #[arg(skip)]
     warned: Arc<AtomicBool>,
-    /// The day that counts as today, for grants that expire. Default: the system's, in UTC.
+    /// The day on which grants are judged as expired. Default: the day of the system, in UTC.
     #[arg(long, global = true, value_name = "YYYY-MM-DD", env = "BAILIWICK_TODAY")]
     today: Option<Date>,
-    /// In which form problems are printed.
+    /// Output format of diagnostics.
     #[arg(long, global = true, value_name = "FORM", default_value = "human")]
     diagnostics: DiagnosticForm,
 }
 
-/// The forms in which problems are printed.
+/// The output formats of diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DiagnosticForm {
     /// With source lines; the first 200, errors before warnings.
@@ -257,30 +257,30 @@ enum Command {
     Render(render::Arguments),
     /// Compile, compare with the output, print the difference, and run every AccessTest; for CI.
     Check(check::Arguments),
-    /// Judge the parts of a `render` or `check` together, by the summaries that `--shard` left.
+    /// Judge the parts of a `render` or `check` together, from the summaries of the parts.
     Merge(merge::Arguments),
-    /// Show how what the policies say differs from earlier output.
+    /// Compare the compiled policies with earlier output, and print the differences.
     ///
-    /// Control characters and invisible characters are printed as escapes, such as `\u{1b}`, on a terminal and in a file: the
-    /// difference is for reading, not for `patch`.
+    /// Control characters and invisible characters are printed as escapes, such as `\u{1b}`, on a terminal and in a file. The
+    /// output is for people, and not for `patch`.
     Diff(diff::Arguments),
-    /// Print a role as a table of what it grants, and which of that is dead.
+    /// Print the permissions of a role as a table, with the dead ones marked.
     Table(table::Arguments),
-    /// Look for grants that are dangerous, dead, or cannot be applied.
+    /// Report grants that are dangerous, dead, or cannot be applied.
     Lint(lint::Arguments),
     /// Run every AccessTest.
     Test(test::Arguments),
-    /// Ask whether somebody may do something, and why.
+    /// Print whether a subject is allowed a request, and why.
     CanI(can_i::Arguments),
-    /// Ask who may do something.
+    /// List the subjects that are allowed a request.
     WhoCan(who_can::Arguments),
-    /// Tell what somebody reaches who has taken over a node: Secrets, and what its service accounts may do.
+    /// Print the Secrets and permissions within reach of a compromised node.
     NodeReach(node_reach::Arguments),
-    /// Keep what decides access in a file, to ask it again in no time.
+    /// Write the data that decides access to a file, for fast questions.
     Index(index::Arguments),
     /// Answer questions about access, one JSON object a line.
     Ask(ask::Arguments),
-    /// Turn what a cluster has into policies, with a report of what becomes of it.
+    /// Convert the objects of a cluster into policies, and report the outcome for each.
     Migrate(migrate::Arguments),
     /// Print the manual page of a policy kind or a diagnostic.
     Explain(explain::Arguments),

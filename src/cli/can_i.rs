@@ -32,23 +32,23 @@ pub(super) struct Arguments {
     identity: IdentityArguments,
     #[command(flatten)]
     scene: SceneArguments,
-    /// A field selector of a list or watch, such as `spec.nodeName=n1`: the Node authorizer looks at it.
+    /// Field selector of a list or watch, such as `spec.nodeName=n1`, for the Node authorizer.
     #[arg(long, value_name = "SELECTOR", conflicts_with = "list")]
     field_selector: Option<String>,
-    /// Ask admission too whether the object in this file may be written: NodeRestriction, and the ValidatingAdmissionPolicies that are
-    /// bound.
+    /// Also ask admission whether the object in this file may be written: NodeRestriction and the bound
+    /// ValidatingAdmissionPolicies.
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     admission: Option<PathBuf>,
-    /// What else the authenticator says of who asks, as `KEY=VALUE`; may be repeated. Admission policies look at it.
+    /// An extra field of the user, as `KEY=VALUE`, for admission policies; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", requires = "admission")]
     as_user_extra: Vec<String>,
-    /// The object as it is, for a change.
+    /// The object before the change.
     #[arg(long, value_name = "FILE", requires = "admission")]
     admission_old: Option<PathBuf>,
     /// List everything the identity may do in the namespace.
     #[arg(long, conflicts_with_all = ["verb", "resource", "name", "path", "http", "subresource"])]
     list: bool,
-    /// In which form the answer is printed.
+    /// Output format of the answer.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: AnswerForm,
 }

@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     no_tests: bool,
     #[command(flatten)]
     shard: ShardArguments,
-    /// Print every file whole, also those that change in the same way as others.
+    /// Print every file whole, also files that change in the same way as others.
     #[arg(long)]
     no_group: bool,
     #[command(flatten)]

@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     /// Print the counts only.
     #[arg(long)]
     summary: bool,
-    /// Print every file whole, also those that change in the same way as others.
+    /// Print every file whole, also files that change in the same way as others.
     #[arg(long)]
     no_group: bool,
     #[command(flatten)]

@@ -25,9 +25,9 @@ use crate::yaml;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// A policy kind (`Tenancy`), a diagnostic (`duplicate-yaml-key`), an object (`ClusterRole/view`,
-    /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), what pods of a namespace
-    /// are held to (`namespace NAME`), a file of the output (`out/production/namespaces/team-a.yaml`: each object with
-    /// the policy that makes it), the stacks of a workspace (`stacks`), or a decision in the words of can-i (`get pods --as alice`). Without any: the list of kinds and diagnostics.
+    /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), the admission rules for
+    /// pods of a namespace (`namespace NAME`), a file of the output (`out/production/namespaces/team-a.yaml`: each object with
+    /// the policy that makes it), the stacks of a workspace (`stacks`), or a decision in the form of `can-i` (`get pods --as alice`). Without any: the list of kinds and diagnostics.
     #[arg(num_args = 0..=3)]
     words: Vec<String>,
     #[command(flatten)]
@@ -44,10 +44,11 @@ pub(super) struct Arguments {
     /// Only these targets of the workspace.
     #[arg(short, long = "target", value_name = "NAME", conflicts_with = "from")]
     targets: Vec<String>,
-    /// What lies under the manifests. Without words: print the default policy of a version, such as `--baseline=1.30`.
+    /// Baseline RBAC to load before the manifests. Without words: print the default policy of a version, such as
+    /// `--baseline=1.30`.
     #[arg(long, value_name = "VERSION-or-PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     baseline: Option<String>,
-    /// In which form objects, subjects and decisions are explained.
+    /// Output format for objects, subjects and decisions.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: AnswerForm,
 }

@@ -17,11 +17,11 @@ use crate::report::human;
 pub(super) struct Arguments {
     /// The folder of the new workspace. Default: this one.
     folder: Option<PathBuf>,
-    /// Write what compiles the workspace in parts, too: a workflow of GitHub Actions and Jobs of Kubernetes. A workspace
-    /// that is there stays as it is.
+    /// Also write a workflow of GitHub Actions and Jobs of Kubernetes that compile the workspace in parts. An existing
+    /// workspace is not changed.
     #[arg(long)]
     ci: bool,
-    /// In how many parts CI compiles the workspace.
+    /// Number of parts in which CI compiles the workspace.
     #[arg(long, value_name = "N", default_value_t = 4, requires = "ci", value_parser = clap::value_parser!(u16).range(1..=i64::from(ci::MAXIMUM_PARTS)))]
     parts: u16,
     /// Address of an archive with the program, for the workflow
@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     /// SHA-256 of that archive
     #[arg(long, value_name = "HEX", requires = "ci", value_parser = ci::sha256)]
     sha256: Option<String>,
-    /// Overwrite a workflow and Jobs that are there.
+    /// Overwrite an existing workflow and Jobs.
     #[arg(long, requires = "ci")]
     force: bool,
 }

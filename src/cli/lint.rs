@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     scene: SceneArguments,
     #[command(flatten)]
     selection: SelectionArguments,
-    /// Look at the manifests in this folder of static pods of a kubelet, too; may be repeated.
+    /// Also check the manifests in this folder of static pods of a kubelet; may be repeated.
     #[arg(long, value_name = "PATH")]
     static_pods: Vec<PathBuf>,
     #[command(flatten)]

@@ -21,7 +21,7 @@ use crate::source::manifests;
 /// Options of `merge`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// What each part of the run wrote with `--summary-to`, in any order.
+    /// The summaries that the parts of the run wrote with `--summary-to`, in any order.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]

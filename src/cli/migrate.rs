@@ -32,7 +32,7 @@ enum What {
     /// each workload get; writes a PodSecurityProfile for each policy that a namespace needs, and the namespaces that
     /// are held to it. Policies that differ in numbers alone become one profile, and their namespaces a Tenancy.
     ///
-    /// Exit codes: 0 fine; 1 somebody has to decide something, as the report tells; 2 wrong usage or invalid input; 3 the run failed.
+    /// Exit codes: 0 fine; 1 decisions are left, which the report lists; 2 wrong usage or invalid input; 3 the run failed.
     Psp(PspArguments),
     /// Kubelets, from the binding of all nodes to the Node authorizer (seed 003).
     ///
@@ -40,7 +40,7 @@ enum What {
     /// `authorizationMode` and `admissionPlugins`; `nodes`. Tells which kubelets conform, what keeps the others going, and how far the four
     /// steps have come. Bindings and Nodes come from the manifests too.
     ///
-    /// Exit codes: 0 all steps are done, but for looking at the log; 1 something is left to do; 2 wrong usage or invalid input; 3 the run failed.
+    /// Exit codes: 0 all steps but the look at the log are done; 1 a step is left; 2 wrong usage or invalid input; 3 the run failed.
     Kubelets(kubelets::Arguments),
 }
 
@@ -50,16 +50,16 @@ struct PspArguments {
     /// Read the manifests in this file or folder, or from standard input (`-`); may be repeated.
     #[arg(long, value_name = "PATH", required = true)]
     from: Vec<PathBuf>,
-    /// The version of the cluster, whose default policy lies under the manifests.
+    /// The version of the cluster. Its default policy is the baseline of the manifests.
     #[arg(long, value_name = "VERSION", default_value = "1.24")]
     kubernetes_version: String,
     /// Write the policies into files in this folder. Default: to standard output.
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Overwrite files that are there already.
+    /// Overwrite existing files.
     #[arg(long)]
     force: bool,
-    /// Write the report into this file. Default: to standard output, or to standard error where the policies are there.
+    /// Write the report into this file. Default: standard output, or standard error if the policies go to standard output.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// The form of the report.

@@ -21,12 +21,12 @@ use std::sync::Arc;
 pub(super) struct Arguments {
     /// A node, or a pool of a NodeAccess policy. Without it: a line for each.
     name: Option<String>,
-    /// Tell how one comes from there to the Secrets of this namespace; may be repeated.
+    /// Print the steps from the node to the Secrets of this namespace; may be repeated.
     #[arg(long, value_name = "NAMESPACE", requires = "name")]
     secrets_of: Vec<String>,
     #[command(flatten)]
     scene: SceneArguments,
-    /// In which form it is told.
+    /// Output format of the report.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: AnswerForm,
 }

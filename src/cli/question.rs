@@ -32,7 +32,7 @@ pub(super) struct RequestArguments {
     /// A whole HTTP request instead, such as `GET /api/v1/namespaces/a/pods?watch=1`.
     #[arg(long, value_name = "REQUEST", conflicts_with_all = ["verb", "resource", "name", "path", "namespace", "all_namespaces", "subresource"])]
     pub(super) http: Option<String>,
-    /// Ask about a resource that nobody is known to serve.
+    /// Ask about a resource that no known API serves.
     #[arg(long)]
     pub(super) any_resource: bool,
 }
@@ -40,10 +40,10 @@ pub(super) struct RequestArguments {
 /// Who is asked about.
 #[derive(Debug, Clone, Args)]
 pub(super) struct IdentityArguments {
-    /// The user; that of a service account is `system:serviceaccount:<namespace>:<name>`.
+    /// The user; for a service account `system:serviceaccount:<namespace>:<name>`.
     #[arg(long = "as", value_name = "USER")]
     pub(super) user: Option<String>,
-    /// A group of the user; may be repeated. Without a user: any member of it.
+    /// A group of the user; may be repeated. Without a user: any member of the group.
     #[arg(long = "as-group", value_name = "GROUP")]
     pub(super) groups: Vec<String>,
 }

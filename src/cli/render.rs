@@ -33,7 +33,7 @@ pub(super) struct Arguments {
     targets: Vec<String>,
     #[command(flatten)]
     consent: Consent,
-    /// Accepted for the sake of older scripts; it has no effect.
+    /// No effect; accepted for older scripts.
     #[arg(long, hide = true)]
     force: bool,
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
     /// Print the objects instead of writing files.
     #[arg(long, conflicts_with = "summary_to")]
     stdout: bool,
-    /// In which form objects are printed with `--stdout`.
+    /// Output format of `--stdout`.
     #[arg(long, value_name = "FORM", default_value = "yaml", requires = "stdout")]
     format: ObjectForm,
     #[command(flatten)]

@@ -16,12 +16,12 @@ use crate::git::{self, Repository};
 /// Options of the commands that can be confined.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct SandboxArguments {
-    /// Confine the run on Linux: let the kernel refuse to read outside of the git work tree and the paths of the command
-    /// line, to write but for the files of options, and to use the network. `auto` prints a note where
-    /// that is not in force, `on` fails. Default: `auto` in CI, otherwise `off`.
+    /// Confine the run on Linux: the kernel then refuses to read outside of the git work tree and the paths of the command
+    /// line, to write any file but the files of options, and to use the network. If the kernel cannot confine the run,
+    /// `auto` prints a note, and `on` fails. Default: `auto` in CI, otherwise `off`.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "auto", env = "BAILIWICK_SANDBOX")]
     sandbox: Option<When>,
-    /// Most address space of a confined run in GiB; 128 MiB for each thread are added.
+    /// Limit of the address space of a confined run in GiB, to which 128 MiB for each thread are added.
     #[arg(long, value_name = "GIB", env = "BAILIWICK_SANDBOX_MEMORY", value_parser = clap::value_parser!(u16).range(1..=4096))]
     sandbox_memory: Option<u16>,
 }

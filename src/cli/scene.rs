@@ -37,14 +37,14 @@ pub(super) struct SceneArguments {
     /// Only these targets of the workspace.
     #[arg(short, long = "target", value_name = "NAME", conflicts_with = "from")]
     pub(super) targets: Vec<String>,
-    /// What lies under the manifests: the default policy of a version (`1.36`), `none`, or the objects of a file or
-    /// folder. Default: that of the target, else the default policy of its version.
+    /// Baseline RBAC to load before the manifests: the default policy of a version (`1.36`), `none`, or the objects of a
+    /// file or folder. Default: the baseline of the target, else the default policy of its version.
     #[arg(long, value_name = "VERSION-or-PATH")]
     pub(super) baseline: Option<String>,
-    /// With --from: the version of the cluster.
+    /// The version of the cluster, with --from.
     #[arg(long, value_name = "VERSION", requires = "from")]
     pub(super) kubernetes_version: Option<String>,
-    /// The manifests are all there is: a role that is not among them does not exist.
+    /// Treat the manifests as the whole cluster: a role that is not among them does not exist.
     #[arg(long)]
     pub(super) complete: bool,
     /// Whether what decides beside RBAC is to be read too: nodes, pods and volumes, and admission policies.

@@ -14,7 +14,7 @@ pub(super) struct SelectionArguments {
     /// Without these rules.
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// Only findings at least this bad. Default: high, or everything that --select chooses.
+    /// Only findings of at least this severity. Default: high, or all findings that --select chooses.
     #[arg(long, value_name = "SEVERITY")]
     severity: Option<Least>,
 }

@@ -22,10 +22,10 @@ use crate::model::{Part, Target};
 /// Options of the commands that can do a part of their work.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct ShardArguments {
-    /// Only the K-th of N parts of the namespaces; the first one has what belongs to no namespace, too.
+    /// Only the K-th of N parts of the namespaces. The first part also has the cluster-scoped objects.
     #[arg(long, value_name = "K/N")]
     shard: Option<Part>,
-    /// Write what `bailiwick merge` needs to judge all parts together to this file.
+    /// Write the summary of the part for `bailiwick merge` to this file.
     #[arg(long, value_name = "FILE", requires = "shard")]
     summary_to: Option<PathBuf>,
 }

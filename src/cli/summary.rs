@@ -71,16 +71,16 @@ pub(super) enum Command {
 /// What `render` may do that it refuses otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 pub(super) struct Consent {
-    /// Accept that a target has no objects any more.
+    /// Accept that a target loses all of its objects.
     #[arg(long)]
     pub(super) allow_empty: bool,
-    /// Accept that namespaces go, even most of them.
+    /// Accept that namespaces are deleted, even most of them.
     #[arg(long)]
     pub(super) allow_mass_delete: bool,
-    /// Accept that this namespace goes from every target that loses it, with everything in it.
+    /// Accept that this namespace is deleted from every target that loses it, with everything in it.
     #[arg(long, value_name = "NAME")]
     pub(super) delete_namespace: Vec<String>,
-    /// Accept that the output of this target goes, which the workspace no longer has.
+    /// Accept that the output of this target is deleted, which the workspace no longer has.
     #[arg(long, value_name = "NAME")]
     pub(super) remove_target: Vec<String>,
 }

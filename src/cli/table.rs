@@ -21,7 +21,7 @@ pub(super) struct Arguments {
     /// The target. Default: the first one that has the role.
     #[arg(short, long, value_name = "NAME")]
     target: Option<String>,
-    /// In which form the table is printed.
+    /// Output format of the table.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: TableForm,
 }

@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     /// Only these targets.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
-    /// In which form the results are printed.
+    /// Output format of the results.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: AnswerForm,
     /// End with 1 if there is a warning.

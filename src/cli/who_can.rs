@@ -20,10 +20,10 @@ pub(super) struct Arguments {
     request: RequestArguments,
     #[command(flatten)]
     scene: SceneArguments,
-    /// Name the binding beside each subject that may everywhere.
+    /// Print the binding beside each subject that is allowed everywhere.
     #[arg(long)]
     bindings: bool,
-    /// In which form the answer is printed.
+    /// Output format of the answer.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: AnswerForm,
 }

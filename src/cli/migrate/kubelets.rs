@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     inventory: PathBuf,
     #[command(flatten)]
     scene: SceneArguments,
-    /// In which form it is told.
+    /// Output format of the report.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: AnswerForm,
 }
