@@ -178,11 +178,11 @@ impl Sources {
     /// Registers a file whose text is read anew where it is shown.
     fn passing_file(&mut self, path: &str) -> FileId {
         let (world, place) = (Arc::clone(&self.world), path.to_owned());
-        let load = move || -> Arc<str> {
-            match world.read(&place, MAXIMUM_FILE_SIZE as u64) {
-                Ok(Content::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into(),
-                _ => Arc::from(""),
+        let load = move || match world.read(&place, MAXIMUM_FILE_SIZE as u64) {
+            Ok(Content::Bytes(bytes)) => {
+                String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into())
             }
+            _ => String::new(),
         };
         self.files.add_loaded(path, Box::new(load))
     }

@@ -26,14 +26,14 @@ impl FileId {
 /// A text with the path it is known by.
 pub struct SourceFile {
     path: String,
-    text: OnceLock<Arc<str>>,
+    text: OnceLock<String>,
     blocks: OnceLock<Vec<Block>>,
     /// How to get the text again, for one that is not kept.
     load: Option<Loader>,
 }
 
 /// Gets a text when it is first asked for.
-pub type Loader = Box<dyn Fn() -> Arc<str> + Send + Sync>;
+pub type Loader = Box<dyn Fn() -> String + Send + Sync>;
 
 impl fmt::Debug for SourceFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,7 +42,7 @@ impl fmt::Debug for SourceFile {
 }
 
 impl SourceFile {
-    fn of(path: impl Into<String>, text: Arc<str>) -> Self {
+    fn of(path: impl Into<String>, text: String) -> Self {
         Self { path: path.into(), text: OnceLock::from(text), blocks: OnceLock::new(), load: None }
     }
 
@@ -53,13 +53,7 @@ impl SourceFile {
 
     /// The whole text.
     pub fn text(&self) -> &str {
-        self.text.get_or_init(|| self.load.as_ref().map_or_else(|| Arc::from(""), |load| load()))
-    }
-
-    /// The whole text, shared.
-    pub fn shared_text(&self) -> Arc<str> {
-        self.text();
-        self.text.get().map_or_else(|| Arc::from(""), Arc::clone)
+        self.text.get_or_init(|| self.load.as_ref().map_or_else(String::new, |load| load()))
     }
 
     /// Line and column of a byte, both counted from 1; the column counts characters.
@@ -156,11 +150,11 @@ impl Default for Files {
 impl Files {
     /// A table that holds one nameless empty text, the one [`FileId::default`] names.
     pub fn new() -> Self {
-        Self { list: RwLock::new(vec![Arc::new(SourceFile::of("", Arc::from("")))]) }
+        Self { list: RwLock::new(vec![Arc::new(SourceFile::of("", String::new()))]) }
     }
 
     /// Registers a text.
-    pub fn add(&self, path: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
+    pub fn add(&self, path: impl Into<String>, text: impl Into<String>) -> FileId {
         self.push(SourceFile::of(path, text.into()))
     }
 
@@ -213,7 +207,7 @@ impl Files {
         list.get(id.0 as usize)
             .or_else(|| list.first())
             .map(Arc::clone)
-            .unwrap_or_else(|| Arc::new(SourceFile::of("", Arc::from(""))))
+            .unwrap_or_else(|| Arc::new(SourceFile::of("", String::new())))
     }
 }
 

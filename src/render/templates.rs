@@ -45,7 +45,7 @@ impl TemplateSet {
         for path in sources.list(folder, None)? {
             let Some(name) = path.strip_prefix(&prefix).map(str::to_owned) else { continue };
             let Some(file) = sources.text(&path, MAXIMUM_TREE_SIZE, None, sink)? else { continue };
-            let text = sources.files().get(file).shared_text();
+            let text: Arc<str> = sources.files().get(file).text().into();
             if text.len() > MAXIMUM_TEMPLATE {
                 sink.push(
                     Diagnostic::error(Code::FileTooLarge, format!("this template has {} KiB", text.len() >> 10))

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use walkdir::WalkDir;
 
@@ -84,7 +83,7 @@ pub fn read(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileI
             let load = move || {
                 let mut text = String::new();
                 let read = open(&from).and_then(|mut file| file.read_to_string(&mut text));
-                Arc::from(read.map_or("", |_| text.as_str()))
+                read.map_or_else(|_| String::new(), |_| text)
             };
             let id = files.add_loaded(path.to_string_lossy(), Box::new(load));
             Ok(Some((id, text)))

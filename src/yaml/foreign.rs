@@ -3,6 +3,7 @@
 //! Found by comparing readings (`tests/yaml/kubectl-readings.jsonl`). What differs inside a document, such as merge
 //! keys and the names of anchors, is looked after by [`super::full`].
 
+use super::full::MAXIMUM_REPORTED;
 use crate::diag::{Code, Diagnostic, FileId, Origin, Sink, Span};
 
 /// Reports the places of a text, which begins at byte `shift` of its file.
@@ -11,7 +12,7 @@ pub(super) fn check(text: &str, shift: usize, file: FileId, sink: &mut Sink) {
         let origin = Origin { file, span: Span::new(start + shift, end + shift) };
         sink.push(Diagnostic::error(Code::YamlSyntax, message).at(origin).help(help));
     };
-    for position in separators(text) {
+    for position in separators(text).take(MAXIMUM_REPORTED) {
         let message = "kubectl takes this line for the end of a document".to_owned();
         let help = "put the text that begins with `---` in quotes, or a line feed behind the dashes".to_owned();
         report(position, position + 3, message, help);
@@ -25,14 +26,15 @@ pub(super) fn check(text: &str, shift: usize, file: FileId, sink: &mut Sink) {
     if text.is_ascii() {
         return;
     }
-    for (position, found) in text.match_indices('\u{feff}') {
-        if position == 0 || text.get(..position).is_some_and(|before| before.ends_with('\n')) {
-            let message = "kubectl takes this byte order mark for the first character of a value".to_owned();
-            let help = "leave it out; a byte order mark stands at the very start of a file".to_owned();
-            report(position, position + found.len(), message, help);
-        }
+    let begins_a_line =
+        |position: usize| position == 0 || text.get(..position).is_some_and(|before| before.ends_with('\n'));
+    let marks = text.match_indices('\u{feff}').filter(|(position, _)| begins_a_line(*position));
+    for (position, found) in marks.take(MAXIMUM_REPORTED) {
+        let message = "kubectl takes this byte order mark for the first character of a value".to_owned();
+        let help = "leave it out; a byte order mark stands at the very start of a file".to_owned();
+        report(position, position + found.len(), message, help);
     }
-    for (position, found) in text.match_indices(['\u{85}', '\u{2028}', '\u{2029}']) {
+    for (position, found) in text.match_indices(['\u{85}', '\u{2028}', '\u{2029}']).take(MAXIMUM_REPORTED) {
         let code = u32::from(found.chars().next().unwrap_or_default());
         let message = format!("the character U+{code:04X} ends a line for kubectl, and for most editors does not");
         let help = format!("leave it out, or write it as `\\u{code:04X}` between double quotes");

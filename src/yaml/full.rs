@@ -19,6 +19,10 @@ pub const MAXIMUM_DEPTH: usize = 100;
 /// node for every [`BYTES_PER_NODE`] bytes, since each copy of it may be written out.
 pub const MAXIMUM_ALIASED_NODES: usize = 100_000;
 
+/// How many problems of one text are reported. A diagnostic takes a hundred times as much memory as the shortest text
+/// that causes one.
+pub(super) const MAXIMUM_REPORTED: usize = 1_000;
+
 /// How long a string an alias copies for the price of one node.
 const BYTES_PER_NODE: usize = 256;
 
@@ -31,6 +35,7 @@ pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
         shift,
         tree,
         sink,
+        reported: 0,
         anchors: HashMap::new(),
         aliased: 0,
         end: Span::new(0, shift).end,
@@ -49,7 +54,7 @@ pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
             Err(Stop::Reported) => {}
             Err(Stop::Syntax(error)) => reader.report_syntax(&error),
         }
-        if !matches!(parser.proceed_next_document(), Ok(true)) {
+        if reader.is_full() || !matches!(parser.proceed_next_document(), Ok(true)) {
             return;
         }
     }
@@ -70,6 +75,8 @@ struct Reader<'r> {
     shift: usize,
     tree: &'r mut Tree,
     sink: &'r mut Sink,
+    /// How many problems were found.
+    reported: usize,
     anchors: HashMap<usize, Option<NodeId>>,
     aliased: usize,
     /// Where the last thing that was written out ended.
@@ -163,7 +170,7 @@ impl<'r> Reader<'r> {
             Diagnostic::error(Code::YamlSyntax, "kubectl reads a document that is a block scalar as empty")
                 .at(self.origin(span))
                 .help("write the text behind a key");
-        self.sink.push(diagnostic);
+        self.report(diagnostic);
     }
 
     fn sequence(
@@ -260,7 +267,7 @@ impl<'r> Reader<'r> {
         let diagnostic = Diagnostic::error(Code::KeyNotString, format!("this key is not a string but {what}"))
             .at(origin)
             .labelled("a key has to be a string");
-        self.sink.push(if collection {
+        self.report(if collection {
             diagnostic.help("a mapping in a policy or a manifest has names as its keys")
         } else {
             diagnostic.help(format!("write it in quotes: \"{written}\""))
@@ -291,7 +298,7 @@ impl<'r> Reader<'r> {
                     )
                     .at(node.origin())
                     .help("merge an alias of a map (`<<: *name`) or a list of such aliases");
-                    self.sink.push(diagnostic);
+                    self.report(diagnostic);
                     continue;
                 }
                 let found: Vec<(String, NodeId, NodeId)> = node
@@ -304,7 +311,7 @@ impl<'r> Reader<'r> {
                         let diagnostic = Diagnostic::error(Code::YamlMerge, message)
                             .at(self.origin(span))
                             .help("put `<<` before the keys that are to win over it");
-                        self.sink.push(diagnostic);
+                        self.report(diagnostic);
                     }
                     if names.insert(name) {
                         // A merged map may be shared by several keys of a list; its nodes must not change chains.
@@ -324,7 +331,7 @@ impl<'r> Reader<'r> {
             let diagnostic = Diagnostic::error(Code::YamlAlias, "this alias stands inside the node it names")
                 .at(self.origin(span))
                 .help("write the value out");
-            self.sink.push(diagnostic);
+            self.report(diagnostic);
             return Err(Stop::Reported);
         };
         let left = MAXIMUM_ALIASED_NODES.saturating_sub(self.aliased);
@@ -345,7 +352,7 @@ impl<'r> Reader<'r> {
                 .at(self.origin(span))
                 .labelled("the bound is crossed here")
                 .help("write the values out, or split the file");
-                self.sink.push(diagnostic);
+                self.report(diagnostic);
                 Err(Stop::Reported)
             }
         }
@@ -356,7 +363,7 @@ impl<'r> Reader<'r> {
             let diagnostic = Diagnostic::error(Code::YamlSyntax, "between brackets kubectl reads this `?` as a mark")
                 .at(self.origin(span))
                 .help("put the text that begins with `?` in quotes");
-            self.sink.push(diagnostic);
+            self.report(diagnostic);
         }
         let resolved = scalar::resolve(text);
         let plain = match tag.map(|tag| (tag, tag.core_suffix())) {
@@ -383,7 +390,7 @@ impl<'r> Reader<'r> {
                     Diagnostic::error(Code::NumberNotFinite, format!("`{text}` is a number that JSON cannot hold"))
                         .at(self.origin(span))
                         .help(format!("write it in quotes if a string is meant: \"{text}\""));
-                self.sink.push(diagnostic);
+                self.report(diagnostic);
                 Value::Null
             }
             Plain::Str => self.tree.intern(text),
@@ -412,7 +419,7 @@ impl<'r> Reader<'r> {
         let diagnostic = Diagnostic::error(Code::YamlTag, message)
             .at(self.origin(span))
             .help("leave it out: Kubernetes reads plain YAML data only");
-        self.sink.push(diagnostic);
+        self.report(diagnostic);
     }
 
     fn report_duplicate(&mut self, name: &str, first: Span, second: Span) {
@@ -421,14 +428,14 @@ impl<'r> Reader<'r> {
             .labelled("again here")
             .and(self.origin(first), "first written here")
             .help("keep one of them; most readers would silently take the last");
-        self.sink.push(diagnostic);
+        self.report(diagnostic);
     }
 
     fn report_depth(&mut self, span: Span) {
         let diagnostic = Diagnostic::error(Code::TooDeep, format!("this nests more than {MAXIMUM_DEPTH} levels deep"))
             .at(self.origin(span))
             .help("no Kubernetes object needs that; look for a missing or doubled bracket");
-        self.sink.push(diagnostic);
+        self.report(diagnostic);
     }
 
     fn report_syntax(&mut self, error: &ScanError) {
@@ -458,7 +465,7 @@ impl<'r> Reader<'r> {
                     .help(syntax_help(&error.info(), line)),
             },
         };
-        self.sink.push(diagnostic);
+        self.report(diagnostic);
     }
 
     /// Ends the span of a collection: at its bracket, or with the last thing written in it.
@@ -494,8 +501,28 @@ impl<'r> Reader<'r> {
         self.text.get(position as usize - self.shift..).unwrap_or_default()
     }
 
+    /// Reports a problem. After many of them the rest of the text is not read.
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.reported += 1;
+        if self.reported <= MAXIMUM_REPORTED {
+            return self.sink.push(diagnostic);
+        }
+        if self.reported == MAXIMUM_REPORTED + 1 {
+            let message = format!("this file has more than {MAXIMUM_REPORTED} problems, and the rest is not read");
+            let last = Diagnostic::error(Code::YamlSyntax, message).help("begin with the first problems of the file");
+            self.sink.push(diagnostic.origin.map_or(last.clone(), |origin| last.at(origin)));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.reported > MAXIMUM_REPORTED
+    }
+
     /// The next event that means something.
     fn next(&mut self, parser: &mut Events<'r>) -> Result<Option<(Event<'r>, granit_parser::Span)>, Stop> {
+        if self.is_full() {
+            return Err(Stop::Reported);
+        }
         loop {
             match parser.next_event() {
                 None | Some(Ok((Event::StreamEnd, _))) => return Ok(None),
@@ -518,7 +545,7 @@ impl<'r> Reader<'r> {
                 Diagnostic::error(Code::YamlSyntax, "kubectl reads this colon as part of the word before it")
                     .at(self.origin(Span { start: span.end, end: span.end + 1 }))
                     .help("write a blank behind the colon, or the word in quotes");
-            self.sink.push(diagnostic);
+            self.report(diagnostic);
         }
     }
 
@@ -530,7 +557,7 @@ impl<'r> Reader<'r> {
         let diagnostic = Diagnostic::error(Code::YamlAlias, format!("kubectl would not read the anchor `{name}` so"))
             .at(self.origin(self.span(at)))
             .help("name anchors with letters, digits, `-` and `_` only");
-        self.sink.push(diagnostic);
+        self.report(diagnostic);
     }
 
     /// What follows `...` without a `---` is a document for YAML, and for kubectl it is not there.
@@ -539,7 +566,7 @@ impl<'r> Reader<'r> {
         let diagnostic = Diagnostic::error(Code::YamlSyntax, "kubectl does not read what follows `...`")
             .at(self.origin(self.byte_span(start, start + 1)))
             .help("begin the document with `---`");
-        self.sink.push(diagnostic);
+        self.report(diagnostic);
     }
 
     /// The parser ends a block scalar with a line feed even where the text ends without one; kubectl does not.

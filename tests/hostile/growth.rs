@@ -9,6 +9,9 @@ use std::process::{Command, Output, Stdio};
 
 use crate::runs::{bailiwick, stderr};
 
+/// How many MiB of address space a run takes beside what it reads.
+const BESIDE_A_TEXT: usize = 160;
+
 /// Runs the program with so many MiB of memory, and with a text on standard input.
 fn within(mebibytes: usize, folder: &Path, arguments: &[&str], input: impl FnOnce(&mut dyn std::io::Write)) -> Output {
     let script = format!("ulimit -v {}; exec \"$@\"", mebibytes * 1024);
@@ -118,4 +121,77 @@ fn a_huge_cell_and_deep_indentation_take_memory_as_they_are_long() {
     std::fs::write(folder.path().join("policies/tenants.yaml"), levels).expect("a file");
     let output = within(700, folder.path(), &["render"], |_| ());
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}
+
+/// A text that nests deeper than any limit, of about so many MiB.
+type Deep = fn(usize) -> String;
+
+const DEEP: [Deep; 2] = [
+    |mebibytes| {
+        let mut text = String::new();
+        for level in 0.. {
+            if text.len() >= mebibytes << 20 {
+                break;
+            }
+            let _ = writeln!(text, "{}a:", " ".repeat(level));
+        }
+        text
+    },
+    |mebibytes| "[".repeat(mebibytes << 20),
+];
+
+/// The text is held once, and what reads it stops at the limit.
+#[test]
+fn deep_nesting_takes_no_memory_beside_its_text() {
+    const MEBIBYTES: usize = 63;
+    let folder = tempfile::tempdir().expect("a folder");
+    workspace(folder.path());
+    std::fs::create_dir(folder.path().join("dump")).expect("a folder");
+    for deep in DEEP {
+        let text = deep(MEBIBYTES);
+        let place = if text.starts_with('[') { "1:101" } else { "101:101" };
+        for (path, arguments) in
+            [("policies/a.yaml", ["lint"].as_slice()), ("dump/a.yaml", &["lint", "--from", "dump/a.yaml"])]
+        {
+            std::fs::write(folder.path().join(path), &text).expect("a file");
+            let output = within(BESIDE_A_TEXT + MEBIBYTES, folder.path(), arguments, |_| ());
+            let printed = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{path}: {}", printed.get(..500).unwrap_or(&printed));
+            assert!(
+                printed.contains("error[too-deep]: ") && printed.contains(&format!("{path}:{place}\n")),
+                "{printed}"
+            );
+            std::fs::remove_file(folder.path().join(path)).expect("a file");
+        }
+    }
+}
+
+/// Short texts with a problem each, which are repeated.
+const PROBLEMS: [(&str, &str); 6] = [
+    ("yaml-syntax", "---\n[\n"),
+    ("duplicate-yaml-key", "a: 1\n"),
+    ("key-not-string", "1: 1\n"),
+    ("yaml-alias", "---\n*a\n"),
+    ("yaml-syntax", "- ?a\n"),
+    ("yaml-syntax", "---a\n"),
+];
+
+/// A diagnostic takes more memory than the bytes that cause it.
+#[test]
+fn many_problems_of_one_file_take_no_memory() {
+    const MEBIBYTES: usize = 4;
+    let folder = tempfile::tempdir().expect("a folder");
+    workspace(folder.path());
+    for (code, problem) in PROBLEMS {
+        let text = problem.repeat((MEBIBYTES << 20) / problem.len());
+        std::fs::write(folder.path().join("policies/a.yaml"), text).expect("a file");
+        let output = within(BESIDE_A_TEXT + 8 * MEBIBYTES, folder.path(), &["lint", "--diagnostics", "json"], |_| ());
+        let printed = stderr(&output);
+        let shown = printed.get(..500).unwrap_or(&printed);
+        assert_eq!(output.status.code(), Some(2), "{problem:?}: {shown}");
+        let of_code = printed.matches(&format!("\"code\":\"{code}\"")).count();
+        assert!((1_000..=1_001).contains(&of_code), "{problem:?}: {of_code}: {shown}");
+        let is_one_scalar = problem == "---a\n";
+        assert!(is_one_scalar || printed.contains("the rest is not read"), "{problem:?}: {shown}");
+    }
 }

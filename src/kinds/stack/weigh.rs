@@ -46,8 +46,8 @@ impl KnownDefinitions for Workspace<'_> {
     }
 
     fn shape(&self, definition: &Definition, version: &str) -> BTreeMap<String, String> {
-        let text = self.files.get(definition.origin.file).shared_text();
-        let tree = yaml::read(&text, definition.origin.file, &mut Sink::new());
+        let file = self.files.get(definition.origin.file);
+        let tree = yaml::read(file.text(), definition.origin.file, &mut Sink::new());
         let is_it = |root: &NodeRef<'_>| root.span().contains(definition.origin.span);
         let found = tree.documents().find(is_it);
         found.map(|root| definition::shape(root, version)).unwrap_or_default()
