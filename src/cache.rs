@@ -34,7 +34,7 @@ const SEAL: Seal = Seal::new("bailiwick cache", "\x05");
 /// How many bytes of a cache are read: a million files take a tenth.
 const MAXIMUM_SIZE: u64 = 1 << 30;
 
-/// What a run keeps.
+/// The contents of the cache.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Kept {
     /// The folder of the workspace: the name of the cache is a hash of it.
@@ -46,9 +46,9 @@ pub struct Kept {
     pub program: String,
     /// The day of the run, where policies hold until a day.
     pub today: Option<String>,
-    /// What was asked of the workspace.
+    /// The questions to the file system, with the answers.
     pub answers: Vec<Answered>,
-    /// What was said beside the result.
+    /// The warnings of the run.
     pub told: Vec<Told>,
     /// The output folder, below that of the workspace.
     pub output: String,
@@ -89,7 +89,7 @@ impl Cache {
         self.place.write(&self.name, &[]);
     }
 
-    /// Keeps what a run found. Where that is not possible the next run is slower, and nothing else.
+    /// Writes the results of a run. If that fails, the next run is only slower.
     pub fn save(&self, mut kept: Kept) {
         kept.root.clone_from(&self.root);
         PROGRAM.clone_into(&mut kept.program);

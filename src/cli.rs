@@ -49,7 +49,7 @@ use crate::parallel;
 use crate::report::{ColorChoice, Terminal};
 use crate::stats::Stats;
 
-/// How a run ended. The numbers are part of the interface.
+/// The outcome of a run. The numbers are part of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// All is well.
@@ -63,7 +63,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The one with the higher code: what cannot be asked outweighs a no.
+    /// Returns the outcome with the higher code: invalid input outweighs a no.
     pub fn worse(self, other: Self) -> Self {
         if other.code() > self.code() { other } else { self }
     }
@@ -152,7 +152,7 @@ enum DiagnosticForm {
     Github,
 }
 
-/// Where a cache may be.
+/// The place of a cache.
 enum CacheFolder {
     /// In a folder that the user named.
     Asked(PathBuf),
@@ -193,7 +193,7 @@ impl Global {
         i64::try_from(since_1970.as_nanos()).unwrap_or(i64::MAX)
     }
 
-    /// Where `render` keeps what it found. The variable may come from the repository, so it does not count in CI.
+    /// Returns the folder for the cache of `render`. The variable may come from the repository, so it does not count in CI.
     fn cache_folder(&self) -> CacheFolder {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let folder = |name: &str| variable(name).map(PathBuf::from);
@@ -219,7 +219,7 @@ impl Global {
         }
     }
 
-    /// What measures the run.
+    /// The measurements of the run.
     fn stats(&self) -> &Stats {
         &self.measured
     }

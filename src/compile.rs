@@ -50,21 +50,21 @@ pub struct Project {
     pub files: Arc<Files>,
     /// The policies as trees, for the places of values.
     pub trees: Trees,
-    /// What clusters have beside the output, by target, where labels of namespaces follow from it.
+    /// The objects of clusters beside the output, by target, if labels of namespaces follow from them.
     pub baselines: BTreeMap<String, Vec<yaml::Tree>>,
     /// Objects that are there without being compiled, by target.
     pub existing: BTreeMap<String, BTreeSet<Identity>>,
-    /// What each target serves, by its name.
+    /// The API of each target, by its name.
     pub apis: BTreeMap<String, Api>,
     /// Policies that hold until a day.
     pub expiries: Vec<Expiry>,
-    /// What the AccessTests expect.
+    /// The expectations of the AccessTests.
     pub access_checks: Vec<AccessCheck>,
     /// Pools of nodes, what must stay out of their reach, and agents.
     pub node_access: NodeAccess,
     /// The stacks that are installed.
     pub stacks: Vec<InstalledStack>,
-    /// Who installs them.
+    /// The service accounts that install the stacks.
     pub stack_managers: Vec<InstalledManager>,
     /// Warnings that policies accept: the code and the document it is accepted in.
     pub accepted: Vec<(Code, Origin)>,
@@ -93,12 +93,12 @@ impl Project {
         self.existing.get(&target.name).unwrap_or(&NONE)
     }
 
-    /// What a target serves.
+    /// Returns the API of a target.
     pub fn api(&self, target: &Target) -> Api {
         self.apis.get(&target.name).cloned().unwrap_or_else(|| Api::new(target.version.minor()))
     }
 
-    /// Warns of policies whose last day is over. What day it is, only the caller knows; the output is the same on any.
+    /// Warns of policies whose last day is over. The caller gives the day; the output is the same on any day.
     pub fn warn_of_expired(&self, today: Date, sink: &mut Sink) {
         for expiry in self.expiries.iter().filter(|expiry| expiry.until < today) {
             let PolicyMeta { kind, name, .. } = &expiry.policy;
@@ -134,7 +134,7 @@ pub struct OutputFile {
     pub text: String,
     /// The kind of each object it holds, in order.
     pub kinds: Arc<[Arc<str>]>,
-    /// Where the content of each object stands, in order: for a role the permission set, for a binding the grant.
+    /// The place of the content of each object, in order: for a role the permission set, for a binding the grant.
     pub origins: Arc<[Origin]>,
     /// The objects as JSON, one a line, when that was asked for.
     pub json: Vec<String>,
@@ -144,7 +144,7 @@ pub struct OutputFile {
     filled: Option<Filled>,
 }
 
-/// In what form the objects are wanted.
+/// The form of the compiled objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// As the texts of files.
@@ -160,16 +160,16 @@ pub enum Wanted {
 pub struct Options<'s> {
     /// How many threads.
     pub jobs: usize,
-    /// What is made of the objects.
+    /// The form of the objects.
     pub wanted: Wanted,
     /// True when tenants that differ in scalars alone are made together. The bytes are the same.
     pub classes: bool,
     /// True when a text that differs from a checked one in names and numbers alone is not checked again. The outcome is
     /// the same.
     pub alike: bool,
-    /// What measures the run.
+    /// The measurements of the run.
     pub stats: &'s Stats,
-    /// Which part of the namespaces is made; all of them without it.
+    /// The part of the namespaces to compile; all of them without it.
     pub part: Option<Part>,
 }
 
@@ -189,8 +189,8 @@ pub fn compile<R: Send>(
     compile_part(project, target, Options { part: None, ..options }, work, each, sink).map(|_| ())
 }
 
-/// What the labels of a target's namespaces follow from; none where no cluster computes them. With an error in the sink
-/// it is not the whole.
+/// Returns the objects that decide the labels of a target's namespaces; none if no cluster computes them. After an error
+/// in the sink the objects are incomplete.
 ///
 /// # Errors
 /// When the run itself fails.
@@ -268,14 +268,14 @@ fn pass<R: Send>(
 /// Room for the file of a typical tenant, in bytes.
 const TYPICAL_FILE: usize = 4096;
 
-/// What one home yields.
+/// The result of one home.
 struct HomeResult<R> {
     results: Result<Vec<R>, RunError>,
     facts: HomeFacts,
     sink: Sink,
 }
 
-/// What a thread keeps between homes.
+/// The state of a thread between homes.
 struct Worker<'p> {
     project: &'p Project,
     /// Copies for this thread, where sharing would cost; see [`Policy::detached`].
@@ -485,8 +485,8 @@ impl<'p> Worker<'p> {
             }
             builder.add((unit, other), (&tree, &other_tree))?;
         }
-        // What is told of one account is told of each, and no two texts of it are taken for each other. A reference that
-        // one of the two meets by chance, the other does not.
+        // A diagnostic of one account is a diagnostic of each, and no two of its texts are confused. A reference that one of
+        // the two accounts meets by chance, the other does not.
         for facts in [facts, other_facts] {
             let is_told_once = facts.is_told_once();
             let mut sink = Sink::new();
@@ -572,7 +572,7 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// What the policy states of a unit: the text of the built-in template, where what was rendered is another.
+    /// Returns the text that the policy states for a unit: the text of the built-in template, if another one was rendered.
     fn stated(&mut self, unit: &Unit) -> Result<Option<String>, Box<Diagnostic>> {
         let replaced = self.built_in.as_mut().filter(|_| self.project.templates.is_replaced(unit.template));
         let Some(renderer) = replaced else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! What can be wrong, as data.
+//! Diagnostics and run errors, as data.
 //!
 //! A [`Diagnostic`] is built by the stage that knows what is wrong and printed by `report`. It names a
 //! [`Code`], says in one line what is wrong, points at the place ([`Origin`]) and says what to do. Nothing here
@@ -76,16 +76,16 @@ impl fmt::Display for Severity {
 /// A second place that belongs to a diagnostic, with what it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// Where.
+    /// The place.
     pub origin: Origin,
-    /// What is there, lower case, without a full stop.
+    /// A description of the place, lower case, without a full stop.
     pub text: String,
 }
 
 /// One thing that is wrong with the input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// Which kind of problem.
+    /// The kind of problem.
     pub code: Code,
     /// Error or warning.
     pub severity: Severity,
@@ -99,7 +99,7 @@ pub struct Diagnostic {
     pub labels: Vec<Label>,
     /// Facts that explain, one a line.
     pub notes: Vec<String>,
-    /// What to do, one a line.
+    /// Remedies, one a line.
     pub help: Vec<String>,
     /// How many further diagnostics of the same code at the same place were folded into this one.
     pub repeated: usize,
@@ -174,14 +174,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds what to do.
+    /// Adds a remedy.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(printable(help.into()));
         self
     }
 
-    /// Adds what to do, where there is something to say.
+    /// Adds a remedy, if there is one.
     #[must_use]
     pub fn help_maybe(mut self, help: Option<String>) -> Self {
         self.help.extend(help.map(printable));
@@ -235,7 +235,7 @@ fn printable(text: String) -> String {
     format!("{} [... {} bytes ...] {}", foreign::line(first), tail - head, foreign::line(last))
 }
 
-/// Collects diagnostics.
+/// A collection of diagnostics.
 #[derive(Debug, Default)]
 pub struct Sink {
     list: Vec<Diagnostic>,
@@ -248,7 +248,7 @@ impl Sink {
         Self::default()
     }
 
-    /// Takes a diagnostic. One marked foldable is only counted where the same code stands at the same place; a
+    /// Adds a diagnostic. A foldable diagnostic is only counted if the same code stands at the same place; a
     /// warning never swallows an error.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if let (true, Some(origin)) = (diagnostic.foldable, diagnostic.origin) {
@@ -264,19 +264,19 @@ impl Sink {
         self.list.push(diagnostic);
     }
 
-    /// Takes everything another sink collected.
+    /// Adds the diagnostics of another sink.
     pub fn absorb(&mut self, other: Sink) {
         for diagnostic in other.list {
             self.push(diagnostic);
         }
     }
 
-    /// What was collected, in that order.
+    /// Returns the diagnostics in the order of their collection.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.list
     }
 
-    /// What was collected, in that order, to be changed or handed on.
+    /// Returns the diagnostics as a list, in the order of their collection.
     pub fn into_list(self) -> Vec<Diagnostic> {
         self.list
     }
@@ -320,12 +320,12 @@ impl Sink {
     }
 }
 
-/// What is wrong with the run itself, as opposed to its input.
+/// A failure of the run itself, as opposed to its input.
 #[derive(Debug)]
 pub struct RunError {
-    /// What was tried and what came back.
+    /// The failed action and its error.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
 }
 
@@ -349,7 +349,7 @@ impl RunError {
         Self { message: format!("cannot {doing} `{}`: {}", path.display(), io_reason(error)), help }
     }
 
-    /// Adds what to do.
+    /// Adds a remedy.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

@@ -12,8 +12,8 @@ use crate::emit::plan::Counts;
 use crate::emit::totals::Totals;
 use crate::parallel;
 
-/// What the file system says of a file: a file that was written to since says something else, unless that happened in
-/// the very moment it was looked at ([`KeptFile::is_settled`]).
+/// The state of a file in the file system. A later write changes it, unless the write came in the very moment of the look
+/// ([`KeptFile::is_settled`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct State {
     size: u64,
@@ -64,7 +64,7 @@ pub struct KeptTarget {
 }
 
 impl KeptTarget {
-    /// What is to be said of it: everything stays.
+    /// Returns the totals of the target: everything stays.
     pub fn totals(&self) -> Totals {
         let counts = Counts { unchanged: self.objects, ..Counts::default() };
         Totals { counts, files: self.files.len(), ..Totals::default() }
@@ -158,7 +158,7 @@ impl WatchedFolder {
         let is_known =
             earlier.is_some_and(|file| file.is_settled && Some(file.state) == state && file.content == content);
         let differing = if is_known { Differing::Same } else { self.folder.differing(path, text)? };
-        // What is to be written has no state yet, and is read when the next run asks.
+        // A file that is to be written has no state yet; the next run reads it.
         let to_write = State { size: text.len() as u64, ..State::default() };
         let state = state.filter(|_| differing == Differing::Same);
         let is_settled = state.is_some_and(|state| state.changed < self.settled_before);

@@ -1,4 +1,4 @@
-//! Where a cache may lie: in a folder that nobody but the user can write to, and no commit.
+//! The folder of a cache: a folder that only the user can write to, and that no commit can contain.
 //!
 //! A cache decides what `render` leaves undone. So its folder belongs to the user, nobody else can write to it or put
 //! another one in its place, and it lies neither in the workspace nor in the git work tree.
@@ -70,7 +70,7 @@ impl Place {
         Some(bytes)
     }
 
-    /// Writes a file of the cache. Where that is not possible the next run is slower, and nothing else.
+    /// Writes a file of the cache. If that fails, the next run is only slower.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
         _ = made.and_then(|()| write::replace(&self.folder.join(name), bytes));

@@ -26,13 +26,13 @@ pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, RunError> {
     let mut outcome = Outcome::Fine;
     let mut bytes = Vec::new();
     loop {
-        // Whoever waits for an answer before the next question gets it.
+        // A client may wait for an answer before it sends the next question.
         if input.buffer().is_empty() {
             output.flush().map_err(cannot_write)?;
         }
         let line = match read_line(&mut input, &mut bytes).map_err(cannot_read)? {
             Line::End => break,
-            // What is not UTF-8 is no JSON either, and is answered as such.
+            // Bytes that are not UTF-8 are not JSON, and get the answer for invalid JSON.
             Line::Whole => Ok(String::from_utf8_lossy(&bytes)),
             Line::TooLong => Err(format!("a question of more than {MAXIMUM_LINE} bytes")),
         };

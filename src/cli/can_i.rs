@@ -146,7 +146,7 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
             if !global.quiet {
                 objection.iter().for_each(|objection| writeln!(page, "  {objection}"));
                 page.append(&said.as_ref().map_or_else(String::new, node::Said::text));
-                // Who is allowed already needs no word about what RBAC lacks.
+                // An allowed request needs no hint about missing RBAC permissions.
                 if by_node != Answer::Yes {
                     page.append(&told.reasons());
                 }
@@ -163,7 +163,7 @@ fn invalid(global: &Global, scene: &Scene, why: String) -> Outcome {
     Outcome::Invalid
 }
 
-/// What admission says to what is allowed; nothing where it is not asked.
+/// The decision of admission on an allowed request; none if admission was not requested.
 fn admission(
     global: &Global,
     (scene, graph): (&Scene, Option<&Graph>),

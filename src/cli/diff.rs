@@ -77,10 +77,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     })
 }
 
-/// What of a comparison is wanted.
+/// The options of a comparison.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
-    /// What is compared with.
+    /// The earlier side of the comparison.
     pub(super) base: &'a Base,
     /// The counts only.
     pub(super) summary: bool,

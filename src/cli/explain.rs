@@ -232,7 +232,7 @@ fn parts(object: &str) -> Vec<&str> {
     object.splitn(3, '/').collect()
 }
 
-/// What a name on the command line means.
+/// The object that a name on the command line means.
 enum Meant<'p> {
     Subject(Identity),
     /// A role by namespace (none: a ClusterRole) and name.

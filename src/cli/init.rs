@@ -35,14 +35,14 @@ pub(super) struct Arguments {
     force: bool,
 }
 
-/// What a new workspace holds beside the schemas.
+/// The files of a new workspace, without the schemas.
 const FILES: &[(&str, &str)] = &[
     (WORKSPACE_FILE, include_str!("init/bailiwick.yaml")),
     ("policies/team.yaml", include_str!("init/team.yaml")),
     (".gitattributes", include_str!("init/gitattributes")),
 ];
 
-/// Where editors find the schemas that the example's first lines name.
+/// The folder of the schemas that the first lines of the example name.
 const SCHEMAS: &str = "schema";
 
 /// Runs the command.

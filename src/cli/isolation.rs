@@ -1,4 +1,4 @@
-//! What NodeAccess policies assert about the reach of nodes, held against what is compiled.
+//! Checks the assertions of NodeAccess policies about the reach of nodes against the compiled objects.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub(super) fn judge(session: &Session<'_>, target: &Target, scene: &Scene, sink:
         let Some(pool) = access.pools_on(&target.name).find(|pool| pool.name == isolation.pool) else { continue };
         let own = Pool::of(cluster, pool.like.clone());
         check_namespaces(scene, target, isolation, sink);
-        // Whoever has a node gives it what labels he likes.
+        // An attacker on a node can give it any label.
         let (plain, drawn) = (atlas.of_pool(&own, false), atlas.of_pool(&own, true));
         let at_once = powers.breaches(&own.members, &plain, &isolation.namespaces);
         for breach in powers.breaches(&own.members, &drawn, &isolation.namespaces) {

@@ -2,7 +2,7 @@
 //!
 //! Another workspace below the root has output of its own, which its own `check` judges. A workspace file excuses only
 //! what it can have written: files at the places of the layout, below its output folder, of targets that it declares.
-//! Whoever can write a workspace file can write a fitting one, so each workspace that excuses a file is named.
+//! An attacker can write a fitting workspace file, so each workspace that excuses a file is named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -123,7 +123,7 @@ fn find_gaps(given: &[Given], sink: &mut Sink) {
     }
 }
 
-/// What all parts found.
+/// The results of all parts.
 #[derive(Default)]
 struct Whole {
     targets: BTreeMap<String, (Vec<PartRecord>, Totals)>,
@@ -186,7 +186,7 @@ fn begin(whole: &mut Whole) -> Sink {
     sink
 }
 
-/// What `render` says of a whole run.
+/// Reports a whole run of `render`.
 fn conclude_render(
     session: &Session<'_>,
     targets: &[&Target],
@@ -225,7 +225,7 @@ fn conclude_render(
     Outcome::Fine
 }
 
-/// What `check` says of a whole run. The differences were printed by the parts.
+/// Reports a whole run of `check`. The parts printed the differences.
 fn conclude_check(
     session: &Session<'_>,
     targets: &[&Target],

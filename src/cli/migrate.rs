@@ -23,22 +23,22 @@ pub(super) struct Arguments {
     what: What,
 }
 
-/// What is migrated.
+/// The object of a migration.
 #[derive(Debug, Subcommand)]
 enum What {
     /// PodSecurityPolicies, as profiles for Pod Security levels and admission policies.
     ///
-    /// Reads PodSecurityPolicies, RBAC, Namespaces, ServiceAccounts and workloads; finds out which policy the pods of
+    /// Reads PodSecurityPolicies, RBAC, Namespaces, ServiceAccounts and workloads; determines the policy that the pods of
     /// each workload get; writes a PodSecurityProfile for each policy that a namespace needs, and the namespaces that
     /// are held to it. Policies that differ in numbers alone become one profile, and their namespaces a Tenancy.
     ///
-    /// Exit codes: 0 fine; 1 decisions are left, which the report lists; 2 wrong usage or invalid input; 3 the run failed.
+    /// Exit codes: 0 success; 1 decisions are left, which the report lists; 2 wrong usage or invalid input; 3 the run failed.
     Psp(PspArguments),
     /// Kubelets, from the binding of all nodes to the Node authorizer (seed 003).
     ///
-    /// Reads an inventory: `kubelets`, each with `user` and `groups` as its certificate says; `apiserver` with
-    /// `authorizationMode` and `admissionPlugins`; `nodes`. Tells which kubelets conform, what keeps the others going, and how far the four
-    /// steps have come. Bindings and Nodes come from the manifests too.
+    /// Reads an inventory: `kubelets`, each with `user` and `groups` of its certificate; `apiserver` with
+    /// `authorizationMode` and `admissionPlugins`; `nodes`. Reports the kubelets that conform, the permissions
+    /// that the others depend on, and the progress of the four steps. Bindings and Nodes come from the manifests too.
     ///
     /// Exit codes: 0 all steps but the look at the log are done; 1 a step is left; 2 wrong usage or invalid input; 3 the run failed.
     Kubelets(kubelets::Arguments),

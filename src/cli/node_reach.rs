@@ -59,7 +59,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     Ok(found.outcome(global, arguments, &files))
 }
 
-/// What came of looking for a name in some scenes.
+/// The result of a search for a name in several worlds.
 #[derive(Default)]
 struct Lookup {
     is_found: bool,

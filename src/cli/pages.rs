@@ -112,7 +112,7 @@ fn fields(schema: &Value, path: &str, text: &mut String, sections: &mut Vec<(Str
     }
 }
 
-/// What a field holds, in words, and the object in it.
+/// Describes the type of a field, and returns the object in it.
 fn shape(field: &Value) -> (String, Option<(&Value, &'static str)>) {
     if let Some(words) = field.get("enum").and_then(Value::as_array) {
         let words: Vec<String> = words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect();

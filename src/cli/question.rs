@@ -8,7 +8,7 @@ use crate::access::{Identity, Request, ResourceRequest, UrlRequest, World, http}
 use crate::diag::{Code, Diagnostic};
 use crate::k8s::catalogue::{Catalogue, Served};
 
-/// What is asked for.
+/// The request of a question.
 #[derive(Debug, Clone, Args)]
 pub(super) struct RequestArguments {
     /// The verb: `get`, `list`, `create`, `use`, or `*`.
@@ -37,7 +37,7 @@ pub(super) struct RequestArguments {
     pub(super) any_resource: bool,
 }
 
-/// Who is asked about.
+/// The subject of a question.
 #[derive(Debug, Clone, Args)]
 pub(super) struct IdentityArguments {
     /// The user; for a service account `system:serviceaccount:<namespace>:<name>`.

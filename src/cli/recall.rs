@@ -18,7 +18,7 @@ use crate::render::BUILTIN;
 use crate::source::{Answers, Content, DiskWorld, MAXIMUM_FILE_SIZE, World};
 use crate::stats::Stage;
 
-/// What earlier runs in a workspace found, and what this one finds.
+/// The results of earlier runs in a workspace, and of this run.
 #[derive(Debug)]
 pub(super) struct Recall {
     cache: Cache,
@@ -29,8 +29,8 @@ pub(super) struct Recall {
 }
 
 impl Recall {
-    /// What is known of the workspace that the command runs in; none without a workspace, or where no cache may be used.
-    /// Why a cache that the user asked for is not used is noted.
+    /// Opens the cache for the workspace of the command; none without a workspace, or if no cache may be used. If a cache
+    /// that the user asked for is not used, a note gives the reason.
     pub(super) fn open(global: &Global) -> Result<Option<Self>, RunError> {
         let Some(root) = find_root(global)? else { return Ok(None) };
         let (folder, is_asked_for) = match global.cache_folder() {
@@ -57,8 +57,8 @@ impl Recall {
         Ok(Some(Self { cache, root, kept, now: global.nanoseconds(), found: RefCell::default() }))
     }
 
-    /// The targets of these names, all without any, when nothing changed since an earlier run found all of them as they
-    /// should be. What that run said beside it is said again.
+    /// Returns the targets of these names, or all targets without names, if nothing changed since an earlier run found all of
+    /// them as they should be. The warnings of that run are printed again.
     pub(super) fn unchanged(&self, global: &Global, names: &[String]) -> Result<Option<Vec<&KeptTarget>>, RunError> {
         let Some(kept) = self.kept.as_ref().filter(|kept| kept.is_result) else { return Ok(None) };
         let world = DiskWorld::new(&self.root);
@@ -70,7 +70,7 @@ impl Recall {
         if beside(&output, kept.targets.iter().map(|target| target.name.as_str()))? != kept.beside {
             return Ok(None);
         }
-        // What was said is not known by its target.
+        // The kept warnings do not name their target.
         if !names.is_empty() && !kept.told.is_empty() && kept.targets.len() > 1 {
             return Ok(None);
         }
@@ -112,12 +112,12 @@ impl Recall {
         self.found.borrow_mut().targets.push(target);
     }
 
-    /// Notes what is said beside the result.
+    /// Notes the warnings of the run.
     pub(super) fn told(&self, diagnostics: &[Diagnostic], files: &Files) {
         self.found.borrow_mut().told.extend(diagnostics.iter().filter_map(|diagnostic| Told::of(diagnostic, files)));
     }
 
-    /// Keeps what this run found: every target as it should be.
+    /// Writes the results of this run to the cache: every target as it should be.
     pub(super) fn keep(&self, global: &Global, project: &Project, answers: &Answers) {
         let mut found = self.found.take();
         found.is_result = true;

@@ -1,4 +1,4 @@
-//! What a change deletes for good: namespaces, with everything in them.
+//! Namespaces that a change deletes, with everything in them.
 
 use super::shard::Loss;
 use super::summary::Consent;

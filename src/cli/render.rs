@@ -69,7 +69,7 @@ enum ObjectForm {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    // What is kept is of the whole.
+    // The cache is for whole runs.
     let recall = if arguments.stdout || arguments.shard.is_part() { None } else { Recall::open(global)? };
     let recall = recall.as_ref();
     let done = |target: &KeptTarget| told(&target.name, &target.totals(), Form::of(global, false));

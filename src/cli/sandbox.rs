@@ -39,7 +39,7 @@ pub(super) struct GateArguments {
 /// When a run is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// Where the kernel can.
+    /// If the kernel can.
     Auto,
     /// Always: a run that cannot be confined fails.
     On,
@@ -53,7 +53,7 @@ const DEFAULT_MEMORY: u16 = 16;
 /// The address space of a thread: its stack, and what its allocator sets aside.
 const MEMORY_OF_THREAD: u64 = 128 << 20;
 
-/// What a command reads and writes beside the workspace, by its options.
+/// The paths beside the workspace that the options of a command read and write.
 #[derive(Debug, Default)]
 pub(super) struct Paths {
     /// Files and folders that are read.
@@ -198,7 +198,7 @@ fn restrict(places: &Places) -> Result<(), String> {
         ABI, Access as _, AccessFs, AccessNet, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
         Scope, path_beneath_rules,
     };
-    // What a kernel does not know of it is left out; the newest that is asked for came with Linux 6.12.
+    // Restrictions that a kernel does not know are left out; the newest came with Linux 6.12.
     let abi = ABI::V6;
     let read = AccessFs::ReadFile | AccessFs::ReadDir;
     let written = read | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::MakeReg | AccessFs::RemoveFile;

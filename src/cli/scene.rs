@@ -1,4 +1,4 @@
-//! What questions are asked about: the workspace as it compiles now, or manifests from anywhere.
+//! The world that questions are asked about: the compiled workspace, or any manifests.
 
 mod surroundings;
 
@@ -58,7 +58,7 @@ pub(super) struct Scene {
     pub(super) target: Option<String>,
     pub(super) world: World,
     pub(super) files: Arc<Files>,
-    /// What decides beside RBAC, where that was asked for.
+    /// The objects that decide beside RBAC, if they were requested.
     pub(super) surroundings: Option<Surroundings>,
 }
 
@@ -68,7 +68,7 @@ impl Scene {
         self.surroundings.as_ref().map(|surroundings| &surroundings.cluster)
     }
 
-    /// What stands before a short answer: the target, where there may be several.
+    /// The start of a short answer: the target, if there can be several.
     pub(super) fn prefix(&self) -> String {
         self.target.as_ref().map_or_else(String::new, |target| format!("{target}: "))
     }
@@ -81,13 +81,13 @@ impl Scene {
         machine::line(&answer)
     }
 
-    /// What stands above a long answer.
+    /// The heading of a long answer.
     pub(super) fn heading(&self) -> String {
         self.target.as_ref().map_or_else(String::new, |target| format!("# {target}\n"))
     }
 }
 
-/// What lies under the objects.
+/// The baseline below the objects.
 enum Baseline {
     DefaultPolicy(u32),
     None,
@@ -125,8 +125,8 @@ pub(super) fn with_scenes(
     }
 }
 
-/// The world of a target: what is compiled for it, what its Manifests tell of, and what lies underneath. What was found
-/// is printed; none when there is an error among it.
+/// Returns the world of a target: its compiled objects, the objects of its Manifests, and its baseline. Diagnostics are
+/// printed; none after an error.
 pub(super) fn of_target(
     session: &Session<'_>,
     target: &Target,
@@ -156,7 +156,7 @@ pub(super) fn of_target_into(
     Ok(Some(Scene { target: Some(target.name.clone()), world, files, surroundings }))
 }
 
-/// Where what decides beside RBAC is gathered, if it is asked for.
+/// Returns the collection for the objects that decide beside RBAC, if they were requested.
 fn surroundings_of(arguments: &SceneArguments, minor: u32, is_openshift: bool) -> Option<Surroundings> {
     let version = NodeVersion::new(minor).ok().filter(|_| arguments.with_surroundings)?;
     Some(Surroundings::new(version, is_openshift))
@@ -205,7 +205,7 @@ pub(super) fn of_committed(
     Ok(Some(builder.build()))
 }
 
-/// What lies under the output of a target: the baseline, and what its Manifests only tell of.
+/// The objects below the output of a target: the baseline, and the objects of Manifests that are not written.
 pub(super) fn ground(
     session: &Session<'_>,
     target: &Target,
@@ -227,12 +227,12 @@ pub(super) fn ground(
     if matches!(baseline, Baseline::DefaultPolicy(_))
         && let Some(settings) = label::settings(target)
     {
-        // What OpenShift makes beside the policy of its Kubernetes.
+        // The objects of OpenShift beside the default policy of its Kubernetes.
         for tree in defaults::trees(Start { release: settings.release, upgraded_from_4_10: false }) {
             tree.documents().for_each(|object| _ = builder.add(object, Layer::Baseline));
         }
     }
-    // What packages bring is there, whoever installs it.
+    // The objects of packages are there, independent of the installer.
     session.project.api(target).custom().for_each(|resource| builder.know(resource.clone()));
     for policy in session.project.policies_of(target) {
         policy.judged(&mut |document| {
@@ -512,7 +512,7 @@ pub(super) fn duplicate(second: Origin, first: Origin) -> Diagnostic {
         .help("remove one of the two")
 }
 
-/// What `--baseline` means.
+/// Reads the value of `--baseline`.
 fn read_baseline(written: &str, global: &Global, sink: &mut Sink) -> Option<Baseline> {
     if written == "none" {
         return Some(Baseline::None);

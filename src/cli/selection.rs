@@ -1,4 +1,4 @@
-//! Which rules about risk `lint` tells of.
+//! The risk rules that `lint` applies.
 
 use clap::{Args, ValueEnum};
 
@@ -68,7 +68,7 @@ impl SelectionArguments {
 }
 
 impl Selection {
-    /// What to look for.
+    /// The rules to apply.
     pub(super) fn options(&self, apart: bool) -> Options {
         Options { rules: self.rules.clone(), apart }
     }

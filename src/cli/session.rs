@@ -1,4 +1,4 @@
-//! What the commands that compile have in common: finding the workspace, loading it, comparing its output with an
+//! The common steps of the commands that compile: finding the workspace, loading it, comparing its output with an
 //! earlier one.
 
 use std::path::{Component, Path, PathBuf};
@@ -36,14 +36,14 @@ pub(super) struct Session<'g> {
     pub(super) project: Project,
     /// The part of the work that this run does; all of it without one.
     pub(super) shard: Option<Shard>,
-    /// What loading found: warnings, and errors after which it could go on.
+    /// The diagnostics of loading: warnings, and errors after which loading could continue.
     found: Vec<Diagnostic>,
-    /// What the workspace was asked.
+    /// The questions to the file system, with the answers.
     pub(super) answers: Answers,
 }
 
-/// The folder of the workspace: this one, or the nearest above it with a workspace file, up to the root of the git work
-/// tree. What lies above that belongs to nobody who changes the repository.
+/// Finds the folder of the workspace: this one, or the nearest above it with a workspace file, up to the root of the git
+/// work tree. Folders above are not in the hands of the authors of the repository.
 pub(super) fn find_root(global: &Global) -> Result<Option<PathBuf>, RunError> {
     let start = match &global.directory {
         Some(directory) => directory.clone(),
@@ -158,12 +158,12 @@ impl<'g> Session<'g> {
         Ok(all.iter().filter(|target| names.is_empty() || names.contains(&target.name)).collect())
     }
 
-    /// What part of the work this run does.
+    /// Returns the part of the work that this run does.
     pub(super) fn part(&self) -> Option<Part> {
         self.shard.as_ref().map(|shard| shard.part)
     }
 
-    /// What stands before the counts of a target: its name, and which part of it was looked at.
+    /// Returns the title of the counts of a target: its name, and the part of the run.
     pub(super) fn title(&self, target: &Target) -> String {
         self.part().map_or_else(|| target.name.clone(), |part| format!("{}, part {part}", target.name))
     }
@@ -281,7 +281,7 @@ impl<'g> Session<'g> {
         others.sort();
         let mut gone: Vec<Entry> = Vec::new();
         for entry in others {
-            // What we write would go through a link, or to where a file is.
+            // The output would be written through a link, or in the place of a file.
             let is_in_the_way = self.is_folder_of_ours(&entry.path) || paths.contains(&hash_of(&entry.path));
             let stays = !is_in_the_way && entry.is_file() && self.is_kept(target, &entry.path);
             // An empty path is the target's folder itself, which is a file.
@@ -452,14 +452,14 @@ impl<'g> Session<'g> {
         top == STAGING || self.has_target(top)
     }
 
-    /// What was found, with what loading found, without what policies accept.
+    /// Returns the diagnostics of the run and of loading, without the accepted ones.
     pub(super) fn findings(&self, sink: Sink) -> Vec<Diagnostic> {
         let mut diagnostics = self.found.clone();
         diagnostics.extend(self.project.without_accepted(sink.into_sorted(&self.project.files)));
         diagnostics
     }
 
-    /// Prints what was found; true when there is no error among it.
+    /// Prints the diagnostics; true without an error among them.
     pub(super) fn report(&self, sink: Sink) -> bool {
         self.tell(self.findings(sink))
     }
@@ -526,10 +526,10 @@ impl<'g> Session<'g> {
     }
 }
 
-/// What an output folder holds: of its many files a hash of the path is kept.
+/// The entries of an output folder. Of a file only a hash of its path is kept.
 struct Listing {
     files: Vec<u128>,
-    /// What is no file.
+    /// The entries that are not files.
     others: Vec<Entry>,
 }
 
@@ -558,7 +558,7 @@ impl Listing {
     }
 }
 
-/// What a command makes of a file that is not the same.
+/// The function of a command for each file that differs.
 pub(super) type DetailOf<'d, T> = dyn Fn(&Found<'_>) -> Result<T, RunError> + Sync + 'd;
 
 /// A file that is not the same.

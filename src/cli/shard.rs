@@ -30,12 +30,12 @@ pub(super) struct ShardArguments {
     summary_to: Option<PathBuf>,
 }
 
-/// The part of the run, with what it found so far.
+/// The part of the run, with its results so far.
 pub(super) struct Shard {
-    /// Which part.
+    /// The part.
     pub(super) part: Part,
     summary_to: Option<PathBuf>,
-    /// What was read, before anything was compiled.
+    /// The hash of the input before compilation.
     input: Digest,
     known_files: usize,
     found: Mutex<Found>,
@@ -52,7 +52,7 @@ struct Found {
 }
 
 impl ShardArguments {
-    /// True when not all of the work is asked for.
+    /// Whether the run does a part of the work only.
     pub(super) fn is_part(&self) -> bool {
         self.shard.is_some()
     }
@@ -79,7 +79,7 @@ impl Shard {
         }
     }
 
-    /// Notes what was found in a target: everything told of it, and the plan.
+    /// Notes the results in a target: its diagnostics, and the plan.
     pub(super) fn note_target(&self, target: &Target, ledger: Ledger, told: &[Diagnostic], plan: &TargetPlan) {
         self.note(|found| {
             let record = ledger.record(target, told);
@@ -87,7 +87,7 @@ impl Shard {
         });
     }
 
-    /// Notes what lies beside the folders of the targets.
+    /// Notes the entries beside the folders of the targets.
     pub(super) fn note_beside_targets(&self, told: &[Diagnostic], leftovers: &TargetPlan) {
         self.note(|found| {
             found.beside_targets = told.to_vec();
@@ -138,7 +138,7 @@ impl Shard {
     }
 }
 
-/// What decides whether a run deletes too much.
+/// The loss that decides whether a run deletes too much.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Loss {
     /// True when no object is left, and some were there.
@@ -150,7 +150,7 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    /// That of a whole target.
+    /// Returns the loss of a whole target.
     pub(super) fn of(totals: &Totals) -> Self {
         Self {
             everything: totals.counts.total() == 0 && totals.counts.deleted > 0,
@@ -159,8 +159,8 @@ impl Loss {
         }
     }
 
-    /// That of the whole target a part of which has this plan, by the names of its files: what the part would delete
-    /// says little of how much goes altogether. A part that deletes nothing leaves the question to those that do.
+    /// Returns the loss of the whole target, from the names of its files, for a part with this plan: the deletions of a part
+    /// do not show the loss of the target. A part that deletes nothing leaves the decision to the other parts.
     pub(super) fn of_part(
         session: &Session<'_>,
         target: &Target,

@@ -13,12 +13,12 @@ use crate::k8s::rbac::PolicyRule;
 use crate::model::Target;
 use crate::yaml::NodeRef;
 
-/// What came of asking for every object of every stack, by a manager.
+/// The result of a manager's requests for every object of every stack.
 #[derive(Debug, Default)]
 pub(super) struct Installing {
     /// How many objects were asked about.
     pub(super) objects: usize,
-    /// Those that it cannot create.
+    /// The objects that it cannot create.
     pub(super) refused: Vec<Refused>,
 }
 
@@ -27,9 +27,9 @@ pub(super) struct Installing {
 pub(super) struct Refused {
     /// Kind and name.
     pub(super) object: String,
-    /// Where its content stands.
+    /// The place of its content.
     pub(super) place: Origin,
-    /// What the object grants and the manager does not hold; nothing where the right to write it is missing.
+    /// Permissions that the object grants and the manager does not hold; empty if the manager may not write it at all.
     pub(super) missing: Vec<PolicyRule>,
 }
 

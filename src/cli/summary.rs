@@ -18,7 +18,7 @@ use crate::sealed::{Broken, Seal};
 /// looked at here.
 const SEAL: Seal = Seal::new("bailiwick parts", concat!("\x05", env!("CARGO_PKG_VERSION"), "\n"));
 
-/// What a part found.
+/// The results of a part.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Summary {
     /// Its number, and how many there are.
@@ -33,7 +33,7 @@ pub(super) struct Summary {
     pub(super) leftover_objects: ObjectsByTarget,
     /// The objects that the part has of targets that may be new, where another target is gone.
     pub(super) new_objects: ObjectsByTarget,
-    /// What was found beside the folders of the targets.
+    /// Diagnostics about entries beside the folders of the targets.
     pub(super) beside_targets: Vec<Diagnostic>,
     /// Isolations of nodes that do not hold.
     pub(super) isolation: Vec<Diagnostic>,
@@ -41,7 +41,7 @@ pub(super) struct Summary {
     pub(super) texts: Vec<(FileId, String, String)>,
 }
 
-/// What a part found in a target.
+/// The results of a part in a target.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct TargetSummary {
     pub(super) name: String,
@@ -56,7 +56,7 @@ pub(super) enum Command {
     Render {
         /// The targets that were named.
         targets: Vec<String>,
-        /// What was accepted.
+        /// The deletions that were accepted.
         consent: Consent,
     },
     /// `check`.
@@ -68,7 +68,7 @@ pub(super) enum Command {
     },
 }
 
-/// What `render` may do that it refuses otherwise.
+/// Deletions that `render` refuses without an option.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, clap::Args)]
 pub(super) struct Consent {
     /// Accept that a target loses all of its objects.

@@ -16,11 +16,11 @@ use crate::report::human::number;
 /// The targets that only one side of a comparison has.
 #[derive(Debug, Default)]
 pub(super) struct TargetChanges {
-    /// Those that are gone, with what goes with them.
+    /// The targets that are gone, with the totals of their objects.
     gone: BTreeMap<String, Totals>,
     /// The objects of those; in a part of a run the objects that belong to the part.
     objects: ObjectsByTarget,
-    /// Those that are new, with their objects.
+    /// The targets that are new, with their objects.
     new: ObjectsByTarget,
     /// Whether the objects of new targets have to be known, to find renames.
     asks_for_objects: bool,

@@ -36,7 +36,7 @@ pub(super) struct Arguments {
 /// How many failures of one expectation are told in full.
 const MAXIMUM_FAILURES: usize = 5;
 
-/// What was asked and what failed.
+/// The questions that were asked, and those that failed.
 #[derive(Debug, Default)]
 pub(super) struct Tally<'s> {
     tests: BTreeSet<&'s str>,

@@ -295,7 +295,8 @@ fn wanted_entries(bytes: &[u8], prefix: &str, output: &str) -> Result<Vec<IndexE
     index::read(bytes, &is_wanted)
 }
 
-/// What an entry of the index hides; none for a file outside the output folder. `shown` is its path below the workspace.
+/// Reports an entry of the index that hides something; none for a file outside the output folder. `shown` is its path below
+/// the workspace.
 fn hidden_entry(entry: &IndexEntry, path: &str, place: &str, shown: &str) -> Option<Diagnostic> {
     Some(match entry.kind {
         _ if is_below_in_another_case(path, place) => {

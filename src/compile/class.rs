@@ -41,8 +41,8 @@ const TYPICAL_VALUE: usize = 32;
 /// How many bytes a value of an account has at most in a rendered text of its class: each may be escaped there.
 pub(super) const LONGEST_WRITTEN: usize = 6 * holes::LONGEST;
 
-/// Which accounts of a class go the general way before it is made: the first tells what is told once of a class
-/// ([`HomeFacts::is_told_once`]), and classes of few members are not worth it.
+/// The number of accounts of a class that take the general path first. The first account reports the diagnostics that are
+/// reported once for a class ([`HomeFacts::is_told_once`]), and classes of few members are not worth it.
 const FIRST_STAMPED: u8 = 3;
 
 /// Most classes of one policy: what differs more than that is no class.
@@ -74,7 +74,7 @@ enum State {
     Made(usize),
 }
 
-/// What is to be done for an account.
+/// The work for an account.
 pub(super) enum Way {
     /// Stamp it with this class.
     Stamp(usize),
@@ -138,7 +138,7 @@ impl Classes {
     }
 }
 
-/// What decides the class of an account, as bytes: its values, and the labels that its namespace gets.
+/// The bytes that decide the class of an account: its values, and the labels of its namespace.
 fn key((account, filling): (Account<'_>, Option<&Filling>), fixed: &Columns, key: &mut Vec<u8>) {
     key.clear();
     filling.into_iter().for_each(|filling| filling.write_bytes(key));
@@ -309,7 +309,7 @@ impl Class {
         scratch.order.iter().filter_map(|index| self.objects.get(*index)).map(|object| object.content).collect()
     }
 
-    /// What other files may hold as well, for the account whose values were made last.
+    /// Names that other files may hold as well, for the account whose values were made last.
     pub(super) fn facts(&self, scratch: &Scratch) -> HomeFacts {
         let objects = scratch.order.iter().filter_map(|index| Some((*index, self.objects.get(*index)?)));
         let cluster = objects.filter_map(|(index, object)| {

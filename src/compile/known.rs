@@ -19,7 +19,7 @@ use crate::model::{
 use crate::source::{Sources, cell_place, read_names};
 use crate::yaml::{Spanned, Tree};
 
-/// What a glob starts with, or stands for itself behind.
+/// Characters that make a text a glob, and the escape character.
 const GLOB_CHARACTERS: [char; 6] = ['*', '?', '[', ']', '{', '\\'];
 
 /// Reads the declared names into the targets: `common` into each of them, and `own` by their names.
@@ -122,7 +122,7 @@ pub(super) struct Surroundings<'c> {
     pub mentions: &'c [Mentions],
     /// The targets.
     pub targets: &'c [Target],
-    /// What targets have beside the output, by their names.
+    /// The objects of targets beside the output, by target.
     pub baselines: &'c std::collections::BTreeMap<String, Vec<Tree>>,
     /// The texts, for the places of cells.
     pub files: &'c Files,

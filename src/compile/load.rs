@@ -226,7 +226,7 @@ fn refuse_names(files: &Files, sink: &mut Sink) {
     }
 }
 
-/// What clusters have beside the output.
+/// The objects of clusters beside the output.
 fn read_baselines(
     workspace: &Workspace,
     sources: &mut Sources,
@@ -294,7 +294,7 @@ fn refuse_sources_in_output(workspace: &Workspace, sources: &mut Sources, sink: 
 pub(super) struct Document {
     pub(super) path: String,
     pub(super) tree: Arc<Tree>,
-    /// Which document of the file it is.
+    /// The index of the document in its file.
     pub(super) index: usize,
     pub(super) kind: &'static KindEntry,
 }
@@ -306,14 +306,14 @@ impl Document {
     }
 }
 
-/// What linking yields.
+/// The result of linking.
 #[derive(Default)]
 struct Linked {
     policies: Vec<Box<dyn Policy>>,
     accepted: Vec<(Code, Origin)>,
     /// How many policies bring a document of another file, such as a package that is installed twice.
     brought: BTreeMap<Origin, usize>,
-    /// What policies accept there: it counts where each of them does.
+    /// Warnings that policies accept there. A warning counts as accepted if every policy accepts it.
     accepted_there: Vec<(Code, Origin)>,
     names: BTreeMap<(&'static str, Arc<str>), Origin>,
 }
@@ -337,7 +337,7 @@ fn read_policies(
     Ok(trees)
 }
 
-/// What a document of the policy folder is.
+/// The kind of a document of the policy folder.
 enum Found {
     Policy(&'static KindEntry),
     /// Not a policy; a file that some policy claims may hold it.
@@ -430,7 +430,7 @@ impl<'t> Head<'t> {
 fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink: &mut Sink) -> Result<(), RunError> {
     let Some(root) = document.tree.document(document.index) else { return Ok(()) };
     let schema = document.kind.compiled_schema()?;
-    // What a type cannot say, such as that a list may not be empty, is in the schema alone.
+    // The schema alone has constraints that a type cannot state, such as a list that may not be empty.
     let Some(head) = Head::read(root).filter(|_| schema.fits(root)) else {
         schema.report(root, None, sink);
         return Ok(());

@@ -6,7 +6,7 @@ use super::load::Document;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::yaml::NodeRef;
 
-/// Puts the documents behind those that they include. Those that include each other are reported and left out.
+/// Puts each document behind the documents that it includes. Documents that include each other are reported and left out.
 pub(super) fn by_inclusion(documents: Vec<Document>, sink: &mut Sink) -> Vec<Document> {
     let mut places: BTreeMap<(&'static str, &str), usize> = BTreeMap::new();
     for (index, document) in documents.iter().enumerate() {

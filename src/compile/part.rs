@@ -1,8 +1,8 @@
 //! Compiling a part of a target's namespaces, and judging all parts together.
 //!
-//! What one object says about another is judged by [`merge`], on what each part recorded; a part alone tells of
-//! everything else. Labels of namespaces follow from the whole target, so that each part of a target with labels
-//! compiles the whole once to collect them, and makes its own files with them.
+//! [`merge`] judges one object against another, from the records of the parts; a part alone judges everything else.
+//! Labels of namespaces follow from the whole target, so that each part of a target with labels compiles the whole once to
+//! collect them, and makes its own files with them.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::model::Target;
 use crate::validate::HomeFacts;
 use crate::validate::set::{PartCollector, PartFacts, judge};
 
-/// What a part found, while it is made. Nothing is kept for a whole target.
+/// The results of a part during the run. Nothing is kept for a whole target.
 #[derive(Debug, Default)]
 pub struct Ledger {
     kept: Option<Kept>,
@@ -54,7 +54,8 @@ impl Ledger {
         }
     }
 
-    /// What the merge needs. `told` is the whole sink of the target: what follows the homes' own is of no home.
+    /// Returns the record for the merge. `told` is the whole sink of the target; diagnostics after those of the homes have no
+    /// home.
     pub fn record(self, target: &Target, told: &[Diagnostic]) -> PartRecord {
         let Kept { collector, homes } = self.kept.unwrap_or_default();
         let homes = homes.into_iter().chain(std::iter::repeat(Some(u32::MAX)));
@@ -63,12 +64,12 @@ impl Ledger {
     }
 }
 
-/// What a part found in a target.
+/// The results of a part in a target.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PartRecord {
-    /// What is wrong within single homes, with the place of each among those of all parts.
+    /// Diagnostics of single homes, with the position of each home among the homes of all parts.
     pub diagnostics: Vec<(u32, Diagnostic)>,
-    /// What concerns several homes.
+    /// Facts that concern several homes.
     pub facts: PartFacts,
 }
 
@@ -98,7 +99,7 @@ pub fn compile_part<R: Send>(
     pass(project, target, options, labels.as_ref(), work, each, sink)
 }
 
-/// Tells what all parts of a target found, in the order of a single run, and what they could not know alone.
+/// Reports the diagnostics of all parts of a target, in the order of a single run, and those that need several parts.
 pub fn merge(project: &Project, target: &Target, parts: Vec<PartRecord>, sink: &mut Sink) {
     let mut facts = Vec::with_capacity(parts.len());
     let mut told = Vec::new();
@@ -114,7 +115,7 @@ pub fn merge(project: &Project, target: &Target, parts: Vec<PartRecord>, sink: &
     strays.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
 }
 
-/// Which homes a target has, in all parts.
+/// Returns the homes of a target in all parts.
 pub fn homes(project: &Project, target: &Target) -> HomeIndex {
     HomeIndex::new(&project.policies, target)
 }

@@ -321,7 +321,7 @@ codes! {
         "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and nobody can tell from the manifests what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
     UnknownRule, "unknown-rule", [Error], "a rule that `lint` does not have",
         "`--select` and `--ignore` take ids of the catalogue such as `E001`, families such as `E`, and the names of the diagnostics below, in a list with commas.";
-    // What grants open; the conditions are in `access::risk`.
+    // Risks of grants; the conditions are in `access::risk`.
     FullAuthority, "full-authority", [Finding], "a grant of every verb on every resource",
         "Whoever holds it is the cluster, or the namespace: reads every secret, changes every role, and nothing that is added later is out of its reach.";
     EscalateRoles, "escalate-roles", [Finding], "a grant to write roles beyond what the writer holds",

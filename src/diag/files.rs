@@ -77,7 +77,7 @@ impl SourceFile {
         block.characters + inside.iter().filter(|&&byte| is_first(byte)).count()
     }
 
-    /// What is before the block of a byte, and the bytes of the block before that one.
+    /// The position before the block of a byte, and the bytes of the block before it.
     fn block_of(&self, end: usize) -> (Block, &[u8]) {
         let text = self.text().as_bytes();
         let blocks = self.blocks.get_or_init(|| blocks(text));
@@ -98,7 +98,7 @@ pub fn boundary_before(text: &str, byte: usize) -> usize {
 /// How many bytes a block has.
 const BLOCK: usize = 1024;
 
-/// What is before a block of a text.
+/// The position before a block of a text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Block {
     line_feeds: usize,

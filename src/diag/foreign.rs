@@ -164,7 +164,7 @@ pub fn command_property(text: &str) -> String {
 
 /// Makes a line of words harmless in Markdown, as GitHub and GitLab read it.
 ///
-/// What stands in backticks, and each word with anything but letters, digits and plain punctuation, becomes a code span:
+/// Text in backticks, and each word with anything but letters, digits and plain punctuation, becomes a code span:
 /// nothing in it is a link, an image, HTML, a mention, a reference to an issue or emphasis. Character references would not
 /// do, since mentions and references are looked for behind them.
 pub fn markdown(text: &str) -> String {

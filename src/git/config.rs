@@ -24,7 +24,7 @@ pub(super) fn value(text: &str, section: &str, name: &str) -> Option<String> {
 /// A value without its quotes, escapes and comment.
 fn unquoted(written: &str) -> String {
     let mut value = String::new();
-    // What is behind this is blank and not quoted.
+    // The rest is blank and not quoted.
     let mut end = 0;
     let mut is_quoted = false;
     let mut characters = written.trim().chars();

@@ -31,7 +31,7 @@ const SKIP_WORKTREE: u16 = 0x4000;
 /// Bytes of an entry before its object id: times, device, inode, mode, owner and size.
 const STAT_LENGTH: usize = 40;
 
-/// Where in those bytes the mode is.
+/// The offset of the mode in these bytes.
 const MODE: usize = 24;
 
 /// The forms of object ids and of the checksum: SHA-1 and SHA-256. The index does not say which of them it has.
@@ -51,7 +51,7 @@ struct Form {
 pub struct IndexEntry {
     /// Path below the root of the work tree.
     pub path: Vec<u8>,
-    /// What kind of entry it is.
+    /// The kind of the entry.
     pub kind: IndexEntryKind,
     /// Whether git was told to overlook changes of the file.
     pub is_overlooked: bool,

@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    /// What is found in a folder with a file, a folder beside it, and a link.
+    /// The files found in a folder with a file, a folder and a link.
     fn found(link: &str, target: &str) -> Result<Vec<PathBuf>, String> {
         let scratch = tempfile::tempdir().expect("a folder");
         let root = scratch.path();

@@ -59,7 +59,7 @@ fn hash(kind: u8, bytes: &[u8]) -> Digest {
     hasher.finalize().into()
 }
 
-/// What was asked so far.
+/// The recorded questions with their answers.
 pub type Answers = Arc<Mutex<Vec<Answered>>>;
 
 /// A world whose answers are remembered.

@@ -25,7 +25,7 @@ pub(super) struct Root {
     folder: OwnedFd,
 }
 
-/// What is at a path.
+/// The entry at a path.
 pub(super) enum Found {
     Missing,
     File(RegularFile),
@@ -130,7 +130,7 @@ impl RegularFile {
 }
 
 impl Folder {
-    /// What tells the folder from every other one.
+    /// The identity of the folder.
     pub(super) fn identity(&self) -> Result<(u64, u64), Error> {
         let stat = rustix::fs::fstat(&self.folder)?;
         // Both have other types elsewhere.

@@ -11,9 +11,9 @@ use crate::yaml::{self, NodeRef};
 /// One row, while it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'r> {
-    /// Where it stands.
+    /// The place.
     pub origin: Origin,
-    /// Where the names of the columns stand, in a table that has a line for them.
+    /// The places of the column names, in a table with a header.
     pub header: Option<Origin>,
     cells: Cells<'r>,
 }
@@ -30,12 +30,12 @@ pub struct Line<'r> {
     record: &'r csv::StringRecord,
     text: &'r str,
     origin: Origin,
-    /// Where each cell begins in the text, found out when it is asked for.
+    /// The start of each cell in the text, computed on first use.
     starts: &'r OnceCell<Vec<usize>>,
 }
 
 impl Line<'_> {
-    /// Where a cell stands: looked for only where something is to be said about it.
+    /// Returns the place of a cell, which is computed only for diagnostics.
     fn place_of(self, index: usize) -> Origin {
         let starts = self.starts.get_or_init(|| {
             let mut offset = 0;
@@ -56,7 +56,7 @@ impl Line<'_> {
     }
 }
 
-/// What a cell holds.
+/// The content of a cell.
 #[derive(Debug, Clone, Copy)]
 pub enum Cell<'r> {
     /// Text of a CSV file, with its line and number; empty when nothing is there.
@@ -66,7 +66,7 @@ pub enum Cell<'r> {
 }
 
 impl Cell<'_> {
-    /// Where it stands.
+    /// The place.
     pub fn origin(self) -> Origin {
         match self {
             Cell::Text(_, line, index) => line.place_of(index),

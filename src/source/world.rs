@@ -1,4 +1,4 @@
-//! Where files come from: the one way to the files of a workspace.
+//! The only access to the files of a workspace.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub trait World: Send + Sync {
     fn list(&self, folder: &str) -> Result<Listing, RunError>;
 }
 
-/// What is at a path.
+/// The entry at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Nothing.
@@ -55,7 +55,7 @@ pub enum Refusal {
     TooLarge(u64),
 }
 
-/// What lies below a folder.
+/// The entries below a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The path of everything that is not a folder, sorted.

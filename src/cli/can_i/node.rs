@@ -1,4 +1,4 @@
-//! What the authorizer of nodes says before RBAC is asked, and what admission says after.
+//! The decision of the Node authorizer, which comes before RBAC, and the decision of admission, which comes after.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::report::page::Page;
 use crate::yaml::schema::to_json;
 use crate::yaml::{NodeRef, Tree};
 
-/// What the Node authorizer says.
+/// The decision of the Node authorizer.
 pub(super) struct Said {
     /// Yes; unknown where it depends on where pods are scheduled; no where it has no opinion.
     pub(super) answer: Answer,
@@ -139,7 +139,7 @@ fn first(tree: Option<&Tree>) -> Option<NodeRef<'_>> {
     list::objects(tree?.document(0)?).into_iter().next()
 }
 
-/// What admission says to a write.
+/// The decision of admission on a write.
 pub(super) enum Admission {
     /// Nothing is against it.
     Passes,

@@ -1,12 +1,12 @@
 //! Files whose roles and bindings change alike: of many thousand tenants one is compared, and stands for the others.
 //!
-//! What the one gains and loses, the others do in their own names, since all roles and bindings of their files are the
-//! same in those, before and after ([`crate::emit::words`]). That holds where nothing else is said of them by name:
+//! The others gain and lose the same under their own names, since all roles and bindings of their files are the same up
+//! to the names, before and after ([`crate::emit::words`]). This holds if nothing else refers to them by name:
 //!
 //! - all that counts is in the file: Roles and RoleBindings of its namespace, and ClusterRoles by names that are not its
 //!   own; no number of its own names anybody ([`Alike::of`]);
-//! - who is named after the tenant holds nothing in the whole cluster, and nothing that lies under the output stands in
-//!   the namespace ([`Class::delegate`]). Who does not meet that is compared for himself.
+//! - a subject named after the tenant has no cluster-wide permissions, and no object of the baseline stands in
+//!   the namespace ([`Class::delegate`]). Any other tenant is compared on its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -23,7 +23,7 @@ use crate::yaml::{self, NodeRef, Tree};
 /// The texts of the roles and bindings of a file, before and after.
 pub(super) type Texts = [Vec<String>; 2];
 
-/// What makes the roles and bindings of a file fit to stand for those of others.
+/// The conditions under which the roles and bindings of a file can stand for those of other files.
 #[derive(Debug, Clone)]
 pub(super) struct Alike {
     texts: Texts,
@@ -88,11 +88,11 @@ pub(super) struct Classes {
 /// Files that change alike.
 #[derive(Debug)]
 struct Class {
-    /// What the first of them says.
+    /// The roles and bindings of the first file.
     first: Alike,
     /// Their namespaces.
     namespaces: Vec<String>,
-    /// The one that is compared, by its position, and those that it stands for.
+    /// The position of the file that is compared, and the positions of the files that it stands for.
     delegate: usize,
     represented: Vec<usize>,
 }

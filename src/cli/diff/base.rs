@@ -15,7 +15,7 @@ use crate::git::Repository;
 use crate::model::Target;
 use crate::source::{Content, Listing, Refusal, World};
 
-/// What is compared with.
+/// The earlier side of the comparison.
 pub(in crate::cli) enum Base {
     /// The output folder.
     Output,
@@ -31,7 +31,7 @@ pub(in crate::cli) struct Earlier {
     revision: String,
     /// The workspace's folder below the root of the work tree; empty for the root itself.
     folder: String,
-    /// What its policies say; none where they cannot be read.
+    /// Its policies; none if they cannot be read.
     project: Option<Project>,
     /// Its files, for what they say that is not written.
     world: Arc<RevisionWorld>,
@@ -90,7 +90,7 @@ impl Base {
     /// Returns the targets that are gone since then.
     pub(in crate::cli) fn gone(&self, session: &Session<'_>) -> Result<TargetChanges, RunError> {
         if let Self::Output = self {
-            // What else lies there is for `check` to report.
+            // `check` reports all other entries.
             let beside = session.beside_targets(&mut Sink::new())?;
             return TargetChanges::of_leftovers(session, &beside);
         }

@@ -1,11 +1,11 @@
-//! What a change means for each subject: two worlds compared, each with as much in it as the comparison needs.
+//! The effect of a change on each subject: compares two worlds, each with as many objects as the comparison needs.
 //!
-//! What somebody holds in a namespace follows from the roles and bindings there, which stand in one file, and from the
-//! ClusterRoles that they bind; what he holds cluster-wide, from the files that name a ClusterRole or a
-//! ClusterRoleBinding. So there are in both worlds: every file of which a role or binding grants otherwise, and of the
-//! other files those that name one of the two. All others grant the same before and after, whatever else changes. Of
-//! files that change alike one is there for all. Where an object stands in a file that is not its own, the worlds are
-//! made of everything.
+//! The permissions of a subject in a namespace follow from the roles and bindings of the namespace, which stand in one
+//! file, and from the ClusterRoles that they bind. Its cluster-wide permissions follow from the files with a ClusterRole or
+//! a ClusterRoleBinding. Both worlds therefore hold every file with a role or binding that grants something else than
+//! before, and the other files with a ClusterRole or a ClusterRoleBinding. All other files grant the same before and after.
+//! One of several files that change alike stands for all. If an object stands in a file that is not its own, the worlds
+//! hold all files.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -40,11 +40,11 @@ pub(super) struct Rules {
     alike: Option<Alike>,
 }
 
-/// Which ways are there of which one file stands for others, as far as they are known.
+/// The known ways to change, each with whether one file stands for the others.
 pub(super) type Ways = Mutex<HashMap<u128, bool>>;
 
 impl Rules {
-    /// Those of a file; none where it grants as before.
+    /// Returns the rules of a file; none if it grants the same as before.
     pub(super) fn of(found: &Found<'_>, ways: &Ways) -> Option<Self> {
         let FileChange { plan, objects, way } = found.change;
         let touches = |objects: &Vec<ObjectChange<'_>>| objects.iter().any(|object| object.facts.touches_access);
@@ -87,7 +87,7 @@ pub(super) struct Effect<'s> {
     worlds: Option<Result<Option<[Builder; 2]>, RunError>>,
     /// The files that grant otherwise.
     paths: HashSet<String>,
-    /// Those of them that do so alike.
+    /// The files that do so alike.
     classes: Classes,
     /// The namespaces of what lies under the output.
     under: BTreeSet<String>,
@@ -112,7 +112,7 @@ impl<'s> Effect<'s> {
     /// Takes a file that grants otherwise.
     pub(super) fn add(&mut self, rules: Rules) {
         let worlds = self.worlds.get_or_insert_with(|| {
-            // What is wrong with the policies is told by the comparison of the texts.
+            // The comparison of the texts reports the errors of the policies.
             let under = || ground(self.session, self.target, &SceneArguments::default(), &mut None, &mut Sink::new());
             let worlds = under()?.zip(under()?).map(|(old, new)| [old, new]);
             self.under = worlds.iter().flatten().flat_map(Builder::places).collect();
@@ -132,7 +132,7 @@ impl<'s> Effect<'s> {
         self.paths.insert(path);
     }
 
-    /// What the change means, in words; nothing where it means nothing for access.
+    /// Describes the effect of the change on access; empty without an effect.
     pub(super) fn told(mut self, committed: &dyn Committed) -> Result<String, RunError> {
         let Some([mut old, mut new]) = self.worlds.take().transpose()?.flatten() else { return Ok(String::new()) };
         if !self.is_astray {

@@ -259,7 +259,7 @@ fn accepted(old: &Project, new: &Project) -> Vec<String> {
     lines
 }
 
-/// What a target is, as far as it decides access without being written.
+/// Changes of a target that decide access and are not written to the output.
 fn settings(old: &Target, new: &Target) -> Vec<String> {
     let mut lines = Vec::new();
     if (old.platform, old.version) != (new.platform, new.version) {
@@ -340,7 +340,7 @@ fn judged_objects(project: &Project, target: &Target) -> BTreeMap<String, String
     objects
 }
 
-/// What the rules of a role grant more or less; none where they grant the same, or there are none.
+/// Describes the permissions that the rules of a role gain and lose; none if they grant the same, or without rules.
 fn changed_rules(old: &str, new: &str) -> Option<String> {
     let read = |text: &str| yaml::read(text, FileId::default(), &mut Sink::new());
     let (old, new) = (read(old), read(new));

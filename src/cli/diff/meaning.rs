@@ -1,4 +1,4 @@
-//! What differing files mean, beyond their texts and what each subject may do: wider and narrower PodSecurityPolicies,
+//! The effects of differing files, beyond their texts and the permissions of subjects: wider and narrower PodSecurityPolicies,
 //! new versions of stacks.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,7 +19,7 @@ use crate::yaml::{self, NodeRef};
 /// Fields of a PodSecurityPolicy that mean something only together with each other.
 const VOLUMES: [&str; 4] = ["volumes", "allowedHostPaths", "allowedFlexVolumes", "allowedCSIDrivers"];
 
-/// What the differing files mean beyond their texts.
+/// The effects of differing files beyond their texts.
 #[derive(Debug, Default)]
 pub(super) struct Meaning {
     policies: Policies,
@@ -27,7 +27,7 @@ pub(super) struct Meaning {
 }
 
 impl Meaning {
-    /// That of one file, as it was and as it is.
+    /// Returns the effect of one file, from its text before and after.
     pub(super) fn of(found: &Found<'_>, names: &StackNames, known: &Known) -> Self {
         let is_plain = names.0.is_empty() && found.change.objects.is_some();
         let old = found.old.filter(|_| !is_plain).map(String::from_utf8_lossy);
@@ -59,7 +59,7 @@ impl Meaning {
 pub(super) struct StackNames(BTreeMap<(Option<String>, String), (String, String)>);
 
 impl StackNames {
-    /// Those of the workspace as it is now.
+    /// Returns the names of the current workspace.
     pub(super) fn of(session: &Session<'_>, target: &Target) -> Self {
         // Under both scopes: a new version of a package may have another one.
         let stacks = session.project.stacks_of(target).flat_map(|stack| {
@@ -98,21 +98,21 @@ impl Stacks {
     }
 }
 
-/// What changes of PodSecurityPolicies mean that was found before, by the form of the change.
+/// The known effects of changes of PodSecurityPolicies, by the form of the change.
 #[derive(Debug, Default)]
 pub(super) struct Known(Mutex<HashMap<u128, Comparison>>);
 
 /// The PodSecurityPolicies of the files that differ. They are cluster-scoped and so one of a name, in whichever file.
 #[derive(Debug, Default)]
 struct Policies {
-    /// Those of files that cannot be told apart object by object, by name, as they were and as they are.
+    /// The policies of files that cannot be compared object by object, by name, before and after.
     old: BTreeMap<String, PodSecurityPolicy>,
     new: BTreeMap<String, PodSecurityPolicy>,
     /// The names of those that go, with the paths of their files, and of those that are new: all that is kept of them,
     /// since hardly ever one moves from file to file.
     gone: BTreeMap<String, String>,
     come: BTreeSet<String>,
-    /// What the changes of the others mean, with their names.
+    /// The effects of the other changes, with the names of the policies.
     changes: BTreeMap<Comparison, Vec<String>>,
 }
 
@@ -199,7 +199,7 @@ impl Policies {
         }
     }
 
-    /// What the changes of those that were there before mean.
+    /// Describes the effects of changes of policies that exist on both sides.
     fn changes(&self) -> String {
         let both = self.new.iter().filter_map(|(name, new)| Some((name.as_str(), self.old.get(name)?, new)));
         let compared = both.map(|(name, old, new)| (name, psp::compare::compare(old, new)));

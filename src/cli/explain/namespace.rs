@@ -156,14 +156,14 @@ fn plain(
     Ok(Some(text.finish()))
 }
 
-/// What is told about PodSecurityPolicies, in either form.
+/// The facts about PodSecurityPolicies that both output formats print.
 enum Told {
     Text(String),
     Json(serde_json::Value),
 }
 
-/// Which PodSecurityPolicies each service account of a namespace may use, in the order in which admission tries them,
-/// with the level that the mapping of Kubernetes' documentation gives them.
+/// Returns the PodSecurityPolicies that each service account of a namespace may use, in the order in which admission tries
+/// them, with the level from the mapping of Kubernetes' documentation.
 fn policies(session: &Session<'_>, target: &Target, name: &str, format: AnswerForm) -> Result<Option<Told>, RunError> {
     let mut sink = Sink::new();
     let Some(scene) = of_target_into(session, target, &SceneArguments::default(), &mut sink)? else { return Ok(None) };

@@ -13,7 +13,7 @@ const FILES: &[(&str, &str)] = &[
 /// it is filled in.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
-    /// Where the archive is.
+    /// The address of the archive.
     pub(super) url: String,
     /// The SHA-256 of the archive in hexadecimal digits.
     pub(super) sha256: String,

@@ -28,7 +28,7 @@ use crate::report::access::rule_text;
 pub(super) fn check_role(scene: &Scene, sink: &mut Sink) {
     let Ok(version) = Version::new(scene.world.minor()) else { return };
     for (binding, subjects) in scene.world.bound_by(None, system_node::NAME) {
-        // What the server itself makes is as it is.
+        // Objects of the server itself are not judged.
         let Some(place) = binding.place.filter(|_| subjects.contains(&format!("Group/{NODES}"))) else { continue };
         let message = format!("{} binds all nodes to the role `{}`", binding.name, system_node::NAME);
         let told = Diagnostic::warning(Code::StaleNodesBinding, message).at(place);
@@ -68,7 +68,7 @@ fn identity_of((namespace, name): &Named) -> Identity {
     Identity::of(&account_user(namespace, name))
 }
 
-/// What the account holds by other grants, of the resources that the agent's policy looks at, and beside what it lists.
+/// Reports permissions that the account has by other grants, on resources that the agent's policy checks but does not list.
 fn check_bypass(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
     let agent = &placed.agent;
     let own_role = format!("ClusterRole/{}", agent.object_name());
@@ -112,7 +112,7 @@ fn check_bypass(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
     }
 }
 
-/// Who can act as the agent of another node.
+/// Reports subjects that can act as the agent of another node.
 fn check_defeat(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
     let agent = &placed.agent;
     let (namespace, name) = &agent.account;
@@ -146,7 +146,7 @@ fn check_defeat(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
         let mut told: Vec<(String, Option<crate::diag::Origin>)> = Vec::new();
         for capable in capable {
             let Some(link) = capable.binding.and_then(|binding| world.binding_link_of(binding)) else { continue };
-            // What the server gives to itself, and to those who hold everything, is no news.
+            // Bindings of the server itself have no place, and are not reported.
             let Some(place) = link.place else { continue };
             if told.iter().all(|(subject, _)| *subject != capable.subject) {
                 told.push((capable.subject, Some(place)));

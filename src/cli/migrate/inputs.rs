@@ -1,4 +1,4 @@
-//! What a cluster has, read from its manifests.
+//! The objects of a cluster, read from its manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -124,7 +124,7 @@ impl Found {
 
     fn workload(&mut self, object: NodeRef<'_>, sink: &mut Sink) {
         match Workload::read(object) {
-            // What another object made shows what policies have filled in, and no longer what it said itself.
+            // An object that a controller made has the defaults of policies, and no longer its own values.
             Ok(Some(_)) if is_owned(object) => self.owned += 1,
             Ok(Some(workload)) => {
                 let namespace = namespace_of(&workload).to_owned();
@@ -190,7 +190,7 @@ fn check(object: NodeRef<'_>, sink: &mut Sink) {
     }
 }
 
-/// What the server writes into the metadata is of no interest here.
+/// Metadata that the server writes is ignored.
 fn is_of_spec(path: &str) -> bool {
     !path.starts_with("metadata") && !path.starts_with("apiVersion")
 }

@@ -61,7 +61,7 @@ fn write_all(files: &[(PathBuf, String)]) -> Result<(), RunError> {
     });
     if moved.is_err() {
         for (beside, _) in &staged {
-            // What was moved already is not there any more.
+            // A file that was moved is no longer there.
             let _ = std::fs::remove_file(beside);
         }
     }

@@ -1,4 +1,4 @@
-//! What decides beside RBAC, gathered from the same objects: nodes, pods and volumes, and admission policies.
+//! The objects that decide beside RBAC, gathered from the same manifests: nodes, pods and volumes, and admission policies.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::node::{Cluster, Version};
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
 
-/// What was gathered.
+/// The gathered objects.
 #[derive(Debug)]
 pub(in crate::cli) struct Surroundings {
     /// Nodes, pods and volumes.
@@ -57,7 +57,7 @@ impl Surroundings {
         }
     }
 
-    /// What the admission policies that are bound make of a request, each that has something against it, or of which nobody can tell.
+    /// Returns the bound admission policies that deny a request, or whose decision is unknown.
     pub(in crate::cli) fn objections(&self, request: &AdmissionRequest) -> Vec<(&str, Verdict)> {
         let namespace = self.namespaces.get(&request.namespace);
         let bound = self.policies.iter().flat_map(|(name, policy)| {

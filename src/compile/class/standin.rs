@@ -28,7 +28,7 @@ pub(super) enum Composed {
     Number(usize),
 }
 
-/// What differs and cannot be explained: the columns that take part, as far as that can be told.
+/// A difference without an explanation: the columns that take part, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::compile) struct Unexplained(pub(in crate::compile) Columns);
 
@@ -80,7 +80,7 @@ impl StandIns {
         self.list.iter()
     }
 
-    /// What of two data differs. Maps have to have the same keys, lists the same length.
+    /// Collects the differences of two values. Maps must have the same keys, and lists the same length.
     pub(in crate::compile) fn mark(&self, first: &Data, second: &Data) -> Result<Marked, Unexplained> {
         if first == second {
             return Ok(Marked::Same);
@@ -106,7 +106,7 @@ impl StandIns {
         }
     }
 
-    /// What two scalars of the objects are made of; none where they are the same.
+    /// Explains two scalars of the objects; none if they are equal.
     pub(super) fn explain(&self, first: NodeRef<'_>, second: NodeRef<'_>) -> Result<Option<Composed>, Unexplained> {
         match (first.value(), second.value()) {
             (Value::Str(_), Value::Str(_)) => {
