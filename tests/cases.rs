@@ -61,7 +61,7 @@ const POLICY_KINDS: [&str; 10] = [
 ];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 19] = [
+const WITHOUT_PLACE: [Code; 22] = [
     Code::InvalidQuestion,
     Code::NothingToJudge,
     Code::NothingToMigrate,
@@ -71,6 +71,9 @@ const WITHOUT_PLACE: [Code; 19] = [
     Code::ForeignFile,
     Code::EditedByHand,
     Code::LinkInOutput,
+    Code::KeptManifest,
+    Code::FolderInOutput,
+    Code::LeftBehind,
     Code::EmptyOutput,
     Code::MassDelete,
     Code::NamespaceDelete,
@@ -84,13 +87,9 @@ const WITHOUT_PLACE: [Code; 19] = [
 ];
 
 /// Codes that no case can reach, each with the reason.
-const WITHOUT_CASE: [(Code, &str); 6] = [
+const WITHOUT_CASE: [(Code, &str); 2] = [
     (Code::IncompleteParts, "a summary is of one version of the program; tests/runs/parts.rs makes its own"),
     (Code::EditedByHand, "it is retired, and no version reports it any more"),
-    (Code::HiddenCharacterInName, "git keeps such names badly; tests/hostile/names.rs makes them"),
-    (Code::KeptManifest, "tests/hostile/output.rs has a table of such files"),
-    (Code::FolderInOutput, "git keeps no empty folder; tests/hostile/output.rs makes some"),
-    (Code::LeftBehind, "tests/hostile/output.rs has a table of such files"),
 ];
 
 /// Codes of warnings that no case of a workspace prints, each with the reason.

@@ -46,10 +46,9 @@ pub(super) fn judge(session: &Session<'_>, paths: &BTreeSet<String>, sink: &mut 
             .fold(found, |found, folder| found.note(format!("the workspace `{folder}` does not write a file there")));
         sink.push(found.help("remove it: an applier of the folder still reads it"));
     }
-    let notes = [nested.note(), note_of_fixtures(fixed)].concat();
-    if !notes.is_empty() {
-        session.global.terminal().note(&notes);
-    }
+    // Whoever runs this quietly relies on the exit code, which says nothing about another workspace.
+    session.global.terminal().problem(&nested.note());
+    session.global.terminal().note(&note_of_fixtures(fixed));
 }
 
 fn note_of_fixtures(count: usize) -> String {

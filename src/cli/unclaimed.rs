@@ -208,6 +208,11 @@ fn is_object(root: NodeRef<'_>) -> bool {
     root.get("apiVersion").is_some() && root.get("kind").is_some()
 }
 
+/// Whether a document is an object that an applier sends to the cluster.
+pub(super) fn is_applied(root: NodeRef<'_>) -> bool {
+    is_object(root) && !is_kustomization(root)
+}
+
 /// Whether a document is a Kustomization of kustomize; Flux has a kind of the same name.
 fn is_kustomization(root: NodeRef<'_>) -> bool {
     let text = |key: &str| root.get(key).and_then(NodeRef::as_str).unwrap_or_default();

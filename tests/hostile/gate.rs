@@ -664,6 +664,54 @@ fn what_is_judged_and_not_written_is_shown() {
     assert_shown(folder.path(), &["target `production`: its version changes from 1.36 to 1.35"]);
 }
 
+/// A kept object counts for `lint`, questions and `diff`, whether a policy names its file or none does.
+#[test]
+fn kept_objects_are_judged() {
+    const KEPT: &str = "out/production/extra.yaml";
+    let binding = |role: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{name: extra}}\nroleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {role}}}\nsubjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}}]\n"
+        )
+    };
+    let policy = "apiVersion: bailiwick.dev/v1alpha1\nkind: Manifests\nmetadata: {name: extra}\nspec: {files: [../out/production/extra.yaml], emit: false}\n";
+    let folder = example();
+    edit(folder.path(), "bailiwick.yaml", "spec:\n", "spec:\n  keep: [\"*/extra.yaml\", \"*/kustomization.yaml\"]\n");
+    let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [namespaces]\n";
+    fs::write(folder.path().join("out/production/kustomization.yaml"), kustomization).expect("a file");
+    commit(folder.path());
+    let quiet = bailiwick(folder.path(), &["diff", "--against", "HEAD"]);
+    assert_status(&quiet, 0);
+    assert!(!stderr(&quiet).contains("kept"), "{}", stderr(&quiet));
+    let is_administrator = || {
+        let lint = bailiwick(folder.path(), &["lint"]);
+        let holders = stdout(&bailiwick(folder.path(), &["who-can", "get", "secrets"]));
+        let finding =
+            "warning[cluster-admin-binding]: `ClusterRoleBinding/extra` makes `User/mallory` an administrator";
+        let (is_found, is_holder) = (stderr(&lint).contains(finding), holders.contains("User/mallory\n"));
+        assert_eq!(is_found, is_holder, "{}{holders}", stderr(&lint));
+        assert!(!is_found || stderr(&lint).contains(&format!("--> {KEPT}:")), "{}", stderr(&lint));
+        is_found
+    };
+    assert!(!is_administrator());
+    fs::write(folder.path().join(KEPT), binding("cluster-admin")).expect("a file");
+    assert!(is_administrator());
+    assert_shown(
+        folder.path(),
+        &["target `production`: ClusterRoleBinding extra is kept in the output folder, and no policy names it\n"],
+    );
+    assert_status(&bailiwick(folder.path(), &["check"]), 1);
+    fs::write(folder.path().join("policies/extra.yaml"), policy).expect("a file");
+    assert!(is_administrator());
+    assert_shown(folder.path(), &["ClusterRoleBinding extra, which is judged and not written, is new\n"]);
+    fs::write(folder.path().join(KEPT), binding("view")).expect("a file");
+    assert!(!is_administrator());
+    assert_status(&bailiwick(folder.path(), &["check"]), 0);
+    commit(folder.path());
+    fs::write(folder.path().join(KEPT), binding("cluster-admin")).expect("a file");
+    assert!(is_administrator());
+    assert_shown(folder.path(), &["ClusterRoleBinding extra, which is judged and not written, changes\n"]);
+}
+
 #[test]
 fn an_expired_grant_and_a_wrong_group_fail_check_alone() {
     let changes = [

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::session::Session;
+use super::super::unclaimed;
 use crate::compile::Project;
 use crate::diag::{FileId, Origin, RunError, Sink};
 use crate::emit::plan::changed_grants;
@@ -31,6 +32,7 @@ pub(super) fn changes(old: &Project, world: &dyn World, session: &Session<'_>) -
                 lines.push(named("its baseline changes, which the output does not show".to_owned()));
             }
             lines.extend(judged(old, new, target).into_iter().map(named));
+            lines.extend(kept(session, target)?.into_iter().map(named));
         }
     }
     Ok(lines)
@@ -319,25 +321,37 @@ fn judged(old: &Project, new: &Project, target: &Target) -> Vec<String> {
     lines
 }
 
+/// Objects that `spec.keep` keeps in the output folder and that no policy names. `check` refuses them.
+fn kept(session: &Session<'_>, target: &Target) -> Result<Vec<String>, RunError> {
+    let mut objects = BTreeMap::new();
+    for tree in unclaimed::kept_objects(session, &target.name)? {
+        tree.documents().filter(|root| unclaimed::is_applied(*root)).for_each(|root| add_objects(root, &mut objects));
+    }
+    Ok(objects.into_keys().map(|key| format!("{key} is kept in the output folder, and no policy names it")).collect())
+}
+
 /// The objects by kind and name, as JSON.
 fn judged_objects(project: &Project, target: &Target) -> BTreeMap<String, String> {
     let mut objects = BTreeMap::new();
+    for policy in project.policies_of(target) {
+        policy.judged(&mut |document| add_objects(document, &mut objects));
+    }
+    objects
+}
+
+/// Adds the object of a document, or those of a list.
+fn add_objects(document: NodeRef<'_>, objects: &mut BTreeMap<String, String>) {
     let mut add = |object: NodeRef<'_>| {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
         let (kind, namespace, name) = (text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]));
         let slash = if namespace.is_empty() { "" } else { "/" };
         objects.insert(format!("{kind} {namespace}{slash}{name}"), yaml::schema::to_json(object).to_string());
     };
-    for policy in project.policies_of(target) {
-        policy.judged(&mut |document| {
-            let is_list = document.get("kind").and_then(NodeRef::as_str) == Some("List");
-            match document.get("items").filter(|_| is_list) {
-                Some(items) => items.items().for_each(&mut add),
-                None => add(document),
-            }
-        });
+    let is_list = document.get("kind").and_then(NodeRef::as_str) == Some("List");
+    match document.get("items").filter(|_| is_list) {
+        Some(items) => items.items().for_each(&mut add),
+        None => add(document),
     }
-    objects
 }
 
 /// Describes the permissions that the rules of a role gain and lose; none if they grant the same, or without rules.
