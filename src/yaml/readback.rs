@@ -124,16 +124,21 @@ fn same(text: &str, read: NodeRef<'_>, meant: NodeRef<'_>) -> Result<(), Differe
 /// Checks that a string without quotes is a string in YAML 1.1. Kubernetes' own reader is in [`super::scalar::resolve`].
 fn is_string_to_all(text: &str, read: NodeRef<'_>) -> Result<(), Difference> {
     let written = text.get(read.span().start as usize..read.span().end as usize).unwrap_or_default();
-    let could_be_other = match written.bytes().next() {
-        // Words of YAML 1.1: the first letters of `y`, `no`, `true`, `off`, `null`, and their upper case.
+    if is_of_other_type(written) {
+        return Err(Difference::Type(written.to_owned()));
+    }
+    Ok(())
+}
+
+/// Whether YAML 1.1 takes a plain scalar for another type than a string.
+fn is_of_other_type(written: &str) -> bool {
+    let could_be = match written.bytes().next() {
+        // The first letters of `y`, `no`, `true`, `off`, `null`, and their upper case; no such word is longer than `false`.
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') => written.len() <= 5,
         Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'=' | b'<') | None => true,
         _ => false,
     };
-    if could_be_other && other_types().is_match(written) {
-        return Err(Difference::Type(written.to_owned()));
-    }
-    Ok(())
+    could_be && other_types().is_match(written)
 }
 
 /// The plain scalars that YAML 1.1 takes for another type than a string; source: the pages bool, float, int, merge, null,
@@ -256,10 +261,12 @@ mod tests {
                 }
             }
         }
-        for text in ["a: \"y\"\n", "a: b:c\n", "a: \"1:30\"\n", "a: 10.0.0.0/8\n", "a: off-line\n"] {
+        for text in
+            ["a: \"y\"\n", "a: b:c\n", "a: 'b: c'\n", "a: '\"'\n", "a: \"1:30\"\n", "a: 10.0.0.0/8\n", "a: off-line\n"]
+        {
             assert_eq!(written(text), (text.to_owned(), true));
         }
-        for text in ["a: 'b: c'\n", "a: [[x]]\n", "a: 0.5\n", "a: \"\\n\"\n", "a: \"é\"\n"] {
+        for text in ["a: 'it''s'\n", "a: [[x]]\n", "a: 0.5\n", "a: \"\\n\"\n", "a: \"é\"\n"] {
             assert!(!written(text).1, "{text}");
         }
         for (text, meant) in [("a: y\n", "a: \"y\"\n"), ("a: b:\n", "a: \"b:\"\n"), ("a: 1\n", "a: \"1\"\n")] {

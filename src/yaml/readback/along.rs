@@ -7,7 +7,7 @@
 
 use super::super::scalar::{self, Plain};
 use super::super::tree::{NodeRef, Value};
-use super::other_types;
+use super::is_of_other_type;
 
 /// True when a text is proven to be the object at `root`; false when it takes a reader to tell.
 pub(super) fn is_object(text: &str, root: NodeRef<'_>) -> bool {
@@ -64,19 +64,16 @@ impl Along<'_> {
         }
     }
 
-    /// A string, without quotes or between double quotes and without escapes, and the byte behind it.
+    /// A string on its line, without escapes, and the byte behind it.
     fn string(&mut self, meant: &str, behind: u8) -> bool {
-        let is_quoted = self.take(b"\"");
-        if !self.take(meant.as_bytes()) {
-            return false;
-        }
-        if is_quoted {
-            let needs_escape = |byte: u8| !(0x20..=0x7e).contains(&byte) || byte == b'"' || byte == b'\\';
-            return !meant.bytes().fold(false, |found, byte| found | needs_escape(byte))
-                && self.take(b"\"")
-                && self.take(&[behind]);
-        }
-        is_plain_string(meant) && self.take(&[behind])
+        let quote = self.text.get(self.position).copied().filter(|byte| matches!(byte, b'"' | b'\''));
+        self.position += usize::from(quote.is_some());
+        let is_there = self.take(meant.as_bytes());
+        let ends_here = match quote {
+            Some(quote) => is_same_between(quote, meant) && self.take(&[quote]),
+            None => is_plain_string(meant),
+        };
+        is_there && ends_here && self.take(&[behind])
     }
 
     fn spaces(&mut self, count: usize) -> bool {
@@ -93,6 +90,12 @@ impl Along<'_> {
     }
 }
 
+/// True for a string of visible characters that stand for themselves between quotes of this kind.
+fn is_same_between(quote: u8, text: &str) -> bool {
+    let is_special = |byte: u8| byte == quote || (byte == b'\\' && quote == b'"');
+    text.bytes().fold(true, |same, byte| same & (b' '..=b'~').contains(&byte) & !is_special(byte))
+}
+
 /// True for a string of words that no reader takes for another type or for a part of YAML's syntax.
 fn is_plain_string(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -104,8 +107,6 @@ fn is_plain_string(text: &str) -> bool {
         bytes.iter().enumerate().filter(|(_, byte)| **byte == b':').all(next_is_word)
     };
     let starts_as_word = first.is_ascii_alphanumeric() || first == b'/';
-    // No word of another type that begins with a letter is longer than `false`.
-    let is_long_word = bytes.len() > 5 && (first.is_ascii_alphabetic() || first == b'/');
-    let is_string = || is_long_word || (scalar::resolve(text) == Plain::Str && !other_types().is_match(text));
+    let is_string = || scalar::resolve(text) == Plain::Str && !is_of_other_type(text);
     is_fine && starts_as_word && colons_are_fine() && is_string()
 }
