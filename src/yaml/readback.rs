@@ -261,9 +261,18 @@ mod tests {
                 }
             }
         }
-        for text in
-            ["a: \"y\"\n", "a: b:c\n", "a: 'b: c'\n", "a: '\"'\n", "a: \"1:30\"\n", "a: 10.0.0.0/8\n", "a: off-line\n"]
-        {
+        for text in [
+            "a: \"y\"\n",
+            "a: b:c\n",
+            "a: kernel.msg*\n",
+            "a: two words\n",
+            "a: 8 Gi\n",
+            "a: 'b: c'\n",
+            "a: '\"'\n",
+            "a: \"1:30\"\n",
+            "a: 10.0.0.0/8\n",
+            "a: off-line\n",
+        ] {
             assert_eq!(written(text), (text.to_owned(), true));
         }
         for text in ["a: 'it''s'\n", "a: [[x]]\n", "a: 0.5\n", "a: \"\\n\"\n", "a: \"é\"\n"] {

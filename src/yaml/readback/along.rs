@@ -100,13 +100,12 @@ fn is_same_between(quote: u8, text: &str) -> bool {
 fn is_plain_string(text: &str) -> bool {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return false };
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.' | b'-');
-    let is_fine = bytes.iter().fold(true, |fine, &byte| fine & (is_word(byte) | (byte == b':')));
-    let colons_are_fine = || {
-        let next_is_word = |(index, _): (usize, _)| bytes.get(index + 1).is_some_and(|&next| is_word(next));
-        bytes.iter().enumerate().filter(|(_, byte)| **byte == b':').all(next_is_word)
-    };
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.' | b'-' | b'*');
+    let is_fine = bytes.iter().fold(true, |fine, &byte| fine & (is_word(byte) | matches!(byte, b':' | b' ')));
+    // A colon before a space is the end of a key, and a space before the end of a line is none.
+    let word_follows = |index: usize| bytes.get(index + 1).is_some_and(|&next| is_word(next));
+    let is_joined = || bytes.iter().enumerate().all(|(index, &byte)| is_word(byte) || word_follows(index));
     let starts_as_word = first.is_ascii_alphanumeric() || first == b'/';
     let is_string = || scalar::resolve(text) == Plain::Str && !is_of_other_type(text);
-    is_fine && starts_as_word && colons_are_fine() && is_string()
+    is_fine && starts_as_word && is_joined() && is_string()
 }
