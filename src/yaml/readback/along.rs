@@ -101,11 +101,16 @@ fn is_plain_string(text: &str) -> bool {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return false };
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.' | b'-' | b'*');
-    let is_fine = bytes.iter().fold(true, |fine, &byte| fine & (is_word(byte) | matches!(byte, b':' | b' ')));
+    let starts_as_word = first.is_ascii_alphanumeric() || first == b'/';
+    let is_one_word = bytes.iter().fold(starts_as_word, |fine, &byte| fine & is_word(byte));
+    // Nearly every string. No word of another type that begins with a letter is longer than `false`.
+    if is_one_word && bytes.len() > 5 && !first.is_ascii_digit() {
+        return true;
+    }
     // A colon before a space is the end of a key, and a space before the end of a line is none.
     let word_follows = |index: usize| bytes.get(index + 1).is_some_and(|&next| is_word(next));
-    let is_joined = || bytes.iter().enumerate().all(|(index, &byte)| is_word(byte) || word_follows(index));
-    let starts_as_word = first.is_ascii_alphanumeric() || first == b'/';
-    let is_string = || scalar::resolve(text) == Plain::Str && !is_of_other_type(text);
-    is_fine && starts_as_word && is_joined() && is_string()
+    let is_joined =
+        |(index, &byte): (usize, &u8)| is_word(byte) || (matches!(byte, b':' | b' ') && word_follows(index));
+    let is_one_line = is_one_word || (starts_as_word && bytes.iter().enumerate().all(is_joined));
+    is_one_line && scalar::resolve(text) == Plain::Str && !is_of_other_type(text)
 }
