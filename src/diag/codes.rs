@@ -103,9 +103,9 @@ codes! {
     InvalidPattern, "invalid-pattern", [Error], "a text whose braces do not match",
         "Write `{name}` for a variable and `{{` for a brace.";
     OptionalMayBeEmpty, "optional-may-be-empty", [Warning], "a name that a missing value changes",
-        "A variable without a value leaves nothing behind: `oidc:{team}` of an account without a team is the name `oidc:`, a real name that nobody meant. The warning stands wherever an optional variable is part of a subject or of the name of an object, and wherever an account or a target has an empty text for such a variable.\n\nGive every account a value and declare the variable without `optional`, or keep the variable out of names.";
+        "A variable without a value leaves nothing behind: `oidc:{team}` of an account without a team is the name `oidc:`, a real name that was not meant. The warning stands wherever an optional variable is part of a subject or of the name of an object, and wherever an account or a target has an empty text for such a variable.\n\nGive every account a value and declare the variable without `optional`, or keep the variable out of names.";
     UnknownSubject, "unknown-subject", [Error, Warning], "a user or a group that nothing declares",
-        "`spec.known` of `bailiwick.yaml`, and `known` of a target, list the users and groups that exist. A category that is stated is closed: a subject that is not declared is an error, since a grant to a mistyped group grants to whoever gets that name. In a category that is not stated, an AccessTest of a subject that no policy and no manifest names is a warning: such a test cannot fail.\n\nThe groups and users that Kubernetes and OpenShift make themselves are always known: `system:authenticated`, `system:unauthenticated`, `system:masters`, `system:nodes`, `system:serviceaccounts`, `system:node:*`. A service account is known if its namespace is, or if `users` lists it by its whole name.";
+        "`spec.known` of `bailiwick.yaml`, and `known` of a target, list the users and groups that exist. A category that is stated is closed: a subject that is not declared is an error, since a grant to a mistyped group takes effect as soon as a group has that name. In a category that is not stated, an AccessTest of a subject that no policy and no manifest names is a warning: such a test cannot fail.\n\nThe groups and users that Kubernetes and OpenShift make themselves are always known: `system:authenticated`, `system:unauthenticated`, `system:masters`, `system:nodes`, `system:serviceaccounts`, `system:node:*`. A service account is known if its namespace is, or if `users` lists it by its whole name.";
     UnknownNamespace, "unknown-namespace", [Error, Warning], "a namespace that nothing declares or makes",
         "With `spec.known.namespaces` in `bailiwick.yaml`, a namespace that is not declared there, that no policy or manifest makes, and that not every cluster has, is an error. Without it, a namespace that is one letter away from a known one is a warning, and so is a namespace of an AccessTest that no policy and no manifest names: such a test cannot fail.";
     UnusedPolicy, "unused-policy", [Warning], "a policy that yields nothing",
@@ -146,7 +146,7 @@ codes! {
     DuplicateObject, "duplicate-object", [Error, Warning], "the same object is there twice",
         "Group, kind, namespace and name make an object; the second of two would overwrite the first when applied. Both origins are shown. In manifests from elsewhere it is a warning, and the last one counts, as for `kubectl apply`.";
     UnresolvedReference, "unresolved-reference", [Error, Warning], "a binding to a role that is not there",
-        "The role is neither compiled here, nor one of the cluster's built-in roles, nor brought in by a `Manifests` policy, nor declared in `spec.known`. Such a binding grants nothing, and grants something unexpected the day somebody creates the role.";
+        "The role is neither compiled here, nor one of the cluster's built-in roles, nor brought in by a `Manifests` policy, nor declared in `spec.known`. Such a binding grants nothing, and grants something unexpected as soon as the role is created.";
     PodSecurityPolicyRemoved, "podsecuritypolicy-removed", [Error], "a PodSecurityPolicy for a cluster that has none",
         "policy/v1beta1 PodSecurityPolicy is not served since Kubernetes 1.25. There the way is Pod Security labels on the namespace plus a validating policy for what they cannot say. A `PodSecurityProfile` becomes both since 1.30; from 1.25 to 1.29, and where PodSecurityPolicy is switched off, the three levels are all there is: leave such a target out of the profile, and give its namespaces a level by a NamespaceSet.";
     InexpressibleLimit, "inexpressible-limit", [Error], "a limit that the platform has no field for",
@@ -166,7 +166,7 @@ codes! {
     SccPriorityHijack, "scc-priority-hijack", [Warning], "constraints that everybody gets before those of the platform",
         "Pods get the first constraints that accept them: the highest priority, then the most restrictive. A set that everybody may use and that comes before the everyday ones changes what running applications get the next time their pods start.";
     SccUsersOrGroups, "scc-users-or-groups", [Warning], "constraints that list who may use them",
-        "The lists `users` and `groups` are part of the object, so that whoever grants a use overwrites what others granted, and no review of roles shows it. A binding to a ClusterRole that allows `use` says the same.";
+        "The lists `users` and `groups` are part of the object, so that each applier overwrites the entries of the others, and no review of roles shows the grant. A binding to a ClusterRole that allows `use` says the same.";
     DanglingScc, "dangling-scc", [Warning], "a rule for constraints that are not there",
         "The rule grants nothing today, and grants whatever constraints of that name will allow one day.";
     GrantsEveryScc, "grants-every-scc", [Warning], "a rule that lets its holders use all constraints",
@@ -230,15 +230,15 @@ codes! {
     GrantExpired, "grant-expired", [FailsCheck], "a grant whose last day is over",
         "`expires` is the last day on which a grant is meant to hold. Nothing takes it away when the day is over: the bindings are the same until the policy changes, and every command that compiles warns. `--today` or `BAILIWICK_TODAY` says what day it is, so that CI can look ahead.";
     SelectsNoNamespace, "selects-no-namespace", [Warning], "a grant whose selector fits no namespace",
-        "`namespaceSelector` is evaluated when compiling, over the namespaces of NamespaceSet, Tenancy and Manifests policies on that target with the labels they give, and `kubernetes.io/metadata.name`. Namespaces that nobody tells of are not selected: bring them in with a Manifests policy, or name them under `namespaces`.";
+        "`namespaceSelector` is evaluated when compiling, over the namespaces of NamespaceSet, Tenancy and Manifests policies on that target with the labels they give, and `kubernetes.io/metadata.name`. Namespaces that no policy lists are not selected: bring them in with a Manifests policy, or name them under `namespaces`.";
     DeleteCollectionForTenants, "deletecollection-for-tenants", [Warning], "tenants who may delete all of something at once",
         "Deleting every ConfigMap or Secret of a namespace also removes the tenant's own certificates and tokens (seed 000). `except` on the rule takes the verb back.";
     // Packages of Crossplane.
     MissingAppYaml, "missing-app-yaml", [Error], "a package without `app.yaml`",
         "`app.yaml` at the top of a package says its version, where it works and what it depends on. Without it nothing can be granted. Packages of Crossplane v1 and later have `crossplane.yaml` instead, and need `revision: rbac-manager`.";
     RbacYamlNotSupported, "rbac-yaml-not-supported", [Error], "a package with `rbac.yaml`",
-        "Before the design a package listed its permissions in `rbac.yaml`. Now they follow from what it owns and what it names under `dependsOn` (seed 004, \"Allowed Resource Access\"). A file that is still there would suggest permissions that nobody grants: remove it.";
-    UnexpectedPackageFile, "unexpected-package-file", [Error], "a file in a package that nobody reads",
+        "Before the design a package listed its permissions in `rbac.yaml`. Now they follow from what it owns and what it names under `dependsOn` (seed 004, \"Allowed Resource Access\"). A file that is still there would suggest permissions that are not granted: remove it.";
+    UnexpectedPackageFile, "unexpected-package-file", [Error], "a file in a package that is not read",
         "The Stack Manager reads `app.yaml`, `install.yaml`, `behavior.yaml`, `group.yaml`, `*resource.yaml`, `*ui-schema.yaml` and `*crd.yaml`. A definition in a file of another name would be left out in silence, with all rights on it.";
     PermissionScopeMissing, "permission-scope-missing", [Error], "a package that does not say where it works",
         "`permissionScope` decides between a Role and a ClusterRole. Releases took an absent one for `Namespaced` in one place and refused it in another; here it has to be said.";
@@ -271,7 +271,7 @@ codes! {
     DependsOnSecurityGroup, "depends-on-security-group", [Warning], "a dependency on a group that decides over access",
         "The group has a dot, so the rule of the Stack Manager lets it pass. But every verb on SecurityContextConstraints includes `use`, which lets pods run as anything.";
     DependencyNotProvided, "dependency-not-provided", [Warning], "a dependency that no stack here brings",
-        "The rule is granted and matches nothing until somebody installs the definition. Bring in what is installed by other means with a `Manifests` policy.";
+        "The rule is granted and matches nothing until the definition is installed. Bring in what is installed by other means with a `Manifests` policy.";
     CrdSchemaConflict, "crd-schema-conflict", [Error], "one version of a definition with two schemas",
         "A definition belongs to the whole cluster, even where the stacks that bring it live in different namespaces. Two versions of a stack that change the schema and keep its version leave one schema for both controllers (seed 004, \"Multiple Versions\"): the fields that differ are listed.\n\nGive the changed schema a version of its own, such as `v1beta2`, and let the definition serve both.";
     CrdScopeConflict, "crd-scope-conflict", [Error], "one definition with two scopes",
@@ -290,7 +290,7 @@ codes! {
         "A stack holds `*` on the Secrets of its namespace. That is enough to have the token of any other account there: it creates a Secret of type `kubernetes.io/service-account-token` that names the account, and reads it. Beside the controller of a cluster stack, or the Stack Manager, a namespace stack is not isolated. Give those a namespace of their own.";
     StackManagerCannotInstall, "stack-manager-cannot-install", [Warning], "a stack that the Stack Manager cannot install",
         "The Stack Manager lacks a right that the API server asks for: to write the object, or something that the object grants (`specs/kubernetes.md` section 8). A template of the workspace, or a role that is brought in, differs from what the manager's rights were made for.";
-    NoCommonDefinition, "no-common-definition", [Error], "a definition that nobody's copy serves for all",
+    NoCommonDefinition, "no-common-definition", [Error], "a definition of which no copy serves all packages",
         "The stacks bring different versions of a definition, and none of the copies has all of them. Write one that serves them all, put it into each package, and let one version be stored.";
     PermissionRequestRejected, "permission-request-rejected", [Error], "a permission request of a provider that is not allowed",
         "The RBAC manager of Crossplane v1 splits each request into single permissions and looks them up in the ClusterRole `crossplane:allowed-provider-permissions`; without one it rejects everything. After a single rejection the provider gets no role at all. A subresource of any resource (`*/status`) and the beginning of a URL (`/apis/*`) are patterns to Kubernetes, but not to this check.";
@@ -300,30 +300,30 @@ codes! {
     NothingToJudge, "nothing-to-judge", [Error], "inputs without anything that decides access",
         "A tool that reads nothing and then says no, or says that all is well, is worse than none. The inputs hold no role, binding, namespace, service account or definition of a custom resource.\n\n`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints what decides access in a cluster.";
     InvalidQuestion, "invalid-question", [Error], "a question that cannot be asked",
-        "A question names somebody (`--as`, `--as-group`) and a request: a verb with a resource or a URL path, or a whole HTTP request.";
+        "A question names a subject (`--as`, `--as-group`) and a request: a verb with a resource or a URL path, or a whole HTTP request.";
     NothingToMigrate, "nothing-to-migrate", [Error], "inputs without anything to migrate",
         "The inputs hold no PodSecurityPolicy. A cluster from 1.25 on has none any more: what it enforced before is in an old dump or in Git.\n\n`kubectl get podsecuritypolicies,clusterroles,clusterrolebindings,roles,rolebindings,namespaces,serviceaccounts,pods,deployments,daemonsets,statefulsets,jobs,cronjobs -A -o yaml` prints all that `bailiwick migrate psp` looks at.";
     UnusableIndex, "unusable-index", [Error], "an index that cannot be asked",
         "A file written by `bailiwick index` holds a world as it was settled: for one version, over one baseline. It ends with a checksum, and begins with the version of its format. What was cut off, changed, or written by another version is refused and not guessed at.";
     UnknownVersion, "unknown-version", [Error], "a version without known facts",
         "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.36.";
-    UnknownResource, "unknown-resource", [Error], "a resource that nobody serves",
+    UnknownResource, "unknown-resource", [Error], "a resource that is not served",
         "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource of that name. A rule may leave out `apiGroups` only where some group serves the resource: name the groups, or bring the definition in with a Manifests policy. Of a question, `--any-resource` takes the name as it stands.";
     DeadExpectation, "dead-expectation", [Error], "an AccessTest that cannot fail",
         "A `mustNot` about something that no request can be is always fulfilled: a resource without that verb, a cluster-scoped resource in a namespace, a path that is no URL rule's business. It proves nothing, and hides what was meant.";
-    ApplierCannotApply, "applier-cannot-apply", [Warning], "an object that whoever applies the output may not write",
+    ApplierCannotApply, "applier-cannot-apply", [Warning], "an object that the applier of the output may not write",
         "The target says by `appliedBy` which identity applies its output. By plain RBAC it has to hold `create` and `patch` on the kind; for roles and bindings the API server also refuses what would grant more than the identity holds, unless it has `escalate` on the role, or `bind` on the role that is bound (`specs/kubernetes.md` section 8). The sync would stop at this object.\n\nWhat the output grants to that identity itself counts as held: apply such a grant first.";
     DanglingRole, "dangling-role", [Finding], "a binding whose role is not there",
-        "It grants nothing today, and whatever somebody puts under that name tomorrow.";
+        "It grants nothing today, and takes effect as soon as an object of that name exists.";
     AggregatedRoleWithRules, "aggregated-role-with-rules", [Warning], "an aggregated ClusterRole with rules of its own",
         "The aggregation controller writes what it gathers over the rules of the role, and Argo CD or Flux writes them back: an endless difference. Only while nothing is gathered at all does the controller write nothing, and the stated rules stay in force.\n\nLeave out `rules`.";
     AggregationRing, "aggregation-ring", [Warning], "aggregated roles that gather each other",
-        "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and nobody can tell from the manifests what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
+        "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and the manifests do not show what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
     UnknownRule, "unknown-rule", [Error], "a rule that `lint` does not have",
         "`--select` and `--ignore` take ids of the catalogue such as `E001`, families such as `E`, and the names of the diagnostics below, in a list with commas.";
     // Risks of grants; the conditions are in `access::risk`.
     FullAuthority, "full-authority", [Finding], "a grant of every verb on every resource",
-        "Whoever holds it is the cluster, or the namespace: reads every secret, changes every role, and nothing that is added later is out of its reach.";
+        "A subject with this right has the cluster, or the namespace: it reads every secret, changes every role, and reaches everything that is added later.";
     EscalateRoles, "escalate-roles", [Finding], "a grant to write roles beyond what the writer holds",
         "The API server refuses to let a role grant more than its writer holds. `escalate` on the role lifts that: the writer puts any rule into a role that it, or its accomplice, is bound to.";
     BindRoles, "bind-roles", [Finding], "a grant to bind roles beyond what the writer holds",
@@ -343,7 +343,7 @@ codes! {
     TokenThroughSecret, "token-through-secret", [Finding], "a grant that makes and reads tokens by way of secrets",
         "A secret of type `kubernetes.io/service-account-token` is filled with a token that never expires, of the account that the secret names. Creating secrets and reading them is enough; of the verbs `list` and `watch` return the data as well.";
     ApproveCertificates, "approve-certificates", [Finding], "a grant to ask for a client certificate and approve it",
-        "Whoever creates a CertificateSigningRequest, updates its approval and may `approve` for `kubernetes.io/kube-apiserver-client` gets a certificate of any user and group except `system:masters`, which that signer refuses. The signers for kubelets give identities of nodes. Certificates cannot be revoked.";
+        "A subject that may create a CertificateSigningRequest, update its approval and `approve` for `kubernetes.io/kube-apiserver-client` gets a certificate of any user and group except `system:masters`, which that signer refuses. The signers for kubelets give identities of nodes. Certificates cannot be revoked.";
     SignCertificates, "sign-certificates", [Finding], "a grant to issue certificates",
         "Updating the status of a CertificateSigningRequest with `sign` on its signer puts a certificate there that others trust.";
     WriteRoles, "write-roles", [Finding], "a grant to write roles",
@@ -357,9 +357,9 @@ codes! {
     UsePrivilegedPolicy, "use-privileged-policy", [Finding], "a grant to run pods under privileged policies",
         "`use` on a PodSecurityPolicy or SecurityContextConstraints lets pods run as it allows; a privileged one makes every pod root on its node. Without names it is all of them.";
     WritePodPolicies, "write-pod-policies", [Finding], "a grant to write the policies that fence pods in",
-        "Whoever writes PodSecurityPolicies or SecurityContextConstraints allows pods what was refused to them.";
+        "A subject that may write PodSecurityPolicies or SecurityContextConstraints can allow pods what was refused to them.";
     DriveGitops, "drive-gitops", [Finding], "a grant to drive a GitOps controller",
-        "Argo CD and Flux apply what their objects point to, with rights of their own. Whoever writes these objects holds what the controller holds, unless it acts as somebody else.";
+        "Argo CD and Flux apply what their objects point to, with rights of their own. A subject that may write these objects holds the rights of the controller, unless the controller acts as another account.";
     DriveInstaller, "drive-installer", [Finding], "a grant to drive a package manager",
         "Crossplane, the Operator Lifecycle Manager and Helm controllers install what is asked for, with the roles that the package brings.";
     ReadSecrets, "read-secrets", [Finding], "a grant to read secrets",
@@ -381,7 +381,7 @@ codes! {
     CreatePods, "create-pods", [Finding], "a grant to create pods",
         "A pod names any service account of its namespace and mounts any secret, ConfigMap and claim there, whatever its maker may read; and where the Pod Security level allows it, the node. It cannot be limited by names.";
     ChangeWorkloads, "change-workloads", [Finding], "a grant to change what makes pods",
-        "Whoever writes a Deployment, a Job or a resource like these writes its pods, with any service account of the namespace.";
+        "A subject that may write a Deployment, a Job or a resource like these writes its pods, with any service account of the namespace.";
     ChangePods, "change-pods", [Finding], "a grant to change pods",
         "The image of a running pod can be changed: the new one runs with the pod's account and volumes.";
     ExecIntoPods, "exec-into-pods", [Finding], "a grant to run commands in pods",
@@ -389,13 +389,13 @@ codes! {
     AttachToPods, "attach-to-pods", [Finding], "a grant to attach to pods",
         "Attaching reads and writes the streams of a process in a pod. Before 1.35 `get` was enough for it by a web socket.";
     ReachPorts, "reach-ports", [Finding], "a grant to reach the ports of pods",
-        "Forwarded ports and proxies come from the kubelet or the API server, past network policies, to ports that were meant for nobody outside. Before 1.35 `get` on `pods/portforward` was enough.";
+        "Forwarded ports and proxies come from the kubelet or the API server, past network policies, to ports that were not meant for clients outside. Before 1.35 `get` on `pods/portforward` was enough.";
     EphemeralContainers, "ephemeral-containers", [Finding], "a grant to put containers into running pods",
-        "An ephemeral container is a container of any image in somebody's pod, next to its processes, with its service account.";
+        "An ephemeral container is a container of any image in the pod of another user, next to its processes, with its service account.";
     EvictPods, "evict-pods", [Finding], "a grant to stop pods",
         "Stopping pods stops what they serve; deleting them does so past every disruption budget.";
     StealPods, "steal-pods", [Finding], "a grant to move pods to a node of one's choice",
-        "Whoever stops pods and taints nodes drives a controller's pod, with its token, onto a node that is already lost.";
+        "A subject that may stop pods and taint nodes can drive the pod of a controller, with its token, onto a node that is already lost.";
     ChangePodStatus, "change-pod-status", [Finding], "a grant to change the status of pods",
         "Services send traffic to the addresses that the status of ready pods tells.";
     PlacePods, "place-pods", [Finding], "a grant to put pods on nodes",
@@ -431,7 +431,7 @@ codes! {
     FlowControl, "flow-control", [Finding], "a grant to change the flow control of the API server",
         "Flow schemas decide whose requests wait: everybody else's can be made to, for ever.";
     ControlPlaneLeases, "control-plane-leases", [Finding], "a grant to write leases of the control plane",
-        "Whoever holds the lease of a controller stops it, and a node whose lease is not renewed counts as lost.";
+        "A subject that holds the lease of a controller stops the controller, and a node whose lease is not renewed counts as lost.";
     NamespaceLabels, "namespace-labels", [Finding], "a grant to change namespaces",
         "Labels of a namespace choose its Pod Security level, the network policies and the webhooks that it is under. A Namespace can be patched by a RoleBinding in it, which is so for no other resource outside of namespaces.";
     DeleteNamespaces, "delete-namespaces", [Finding], "a grant to delete namespaces",
@@ -453,11 +453,11 @@ codes! {
     WriteIngress, "write-ingress", [Finding], "a grant to write ingresses or gateways",
         "An ingress claims host names, takes over paths of others, and often carries configuration of the proxy in its annotations.";
     AnonymousSubject, "anonymous-subject", [Finding], "a binding for requests without credentials",
-        "Whoever reaches the API server has it. Only the server's health and the cluster's address are meant to be known so.";
+        "Every client that reaches the API server has this right. Only the server's health and the cluster's address are meant to be known so.";
     EverybodySubject, "everybody-subject", [Finding], "a binding for everybody",
         "`system:authenticated` is every user and every service account; on some clouds every customer of the cloud.";
     AllAccountsSubject, "all-accounts-subject", [Finding], "a binding for all service accounts",
-        "`system:serviceaccounts` is every account of every pod, and `system:serviceaccounts:NAMESPACE` every one of another namespace: those of programs that nobody has looked at, and those to come.";
+        "`system:serviceaccounts` is every account of every pod, and `system:serviceaccounts:NAMESPACE` every one of another namespace: those of programs that no review has seen, and those to come.";
     MastersSubject, "masters-subject", [Finding], "a binding for `system:masters`",
         "Its members may do everything before any rule is asked, so that the binding gives nothing. It makes the group look like one that can be managed.";
     ClusterAdminBinding, "cluster-admin-binding", [Finding], "a binding to `cluster-admin`",
@@ -467,9 +467,9 @@ codes! {
     NeedlesslyClusterWide, "needlessly-cluster-wide", [Finding], "a ClusterRoleBinding for what lives in namespaces",
         "Everything that the role grants lives in namespaces, and the account does so as well. A RoleBinding in each namespace that is meant says the same for fewer.";
     BindingWithoutSubjects, "binding-without-subjects", [Finding], "a binding without subjects",
-        "It gives nothing to anybody, and is often what was left when somebody went.";
+        "It grants nothing, and is often left behind when a subject was removed.";
     ForeignAccount, "foreign-account", [Finding], "a binding for an account of another namespace",
-        "Whoever may run pods in the other namespace holds what this binding gives here.";
+        "A subject that may run pods in the other namespace holds the rights of this binding.";
     Wildcard, "wildcard", [Finding], "a role with a star",
         "A star means what there is and what there will be: verbs such as `escalate` and `impersonate`, subresources such as `pods/exec`, and every custom resource that is installed later.";
     SlashStarResource, "slash-star-resource", [Finding], "a resource that ends in `/*`",
@@ -496,9 +496,9 @@ codes! {
         "Some verbs that look like reading are not: `get` on `nodes/proxy` and, before 1.35, on `pods/exec` runs commands, and listing secrets reads them.";
     // The output.
     ForeignFile, "foreign-file", [Error], "a file in the output folder that is not ours",
-        "The output folder holds nothing but what this program wrote: anything else would be applied to the cluster by whoever applies the folder. A file is ours if the layout has a place for it and its first line is our header, of this version or an earlier one. The header may stand below the marker of a conflict of git, and a crash of the machine may have left only its beginning, zero bytes or nothing. `render` overwrites and removes no other file.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`. What stands where the output goes, or has a name that is not UTF-8, cannot be kept.";
+        "The output folder holds nothing but what this program wrote: an applier of the folder would apply anything else to the cluster. A file is ours if the layout has a place for it and its first line is our header, of this version or an earlier one. The header may stand below the marker of a conflict of git, and a crash of the machine may have left only its beginning, zero bytes or nothing. `render` overwrites and removes no other file.\n\nMove the file away, or name it under `spec.keep` in `bailiwick.yaml`. What stands where the output goes, or has a name that is not UTF-8, cannot be kept.";
     EditedByHand, "edited-by-hand", [Error], "an output file that was changed by hand",
-        "No version after 0.1.0 reports this. A file of ours that was changed by hand is a difference: `check` and `diff` show it, and `render` writes the file anew. Change the policies instead.\n\nThe header had a checksum, which conflicted in every merge and proved nothing: whoever edits a file can compute it. `render --force` is accepted and has no effect.";
+        "No version after 0.1.0 reports this. A file of ours that was changed by hand is a difference: `check` and `diff` show it, and `render` writes the file anew. Change the policies instead.\n\nThe header had a checksum, which conflicted in every merge and proved nothing: the editor of a file can compute it. `render --force` is accepted and has no effect.";
     LinkInOutput, "link-in-output", [Error], "a symbolic link in the output folder, or what is no file",
         "A link could lead a write out of the output folder, and a pipe or a socket has no content to compare. Links are neither followed nor replaced, and nothing but files is read.";
     KeptManifest, "kept-manifest", [Error], "a kept file in the output folder that could be applied",
@@ -512,18 +512,18 @@ codes! {
     MassDelete, "mass-delete", [Error], "a run that would delete most namespaces",
         "More than half of a target's namespaces would go. `--allow-mass-delete` says that it is meant.";
     NamespaceDelete, "namespace-delete", [Error], "a run that would delete a namespace",
-        "A cluster that loses a Namespace object deletes everything in the namespace with it: workloads, Secrets and volumes, whoever made them. A rename is a deletion and a creation. `--delete-namespace NAME` says that it is meant.";
+        "A cluster that loses a Namespace object deletes everything in the namespace with it: workloads, Secrets and volumes, also those that other tools made. A rename is a deletion and a creation. `--delete-namespace NAME` says that it is meant.";
     TargetDelete, "target-delete", [Error], "a run that would delete the output of a target",
         "The workspace no longer has a target whose output is there. An applier of that folder would delete every object of it. A renamed target is a removed one and a new one. `--remove-target NAME` says that it is meant.";
     MassRecreate, "mass-recreate", [Warning], "the same object renamed in many namespaces",
         "Renaming a templated object deletes and creates it everywhere at once. On 2024-06-12 such a rename took Toolforge's API servers down. Roll it out in parts: first add the new name, then remove the old one.";
     ImmutableRoleRef, "immutable-roleRef", [Warning], "a binding whose role changes under the same name",
-        "`roleRef` cannot be changed: the object has to be deleted and created again, and Flux and server-side Argo CD syncs fail until somebody does. Give the binding a new name instead.";
+        "`roleRef` cannot be changed: the object has to be deleted and created again, and Flux and server-side Argo CD syncs fail until that is done. Give the binding a new name instead.";
     // Parts of a run.
     UnusableSummary, "unusable-summary", [Error], "a summary that `merge` cannot use",
         "`render` and `check` write a summary with `--shard K/N --summary-to FILE`, and `merge` takes those of all N parts. Each has to be as it was written (a checksum tells), by this version of the program, from this very input: other policies, templates or account lists mean other objects.\n\nRun the part again, on the commit that `merge` runs on.";
     IncompleteParts, "incomplete-parts", [Error], "parts that do not make a whole",
-        "Every part from 1 to N has to be there once, each made by the same command with the same options. What some part would have found is otherwise found by nobody.";
+        "Every part from 1 to N has to be there once, each made by the same command with the same options. A problem that the missing part would have found is otherwise not found.";
     // The workspace.
     WorkspaceNotFound, "workspace-not-found", [Error], "no workspace here",
         "`bailiwick.yaml` is looked for in this folder and every folder above it. `bailiwick init` makes one.";
@@ -539,19 +539,19 @@ codes! {
     AgentNotExpressible, "not-expressible-in-admission", [Error], "a write whose object says nothing of its node",
         "The object of an eviction, an exec, a binding or a token request names no node, and an expression cannot look at the pod. The kubelet has the Node authorizer and NodeRestriction for that; an agent has nothing like it.";
     AgentRelabelsNode, "agent-relabels-node", [Warning], "an agent that may change any label and taint of its node",
-        "Labels and taints decide which pods come to a node. Whoever has the agent of a node can then draw pods there, with their Secrets. Say `labels:` with a prefix: only labels below it may change, and neither taints nor owners.";
+        "Labels and taints decide which pods come to a node. An attacker with the agent of a node can then draw pods there, with their Secrets. Say `labels:` with a prefix: only labels below it may change, and neither taints nor owners.";
     AgentScopeBypassed, "agent-scope-bypassed", [Warning], "an agent that holds more than its policy looks at",
         "The policy of an agent looks at the resources and subresources that it lists. What the agent's account holds beside them by another grant it may write on every node.";
-    AgentCanBeImpersonated, "agent-can-be-defeated", [Warning], "somebody who can act as an agent of any node",
-        "The policy believes what the token says. Whoever can make tokens of the account, create pods that run as it on a node of his choice, or impersonate it with its extra fields acts as the agent of any node (`specs/systems.md` C5). Take the right away, or keep it to those who hold more anyway.";
+    AgentCanBeImpersonated, "agent-can-be-defeated", [Warning], "a subject that can act as an agent of any node",
+        "The policy believes what the token says. A subject that can make tokens of the account, create pods that run as the account on a chosen node, or impersonate it with its extra fields, acts as the agent of any node (`specs/systems.md` C5). Take the right away, or grant it only to subjects that hold more anyway.";
     StaleNodesBinding, "stale-system-nodes-binding", [Warning], "all nodes are bound to the role `system:node`",
-        "Kubernetes 1.6 bound the group `system:nodes` to `system:node`. A later API server adds subjects that are missing and takes none away, so that the binding survives every upgrade until somebody deletes its subject (seed 003, \"Upgrades from previous versions\", step 4). With it the Node authorizer restricts nothing: what it does not allow, RBAC allows. From 1.11 on any node lists every Secret, from 1.12 on it makes tokens of any service account.";
+        "Kubernetes 1.6 bound the group `system:nodes` to `system:node`. A later API server adds subjects that are missing and takes none away, so that the binding survives every upgrade until its subject is deleted (seed 003, \"Upgrades from previous versions\", step 4). With it the Node authorizer restricts nothing: what it does not allow, RBAC allows. From 1.11 on any node lists every Secret, from 1.12 on it makes tokens of any service account.";
     SystemNodeDrift, "system-node-drift", [Warning], "a role `system:node` that is not that of its version",
-        "The API server adds rules that are missing when it starts, and leaves others there: what somebody added by hand, or what an older version had, holds on for everybody whom the role is bound to.";
+        "The API server adds rules that are missing when it starts, and leaves others there: a rule that was added by hand, or that an older version had, stays in force for every subject of the role.";
     NodesGroupInUse, "system-nodes-subject-in-use", [Error], "kubelets that depend on the binding of `system:nodes`",
         "These kubelets are in the group and do not say which node they are. The Node authorizer has no opinion on them: without the subject of the binding they stop working. Reissue their certificates as `system:node:NAME` in the group first, or keep the subject with `binding: kept`.";
     IsolationBroken, "isolation-broken", [Error], "a node pool that reaches Secrets which must be kept from it",
-        "Whoever takes over a node has what its kubelet may read, and the tokens of the service accounts of its pods, and so everything those may do. The steps that lead from the pool to the Secrets are told; taking one of them away is enough. An answer that says `may be` depends on where pods are scheduled.";
+        "An attacker on a node has everything that its kubelet may read, the tokens of the service accounts of its pods, and so the rights of these accounts. The finding lists the steps that lead from the pool to the Secrets; it is enough to take one of them away. An answer that says `may be` depends on where pods are scheduled.";
     StaticPodRefersToObjects, "static-pod-refers-to-objects", [Warning], "a static pod that refers to objects of the API",
         "A kubelet reads static pods from files and writes mirror pods for them. NodeRestriction refuses mirror pods that refer to Secrets, ConfigMaps, service accounts, claims and the like, and since 1.34 the kubelet does not start such pods at all.";
     StaticPodInvalid, "static-pod-invalid", [Warning], "a file in the folder of static pods that is no static pod",
