@@ -38,7 +38,7 @@ def install(tools):
 
 def cargo_bench(name):
     """The program of `cargo bench --bench NAME`, built unless it is up to date."""
-    built = output_of(["nice", "cargo", "bench", "--bench", name, "--no-run", "--message-format", "json"], cwd=ROOT)
+    built = output_of(["nice", "cargo", "bench", "--profile", "dist", "--bench", name, "--no-run", "--message-format", "json"], cwd=ROOT)
     return next(message["executable"] for message in map(json.loads, built.splitlines())
                 if message.get("executable") and message["target"]["name"] == name)
 

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use bailiwick::cli::pages;
 use bailiwick::diag::Code;
+use bailiwick::k8s::schemas;
 use bailiwick::kinds;
 use bailiwick::render::BUILTIN;
+use bailiwick::yaml::schema::LATER_KEYWORDS;
 use serde_json::Value;
 
 use crate::support::repository;
@@ -189,5 +191,28 @@ fn codes_of_findings_are_known() {
     for code in Code::ALL {
         let is_finding = risk::all().any(|rule| rule.code == *code);
         assert_eq!(code.is_finding(), is_finding, "{}", code.id());
+    }
+}
+
+#[test]
+fn no_schema_needs_a_later_draft() {
+    fn visit(value: &Value, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) => map.iter().for_each(|(key, value)| {
+                found.extend(LATER_KEYWORDS.contains(&key.as_str()).then(|| key.clone()));
+                visit(value, found);
+            }),
+            Value::Array(items) => items.iter().for_each(|item| visit(item, found)),
+            _ => {}
+        }
+    }
+    let of_kinds = kinds::names().filter_map(|name| Some((name, kinds::schema_of(name)?)));
+    let of_objects = schemas::all().iter().map(|entry| (entry.kind, entry.document()));
+    let all: Vec<_> = of_kinds.chain(of_objects).collect();
+    assert!(all.len() > 25, "{}", all.len());
+    for (name, schema) in all {
+        let mut found = BTreeSet::new();
+        visit(&schema, &mut found);
+        assert!(found.is_empty(), "{name}: {found:?}");
     }
 }

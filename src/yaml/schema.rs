@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
-use jsonschema::{JsonType, ValidationError, Validator};
+use jsonschema::{Draft, JsonType, ValidationError, Validator};
 
 use super::de::DeError;
 use super::tree::{Entries, Items, NodeRef, Value};
@@ -38,6 +38,27 @@ pub struct Problem<'t> {
     pub help: Option<String>,
 }
 
+/// Keywords of JSON Schema that mean something only in drafts later than 7, and those that let a keyword beside them count
+/// only there.
+pub const LATER_KEYWORDS: [&str; 16] = [
+    "$anchor",
+    "$defs",
+    "$dynamicAnchor",
+    "$dynamicRef",
+    "$recursiveAnchor",
+    "$recursiveRef",
+    "$ref",
+    "$vocabulary",
+    "contentSchema",
+    "dependentRequired",
+    "dependentSchemas",
+    "maxContains",
+    "minContains",
+    "prefixItems",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+
 /// The kinds of mismatch that callers tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemKind {
@@ -56,10 +77,14 @@ pub enum ProblemKind {
 impl Schema {
     /// Compiles a schema.
     ///
+    /// It is read as draft 7 of JSON Schema, whatever it declares: the schemas of this program have no keyword that came
+    /// later ([`LATER_KEYWORDS`]), and the meta-schema of draft 7, which is compiled too, is by far the smallest.
+    ///
     /// # Errors
     /// When the document is not a valid schema, which is a mistake of this program.
     pub fn compile(document: serde_json::Value) -> Result<Self, String> {
-        let validator = jsonschema::options_for::<TreeJson>().build(&document).map_err(|error| error.to_string())?;
+        let options = jsonschema::options_for::<TreeJson>().with_draft(Draft::Draft7).should_validate_formats(false);
+        let validator = options.build(&document).map_err(|error| error.to_string())?;
         Ok(Self { validator, document })
     }
 
