@@ -126,8 +126,8 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
     };
     let told = Told { world: &scene.world, files: &scene.files, who, request: &request, decision: &decision, answer };
     let terminal = global.terminal();
-    if let Some(hint) = arguments.request.subresource_hint(&request, scene.world.minor()) {
-        terminal.note(&hint);
+    if let Some(note) = arguments.request.subresource_note(&request, &scene.world) {
+        terminal.note(&note);
     }
     match arguments.format {
         AnswerForm::Json => {

@@ -169,6 +169,9 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
                     return Ok(Outcome::Invalid);
                 }
             };
+            if let Some(note) = question.subresource_note(&request, &scene.world) {
+                global.terminal().note(&note);
+            }
             let decision = scene.world.decide(&who, &request);
             let answer = decision.answer(false);
             let told = Told {

@@ -6,14 +6,15 @@ use crate::access::lookup::Found;
 use crate::access::scope;
 use crate::access::{Identity, Request, ResourceRequest, UrlRequest, World, http};
 use crate::diag::{Code, Diagnostic};
-use crate::k8s::catalogue::{Catalogue, Served};
+use crate::report::page::Page;
 
 /// The request of a question.
 #[derive(Debug, Clone, Args)]
 pub(super) struct RequestArguments {
     /// The verb: `get`, `list`, `create`, `use`, or `*`.
     pub(super) verb: Option<String>,
-    /// The resource, as `pods`, `po`, `deployments.apps` or `pods/NAME`; or a URL path that begins with `/`.
+    /// The resource, as `pods`, `po`, `deployments.apps`, `pods/SUBRESOURCE` or `pods/NAME`; or a URL path that begins
+    /// with `/`.
     pub(super) resource: Option<String>,
     /// The name of the object.
     pub(super) name: Option<String>,
@@ -59,6 +60,13 @@ impl IdentityArguments {
     }
 }
 
+/// A name and a subresource that stand behind the slash of a resource.
+#[derive(Debug, Default)]
+struct Slashed<'w> {
+    name: Option<&'w str>,
+    subresource: Option<&'w str>,
+}
+
 impl RequestArguments {
     /// The request that is meant.
     pub(super) fn request(&self, world: &World) -> Result<Request, Box<Diagnostic>> {
@@ -84,10 +92,7 @@ impl RequestArguments {
                     .help("name a resource or a URL path: `can-i get pods`, `can-i get /metrics`"),
             ));
         };
-        let (resource, name) = match (written.split_once('/'), &self.name) {
-            (Some((resource, name)), None) => (resource, name.to_owned()),
-            (_, name) => (written.as_str(), name.clone().unwrap_or_default()),
-        };
+        let (resource, behind) = written.split_once('/').map_or((written.as_str(), None), |(r, b)| (r, Some(b)));
         let found = match world.find_resource(resource) {
             Ok(found) => found,
             Err(_) if self.any_resource => {
@@ -103,29 +108,48 @@ impl RequestArguments {
                 return Err(Box::new(Diagnostic::error(Code::UnknownResource, message).help(help)));
             }
         };
+        let Slashed { name, subresource } = self.slashed(world, &found, behind);
+        let name = name.or(self.name.as_deref()).unwrap_or_default().to_owned();
+        let subresource = subresource.or(self.subresource.as_deref()).unwrap_or_default().to_owned();
         Ok(Request::Resource(ResourceRequest {
             namespace: self.namespace_of(&found, &name),
             verb,
             group: found.group,
             version: String::new(),
             resource: found.resource,
-            subresource: self.subresource.clone().unwrap_or_default(),
+            subresource,
             name,
         }))
     }
 
-    /// A word about `pods/log`, which means the pod called log here and something else in a rule.
-    pub(super) fn subresource_hint(&self, request: &Request, minor: u32) -> Option<String> {
+    /// Reads what stands behind the slash of a resource: `pods/exec` is the subresource, as in policies, `pods/web` the name
+    /// of a pod, and `pods/web/exec` both. With `--subresource` it is the name, as for kubectl.
+    fn slashed<'w>(&self, world: &World, found: &Found, behind: Option<&'w str>) -> Slashed<'w> {
+        let Some(behind) = behind else { return Slashed::default() };
+        let (name, last) = behind.rsplit_once('/').map_or((None, behind), |(name, last)| (Some(name), last));
+        let is_subresource = world.api().catalogue().is_subresource(&found.group, &found.resource, last);
+        if self.subresource.is_none() && is_subresource {
+            return Slashed { name, subresource: Some(last) };
+        }
+        Slashed { name: Some(behind), subresource: None }
+    }
+
+    /// A note that `pods/exec` was read as the subresource, which kubectl reads as a name.
+    pub(super) fn subresource_note(&self, request: &Request, world: &World) -> Option<String> {
         let Request::Resource(request) = request else { return None };
-        let is_slashed = self.resource.as_ref().is_some_and(|resource| resource.contains('/'));
-        let as_rule = format!("{}/{}", request.resource, request.name);
-        let is_subresource = Catalogue::get().presence(minor, &request.group, &as_rule).served == Served::Yes;
-        (is_slashed && is_subresource).then(|| {
-            format!(
-                "note: `{as_rule}` asks for the object called `{0}`, as it does for kubectl; for the subresource: --subresource {0}\n",
-                request.name
-            )
-        })
+        let written = self.resource.as_deref()?;
+        let (resource, name) = written.split_once('/').filter(|_| self.subresource.is_none())?;
+        if request.subresource.is_empty() {
+            return None;
+        }
+        let kind = world.api().find(&request.group, &request.resource).map(|found| found.kind.to_lowercase());
+        let kind = kind.as_deref().unwrap_or("object");
+        let mut note = Page::new();
+        writeln!(
+            note,
+            "note: `{written}` is the subresource, as in policies; kubectl reads it as the {kind} `{name}`, which is `{resource} {name}` here"
+        );
+        Some(note.finish())
     }
 
     /// True when the request names no namespace although its resource lives in them.

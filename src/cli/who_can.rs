@@ -46,6 +46,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             };
             let found = scene.world.who_can(&request, place);
             let terminal = global.terminal();
+            if let Some(note) = arguments.request.subresource_note(&request, &scene.world) {
+                terminal.note(&note);
+            }
             match arguments.format {
                 AnswerForm::Json => {
                     let mut json = access::who_can_json(&found, &scene.world, &scene.files);

@@ -231,6 +231,22 @@ impl Catalogue {
         presence
     }
 
+    /// Whether a name is that of a subresource, of any minor: one that is served or that only rules know, `finalizers` of any
+    /// resource, and `status` or `scale` of a resource that is not known.
+    pub fn is_subresource(&self, group: &str, resource: &str, name: &str) -> bool {
+        let known = self.find(group, resource);
+        let full = format!("{resource}/{name}");
+        let is_served = |known: &Resource| {
+            known.versions.iter().any(|version| version.subresources.iter().any(|subresource| subresource.name == name))
+        };
+        let is_named = |entry: &VirtualResource| {
+            (entry.group == group || entry.group == "*") && entry.resource.contains('/') && entry.names(&full)
+        };
+        name == "finalizers"
+            || known.map_or(matches!(name, "status" | "scale"), is_served)
+            || self.virtual_resources.iter().any(is_named)
+    }
+
     /// The entry of a resource, without subresource, whatever the minor.
     pub fn find(&self, group: &str, resource: &str) -> Option<&Resource> {
         self.of_group(group).find(|found| found.resource == resource)
@@ -369,6 +385,25 @@ fn read() -> Option<Catalogue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn subresources_are_told_from_names() {
+        let catalogue = Catalogue::get();
+        let mut count = 0;
+        for resource in &catalogue.resources {
+            for subresource in resource.versions.iter().flat_map(|version| &version.subresources) {
+                assert!(catalogue.is_subresource(&resource.group, &resource.resource, &subresource.name));
+                count += 1;
+            }
+            assert!(!catalogue.is_subresource(&resource.group, &resource.resource, "web"), "{}", resource.resource);
+        }
+        assert!(count > 50, "{count}");
+        assert!(catalogue.is_subresource("", "serviceaccounts", "token"));
+        assert!(catalogue.is_subresource("", "secrets", "finalizers"));
+        assert!(!catalogue.is_subresource("", "secrets", "status"));
+        assert!(catalogue.is_subresource("example.com", "widgets", "status"));
+        assert!(!catalogue.is_subresource("example.com", "widgets", "log"));
+    }
 
     #[test]
     fn the_table_is_read_whole() {
