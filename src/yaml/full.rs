@@ -536,7 +536,7 @@ impl<'r> Reader<'r> {
     /// `[a:]` and `{a:}` hold a key for YAML 1.2, and a word that ends with a colon for kubectl.
     fn check_flow_key(&mut self, key: NodeId) {
         let span = self.tree.at(key).span();
-        let plain = !self.written(span).ends_with(['"', '\'', ']', '}']);
+        let plain = !self.written(span).starts_with(['"', '\'', '[', '{']);
         if plain
             && span.end > span.start
             && self.written_from(span.end).strip_prefix(':').is_some_and(|rest| rest.starts_with([',', ']', '}']))
@@ -576,6 +576,11 @@ impl<'r> Reader<'r> {
         }
         let header = self.written_from(span.start).lines().next().unwrap_or_default();
         let last_line = self.text.rsplit('\n').next().unwrap_or_default();
+        // Of a scalar of empty lines alone, each line feed is in the text.
+        if !value.is_empty() && value.bytes().all(|byte| byte == b'\n') && last_line.trim().is_empty() {
+            let below = self.written_from(span.start).split_once('\n').map_or("", |(_, below)| below);
+            return value.len() > below.matches('\n').count();
+        }
         // A last line of blanks counts if it is kept, or if it is content itself, deeper than the rest.
         header.contains('+') || !last_line.trim().is_empty() || value.ends_with(" \n")
     }

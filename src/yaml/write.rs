@@ -24,13 +24,23 @@ pub fn document(root: NodeRef<'_>, out: &mut String) {
     }
 }
 
+/// How many bytes a key has on the line of its value. Readers look at most 1,024 characters ahead for the colon; a longer
+/// key has a line of its own, behind a question mark.
+const LONGEST_SIMPLE_KEY: usize = 1000;
+
 /// Entries at `indent`; with `behind_dash` the first key stands on the line of its dash.
 fn map(node: NodeRef<'_>, indent: usize, behind_dash: bool, out: &mut String) {
     for (index, (key, value)) in node.entries().enumerate() {
         if index > 0 || !behind_dash {
             spaces(indent, out);
         }
+        let start = out.len();
         string(key.as_str().unwrap_or_default(), out);
+        if out.len() - start > LONGEST_SIMPLE_KEY {
+            out.insert_str(start, "? ");
+            out.push('\n');
+            spaces(indent, out);
+        }
         out.push(':');
         match value.value() {
             Value::Map(_) if !value.is_empty() => {
@@ -164,6 +174,19 @@ mod tests {
             canonical("a:\n    - b: 1\n      c: [x, [u, z]]\n    - {}\n"),
             "a:\n- b: 1\n  c:\n  - x\n  - - u\n    - z\n- {}\n"
         );
+    }
+
+    #[test]
+    fn a_long_key_has_a_line_of_its_own() {
+        let (short, long) = ("k".repeat(1000), "k".repeat(1001));
+        assert_eq!(canonical(&format!("{short}: x\n")), format!("{short}: x\n"));
+        let values = [" x\n", "\n  b: x\n", "\n- x\n- b: x\n", " {}\n"];
+        for value in values {
+            let text = format!("- ? {long}\n  :{}", value.replace("\n-", "\n  -").replace("\n  b", "\n    b"));
+            assert_eq!(canonical(&text), text);
+            let text = format!("a: z\n? {long}\n:{value}c: z\n");
+            assert_eq!(canonical(&text), text);
+        }
     }
 
     #[test]

@@ -54,6 +54,14 @@ fn encodings_and_line_ends() {
     fails("# c\n\u{feff}a: 1\n", &[(Code::YamlSyntax, 2, 1)]);
     fails("\u{feff}\u{feff}a: 1\n", &[(Code::YamlSyntax, 1, 2)]);
     fails(">\na\n", &[(Code::YamlSyntax, 2, 1)]);
+    fails("{a \":}\n", &[(Code::YamlSyntax, 1, 5)]);
+    reads("{\"a\":}\n", &[json!({"a": null})]);
+    for count in 0..4 {
+        reads(&format!("j: |+\n{} ", "\n".repeat(count)), &[json!({ "j": "\n".repeat(count) })]);
+        reads(&format!("j: |+\n{}", "\n".repeat(count)), &[json!({ "j": "\n".repeat(count) })]);
+        reads(&format!("j: |+\n x\n{} ", "\n".repeat(count)), &[json!({ "j": format!("x\n{}", "\n".repeat(count)) })]);
+    }
+    reads("j: |+\n\n \n", &[json!({"j": "\n\n"})]);
     fails("a: 1\n--- |\n  b\n", &[(Code::YamlSyntax, 3, 3)]);
     reads(
         "a: 1\r\nb: |\r\n  x\r\n  y\r\nc: \"x\r\n  y\"\r\nd: 'z'\r\n",
