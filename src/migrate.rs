@@ -34,6 +34,15 @@ pub struct Policies {
     pub files: Vec<(&'static str, Vec<Value>)>,
     /// The namespaces that became tenants.
     pub tenancies: Vec<Tenants>,
+    /// The place among these by PodSecurityPolicy.
+    by_policy: BTreeMap<String, usize>,
+}
+
+impl Policies {
+    /// The tenants that a PodSecurityPolicy went into.
+    pub fn tenants_of(&self, policy: &str) -> Option<&Tenants> {
+        self.by_policy.get(policy).and_then(|place| self.tenancies.get(*place))
+    }
 }
 
 /// Labels and annotations that the server or kubectl keeps for itself.
@@ -84,9 +93,13 @@ pub fn policies(plan: &Plan, policies: &[PodSecurityPolicy], namespaces: &BTreeM
     }
     let tenancies = groups.iter().map(|group| group.tenancy.clone()).collect();
     let files = vec![("profiles.yaml", profiles), ("namespaces.yaml", sets), ("tenancies.yaml", tenancies)];
+    let tenancies: Vec<Tenants> = groups.into_iter().map(|group| group.tenants).collect();
+    let places = tenancies.iter().enumerate();
+    let by_policy = places.flat_map(|(place, tenants)| tenants.policies.iter().map(move |name| (name.clone(), place)));
     Policies {
         files: files.into_iter().filter(|(_, documents)| !documents.is_empty()).collect(),
-        tenancies: groups.into_iter().map(|group| group.tenants).collect(),
+        by_policy: by_policy.collect(),
+        tenancies,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! What holds for many tenants alike is told once, with their number; JSON tells of each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::admission::psp::migrate::{Fate, Filled};
 use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, WorkloadPlan};
 use crate::diag::foreign;
 use crate::migrate::superfluous::Superfluous;
-use crate::migrate::{Namespace, Policies, Tenants};
+use crate::migrate::{Namespace, Policies};
 
 /// What is reported.
 #[derive(Debug, Clone, Copy)]
@@ -183,15 +183,11 @@ fn shown(workload: &WorkloadPlan) -> String {
     format!("{}/{}/{}", workload.kind, workload.namespace, workload.name)
 }
 
-fn tenants_of<'r>(report: &Report<'r>, policy: &str) -> Option<&'r Tenants> {
-    report.policies.tenancies.iter().find(|tenants| tenants.policies.iter().any(|name| name == policy))
-}
-
 fn profiles(report: &Report<'_>) -> Vec<Entry> {
     let needed = report.plan.policies.iter().filter(|policy| policy.is_needed);
     let told = needed.filter_map(|policy| {
         let mut details = Vec::new();
-        let name = match tenants_of(report, &policy.name) {
+        let name = match report.policies.tenants_of(&policy.name) {
             // All of them are alike: the first one stands for all.
             Some(tenants) if tenants.policies.first() != Some(&policy.name) => return None,
             Some(tenants) => {
@@ -282,8 +278,8 @@ fn level(plan: &Plan, need: &Need) -> Option<Level> {
         Need::Nothing => Some(Level::Restricted),
         Need::Conflict(_) => None,
         Need::One(_) | Need::Chosen { .. } => {
-            let policy = plan.policies.iter().find(|policy| Some(policy.name.as_str()) == need.policy());
-            policy.map(|policy| policy.migration.level)
+            let found = plan.policies.binary_search_by_key(&need.policy(), |policy| Some(policy.name.as_str()));
+            found.ok().and_then(|place| plan.policies.get(place)).map(|policy| policy.migration.level)
         }
     }
 }
@@ -291,9 +287,9 @@ fn level(plan: &Plan, need: &Need) -> Option<Level> {
 fn namespaces(report: &Report<'_>) -> Vec<Entry> {
     let plan = report.plan;
     let mut told = Vec::new();
+    let plans: BTreeMap<&String, &NamespacePlan> = plan.namespaces.iter().map(|plan| (&plan.name, plan)).collect();
     for tenants in &report.policies.tenancies {
-        let of = plan.namespaces.iter().filter(|namespace| tenants.namespaces.contains(&namespace.name));
-        let of: Vec<&NamespacePlan> = of.collect();
+        let of: Vec<&NamespacePlan> = tenants.namespaces.iter().filter_map(|name| plans.get(name).copied()).collect();
         let workloads = of.iter().map(|namespace| namespace.workloads).sum();
         let level = of.first().and_then(|namespace| level(plan, &namespace.need)).unwrap_or(Level::Privileged);
         told.push(Entry::new(format!(
@@ -305,8 +301,9 @@ fn namespaces(report: &Report<'_>) -> Vec<Entry> {
             some(&tenants.namespaces)
         )));
     }
-    let is_tenant = |name: &String| report.policies.tenancies.iter().any(|tenants| tenants.namespaces.contains(name));
-    for namespace in plan.namespaces.iter().filter(|namespace| !is_tenant(&namespace.name)) {
+    let of_tenants: BTreeSet<&String> =
+        report.policies.tenancies.iter().flat_map(|tenants| &tenants.namespaces).collect();
+    for namespace in plan.namespaces.iter().filter(|namespace| !of_tenants.contains(&namespace.name)) {
         let (name, workloads) = (&namespace.name, number(namespace.workloads, "workload"));
         let level = level(plan, &namespace.need).map_or_else(String::new, |level| format!("level {level}, "));
         let (text, mut details) = match &namespace.need {
@@ -344,7 +341,7 @@ fn relying(report: &Report<'_>) -> Vec<Entry> {
     let mut alike: BTreeMap<(&str, Vec<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
     for workload in report.plan.workloads.iter().filter(|workload| !workload.relied_on.is_empty()) {
         let policy = workload.policy.as_deref().unwrap_or_default();
-        let policy = tenants_of(report, policy).map_or(policy, |tenants| &tenants.profile);
+        let policy = report.policies.tenants_of(policy).map_or(policy, |tenants| &tenants.profile);
         let fields = workload.relied_on.iter().map(|filled| filled.field.as_str()).collect();
         alike.entry((policy, fields)).or_default().push(workload);
     }
@@ -414,7 +411,7 @@ fn policy_json(report: &Report<'_>, policy: &PolicyPlan) -> Value {
         };
         json!({ "field": field.field, "fate": fate, "text": text })
     });
-    let profile = tenants_of(report, &policy.name).map_or(&policy.name, |tenants| &tenants.profile);
+    let profile = report.policies.tenants_of(&policy.name).map_or(&policy.name, |tenants| &tenants.profile);
     json!({
         "name": policy.name,
         "profile": Some(profile).filter(|_| policy.is_needed),
@@ -430,7 +427,7 @@ fn policy_json(report: &Report<'_>, policy: &PolicyPlan) -> Value {
 
 fn namespace_json(report: &Report<'_>, namespace: &NamespacePlan) -> Value {
     let policy = namespace.need.policy();
-    let profile = policy.map(|policy| tenants_of(report, policy).map_or(policy, |tenants| &tenants.profile));
+    let profile = policy.map(|policy| report.policies.tenants_of(policy).map_or(policy, |tenants| &tenants.profile));
     let (among, widened): (&[String], &[String]) = match &namespace.need {
         Need::Chosen { among, widened, .. } => (among, widened),
         Need::Conflict(among) => (among, &[]),

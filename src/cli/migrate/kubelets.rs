@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use hashbrown::HashSet;
 use serde::Deserialize;
 
 use super::super::can_i::AnswerForm;
@@ -94,16 +95,19 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
 fn inventory(written: &Written, scene: &Scene) -> Inventory {
     let mut bindings = written.bindings.clone();
     // Bindings of other roles matter where they name a kubelet; those of `system:node` always.
-    let named = |subject: &str| {
-        subject == format!("Group/{NODES}")
-            || written.kubelets.iter().any(|kubelet| subject == format!("User/{}", kubelet.user))
+    let users: HashSet<&str> = written.kubelets.iter().map(|kubelet| kubelet.user.as_str()).collect();
+    let named = |subject: &str| match subject.split_once('/') {
+        Some(("Group", group)) => group == NODES,
+        Some(("User", user)) => users.contains(user),
+        _ => false,
     };
+    let mut known: HashSet<String> = bindings.iter().map(|binding| binding.name.clone()).collect();
     for (role, is_own) in scene.world.bound_cluster_roles().iter().map(|role| (role, role == system_node::NAME)) {
         for (binding, subjects) in scene.world.bound_by(None, role) {
             let relevant = is_own || subjects.iter().any(|subject| named(subject));
             let name = binding.name.rsplit('/').next().unwrap_or_default().to_owned();
             let subjects = subjects.iter().map(|subject| subject.replacen('/', " ", 1)).collect();
-            if relevant && bindings.iter().all(|known| known.name != name) {
+            if relevant && known.insert(name.clone()) {
                 bindings.push(Binding { name, role: Some(role.clone()), subjects });
             }
         }
