@@ -264,11 +264,12 @@ impl Known {
         forms.sort_by_key(|form| form.print);
         let mut text = vec![action as u8];
         let mut numbers: Vec<u64> = Vec::new();
+        let mut places: HashMap<u64, usize> = HashMap::new();
         for form in &forms {
             text.extend_from_slice(&form.print.to_le_bytes());
             // Which numbers are equal counts in the whole file.
             for number in &form.numbers {
-                let index = numbers.iter().position(|known| known == number).unwrap_or_else(|| {
+                let index = *places.entry(*number).or_insert_with(|| {
                     numbers.push(*number);
                     numbers.len() - 1
                 });
