@@ -574,15 +574,14 @@ impl<'r> Reader<'r> {
         if !self.written_from(span.end).is_empty() || self.text.ends_with(['\n', '\r']) {
             return false;
         }
-        let header = self.written_from(span.start).lines().next().unwrap_or_default();
         let last_line = self.text.rsplit('\n').next().unwrap_or_default();
         // Of a scalar of empty lines alone, each line feed is in the text.
         if !value.is_empty() && value.bytes().all(|byte| byte == b'\n') && last_line.trim().is_empty() {
             let below = self.written_from(span.start).split_once('\n').map_or("", |(_, below)| below);
             return value.len() > below.matches('\n').count();
         }
-        // A last line of blanks counts if it is kept, or if it is content itself, deeper than the rest.
-        header.contains('+') || !last_line.trim().is_empty() || value.ends_with(" \n")
+        // A last line of blanks counts if it is content itself, deeper than the rest.
+        !last_line.trim().is_empty() || value.ends_with(" \n")
     }
 
     fn span(&self, at: &granit_parser::Span) -> Span {

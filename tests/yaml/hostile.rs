@@ -56,6 +56,7 @@ fn encodings_and_line_ends() {
     fails(">\na\n", &[(Code::YamlSyntax, 2, 1)]);
     fails("{a \":}\n", &[(Code::YamlSyntax, 1, 5)]);
     reads("{\"a\":}\n", &[json!({"a": null})]);
+    reads("j: |+\n |+\n ", &[json!({"j": "|+\n"})]);
     for count in 0..4 {
         reads(&format!("j: |+\n{} ", "\n".repeat(count)), &[json!({ "j": "\n".repeat(count) })]);
         reads(&format!("j: |+\n{}", "\n".repeat(count)), &[json!({ "j": "\n".repeat(count) })]);
