@@ -22,7 +22,7 @@ pub enum Stage {
     Validate,
     /// The object is written in its canonical form.
     Emit,
-    /// What was written is read again and compared with the object.
+    /// The written text is read again and compared with the object.
     ReadBack,
     /// The file of a tenant is filled into that of its class.
     Stamp,

@@ -15,3 +15,4 @@ mod printing;
 mod reading;
 mod sandbox;
 mod templates;
+mod weaker;

@@ -11,20 +11,25 @@ use crate::k8s::rbac::PolicyRule;
 /// The smallest parts of `wanted` that no rule of `held` covers, in order; none when all is covered.
 pub fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Vec<PolicyRule> {
     let atoms = wanted.iter().flat_map(PolicyRule::atoms);
-    if held.len() <= FEW_RULES && held.iter().all(|rule| rule.resources.len() <= FEW_RULES) {
+    let is_short = |rule: &PolicyRule| {
+        [&rule.api_groups, &rule.resources, &rule.resource_names, &rule.non_resource_urls]
+            .iter()
+            .all(|list| list.len() <= FEW)
+    };
+    if held.len() <= FEW && held.iter().all(is_short) {
         return atoms.filter(|atom| !held.iter().any(|rule| rule_covers(rule, atom))).collect();
     }
     let index = Index::of(held);
     atoms.filter(|atom| index.covering(atom).next().is_none()).collect()
 }
 
-/// So many rules are faster looked at one by one.
-const FEW_RULES: usize = 16;
+/// So many rules, with lists of so many entries, are faster looked at one by one.
+const FEW: usize = 16;
 
 /// Most places of an index: what needs more room is looked at one by one.
 const MOST_PLACES: usize = 1 << 22;
 
-/// What a smallest part asks about: group, resource, and name (none: every name).
+/// The place of a smallest part: its group, its resource, and its name (none: every name).
 type Place<'r> = (&'r str, &'r str, Option<&'r str>);
 
 /// Rules by what a smallest part has to share with a rule that covers it, so that many parts and many rules take no

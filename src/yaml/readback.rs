@@ -178,7 +178,7 @@ mod tests {
         in_full
     }
 
-    /// What the writer makes of a text, and whether it is proven without a tree.
+    /// Writes the object of a text; returns the new text, and whether it is proven without a tree.
     fn written(text: &str) -> (String, bool) {
         let mut sink = Sink::new();
         let tree = crate::yaml::read(text, FileId::default(), &mut sink);

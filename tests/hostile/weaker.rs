@@ -1,0 +1,145 @@
+//! Changes that make the gate weaker: tests, settings, isolations and declared names since a revision.
+
+use std::fs;
+use std::path::Path;
+
+use super::gate::{TEAMS, assert_status, commit, edit, example, stdout};
+use crate::runs::bailiwick;
+
+/// Runs `diff --against HEAD` after a change, which has to end with 1 and to print these lines.
+pub(super) fn assert_shown(folder: &Path, lines: &[&str]) {
+    let run = bailiwick(folder, &["diff", "--against", "HEAD", "--summary"]);
+    assert_status(&run, 1);
+    for line in lines {
+        assert!(stdout(&run).contains(line), "{line}: {}", stdout(&run));
+    }
+}
+
+#[test]
+fn a_weaker_gate_is_shown() {
+    let changes: [(&str, &str, &str, &[&str]); 8] = [
+        (
+            TEAMS,
+            "    resources: [secrets]\n",
+            "    resources: [configmaps]\n",
+            &[
+                "the AccessTest `team-a` is narrower: without 3 expectations, such as group `team-a` must not get secrets in * on `production` (before: policies/team.yaml:57)\n",
+            ],
+        ),
+        (
+            TEAMS,
+            "    verbs: [get, list, watch]\n    resources: [secrets]",
+            "    verbs: [get, list]\n    resources: [secrets]",
+            &[],
+        ),
+        (
+            TEAMS,
+            "kind: AccessTest\nmetadata:\n  name: team-a\n",
+            "kind: AccessTest\nmetadata:\n  name: another\n",
+            &["the AccessTest `team-a` is removed, with 6 expectations (before: policies/team.yaml:53)\n"],
+        ),
+        (
+            TEAMS,
+            "kind: Grant\nmetadata:\n",
+            "kind: Grant\nmetadata:\n  allow: [exec-into-pods]\n",
+            &["`metadata.allow` in `policies/team.yaml` accepts the warning `exec-into-pods`\n"],
+        ),
+        (
+            "bailiwick.yaml",
+            "spec:\n",
+            "spec:\n  diagnostics: {grant-expired: ignore}\n",
+            &["`spec.diagnostics` sets `grant-expired` to `ignore`\n"],
+        ),
+        (
+            "bailiwick.yaml",
+            "spec:\n",
+            "spec:\n  keep: [\"**/notes\"]\n",
+            &["`spec.keep` changes from [] to [`**/notes`]\n"],
+        ),
+        (
+            "bailiwick.yaml",
+            "spec:\n",
+            "spec:\n  fixtures: [\"old/**\"]\n",
+            &["`spec.fixtures` changes from [] to [`old/**`]\n"],
+        ),
+        (
+            "bailiwick.yaml",
+            "spec:\n",
+            "spec:\n  output: manifests\n",
+            &["`spec.output` changes from `out` to `manifests`\n"],
+        ),
+    ];
+    let folder = example();
+    commit(folder.path());
+    assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
+    for (path, from, to, lines) in changes {
+        let before = fs::read_to_string(folder.path().join(path)).expect("a file");
+        if !before.contains(from) {
+            continue;
+        }
+        edit(folder.path(), path, from, to);
+        assert_shown(folder.path(), lines);
+        fs::write(folder.path().join(path), before).expect("a file");
+    }
+}
+
+const NODES: &str = "policies/nodes.yaml";
+
+#[test]
+fn a_weaker_promise_is_shown() {
+    let folder = example();
+    let nodes = "apiVersion: bailiwick.dev/v1alpha1\nkind: NodeAccess\nmetadata: {name: nodes}\nspec:\n  pools:\n  - name: web\n    labels: {node-restriction.kubernetes.io/pool: web}\n  isolation:\n  - pool: web\n    namespaces: [team-a, team-b]\n";
+    fs::write(folder.path().join(NODES), nodes).expect("a file");
+    let groups = "    groups: [team-a, \"oidc:*\"]\n";
+    edit(folder.path(), "bailiwick.yaml", "    groups: [team-a]\n", groups);
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    commit(folder.path());
+    assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
+    let isolation = "the isolation of the pool `web` on `production`";
+    for (path, from, to, line) in [
+        (
+            NODES,
+            "[team-a, team-b]",
+            "[team-a]",
+            format!("{isolation} is narrower: without the namespace `team-b` (before: policies/nodes.yaml:9)\n"),
+        ),
+        (
+            NODES,
+            "  isolation:\n  - pool: web\n    namespaces: [team-a, team-b]\n",
+            "",
+            format!(
+                "{isolation} is removed: without the namespaces `team-a`, `team-b` (before: policies/nodes.yaml:9)\n"
+            ),
+        ),
+        (
+            NODES,
+            "pool: web}",
+            "pool: other}",
+            "the isolated pool `web` on `production` has other labels or taints (before: policies/nodes.yaml:9)\n"
+                .to_owned(),
+        ),
+        (
+            "bailiwick.yaml",
+            "[team-a, \"oidc:*\"]",
+            "[team-a, team-b]",
+            "`known.groups` of `production` adds `team-b`, and removes `oidc:*` (before: bailiwick.yaml:10)\n"
+                .to_owned(),
+        ),
+        (
+            "bailiwick.yaml",
+            groups,
+            "",
+            "`known.groups` of `production` is removed: any name can be used (before: bailiwick.yaml:10)\n".to_owned(),
+        ),
+    ] {
+        let before = fs::read_to_string(folder.path().join(path)).expect("a file");
+        edit(folder.path(), path, from, to);
+        assert_shown(folder.path(), &[&line]);
+        // Nothing else differs.
+        assert_status(&bailiwick(folder.path(), &["check", "--no-tests"]), 0);
+        fs::write(folder.path().join(path), before).expect("a file");
+    }
+    // A stricter promise is no weaker gate.
+    edit(folder.path(), "bailiwick.yaml", groups, &format!("{groups}    roles: []\n"));
+    assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
+}
