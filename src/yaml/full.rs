@@ -536,14 +536,14 @@ impl<'r> Reader<'r> {
     /// `[a:]` and `{a:}` hold a key for YAML 1.2, and a word that ends with a colon for kubectl.
     fn check_flow_key(&mut self, key: NodeId) {
         let span = self.tree.at(key).span();
-        let plain = !self.written(span).starts_with(['"', '\'', '[', '{']);
-        if plain
-            && span.end > span.start
-            && self.written_from(span.end).strip_prefix(':').is_some_and(|rest| rest.starts_with([',', ']', '}']))
-        {
+        let is_plain = !self.written(span).is_empty() && !self.written(span).starts_with(['"', '\'', '[', '{']);
+        let behind = self.written_from(span.end);
+        let from_colon = behind.trim_start_matches([' ', '\t', '\r', '\n']);
+        if is_plain && from_colon.strip_prefix(':').is_some_and(|rest| rest.starts_with([',', ']', '}'])) {
+            let colon = span.end + u32::try_from(behind.len() - from_colon.len()).unwrap_or_default();
             let diagnostic =
                 Diagnostic::error(Code::YamlSyntax, "kubectl reads this colon as part of the word before it")
-                    .at(self.origin(Span { start: span.end, end: span.end + 1 }))
+                    .at(self.origin(Span { start: colon, end: colon + 1 }))
                     .help("write a blank behind the colon, or the word in quotes");
             self.report(diagnostic);
         }

@@ -96,6 +96,8 @@ fn marks_that_kubectl_takes_for_others_are_refused() {
         "a: [b:]\nc: {d:}\ne: {f:, g: 1}\n",
         &[(Code::YamlSyntax, 1, 6), (Code::YamlSyntax, 2, 6), (Code::YamlSyntax, 3, 6)],
     );
+    fails("a: {b :}\nc: [d\n  :, e]\n", &[(Code::YamlSyntax, 1, 7), (Code::YamlSyntax, 3, 3)]);
+    reads("a: {b : , \"c\" :}\n", &[json!({"a": {"b": null, "c": null}})]);
     fails("a: [b,?c]\n", &[(Code::YamlSyntax, 1, 7)]);
     reads("a: {b: , \"c\":}\nd: [e:f]\n", &[json!({"a": {"b": null, "c": null}, "d": ["e:f"]})]);
 }
