@@ -9,6 +9,7 @@ pub mod nodes;
 pub mod page;
 pub mod pod_security;
 pub mod risk;
+pub mod rule_places;
 pub mod stacks;
 pub mod table;
 mod terminal;

@@ -189,7 +189,7 @@ fn examples_name_a_schema_that_works() {
 fn codes_of_findings_are_known() {
     use bailiwick::access::risk;
     for code in Code::ALL {
-        let is_finding = risk::all().any(|rule| rule.code == *code);
+        let is_finding = risk::all().any(|rule| rule.code == *code && !rule.is_applied_while_compiling());
         assert_eq!(code.is_finding(), is_finding, "{}", code.id());
     }
 }

@@ -4,7 +4,7 @@
 //! condition   conditions as short texts            judge       findings of a world, alike ones folded
 //! matching    is a condition met, and by what      holders     what users, groups and accounts hold
 //! table       every rule, one file a family        objects     roles as they are applied, and bindings
-//! paths       how somebody becomes more than they are
+//! paths       how somebody becomes more than they are       dead_parts  what in rules matches no request
 //! ```
 //!
 //! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
@@ -19,10 +19,11 @@
 //! alone cannot tell: E017 and E018 (profiles and annotations of clouds), E019 (needs OpenShift's identity objects), B009
 //! and B016 (need workloads and the accounts of a cluster), B010, B012 to B014 and B017 (need thresholds and lists of
 //! what is allowed), T (needs to know which namespaces are tenants), X (`access::compare` has the difference). E020 knows
-//! the named SCCs of OpenShift by heart and does not read the objects. D004, D005, D012 and D017 are said where rules are
-//! read (`k8s`), D013 where aggregation is settled ([`super::aggregate::Doubts::stated`]), and D015 needs the reconciler.
+//! the named SCCs of OpenShift by heart and does not read the objects. D013 is reported where aggregation is settled
+//! ([`super::aggregate::Doubts::stated`]), and D015 needs the reconciler. D018 and D019 are not in the catalogue.
 
 mod condition;
+mod dead_parts;
 mod holders;
 mod judge;
 mod matching;

@@ -51,12 +51,16 @@ impl World {
 }
 
 /// True for a request for something of no namespace that is checked in one (`specs/rbac.md` 4.2): for one Namespace, in
-/// that namespace; `use` of pod security policies and security context constraints, and `bind` of ClusterRoles.
+/// that namespace; `use` of pod security policies and security context constraints, `bind` of ClusterRoles, and `update` of
+/// finalizers of an owner, in the namespace of the dependent (`plugin/pkg/admission/gc/gc_admission.go` of 1.36.3).
 pub fn is_checked_in_namespaces(group: &str, resource: &str, subresource: &str, verb: &str) -> bool {
     if verb == "*" {
-        return ["bind", "get", "use"].iter().any(|verb| is_checked_in_namespaces(group, resource, subresource, verb));
+        return ["bind", "get", "update", "use"]
+            .iter()
+            .any(|verb| is_checked_in_namespaces(group, resource, subresource, verb));
     }
     match (group, resource) {
+        _ if subresource == "finalizers" => verb == "update",
         ("", "namespaces") => {
             matches!(verb, "get" | "update" | "patch" | "delete") && matches!(subresource, "" | "status" | "finalize")
         }

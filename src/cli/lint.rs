@@ -21,7 +21,7 @@ use crate::access::{cover, risk};
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::model::{DiagnosticSetting, DiagnosticSettings, Target};
 use crate::node::Version;
-use crate::report::{self, access::rule_text};
+use crate::report::{self, access::rule_text, rule_places::RulePlaces};
 use crate::yaml::NodeRef;
 
 /// Options of `lint`.
@@ -117,10 +117,11 @@ fn lint(
     Ok(outcome)
 }
 
-/// Reports what the grants of a world open. Those of a workspace have its severities; a policy accepts findings at its
-/// own place, so that those of different policies are kept apart.
+/// Reports what the grants of a world open. Those of a workspace have its severities.
 fn find_risks(scene: &Scene, selection: &Selection, settings: Option<&DiagnosticSettings>, sink: &mut Sink) {
-    for mut finding in scene.world.findings(&selection.options(settings.is_some())) {
+    let options = if settings.is_some() { selection.options_of_workspace() } else { selection.options() };
+    let mut rules = RulePlaces::new(&scene.files);
+    for mut finding in scene.world.findings(&options) {
         let setting = settings.and_then(|settings| settings.of_finding(finding.rule.code));
         finding.severity = match setting {
             Some(DiagnosticSetting::Critical) => risk::Severity::Critical,
@@ -131,7 +132,7 @@ fn find_risks(scene: &Scene, selection: &Selection, settings: Option<&Diagnostic
             _ => finding.severity,
         };
         if selection.shows(&finding) {
-            sink.push(report::risk::diagnostic(&finding, &scene.files));
+            sink.push(report::risk::diagnostic(&finding, &scene.files, &mut rules));
         }
     }
 }

@@ -54,7 +54,13 @@ pub fn code(code: Code) -> String {
         (Some(cluster), None) => format!("{cluster}, cluster-wide only"),
         (None, _) => "that of what is granted".to_owned(),
     };
-    let _ = write!(text, "\nWhat to do: {}.\n\nRule {}. Severity: {severities}.", rule.help, rule.id);
+    let ids: Vec<&str> = std::iter::once(rule.id).chain(rule.also.iter().copied()).collect();
+    if rule.is_applied_while_compiling() {
+        let ids = ids.join(", ");
+        let _ = write!(text, "\n{}\n\n`lint --from`: rule {ids}. Severity: {severities}.\n", severity(code));
+        return text;
+    }
+    let _ = write!(text, "\nWhat to do: {}.\n\nRule {}. Severity: {severities}.", rule.help, ids.join(", "));
     if let Some(condition) = rule.condition() {
         let _ = write!(text, " Told of whoever holds:\n\n```text\n{}\n```", condition.replace("; ", ";\n"));
     }

@@ -68,9 +68,16 @@ impl SelectionArguments {
 }
 
 impl Selection {
-    /// The rules to apply.
-    pub(super) fn options(&self, apart: bool) -> Options {
-        Options { rules: self.rules.clone(), apart }
+    /// The rules to apply to manifests.
+    pub(super) fn options(&self) -> Options {
+        Options { rules: self.rules.clone(), apart: false }
+    }
+
+    /// The rules to apply to the compiled output of a workspace: without those that the compiler has applied where the
+    /// policies are written. Each policy accepts findings for itself, so that those of different policies are kept apart.
+    pub(super) fn options_of_workspace(&self) -> Options {
+        let rules = self.rules.iter().copied().filter(|rule| !rule.is_applied_while_compiling());
+        Options { rules: rules.collect(), apart: true }
     }
 
     /// True for a finding that is bad enough. A role that is not there is always told: without it no answer is sure.
@@ -81,7 +88,9 @@ impl Selection {
 
 fn is_named(rule: &Rule, name: &str) -> bool {
     let is_family = |name: &str| name.len() == 1 && rule.id.starts_with(name);
-    rule.id.eq_ignore_ascii_case(name) || rule.code.id() == name || is_family(&name.to_ascii_uppercase())
+    risk::of_id(&name.to_ascii_uppercase()).is_some_and(|named| named.id == rule.id)
+        || rule.code.id() == name
+        || is_family(&name.to_ascii_uppercase())
 }
 
 fn unknown(name: &str) -> Diagnostic {

@@ -477,7 +477,9 @@ codes! {
     GlobInNames, "glob-in-names", [Finding], "a star in resourceNames",
         "Names are compared letter by letter, and no object has a star in its name. There is no prefix either: this was refused upstream, as a namespace is the boundary that is meant.";
     NamedCreate, "named-create", [Finding], "a create or deletecollection limited by names",
-        "Requests to create carry no name, so that the rule never matches; only server-side apply asks for `create` with one, after `patch`. Requests to delete collections never carry one.";
+        "Requests to create carry no name, so that the rule never matches. Server-side apply asks for `create` with a name, after `patch` of that name, and so does an update of a Lease, a Service and the few other kinds that an update creates. Requests to delete collections never carry a name.";
+    NamedCreateByApply, "named-create-by-apply", [Finding], "a create limited by names, for server-side apply alone",
+        "Server-side apply is a patch, which carries the name, and the server then asks for `create` with that name. A request to create carries none. An update creates an object of a few kinds only, such as Lease and Service.";
     ClusterScopedInNamespace, "cluster-scoped-in-namespace", [Finding], "a resource outside of namespaces, granted in one",
         "A request for such a resource carries no namespace, and no RoleBinding applies to it. Exceptions are a Namespace by its own name, `bind` on ClusterRoles, and `use` on pod security policies.";
     UrlInNamespace, "url-in-namespace", [Finding], "a URL, granted in a namespace",

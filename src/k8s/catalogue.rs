@@ -13,6 +13,14 @@
 //!
 //! What a cluster adds by custom resources, only its own manifests can tell: [`Api`] is the table at one minor with
 //! those of one target. Left out on purpose: aggregated APIs, which no manifest describes.
+//!
+//! `facts/virtual-resources.json` adds names that components ask the authorizer about although no discovery document lists
+//! them, groups of aggregated APIs (`*` without verbs), and the resources that an update creates:
+//!
+//! ```text
+//! namesCreate   a request to create carries a name, which `resourceNames` is compared with
+//! starInNames   the component asks with a name that holds a star
+//! ```
 
 mod api;
 mod custom;
@@ -53,6 +61,27 @@ pub struct Catalogue {
     by_group: HashMap<String, Vec<usize>>,
     equivalents: Vec<Equivalent>,
     virtual_resources: Vec<VirtualResource>,
+    /// The resources of which an update creates an object that does not exist: `AllowCreateOnUpdate` of the strategies in
+    /// `pkg/registry` of Kubernetes 1.36.3.
+    #[serde(default)]
+    create_on_update: Vec<CreateOnUpdate>,
+}
+
+/// A resource of which an update creates an object that does not exist.
+#[derive(Debug, Clone, Deserialize)]
+struct CreateOnUpdate {
+    group: String,
+    resource: String,
+    #[serde(rename = "in")]
+    present: Option<Ranges>,
+}
+
+/// The names beside the table of served resources.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct VirtualResources {
+    virtual_resources: Vec<VirtualResource>,
+    create_on_update: Vec<CreateOnUpdate>,
 }
 
 /// A resource of one API group.
@@ -105,6 +134,7 @@ pub struct Moved {
 
 /// A name that means something in rules although no discovery document lists it.
 #[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct VirtualResource {
     /// The API group, or `*`.
     pub group: String,
@@ -113,6 +143,12 @@ pub struct VirtualResource {
     /// The verbs that are checked; none listed means any.
     #[serde(default)]
     pub verbs: Vec<String>,
+    /// True when requests to create carry a name.
+    #[serde(default)]
+    pub names_create: bool,
+    /// True when the name of a request may hold a star.
+    #[serde(default)]
+    pub star_in_names: bool,
     #[serde(rename = "in", default)]
     present: Option<Ranges>,
 }
@@ -239,12 +275,9 @@ impl Catalogue {
         let is_served = |known: &Resource| {
             known.versions.iter().any(|version| version.subresources.iter().any(|subresource| subresource.name == name))
         };
-        let is_named = |entry: &VirtualResource| {
-            (entry.group == group || entry.group == "*") && entry.resource.contains('/') && entry.names(&full)
-        };
-        name == "finalizers"
-            || known.map_or(matches!(name, "status" | "scale"), is_served)
-            || self.virtual_resources.iter().any(is_named)
+        let is_named =
+            |entry: &VirtualResource| entry.is_in(group) && entry.resource.contains('/') && entry.names(&full);
+        known.map_or(matches!(name, "status" | "scale"), is_served) || self.virtual_resources.iter().any(is_named)
     }
 
     /// The entry of a resource, without subresource, whatever the minor.
@@ -296,17 +329,39 @@ impl Catalogue {
     pub fn virtual_entries(&self, minor: u32, group: &str, resource: &str) -> impl Iterator<Item = &VirtualResource> {
         self.virtual_resources
             .iter()
-            .filter(move |entry| entry.is_present(minor))
-            .filter(move |entry| entry.group == group && entry.names(resource))
+            .filter(move |entry| entry.is_present(minor) && entry.is_in(group) && entry.names(resource))
     }
 
     /// True when a verb on a resource means something that no discovery document lists.
     pub fn is_virtual(&self, minor: u32, group: &str, resource: &str, verb: &str) -> bool {
-        // A verb of constrained impersonation goes with every resource.
-        (verb.starts_with("impersonate-on:") && minor >= 35)
-            || self
-                .virtual_entries(minor, group, resource)
-                .any(|entry| entry.verbs.is_empty() || verb == "*" || entry.verbs.iter().any(|known| known == verb))
+        // A verb of constrained impersonation goes with every resource, and the right to delete what cannot be read with
+        // every resource that is no subresource (`pkg/endpoints/handlers/delete.go` of apiserver 0.36.3).
+        let goes_with_all = (verb.starts_with("impersonate-on:") && minor >= 35)
+            || (verb == "unsafe-delete-ignore-read-errors" && minor >= 32 && !resource.contains('/'));
+        goes_with_all
+            || self.virtual_resources.iter().any(|entry| {
+                entry.is_present(minor)
+                    && entry.is_in(group)
+                    && (entry.names(resource) && entry.takes(verb)
+                        || entry.is_any_name() && entry.verbs.iter().any(|known| known == verb))
+            })
+    }
+
+    /// True when `update` of an object that does not exist creates it. Server-side apply creates every kind.
+    pub fn creates_on_update(&self, minor: u32, group: &str, resource: &str) -> bool {
+        self.create_on_update.iter().any(|entry| {
+            entry.group == group
+                && entry.resource == resource
+                && entry.present.as_ref().is_none_or(|ranges| holds(ranges, minor))
+        })
+    }
+
+    /// The first and the last minor that serve a resource by default; none when no known minor does.
+    pub fn served_minors(&self, group: &str, resource: &str) -> Option<(u32, u32)> {
+        let mut minors =
+            (FIRST_MINOR..=LAST_MINOR).filter(|minor| self.presence(*minor, group, resource).served == Served::Yes);
+        let first = minors.next()?;
+        Some((first, minors.next_back().unwrap_or(first)))
     }
 }
 
@@ -353,8 +408,25 @@ impl VirtualResource {
         self.present.as_ref().is_none_or(|ranges| holds(ranges, minor))
     }
 
-    /// True when the entry names a resource: literally, or by a placeholder such as `userextras/<key>`.
+    fn is_in(&self, group: &str) -> bool {
+        self.group == group || self.group == "*"
+    }
+
+    fn takes(&self, verb: &str) -> bool {
+        self.verbs.is_empty() || verb == "*" || self.verbs.iter().any(|known| known == verb)
+    }
+
+    /// True when the name of the resource is chosen freely, as that of a signer is: the verb alone tells what is meant.
+    fn is_any_name(&self) -> bool {
+        self.resource.starts_with('<')
+    }
+
+    /// True when the entry names a resource: literally, by a placeholder such as `userextras/<key>`, or as a subresource of
+    /// every resource.
     fn names(&self, resource: &str) -> bool {
+        if let Some(subresource) = self.resource.strip_prefix("*/") {
+            return resource.split_once('/').is_some_and(|(name, own)| !name.is_empty() && own == subresource);
+        }
         match self.resource.split_once('<') {
             // A bare placeholder stands for any name at all, which would make nothing unknown.
             Some(("", _)) => false,
@@ -378,12 +450,15 @@ fn holds(ranges: &Ranges, minor: u32) -> bool {
 
 fn read() -> Option<Catalogue> {
     let mut catalogue: Catalogue = serde_json::from_str(include_str!("facts/api-resources.json")).ok()?;
+    let beside: VirtualResources = serde_json::from_str(include_str!("facts/virtual-resources.json")).ok()?;
+    catalogue.virtual_resources.extend(beside.virtual_resources);
+    catalogue.create_on_update = beside.create_on_update;
     catalogue.index();
     Some(catalogue)
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     #[test]
@@ -409,7 +484,7 @@ mod tests {
     fn the_table_is_read_whole() {
         let catalogue = read().expect("the embedded table");
         assert_eq!(catalogue.resources.len(), 92);
-        assert_eq!(catalogue.virtual_resources.len(), 36);
+        assert_eq!((catalogue.virtual_resources.len(), catalogue.create_on_update.len()), (36 + 56, 12));
         assert_eq!(catalogue.equivalents.len(), 7);
     }
 
@@ -436,6 +511,41 @@ mod tests {
         assert_eq!(catalogue.presence(20, "", "pods/ephemeralcontainers").served, Served::No);
     }
 
+    /// `AllowCreateOnUpdate` of the strategies of Kubernetes 1.36.3.
+    #[test]
+    fn an_update_creates_a_few_kinds() {
+        let catalogue = Catalogue::get();
+        for (group, resource) in
+            [("coordination.k8s.io", "leases"), ("", "services"), ("rbac.authorization.k8s.io", "roles")]
+        {
+            assert!(catalogue.creates_on_update(16, group, resource), "{resource}");
+        }
+        assert!(!catalogue.creates_on_update(30, "coordination.k8s.io", "leasecandidates"));
+        assert!(catalogue.creates_on_update(31, "coordination.k8s.io", "leasecandidates"));
+        for (group, resource) in [("", "configmaps"), ("", "resourcequotas"), ("", "secrets"), ("apps", "deployments")]
+        {
+            assert!(!catalogue.creates_on_update(36, group, resource), "{resource}");
+        }
+    }
+
+    /// Every name that only rules know, as a rule would have it: group, resource, verbs, and a minor where it means something.
+    pub(crate) fn names_that_only_rules_know() -> Vec<(String, String, Vec<String>, u32)> {
+        let group = |entry: &VirtualResource| entry.group.replace('*', "example.com");
+        let resource = |entry: &VirtualResource| match (entry.resource.split_once('<'), entry.resource.as_str()) {
+            (Some((stem, _)), _) => format!("{stem}x.example.com:name"),
+            (None, "*") => "widgets".to_owned(),
+            (None, name) => name.replace('*', "widgets"),
+        };
+        let verbs = |entry: &VirtualResource| match entry.verbs.as_slice() {
+            [] => vec!["get".to_owned(), "frobnicate".to_owned()],
+            verbs => verbs.iter().map(|verb| verb.replace("<mode>:<verb>", "user-info:get")).collect(),
+        };
+        let minor =
+            |entry: &VirtualResource| (FIRST_MINOR..=99).find(|minor| entry.is_present(*minor)).unwrap_or_default();
+        let named = |entry: &VirtualResource| (group(entry), resource(entry), verbs(entry), minor(entry));
+        Catalogue::get().virtual_resources.iter().map(named).collect()
+    }
+
     #[test]
     fn knows_names_that_no_discovery_lists() {
         let catalogue = Catalogue::get();
@@ -444,6 +554,11 @@ mod tests {
         assert!(catalogue.is_virtual(36, "authentication.k8s.io", "userextras/scopes", "impersonate"));
         assert!(!catalogue.is_virtual(36, "authentication.k8s.io", "userextras/", "impersonate"));
         assert!(catalogue.is_virtual(36, "custom.metrics.k8s.io", "anything", "get"));
+        assert!(catalogue.is_virtual(36, "example.com", "widgets/finalizers", "update"));
+        assert!(!catalogue.is_virtual(36, "example.com", "widgets/finalizers", "get"));
+        assert!(catalogue.is_virtual(32, "apps", "deployments", "unsafe-delete-ignore-read-errors"));
+        assert!(!catalogue.is_virtual(32, "apps", "deployments/scale", "unsafe-delete-ignore-read-errors"));
+        assert!(catalogue.is_virtual(36, "", "my-audience", "request-serviceaccounts-token-audience"));
         assert!(!catalogue.is_virtual(36, "", "widgets", "get"));
     }
 }

@@ -3,9 +3,9 @@
 //! A rule multiplies its lists, and half of a product is often dead without harm: `deployments` in `extensions` beside
 //! `apps`. So a rule is judged as a whole: a resource is dead where none of its groups serves it, a verb where none of
 //! the resources takes it. What cannot be known is never dead: wildcards, names that only rules know, and groups of
-//! custom resources that nobody brought in.
+//! aggregated APIs and of custom resources that nobody brought in. Of such a group a likely slip is reported as a guess.
 
-use super::catalogue::{Api, Served, Suggestion};
+use super::catalogue::{Api, Suggestion};
 use crate::diag::nearest;
 
 /// A resource of a rule, with the groups that it may be in.
@@ -37,8 +37,58 @@ pub struct Dead {
     pub message: String,
     /// What to do.
     pub help: String,
-    /// Whether it is a resource that the cluster serves in another group of Kubernetes or of a custom resource.
-    pub is_in_wrong_group: bool,
+    /// Why no request matches.
+    pub reason: Reason,
+}
+
+/// Why no request matches a part of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The cluster serves the resource in another group of Kubernetes or of a custom resource.
+    WrongGroup,
+    /// Another version of Kubernetes serves the resource in this group.
+    OtherVersion,
+    /// The group, the resource or its subresource is written wrong.
+    Misspelt,
+    /// The group is not known here, and looks like one that is: somebody may serve it all the same.
+    UnknownGroup,
+    /// A star inside the name of the resource.
+    StarInResource,
+    /// No group of the rule serves the resource.
+    NotServed,
+    /// The resources of the rule do not take the verb.
+    Verb,
+    /// The rule has names, and such a request carries none.
+    NamelessRequest,
+    /// No request has such a URL, or such a verb for a URL.
+    Url,
+}
+
+/// What a rule with names makes of `create` on a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedCreate {
+    /// Some request to create carries a name.
+    Works,
+    /// Only a patch of server-side apply carries one.
+    ByApply,
+    /// No request that the rules allow carries a name.
+    Never,
+}
+
+/// What `create` limited by names is good for, beside other rights on the same names: server-side apply creates every kind by
+/// a patch, and an update creates some (`pkg/registry/generic/registry/store.go` of apiserver 0.36.3).
+pub fn named_create(api: &Api, group: &str, resource: &str, may_patch: bool, may_update: bool) -> NamedCreate {
+    let (catalogue, minor) = (api.catalogue(), api.minor());
+    let carries_name = catalogue
+        .virtual_entries(minor, group, resource)
+        .any(|entry| entry.names_create || entry.verbs.is_empty() && entry.resource == "*");
+    if carries_name || resource.contains('/') || may_update && catalogue.creates_on_update(minor, group, resource) {
+        NamedCreate::Works
+    } else if may_patch {
+        NamedCreate::ByApply
+    } else {
+        NamedCreate::Never
+    }
 }
 
 /// What can be told of a resource in a group.
@@ -48,39 +98,41 @@ enum State {
     Known,
     /// It is not there.
     Missing,
+    /// Somebody may serve it, and it looks like a slip.
+    Doubtful,
     /// Somebody may serve it.
     Open,
 }
 
 /// The dead parts of a rule for resources.
 pub fn of_resources(api: &Api, cells: &[Cell], names: &[String], verbs: &[String]) -> Vec<Dead> {
-    let states: Vec<State> = cells.iter().map(|cell| state_of(api, cell)).collect();
+    let states: Vec<State> = cells.iter().map(|cell| state_of(api, cell, verbs)).collect();
     let mut dead: Vec<Dead> = cells
         .iter()
         .zip(&states)
         .enumerate()
-        .filter(|(_, (_, state))| **state == State::Missing)
-        .map(|(index, (cell, _))| missing(api, cell, index))
+        .filter_map(|(index, (cell, state))| match state {
+            State::Missing => Some(missing(api, cell, index)),
+            State::Doubtful => Some(doubtful(api, cell, index)),
+            State::Known | State::Open => None,
+        })
         .collect();
     let known: Vec<&Cell> =
         cells.iter().zip(&states).filter(|(_, state)| **state == State::Known).map(|(cell, _)| cell).collect();
-    if known.is_empty() || states.contains(&State::Open) {
+    if known.is_empty() || states.iter().any(|state| matches!(state, State::Open | State::Doubtful)) {
         return dead;
     }
     for (index, verb) in verbs.iter().enumerate().filter(|(_, verb)| *verb != "*") {
+        let part = Part::Verb(index);
         if !known.iter().any(|cell| takes(api, cell, verb)) {
-            dead.push(Dead {
-                part: Part::Verb(index),
-                message: match known.as_slice() {
-                    [only] => format!("`{}` never takes the verb `{verb}`", only.resource),
-                    _ => format!("no resource of this rule takes the verb `{verb}`"),
-                },
-                help: verb_help(api, &known, verb),
-                is_in_wrong_group: false,
-            });
-        } else if let Some(message) = nameless(&known, names, verbs, verb) {
-            let help = "say it in a rule of its own, without names, or leave it out".to_owned();
-            dead.push(Dead { part: Part::Verb(index), message, help, is_in_wrong_group: false });
+            let message = match known.as_slice() {
+                [only] => format!("`{}` never takes the verb `{verb}`", only.resource),
+                _ => format!("no resource of this rule takes the verb `{verb}`"),
+            };
+            dead.push(Dead { part, message, help: verb_help(api, &known, verb), reason: Reason::Verb });
+        } else if let Some(message) = nameless(api, &known, names, verbs, verb) {
+            let help = "write it in a rule of its own, without names, or leave it out".to_owned();
+            dead.push(Dead { part, message, help, reason: Reason::NamelessRequest });
         }
     }
     dead
@@ -101,7 +153,7 @@ pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
         } else {
             continue;
         };
-        dead.push(Dead { part: Part::Url(index), message, help, is_in_wrong_group: false });
+        dead.push(Dead { part: Part::Url(index), message, help, reason: Reason::Url });
     }
     for (index, verb) in verbs.iter().enumerate().filter(|(_, verb)| *verb != "*") {
         if !METHODS.contains(&verb.as_str()) {
@@ -119,7 +171,7 @@ pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
                     },
                     |near| format!("verbs of URLs are HTTP methods in lower case; did you mean `{near}`?"),
                 ),
-                is_in_wrong_group: false,
+                reason: Reason::Url,
             });
         }
     }
@@ -137,59 +189,119 @@ fn method_of(verb: &str) -> Option<&'static str> {
     }
 }
 
-fn state_of(api: &Api, cell: &Cell) -> State {
-    let states: Vec<State> = cell.groups.iter().map(|group| state_in(api, group, &cell.resource)).collect();
+fn state_of(api: &Api, cell: &Cell, verbs: &[String]) -> State {
+    let states: Vec<State> = cell.groups.iter().map(|group| state_in(api, group, &cell.resource, verbs)).collect();
     // A group that serves it, or may, makes the others harmless.
-    [State::Known, State::Open].into_iter().find(|state| states.contains(state)).unwrap_or(State::Missing)
+    let best = [State::Known, State::Open, State::Doubtful].into_iter().find(|state| states.contains(state));
+    best.unwrap_or(State::Missing)
 }
 
-fn state_in(api: &Api, group: &str, resource: &str) -> State {
+fn state_in(api: &Api, group: &str, resource: &str, verbs: &[String]) -> State {
     if resource == "*" || resource.strip_prefix("*/").is_some_and(|subresource| !subresource.contains('*')) {
         return State::Open;
     }
     if resource.contains('*') || group.contains('/') {
         return State::Missing;
     }
-    let served = || !api.catalogue().groups_of(api.minor(), resource).is_empty();
     if group == "*" {
-        return if served() {
+        return if !api.catalogue().groups_of(api.minor(), resource).is_empty() {
             State::Known
         } else if api.nearest_resource(resource).is_some() {
-            State::Missing
+            State::Doubtful
         } else {
             State::Open
         };
     }
-    if api.knows(group, resource) {
+    let means_something = |verb: &String| api.catalogue().is_virtual(api.minor(), group, resource, verb);
+    if api.knows(group, resource) || verbs.iter().any(means_something) {
         return State::Known;
     }
-    // A custom resource's group has a dot in it.
-    if api.is_builtin_group(group) || !group.contains('.') {
-        return State::Missing;
-    }
-    let is_brought = !api.versions_of(group).is_empty();
-    let near = if is_brought {
-        api.suggestions(group, resource).iter().any(|guess| !matches!(guess, Suggestion::OtherGroup(_)))
+    let has_near = |guess: Suggestion<'_>| !matches!(guess, Suggestion::OtherGroup(_));
+    if api.is_builtin_group(group) || CORE_GROUP_SLIPS.contains(&group) {
+        State::Missing
+    } else if !api.versions_of(group).is_empty() {
+        let is_slip = api.suggestions(group, resource).into_iter().any(has_near);
+        if is_slip { State::Missing } else { State::Open }
+    } else if nearest(group, api.catalogue().groups_of(api.minor(), resource)).is_some() {
+        State::Doubtful
     } else {
-        nearest(group, api.catalogue().groups_of(api.minor(), resource)).is_some()
-    };
-    if near { State::Missing } else { State::Open }
+        State::Open
+    }
 }
+
+/// What people write for the core group, which has no name. A group of an API server has a dot, or is one of Kubernetes' own.
+const CORE_GROUP_SLIPS: [&str; 2] = ["core", "v1"];
 
 fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
     let resource = &cell.resource;
+    let place = place_of(cell);
+    let minors = cell.groups.iter().find_map(|group| api.catalogue().served_minors(group, resource));
+    let part = Part::Resource(index);
+    match minors {
+        Some((_, last)) if last < api.minor() => Dead {
+            part,
+            message: format!("`{resource}` is not served {place} since Kubernetes 1.{}", last + 1),
+            help: moved_help(api, cell)
+                .unwrap_or_else(|| format!("remove it when every cluster has Kubernetes 1.{} or later", last + 1)),
+            reason: Reason::OtherVersion,
+        },
+        Some((first, _)) => Dead {
+            part,
+            message: format!("`{resource}` is served {place} from Kubernetes 1.{first} on"),
+            help: format!("it grants nothing until the cluster has Kubernetes 1.{first}"),
+            reason: Reason::OtherVersion,
+        },
+        None => Dead {
+            part,
+            message: format!("`{resource}` is not served {place}"),
+            help: missing_help(api, cell),
+            reason: if resource.contains('*') { Reason::StarInResource } else { reason_of(api, cell) },
+        },
+    }
+}
+
+/// The group that a resource moved to.
+fn moved_help(api: &Api, cell: &Cell) -> Option<String> {
+    let group = *api.catalogue().groups_of(api.minor(), &cell.resource).first()?;
+    Some(if group.is_empty() {
+        "it is in the core group, which is written `\"\"`".to_owned()
+    } else {
+        format!("did you mean the group `{group}`?")
+    })
+}
+
+/// Why a resource is missing that no version of Kubernetes serves in these groups.
+fn reason_of(api: &Api, cell: &Cell) -> Reason {
+    let is_known = |group: &String| api.is_builtin_group(group) || !api.versions_of(group).is_empty();
+    let is_elsewhere = !api.catalogue().groups_of(api.minor(), &cell.resource).is_empty();
+    let is_slip = |group: &String| {
+        group.contains('/')
+            || CORE_GROUP_SLIPS.contains(&group.as_str())
+            || api.suggestions(group, &cell.resource).iter().any(|guess| !matches!(guess, Suggestion::OtherGroup(_)))
+    };
+    // Anybody may serve a group that is not known, and ask about its resources.
+    if is_elsewhere && cell.groups.iter().all(is_known) {
+        Reason::WrongGroup
+    } else if cell.groups.iter().any(is_slip) {
+        Reason::Misspelt
+    } else {
+        Reason::NotServed
+    }
+}
+
+/// A resource of a group that is not known here and looks like one that is.
+fn doubtful(api: &Api, cell: &Cell, index: usize) -> Dead {
+    let message = format!("`{}` is not known {}", cell.resource, place_of(cell));
+    Dead { part: Part::Resource(index), message, help: missing_help(api, cell), reason: Reason::UnknownGroup }
+}
+
+fn place_of(cell: &Cell) -> String {
     let groups: Vec<String> = cell.groups.iter().map(|group| named(group)).collect();
-    let place = match groups.as_slice() {
+    match groups.as_slice() {
         [only] if only == "`*`" => "anywhere".to_owned(),
         [only] => format!("in {only}"),
         _ => format!("in any of {}", groups.join(", ")),
-    };
-    let help = missing_help(api, cell);
-    // Anybody may serve a group that is not known, and ask about its resources.
-    let is_in_wrong_group = !api.catalogue().groups_of(api.minor(), resource).is_empty()
-        && cell.groups.iter().all(|group| api.is_builtin_group(group) || !api.versions_of(group).is_empty());
-    let message = format!("`{resource}` is not served {place}");
-    Dead { part: Part::Resource(index), message, help, is_in_wrong_group }
+    }
 }
 
 /// A group as people say it.
@@ -240,17 +352,13 @@ fn takes(api: &Api, cell: &Cell, verb: &str) -> bool {
     } else {
         cell.groups.iter().map(String::as_str).collect()
     };
-    groups.into_iter().any(|group| {
-        let only_rules_know =
-            api.presence(group, &cell.resource).served == Served::No && api.knows(group, &cell.resource);
-        only_rules_know || api.takes(group, &cell.resource, verb)
-    })
+    groups.into_iter().any(|group| api.takes(group, &cell.resource, verb))
 }
 
 fn verb_help(api: &Api, cells: &[&Cell], verb: &str) -> String {
     let mut verbs: Vec<&str> = cells
         .iter()
-        .flat_map(|cell| cell.groups.iter().flat_map(|group| api.presence(group, &cell.resource).verbs))
+        .flat_map(|cell| cell.groups.iter().flat_map(|group| api.verbs_of(group, &cell.resource)))
         .collect();
     verbs.sort_unstable();
     verbs.dedup();
@@ -266,17 +374,20 @@ fn verb_help(api: &Api, cells: &[&Cell], verb: &str) -> String {
 }
 
 /// Requests without a name never match a rule with names (`specs/rbac.md` 4.4).
-fn nameless(cells: &[&Cell], names: &[String], verbs: &[String], verb: &str) -> Option<String> {
+fn nameless(api: &Api, cells: &[&Cell], names: &[String], verbs: &[String], verb: &str) -> Option<String> {
     if names.is_empty() || names.iter().any(String::is_empty) {
         return None;
     }
     let has = |wanted: &str| verbs.iter().any(|verb| verb == wanted || verb == "*");
+    let never = |cell: &&Cell| {
+        let of = |group: &String| named_create(api, group, &cell.resource, has("patch"), has("update"));
+        cell.groups.iter().all(|group| of(group) == NamedCreate::Never)
+    };
     match verb {
         "deletecollection" => {
             Some("a request to delete a collection carries no name, and this rule has names".to_owned())
         }
-        // Applying creates by a patch, which carries the name.
-        "create" if !has("patch") && !has("update") && cells.iter().all(|cell| !cell.resource.contains('/')) => {
+        "create" if cells.iter().all(never) => {
             Some("a request to create something carries no name, and this rule has names".to_owned())
         }
         _ => None,
@@ -309,6 +420,61 @@ mod tests {
         assert_eq!(told(36, "cilium.io", "ciliumnetworkpolicies", "frobnicate"), Vec::<String>::new());
         assert_eq!(told(24, "policy", "podsecuritypolicies", "use"), Vec::<String>::new());
         assert_eq!(told(36, "custom.metrics.k8s.io", "anything", "get"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn names_that_only_rules_know_are_never_dead() {
+        let names = crate::k8s::catalogue::tests::names_that_only_rules_know();
+        assert!(names.len() > 80, "{}", names.len());
+        for (group, resource, verbs, minor) in names {
+            let cells = [Cell { groups: vec![group.clone()], resource: resource.clone() }];
+            assert_eq!(of_resources(&Api::new(minor), &cells, &[], &verbs), [], "{group} {resource} at 1.{minor}");
+        }
+    }
+
+    #[test]
+    fn finalizers_are_asked_for_with_update_alone() {
+        assert_eq!(told(36, "apps", "deployments/finalizers", "update"), Vec::<String>::new());
+        assert_eq!(told(36, "example.com", "widgets/finalizers", "update *"), Vec::<String>::new());
+        assert_eq!(
+            told(36, "apps", "deployments/finalizers", "get"),
+            [
+                "`deployments/finalizers` never takes the verb `get`; it can be left out; what can be asked for is `update`"
+            ]
+        );
+    }
+
+    #[test]
+    fn groups_that_nobody_brought_in_are_not_known_here() {
+        for group in ["example.com", "tools.internal", "packages.operators.coreos.com", "acme"] {
+            assert_eq!(told(36, group, "widgets", "get frobnicate"), Vec::<String>::new());
+        }
+        assert_eq!(
+            told(36, "network.k8s.io", "ingresses", "get"),
+            ["`ingresses` is not known in `network.k8s.io`; did you mean the group `networking.k8s.io`?"]
+        );
+    }
+
+    #[test]
+    fn says_which_versions_serve_a_resource() {
+        assert_eq!(
+            told(25, "policy", "podsecuritypolicies", "use"),
+            [
+                "`podsecuritypolicies` is not served in `policy` since Kubernetes 1.25; remove it when every cluster has Kubernetes 1.25 or later"
+            ]
+        );
+        assert_eq!(
+            told(22, "extensions", "ingresses", "get"),
+            [
+                "`ingresses` is not served in `extensions` since Kubernetes 1.22; did you mean the group `networking.k8s.io`?"
+            ]
+        );
+        assert_eq!(told(20, "policy", "poddisruptionbudgets", "get"), Vec::<String>::new());
+        assert_eq!(told(20, "discovery.k8s.io", "endpointslices", "get"), Vec::<String>::new());
+        assert_eq!(
+            told(29, "admissionregistration.k8s.io", "validatingadmissionpolicies/status", "frobnicate").len(),
+            1
+        );
     }
 
     #[test]
@@ -347,6 +513,18 @@ mod tests {
             (dead("create"), dead("create patch"), dead("get list watch"), dead("deletecollection")),
             (1, 0, 0, 1)
         );
+        let outcome = |group: &str, resource: &str, may_patch, may_update| {
+            named_create(&Api::new(36), group, resource, may_patch, may_update)
+        };
+        for (group, resource) in [("", "configmaps"), ("", "secrets"), ("", "resourcequotas"), ("apps", "deployments")]
+        {
+            assert_eq!(outcome(group, resource, false, true), NamedCreate::Never, "{resource}");
+            assert_eq!(outcome(group, resource, true, true), NamedCreate::ByApply, "{resource}");
+            assert_eq!(outcome(group, resource, false, false), NamedCreate::Never, "{resource}");
+        }
+        assert_eq!(outcome("coordination.k8s.io", "leases", false, true), NamedCreate::Works);
+        assert_eq!(outcome("coordination.k8s.io", "leases", true, false), NamedCreate::ByApply);
+        assert_eq!(outcome("loki.grafana.com", "application", false, false), NamedCreate::Works);
         let dead = |urls: &str, verbs: &str| of_urls(&words(urls), &words(verbs)).len();
         assert_eq!((dead("/healthz /api/* *", "get post"), dead("healthz", "get"), dead("/a/*/b", "list")), (0, 1, 2));
     }

@@ -3,24 +3,28 @@
 use super::access::{link, rule_text};
 use super::human::grouped;
 use super::page::Page;
-use crate::access::proof::Chain;
+use super::rule_places::RulePlaces;
+use crate::access::proof::{Chain, Link};
 use crate::access::risk::{Finding, Path};
 use crate::diag::{Diagnostic, Files};
 
 /// How many of those a finding concerns are named.
 const MAXIMUM_NAMED: usize = 3;
 
-/// A finding as a warning, with what proves it.
-pub fn diagnostic(finding: &Finding, files: &Files) -> Diagnostic {
+/// A finding as a warning, with what proves it. It stands at the rule of the role that it is about, where that is known; what a
+/// binding grants stands at the binding, with the rule beside it.
+pub fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlaces<'_>) -> Diagnostic {
     let alike = match finding.count.saturating_sub(1) {
         0 => String::new(),
         1 => "; one more is like it".to_owned(),
         more => format!("; {} more are like it", grouped(more)),
     };
+    let mut place_of = |role: Option<&Link>, rule| rules.of(role?.place?, rule);
+    let of_rule = finding.rule_of_role.as_ref().and_then(|rule| place_of(finding.role.as_ref(), rule));
     let mut diagnostic = Diagnostic::warning(finding.rule.code, format!("{}{alike}", finding.message()))
-        .at_maybe(finding.place)
+        .at_maybe(of_rule.or(finding.place))
         .labelled(finding.severity.word())
-        .help(finding.rule.help);
+        .help(finding.help.as_deref().unwrap_or(finding.rule.help));
     if let [_, further @ ..] = finding.first.as_slice()
         && !further.is_empty()
     {
@@ -30,6 +34,12 @@ pub fn diagnostic(finding: &Finding, files: &Files) -> Diagnostic {
     }
     if !finding.names.is_empty() && !finding.says_names() {
         diagnostic = diagnostic.note(format!("only for what is named {}", finding.named()));
+    }
+    let granting = finding.proof.iter().flat_map(|chain| chain.rules.iter().map(move |rule| (&chain.role, rule)));
+    for (role, rule) in granting.take(MAXIMUM_NAMED) {
+        if let Some(place) = place_of(Some(role), rule) {
+            diagnostic = diagnostic.and(place, format!("rule {} of {}", rule.number, role.name));
+        }
     }
     for chain in &finding.proof {
         diagnostic = diagnostic.note(chain_text(chain, files));

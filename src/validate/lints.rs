@@ -3,7 +3,7 @@
 use super::trace::Trees;
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::k8s::catalogue::Api;
-use crate::k8s::dead::{self, Cell, Dead, Part};
+use crate::k8s::dead::{self, Cell, Dead, Part, Reason};
 use crate::model::Unit;
 use crate::yaml::NodeRef;
 
@@ -34,7 +34,7 @@ fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sin
         } else {
             dead::of_urls(&urls, &verbs)
         };
-        for Dead { part, message, help, is_in_wrong_group } in found {
+        for Dead { part, message, help, reason } in found {
             let (code, field, position) = match part {
                 Part::Resource(position) => (Code::UnservedResource, "resources", position),
                 Part::Verb(position) => (Code::DeadVerb, "verbs", position),
@@ -46,7 +46,7 @@ fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sin
                 .help(help)
                 .note(format!("in {}, at Kubernetes 1.{}", unit.identity, api.minor()))
                 .foldable();
-            sink.push(if is_in_wrong_group { told.failing_check() } else { told });
+            sink.push(if reason == Reason::WrongGroup { told.failing_check() } else { told });
         }
     }
 }

@@ -196,6 +196,7 @@ impl Judge<'_> {
                 names,
                 role: Some(self.world.role_link(role)),
                 what: String::new(),
+                help: None,
                 proof: self.chains(holder, namespace, judged),
                 rule_of_role: None,
                 place: place_of,

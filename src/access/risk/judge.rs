@@ -1,11 +1,14 @@
 //! The findings of a world. Those that are alike are one, with a count: of 3,000 tenants of one class, one is shown.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::Severity;
 use super::condition::Condition;
+use super::dead_parts::DeadPart;
 use super::matching::Held;
-use super::objects::{Applied, Bound, few};
+use super::objects::{Applied, Bound, RoleHit, few};
 use super::table::{self, Named, Rule, When};
 use crate::access::compare::Affected;
 use crate::access::cover;
@@ -44,6 +47,8 @@ pub struct Finding {
     pub role: Option<Link>,
     /// What was found.
     pub what: String,
+    /// What to do, where that is more than the help of the rule.
+    pub help: Option<String>,
     /// The fewest bindings, with the rules of their roles, that prove it.
     pub proof: Vec<Chain>,
     /// The rule of the role that it is about.
@@ -89,6 +94,8 @@ pub(super) struct Judge<'w> {
     ordinary: HashMap<Symbol, Vec<bool>>,
     /// For each list of rules a number that lists have in common which differ in names alone.
     shapes: Vec<u128>,
+    /// The dead parts of the lists of rules that were looked at.
+    pub(super) dead_parts: RefCell<HashMap<RuleListId, Rc<[DeadPart]>>>,
 }
 
 /// Findings, the alike ones folded.
@@ -150,6 +157,7 @@ impl<'w> Judge<'w> {
             widened: HashSet::new(),
             ordinary: HashMap::new(),
             shapes,
+            dead_parts: RefCell::default(),
         };
         judge.learn_defaults();
         let aggregated = world.roles.iter().filter(|role| role.aggregation.is_some() && judge.has_default_name(role));
@@ -298,7 +306,7 @@ impl<'w> Judge<'w> {
                 for hit in check(&applied) {
                     let level = rule.level(in_namespaces_only, false);
                     let Some(severity) = hit.severity.or(level) else { continue };
-                    self.add_role(rule, severity, &applied, hit.rule, &hit.what, findings);
+                    self.add_role(rule, severity, &applied, hit, findings);
                 }
             }
         }
@@ -309,8 +317,7 @@ impl<'w> Judge<'w> {
         rule: &'static Rule,
         severity: Severity,
         applied: &Applied<'_>,
-        position: usize,
-        what: &str,
+        hit: RoleHit,
         findings: &mut Findings,
     ) {
         let role = applied.role;
@@ -319,7 +326,7 @@ impl<'w> Judge<'w> {
             rule: rule.id,
             severity,
             in_namespace: applied.in_namespaces_only,
-            shapes: vec![self.shape(role.rules), position as u128],
+            shapes: vec![self.shape(role.rules), hit.rule as u128],
             place: self.apart(place(role.layer)),
         };
         let affected = Affected { subject: link.name.clone(), scope: self.scope(role.namespace) };
@@ -333,9 +340,10 @@ impl<'w> Judge<'w> {
                 first: Vec::new(),
                 names: Vec::new(),
                 role: Some(link),
-                what: what.to_owned(),
+                rule_of_role: self.rule_link(role, hit.rule),
+                what: hit.what,
+                help: hit.help,
                 proof: Vec::new(),
-                rule_of_role: self.rule_link(role, position),
                 place: place(role.layer),
             },
         );
@@ -388,6 +396,7 @@ impl<'w> Judge<'w> {
             names: Vec::new(),
             role: Some(role.map_or_else(missing, |role| self.world.role_link(role))),
             what,
+            help: None,
             proof: Vec::new(),
             rule_of_role: None,
             place: place(binding.layer),

@@ -1,6 +1,6 @@
 //! Whether rules that are held together meet a condition, and by which of them.
 
-use super::condition::{Atom, Case, Condition, Naming, Need, What};
+use super::condition::{Atom, Case, Condition, Naming, Need, What, Word};
 use crate::access::decide::{Query, url_matches};
 use crate::access::rules::{Rule, RuleListId};
 use crate::access::symbols::Symbol;
@@ -211,7 +211,8 @@ impl World {
         Some(names)
     }
 
-    /// True when some rule lets an object of this name be patched or updated, so that server-side apply may make it.
+    /// True when some rule allows the request that creates an object of this name: server-side apply, or an update of a kind
+    /// that an update creates.
     fn can_apply(&self, atom: &Atom, name: Symbol, held: &Held, counts: &dyn Fn(&Rule) -> bool) -> bool {
         Part::ALL.into_iter().any(|part| {
             let is_live = !held.in_namespace || !part.is_own() || atom.live_in_namespace;
@@ -220,12 +221,12 @@ impl World {
         })
     }
 
-    /// True when a rule lets what an atom would make be patched or updated under this name.
+    /// True when a rule allows the request that creates what an atom is about under this name.
     fn is_applying(&self, atom: &Atom, rule: &Rule, name: Symbol) -> bool {
         let What::Exact { group, resource, any_of_subresource, naming: Naming::ByApply, .. } = &atom.what else {
             return false;
         };
-        ["patch", "update"].into_iter().any(|verb| {
+        self.creating_verbs(*group, *resource).iter().any(|verb| {
             let query = Query::Resource {
                 verb: self.symbols.find(verb),
                 group: *group,
@@ -235,6 +236,13 @@ impl World {
             };
             query.is_allowed_by(rule, &self.symbols)
         })
+    }
+
+    /// The verbs of requests that create an object and carry its name.
+    fn creating_verbs(&self, group: Symbol, resource: Symbol) -> &'static [&'static str] {
+        let (group, resource) = (self.symbols.text(group), self.symbols.text(resource));
+        let by_update = self.api().catalogue().creates_on_update(self.minor(), group, resource);
+        if by_update { &["patch", "update"] } else { &["patch"] }
     }
 
     /// What of a rule a case is about: the rest proves nothing.
@@ -253,8 +261,8 @@ impl World {
         };
         PolicyRule {
             verbs: kept(rule.verbs(), &|what, entry| match what {
-                What::Exact { verb, naming: Naming::ByApply, .. } if !rule.names().is_empty() => {
-                    *verb == entry || matches!(symbols.text(entry), "patch" | "update")
+                What::Exact { verb, group, resource, naming: Naming::ByApply, .. } if !rule.names().is_empty() => {
+                    *verb == entry || self.creating_verbs(*group, *resource).contains(&symbols.text(entry))
                 }
                 What::Exact { verb, .. } | What::Url { verb, .. } => *verb == entry,
                 What::Loose { verb, .. } => verb.is_in(&[entry], symbols),
@@ -339,11 +347,17 @@ impl World {
                     Fit::No
                 }
             }
-            What::Loose { verb, group, resource } => or_named(
-                verb.is_in(rule.verbs(), symbols)
-                    && group.is_in(rule.groups(), symbols)
-                    && resource.is_in(rule.resources(), symbols),
-            ),
+            What::Loose { verb, group, resource } => {
+                let is_of_group = match (group, resource) {
+                    // A resource that is named is of that group only where the group is named too.
+                    (Word::Is(group), Word::Any) => {
+                        rule.groups().contains(group)
+                            || rule.groups().contains(&Symbol::STAR) && rule.resources().contains(&Symbol::STAR)
+                    }
+                    _ => group.is_in(rule.groups(), symbols) && resource.is_in(rule.resources(), symbols),
+                };
+                or_named(verb.is_in(rule.verbs(), symbols) && is_of_group)
+            }
             What::Url { verb, path } => {
                 let has_verb = rule.verbs().iter().any(|own| *own == Symbol::STAR || own == verb);
                 let has_path = rule

@@ -15,6 +15,7 @@ use crate::access::rules::Rule;
 use crate::access::scope::is_checked_in_namespaces;
 use crate::access::symbols::Symbol;
 use crate::access::world::{Binding, Role, RoleKind, Subject, SubjectKind, World};
+use crate::k8s::dead::{self, NamedCreate};
 use crate::k8s::rbac::{GROUP, PolicyRule};
 
 /// A check of a role.
@@ -37,6 +38,8 @@ pub(super) struct RoleHit {
     pub(super) what: String,
     /// A severity in the place of the rule's.
     pub(super) severity: Option<Severity>,
+    /// What to do, in the place of the rule's help.
+    pub(super) help: Option<String>,
 }
 
 /// A binding.
@@ -72,7 +75,7 @@ impl Applied<'_> {
     fn each_rule(&self, wrong: impl Fn(&Rule) -> Vec<String>) -> Vec<RoleHit> {
         let hits = self.rules().iter().enumerate().map(|(rule, own)| (rule, wrong(own)));
         hits.filter(|(_, words)| !words.is_empty())
-            .map(|(rule, words)| RoleHit { rule, what: few(&words), severity: None })
+            .map(|(rule, words)| RoleHit { rule, what: few(&words), severity: None, help: None })
             .collect()
     }
 }
@@ -97,42 +100,84 @@ pub(super) fn slash_star(applied: &Applied<'_>) -> Vec<RoleHit> {
     })
 }
 
-/// D002. A signer may be named as `DOMAIN/*`, and impersonation asks for the name `*` itself.
+/// The first minor that asks for `get` on the resource of a `paramKind` with the name `*`, of who writes the policy
+/// (`pkg/registry/admissionregistration/validatingadmissionpolicy/authz.go` of Kubernetes 1.36.3).
+const PARAM_KIND_SINCE: u32 = 26;
+
+/// D002. Some components ask with a name that holds a star: signers as `DOMAIN/*`, impersonation, tiers of policies.
 pub(super) fn glob_in_names(applied: &Applied<'_>) -> Vec<RoleHit> {
+    let api = applied.world().api();
     applied.each_rule(|rule| {
-        let means_it = applied.texts(rule.resources()).contains(&"signers")
-            || applied.texts(rule.groups()).contains(&"authentication.k8s.io");
-        quoted(applied.texts(rule.names()).into_iter().filter(|name| !means_it && name.contains('*')))
+        let (groups, verbs) = (applied.texts(rule.groups()), applied.texts(rule.verbs()));
+        let is_literal = |group: &str, resource: &str| {
+            api.catalogue().virtual_entries(api.minor(), group, resource).any(|entry| entry.star_in_names)
+        };
+        let resources = applied.texts(rule.resources());
+        let means_it = groups.contains(&"authentication.k8s.io")
+            || resources.iter().any(|resource| groups.iter().any(|group| is_literal(group, resource)));
+        let is_for_parameters = api.minor() >= PARAM_KIND_SINCE
+            && applied.texts(rule.names()) == ["*"]
+            && verbs.iter().all(|verb| matches!(*verb, "get" | "list"));
+        let globs = applied.texts(rule.names()).into_iter().filter(|name| name.contains('*'));
+        quoted(globs.filter(|_| !means_it && !is_for_parameters))
     })
 }
 
-/// D003. A `create` with a name is what server-side apply asks, after `patch` on the same name.
+/// D003.
 pub(super) fn named_create(applied: &Applied<'_>) -> Vec<RoleHit> {
-    applied.each_rule(|rule| {
-        if rule.names().is_empty() || rule.names().contains(&Symbol::EMPTY) {
-            return Vec::new();
-        }
-        let verbs = applied.texts(rule.verbs());
-        let mut wrong = Vec::new();
-        for resource in applied.texts(rule.resources()).into_iter().filter(|resource| !resource.contains('/')) {
-            if verbs.contains(&"create") && !can_apply(applied, rule, resource) {
-                wrong.push(format!("`create` on `{resource}`"));
-            }
-            if verbs.contains(&"deletecollection") {
-                wrong.push(format!("`deletecollection` on `{resource}`"));
-            }
+    let hits = applied.each_rule(|rule| {
+        let mut wrong = named_creates(applied, rule, NamedCreate::Never);
+        if is_named(rule) && applied.texts(rule.verbs()).contains(&"deletecollection") {
+            let resources = applied.texts(rule.resources()).into_iter().filter(|resource| !resource.contains('/'));
+            wrong.extend(resources.map(|resource| format!("`deletecollection` on `{resource}`")));
         }
         wrong
-    })
+    });
+    let with_help = |mut hit: RoleHit| {
+        let is_create = hit.what.starts_with("`create`");
+        hit.help = (!is_create).then(|| "grant `deletecollection` in a rule without `resourceNames`".to_owned());
+        hit
+    };
+    hits.into_iter().map(with_help).collect()
 }
 
-/// True when some rule of the role lets the same objects be patched or updated.
-fn can_apply(applied: &Applied<'_>, named: &Rule, resource: &str) -> bool {
+/// D018.
+pub(super) fn named_create_by_apply(applied: &Applied<'_>) -> Vec<RoleHit> {
+    applied.each_rule(|rule| named_creates(applied, rule, NamedCreate::ByApply))
+}
+
+/// True for a rule that matches no request without a name.
+fn is_named(rule: &Rule) -> bool {
+    !rule.names().is_empty() && !rule.names().contains(&Symbol::EMPTY)
+}
+
+/// The resources of a rule with names for which `create` is good for this, and in no group for more.
+fn named_creates(applied: &Applied<'_>, rule: &Rule, wanted: NamedCreate) -> Vec<String> {
+    if !is_named(rule) || !applied.texts(rule.verbs()).contains(&"create") {
+        return Vec::new();
+    }
+    let outcome = |resource: &str| {
+        let (may_patch, may_update) =
+            (may_also(applied, rule, resource, "patch"), may_also(applied, rule, resource, "update"));
+        let of = |group: &str| dead::named_create(applied.world().api(), group, resource, may_patch, may_update);
+        let outcomes: Vec<NamedCreate> = applied.texts(rule.groups()).into_iter().map(of).collect();
+        let best = [NamedCreate::Works, NamedCreate::ByApply].into_iter().find(|best| outcomes.contains(best));
+        best.unwrap_or(NamedCreate::Never)
+    };
+    let resources = applied.texts(rule.resources()).into_iter();
+    resources
+        .filter(|resource| outcome(resource) == wanted)
+        .map(|resource| format!("`create` on `{resource}`"))
+        .collect()
+}
+
+/// True when some rule of the role allows a verb on the same objects.
+fn may_also(applied: &Applied<'_>, named: &Rule, resource: &str, wanted: &str) -> bool {
     let shares = |left: &[Symbol], right: &[Symbol]| {
         left.iter().any(|entry| *entry == Symbol::STAR || right.contains(entry) || right.contains(&Symbol::STAR))
     };
     applied.rules().iter().any(|rule| {
-        applied.texts(rule.verbs()).iter().any(|verb| matches!(*verb, "patch" | "update" | "*"))
+        applied.texts(rule.verbs()).iter().any(|verb| *verb == wanted || *verb == "*")
             && shares(rule.groups(), named.groups())
             && applied.texts(rule.resources()).iter().any(|own| *own == resource || *own == "*")
             && (rule.names().is_empty() || rule.names().iter().any(|name| named.names().contains(name)))
@@ -252,7 +297,7 @@ pub(super) fn read_only_in_name(applied: &Applied<'_>) -> Vec<RoleHit> {
         let condition = Condition::parse(condition, applied.world()).filter(|_| !is_named);
         let met = condition.and_then(|condition| applied.world().meets(&condition, &held));
         let step = met.and_then(|met| met.steps.first().copied());
-        hits.extend(step.map(|step| RoleHit { rule: step.rule, what: words.to_owned(), severity: None }));
+        hits.extend(step.map(|step| RoleHit { rule: step.rule, what: words.to_owned(), severity: None, help: None }));
     }
     hits.truncate(1);
     hits
@@ -302,7 +347,9 @@ pub(super) fn adds_to_default_roles(applied: &Applied<'_>) -> Vec<RoleHit> {
         hit = Some(worst);
     }
     let what = few(&quoted(names.iter().map(String::as_str)));
-    hit.into_iter().map(|(severity, rule)| RoleHit { rule, what: what.clone(), severity: Some(severity) }).collect()
+    hit.into_iter()
+        .map(|(severity, rule)| RoleHit { rule, what: what.clone(), severity: Some(severity), help: None })
+        .collect()
 }
 
 impl Bound<'_> {

@@ -15,8 +15,10 @@ use crate::diag::Code;
 /// A rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its id in the catalogue.
+    /// Its id in the catalogue; from D018 on an id that the catalogue does not have.
     pub id: &'static str,
+    /// The ids of rules of the catalogue that are a part of this one.
+    pub also: &'static [&'static str],
     /// Its name, by which policies accept it; with its title and why it matters.
     pub code: Code,
     /// How bad it is cluster-wide; none where it cannot be.
@@ -90,6 +92,7 @@ impl Rule {
         };
         Self {
             id,
+            also: &[],
             code,
             cluster,
             namespace,
@@ -105,6 +108,11 @@ impl Rule {
 
     const fn named(mut self, named: Named) -> Self {
         self.named = named;
+        self
+    }
+
+    const fn also(mut self, ids: &'static [&'static str]) -> Self {
+        self.also = ids;
         self
     }
 
@@ -130,6 +138,11 @@ impl Rule {
             (true, true) => self.in_control_plane.or(self.namespace),
             (true, false) => self.namespace.filter(|_| self.elsewhere),
         }
+    }
+
+    /// True for a rule that the compiler applies where a policy or manifest is written: its findings are warnings there.
+    pub fn is_applied_while_compiling(&self) -> bool {
+        matches!(self.code, Code::DeadUrl | Code::DeadVerb | Code::UnservedResource)
     }
 
     /// What somebody has to hold for it, as the condition's text; none for rules about objects.
@@ -181,7 +194,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 
 /// The rule with a catalogue id.
 pub fn of_id(id: &str) -> Option<&'static Rule> {
-    all().find(|rule| rule.id == id)
+    all().find(|rule| rule.id == id || rule.also.contains(&id))
 }
 
 /// The rule with a code.

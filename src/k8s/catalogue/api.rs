@@ -107,6 +107,16 @@ impl Api {
             || self.presence(group, resource).verbs.contains(&verb)
     }
 
+    /// The verbs that a resource takes, by discovery and by what only rules know, sorted.
+    pub fn verbs_of(&self, group: &str, resource: &str) -> Vec<&str> {
+        let beside = self.catalogue().virtual_entries(self.minor, group, resource);
+        let mut verbs = self.presence(group, resource).verbs;
+        verbs.extend(beside.flat_map(|entry| entry.verbs.iter().map(String::as_str)));
+        verbs.sort_unstable();
+        verbs.dedup();
+        verbs
+    }
+
     /// True when a resource of a group is served, also where somebody has to turn it on, or means something in rules.
     pub fn knows(&self, group: &str, resource: &str) -> bool {
         self.presence(group, resource).served != Served::No
@@ -136,7 +146,8 @@ impl Api {
         let named: Vec<(&str, bool)> = catalogue
             .virtual_resources
             .iter()
-            .filter(|entry| entry.resource != "*" && entry.is_present(self.minor) && entry.names(resource))
+            .filter(|entry| entry.resource != "*" && entry.group != "*")
+            .filter(|entry| entry.is_present(self.minor) && entry.names(resource))
             .map(|entry| (entry.group.as_str(), entry.verbs.iter().any(|verb| verbs.contains(verb))))
             .collect();
         let fitting = named.iter().any(|(_, fits)| *fits);
@@ -145,6 +156,8 @@ impl Api {
         groups.sort_unstable();
         groups.dedup();
         match groups.len() {
+            // What is a subresource of every resource is in the group of the resource.
+            0 if split(resource).1 == Some("finalizers") => self.look_up(split(resource).0, verbs),
             0 => Lookup::Unknown,
             1 => Lookup::Found(groups),
             _ => Lookup::Several(groups),

@@ -1,6 +1,6 @@
 //! D: grants that are dead, or not what they seem.
 
-use super::super::objects;
+use super::super::{dead_parts, objects};
 use super::{Rule, When};
 use crate::diag::Code;
 
@@ -29,6 +29,9 @@ pub(super) const RULES: &[Rule] = &[
         "limits {what} by names, which such a request never carries",
         "grant `create` in a rule without `resourceNames`; server-side apply needs `patch` on the same name too",
     ),
+    Rule::new("D004", Code::DeadVerb, "L/L", When::Role(dead_parts::verbs), PART, HELP),
+    Rule::new("D005", Code::UnservedResource, "M/M", When::Role(dead_parts::resources), PART, HELP)
+        .also(&["D012", "D017"]),
     Rule::new(
         "D006",
         Code::ClusterScopedInNamespace,
@@ -93,4 +96,19 @@ pub(super) const RULES: &[Rule] = &[
         "calls itself read-only and grants {what}",
         "take it away, or give the role another name",
     ),
+    Rule::new(
+        "D018",
+        Code::NamedCreateByApply,
+        "I/I",
+        When::Role(objects::named_create_by_apply),
+        "limits {what} by names, which works by server-side apply alone",
+        "client-side apply and `kubectl create` send no name: they need `create` in a rule without `resourceNames`",
+    ),
+    Rule::new("D019", Code::DeadUrl, "L/L", When::Role(dead_parts::urls), PART, HELP),
 ];
+
+/// What is said of a rule in which some part matches no request.
+const PART: &str = "has a rule with a part that matches no request: {what}";
+
+/// What to do about it, where nothing better is known.
+const HELP: &str = "remove it, or write what was meant";
