@@ -18,7 +18,7 @@ mod write;
 use serde_json::{Value, json};
 
 use crate::access::Evaluator;
-use worlds::Dice;
+pub(crate) use worlds::Dice;
 
 pub(crate) use duel::duel;
 pub(crate) use evaluate::Naive;

@@ -5,6 +5,7 @@
 //! matching    is a condition met, and by what      holders     what users, groups and accounts hold
 //! table       every rule, one file a family        objects     roles as they are applied, and bindings
 //! paths       how somebody becomes more than they are       dead_parts  what in rules matches no request
+//! powers      what makes an account a trampoline
 //! ```
 //!
 //! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
@@ -29,13 +30,15 @@ mod judge;
 mod matching;
 mod objects;
 mod paths;
+mod powers;
 mod table;
 
 use std::fmt;
 
 pub use judge::{Finding, Options};
 pub use paths::Path;
-pub use table::{Rule, all, of_code, of_id};
+pub use powers::PowersOf;
+pub use table::{Reach, Rule, all, of_code, of_id};
 
 /// How much a finding opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]

@@ -129,6 +129,9 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
     if let Some(note) = arguments.request.subresource_note(&request, &scene.world) {
         terminal.note(&note);
     }
+    if let Some(note) = RequestArguments::finalizers_note(&request) {
+        terminal.note(note);
+    }
     match arguments.format {
         AnswerForm::Json => {
             let mut json = told.json();

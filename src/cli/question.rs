@@ -152,6 +152,14 @@ impl RequestArguments {
         Some(note.finish())
     }
 
+    /// A note that says where finalizers are asked for: whether a request is allowed does not say whether anybody asks.
+    pub(super) fn finalizers_note(request: &Request) -> Option<&'static str> {
+        let Request::Resource(request) = request else { return None };
+        (request.subresource == "finalizers" && request.verb == "update").then_some(
+            "note: the API server asks for this only with the admission plug-in OwnerReferencesPermissionEnforcement, which OpenShift enables\n",
+        )
+    }
+
     /// True when the request names no namespace although its resource lives in them.
     pub(super) fn is_open_to_namespaces(&self, world: &World, request: &Request) -> bool {
         let Request::Resource(request) = request else { return false };

@@ -10,59 +10,10 @@ use super::reach::{Atlas, Certainty, Reach, Reached};
 use super::version::Version;
 use crate::access::proof::RuleLink;
 use crate::access::request::ANONYMOUS;
-use crate::access::risk::Path;
+use crate::access::risk::{self, Path, PowersOf, Reach as ReachOf};
 use crate::access::world::account_user;
 use crate::access::{Identity, Request, ResourceRequest, World};
 use crate::k8s::rbac::PolicyRule;
-
-/// What makes an account a trampoline: a verb on a resource of a group everywhere, and what it comes to in words. The worst first.
-const POWERS: [(&str, &str, &str, &str); 38] = [
-    ("*", "*", "*", "does everything"),
-    ("escalate", "rbac.authorization.k8s.io", "clusterroles", "makes roles with more than it holds"),
-    ("bind", "rbac.authorization.k8s.io", "clusterroles", "binds any role"),
-    ("impersonate", "", "groups", "acts as any group"),
-    ("impersonate", "", "users", "acts as any user"),
-    ("impersonate", "", "serviceaccounts", "acts as any service account"),
-    ("create", "", "serviceaccounts/token", "makes tokens of every service account"),
-    ("update", "certificates.k8s.io", "certificatesigningrequests/approval", "approves certificates"),
-    ("patch", "certificates.k8s.io", "certificatesigningrequests/approval", "approves certificates"),
-    ("list", "", "secrets", "lists every secret"),
-    ("watch", "", "secrets", "watches every secret"),
-    ("get", "", "secrets", "gets every secret whose name it knows"),
-    ("create", "", "pods", "creates pods everywhere"),
-    ("create", "apps", "deployments", "creates workloads everywhere"),
-    ("create", "apps", "daemonsets", "creates workloads everywhere"),
-    ("create", "apps", "statefulsets", "creates workloads everywhere"),
-    ("create", "batch", "jobs", "creates workloads everywhere"),
-    ("create", "batch", "cronjobs", "creates workloads everywhere"),
-    ("patch", "apps", "deployments", "changes every workload"),
-    ("update", "apps", "deployments", "changes every workload"),
-    ("patch", "apps", "daemonsets", "changes every workload"),
-    ("update", "apps", "daemonsets", "changes every workload"),
-    ("patch", "", "pods", "changes every pod"),
-    ("update", "", "pods", "changes every pod"),
-    ("create", "", "pods/exec", "runs commands in every pod"),
-    ("create", "", "pods/attach", "runs commands in every pod"),
-    ("patch", "", "pods/ephemeralcontainers", "adds containers to every pod"),
-    ("create", "", "pods/binding", "binds pods to any node"),
-    ("get", "", "nodes/proxy", "talks to every kubelet"),
-    ("create", "", "nodes/proxy", "talks to every kubelet"),
-    ("patch", "", "nodes", "changes every node"),
-    ("update", "", "nodes", "changes every node"),
-    ("patch", "", "nodes/status", "changes every node"),
-    ("update", "", "nodes/status", "changes every node"),
-    ("create", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "changes what is admitted"),
-    ("patch", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "changes what is admitted"),
-    ("create", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "sees what is admitted"),
-    ("patch", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "sees what is admitted"),
-];
-
-/// Ways to become more by which one comes to no Secret of others: they loosen what pods may be, or hand on what one holds already.
-/// Whoever can make pods is taken for one who makes them as he likes, where no Pod Security level keeps him.
-const NOT_TO_SECRETS: [&str; 5] = ["C009", "C015", "E014", "E020", "E021"];
-
-/// Ways to run something in pods: of one that may do what the node may, the node is within reach too.
-const INTO_PODS: [&str; 6] = ["W001", "W002", "W003", "W004", "W005", "W007"];
 
 /// Ways to bring pods of others to a node: the verb, the resource, whether it is asked in the namespace of the pods, and what it comes to.
 const DRAWING: [(&str, &str, bool, &str); 6] = [
@@ -123,6 +74,7 @@ pub struct Powers<'w> {
     /// True where pods mount the token of their account as a Secret that is made with the account: until 1.20, where the gate
     /// `BoundServiceAccountTokenVolume` is off.
     mounts_token_secrets: bool,
+    of_table: PowersOf<'w>,
     powers: HashMap<Named, Vec<&'static str>>,
     paths: HashMap<Named, Vec<Path>>,
 }
@@ -136,6 +88,7 @@ impl<'w> Powers<'w> {
             own_node: BTreeMap::new(),
             relabelling: BTreeSet::new(),
             mounts_token_secrets: !version.since(21),
+            of_table: PowersOf::new(world),
             powers: HashMap::new(),
             paths: HashMap::new(),
         }
@@ -168,11 +121,13 @@ impl<'w> Powers<'w> {
                 Carried { account, certainty: reached.certainty, via: reached.via.to_string(), powers }
             })
             .collect();
+        // In the order of the table, in which the worst come first.
         let rank = |carried: &Carried| {
-            let worst = carried.powers.first();
-            worst.and_then(|worst| POWERS.iter().position(|power| power.3 == *worst)).unwrap_or(POWERS.len())
+            let worst =
+                carried.powers.first().and_then(|worst| risk::all().position(|rule| rule.power == Some(*worst)));
+            worst.unwrap_or(usize::MAX)
         };
-        carried.sort_by_key(|carried| (rank(carried), carried.certainty, carried.account.clone()));
+        carried.sort_by_cached_key(|carried| (rank(carried), carried.certainty, carried.account.clone()));
         carried
     }
 
@@ -182,10 +137,10 @@ impl<'w> Powers<'w> {
     }
 
     /// What RBAC lets kubelets do everywhere, whatever the Node authorizer says; the worst first.
-    pub fn of_kubelets(&self, nodes: &[String]) -> Vec<&'static str> {
+    pub fn of_kubelets(&mut self, nodes: &[String]) -> Vec<&'static str> {
         let mut powers: Vec<&'static str> = Vec::new();
         for kubelet in kubelets(nodes) {
-            for words in powers_in(self.world, &kubelet, |_, _, _| false) {
+            for words in self.of_table.of(&kubelet).into_iter().filter_map(|rule| rule.power) {
                 if !powers.contains(&words) {
                     powers.push(words);
                 }
@@ -247,9 +202,13 @@ impl<'w> Powers<'w> {
     fn powers_of(&mut self, account: &Named) -> &[&'static str] {
         let key = self.standing_for(account);
         if !self.powers.contains_key(&key) {
-            let is_held = |verb: &str, group: &str, resource: &str| self.is_held(account, verb, group, resource);
-            let found = powers_in(self.world, &identity_of(account), is_held);
-            self.powers.insert(key.clone(), found);
+            let who = identity_of(account);
+            let rules = if self.own_node.contains_key(account) {
+                self.of_table.of_unlimited(&who, |rule| !self.is_of_own_node(account, rule))
+            } else {
+                self.of_table.of(&who)
+            };
+            self.powers.insert(key.clone(), rules.into_iter().filter_map(|rule| rule.power).collect());
         }
         self.powers.get(&key).map(Vec::as_slice).unwrap_or_default()
     }
@@ -306,7 +265,7 @@ impl<'w> Powers<'w> {
             for path in self.paths_of(&who, account.as_ref()) {
                 let last = format!("{name}: {} -> {}", path.via, path.to);
                 let free = path.namespaces.iter().find(|namespace| !self.world.restricts_pods(namespace));
-                if let Some(free) = free.filter(|_| INTO_PODS.contains(&path.rule)) {
+                if let Some(free) = free.filter(|_| reach_of(&path) == ReachOf::Pods) {
                     let further = format!(
                         "no Pod Security level keeps pods of `{free}` from what their node may do, or from choosing it"
                     );
@@ -354,7 +313,7 @@ impl<'w> Powers<'w> {
         let world = self.world;
         let find = || {
             let paths = world.escalation_paths(who).into_iter();
-            paths.filter(|path| !NOT_TO_SECRETS.contains(&path.rule)).collect::<Vec<Path>>()
+            paths.filter(|path| reach_of(path) != ReachOf::None).collect::<Vec<Path>>()
         };
         match account {
             None => find(),
@@ -381,24 +340,6 @@ fn kubelets(nodes: &[String]) -> impl Iterator<Item = Identity> {
     nodes.iter().map(|node| identity::kubelet(node)).chain([identity::kubelet("-")])
 }
 
-/// What an identity does everywhere, the worst first.
-fn powers_in(world: &World, who: &Identity, is_held: impl Fn(&str, &str, &str) -> bool) -> Vec<&'static str> {
-    let mut powers: Vec<&'static str> = Vec::new();
-    for (verb, group, resource, words) in POWERS {
-        if !powers.contains(&words)
-            && !is_held(verb, group, resource)
-            && world.allows(who, &everywhere(verb, group, resource))
-        {
-            powers.push(words);
-        }
-        // Nothing is left to tell.
-        if verb == "*" && !powers.is_empty() {
-            break;
-        }
-    }
-    powers
-}
-
 /// Keeps the surest and then the shortest way to a namespace.
 fn tell(found: &mut BTreeMap<String, Breach>, breach: Breach) {
     let key = |breach: &Breach| (breach.certainty, breach.steps.len());
@@ -409,12 +350,14 @@ fn tell(found: &mut BTreeMap<String, Breach>, breach: Breach) {
     }
 }
 
-fn identity_of(account: &Named) -> Identity {
-    Identity::of(&account_user(&account.0, &account.1))
+/// What a way to become more comes to. Whoever can make pods is taken for one who makes them as he likes, where no Pod Security
+/// level keeps him.
+fn reach_of(path: &Path) -> ReachOf {
+    risk::of_id(path.rule).map_or(ReachOf::None, |rule| rule.reach)
 }
 
-fn everywhere(verb: &str, group: &str, resource: &str) -> Request {
-    in_namespace(verb, group, resource, "")
+fn identity_of(account: &Named) -> Identity {
+    Identity::of(&account_user(&account.0, &account.1))
 }
 
 fn in_namespace(verb: &str, group: &str, resource: &str, namespace: &str) -> Request {

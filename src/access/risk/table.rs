@@ -30,6 +30,11 @@ pub struct Rule {
     /// What is said of whoever it concerns, behind the name. `{role}` and `{what}` stand for what was found, and names
     /// take the place of what is in brackets.
     pub says: &'static str,
+    /// What makes whoever holds it cluster-wide, whatever the names are, a trampoline: a verb with its object, in the third
+    /// person. None where it is no power over others.
+    pub power: Option<&'static str>,
+    /// What one comes to by it.
+    pub reach: Reach,
     pub(super) when: When,
     pub(super) named: Named,
     /// Rules that say more, beside which this one says nothing.
@@ -39,6 +44,21 @@ pub struct Rule {
     /// True when other namespaces do not matter.
     elsewhere: bool,
 }
+
+/// What one comes to by what one holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Neither pods nor Secrets of others: it loosens what pods may be, hands on what one holds already, or is no way to become
+    /// more.
+    None,
+    /// Running something in pods of others, with what they and their nodes hold.
+    Pods,
+    /// Secrets of others.
+    Secrets,
+}
+
+/// The id of the rule about full authority.
+pub(super) const FULL_AUTHORITY: &str = "E001";
 
 /// The namespaces of the control plane.
 pub(super) const CONTROL_PLANE: [&str; 2] = ["kube-node-lease", "kube-system"];
@@ -98,6 +118,8 @@ impl Rule {
             namespace,
             help,
             says,
+            power: None,
+            reach: Reach::None,
             when,
             named: Named::Step,
             behind: &[],
@@ -108,6 +130,16 @@ impl Rule {
 
     const fn named(mut self, named: Named) -> Self {
         self.named = named;
+        self
+    }
+
+    const fn power(mut self, words: &'static str) -> Self {
+        self.power = Some(words);
+        self
+    }
+
+    const fn reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
         self
     }
 

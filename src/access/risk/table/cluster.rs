@@ -1,6 +1,6 @@
 //! C: the control plane and the nodes.
 
-use super::{Rule, holds};
+use super::{Reach, Rule, holds};
 use crate::diag::Code;
 
 pub(super) const RULES: &[Rule] = &[
@@ -11,7 +11,9 @@ pub(super) const RULES: &[Rule] = &[
         "get,create,update,patch,delete nodes/proxy",
         "can run commands in every pod by the kubelet's own API, which `get` is enough for",
         "grant `nodes/metrics`, `nodes/stats` and, from 1.33 on, `nodes/pods`, `nodes/healthz` and `nodes/configz` instead",
-    ),
+    )
+    .power("talks to every kubelet")
+    .reach(Reach::Secrets),
     holds(
         "C002",
         Code::ChangeNodes,
@@ -19,7 +21,8 @@ pub(super) const RULES: &[Rule] = &[
         "create,update,patch,delete,deletecollection nodes",
         "can change nodes, and so where pods run",
         "name the nodes under `resourceNames`, or leave it to the kubelets",
-    ),
+    )
+    .power("changes every node"),
     holds(
         "C003",
         Code::ChangeNodeStatus,
@@ -27,7 +30,8 @@ pub(super) const RULES: &[Rule] = &[
         "update,patch nodes/status",
         "can change what nodes seem to be",
         "leave the status to the kubelets",
-    ),
+    )
+    .power("changes the status of every node"),
     holds(
         "C004",
         Code::KubeletDetails,
@@ -45,7 +49,9 @@ pub(super) const RULES: &[Rule] = &[
         "create,update,patch,delete,deletecollection mutatingwebhookconfigurations.admissionregistration,validatingwebhookconfigurations.admissionregistration",
         "can read and change every object on its way into the cluster, by webhooks",
         "name the configuration that is its own under `resourceNames`",
-    ),
+    )
+    .power("changes what is admitted")
+    .reach(Reach::Secrets),
     holds(
         "C006",
         Code::AdmissionPolicies,
@@ -53,7 +59,9 @@ pub(super) const RULES: &[Rule] = &[
         "create,update,patch,delete,deletecollection validatingadmissionpolicies.admissionregistration,validatingadmissionpolicybindings.admissionregistration,mutatingadmissionpolicies.admissionregistration,mutatingadmissionpolicybindings.admissionregistration",
         "can change or switch off what the cluster refuses",
         "leave admission policies to whoever reviews them",
-    ),
+    )
+    .power("changes what is refused")
+    .reach(Reach::Secrets),
     holds(
         "C007",
         Code::PolicyEngines,
@@ -69,7 +77,9 @@ pub(super) const RULES: &[Rule] = &[
         "create,update,patch,delete,deletecollection apiservices.apiregistration",
         "can have a whole API group answered by a server of its own",
         "name the APIService that is its own under `resourceNames`",
-    ),
+    )
+    .power("answers for API groups")
+    .reach(Reach::Secrets),
     holds(
         "C009",
         Code::CustomResourceDefinitions,
@@ -77,7 +87,8 @@ pub(super) const RULES: &[Rule] = &[
         "create,update,patch,delete,deletecollection customresourcedefinitions.apiextensions",
         "can change what custom resources are, and read them by a conversion webhook",
         "name the definitions under `resourceNames`, or leave them to whoever installs",
-    ),
+    )
+    .power("changes custom resources"),
     holds(
         "C010",
         Code::PersistentVolumes,
@@ -85,7 +96,9 @@ pub(super) const RULES: &[Rule] = &[
         "create,update,patch persistentvolumes",
         "can make volumes out of any folder of a node",
         "leave volumes to a provisioner",
-    ),
+    )
+    .power("makes volumes of any folder of a node")
+    .reach(Reach::Secrets),
     holds(
         "C011",
         Code::StoragePlumbing,

@@ -1,7 +1,7 @@
 //! S: secrets and data.
 
 use super::super::Severity;
-use super::{Named, Rule, holds};
+use super::{Named, Reach, Rule, holds};
 use crate::diag::Code;
 
 pub(super) const RULES: &[Rule] = &[
@@ -13,6 +13,8 @@ pub(super) const RULES: &[Rule] = &[
         "can read secrets",
         "name the secrets under `resourceNames` with `get`, or mount them into the pods that need them",
     )
+    .power("reads every secret")
+    .reach(Reach::Secrets)
     .named(Named::To(Severity::Medium))
     .behind(&["S007", "S002"]),
     holds(
@@ -23,6 +25,8 @@ pub(super) const RULES: &[Rule] = &[
         "can read every secret, since `list` and `watch` return the data",
         "take `list` and `watch` away too, or name single secrets with `get`",
     )
+    .power("lists every secret")
+    .reach(Reach::Secrets)
     .named(Named::To(Severity::Medium))
     .behind(&["S007"]),
     holds(
@@ -67,7 +71,9 @@ pub(super) const RULES: &[Rule] = &[
         "get,list,watch *",
         "can read everything in the core group, secrets included",
         "write the resources out, as the ClusterRole `view` does, which leaves secrets out",
-    ),
+    )
+    .power("reads everything in the core group")
+    .reach(Reach::Secrets),
     holds(
         "S008",
         Code::DeleteEvents,

@@ -1,7 +1,7 @@
 //! E: how to become more than one is.
 
 use super::super::objects::adds_to_default_roles;
-use super::{Named, Rule, When, holds};
+use super::{Named, Reach, Rule, When, holds};
 use crate::diag::Code;
 
 pub(super) const RULES: &[Rule] = &[
@@ -13,6 +13,8 @@ pub(super) const RULES: &[Rule] = &[
         "may do everything",
         "grant the verbs and resources that are needed, and keep full authority for repairing the cluster",
     )
+    .power("does everything")
+    .reach(Reach::Secrets)
     .named(Named::Void),
     holds(
         "E002",
@@ -21,7 +23,9 @@ pub(super) const RULES: &[Rule] = &[
         "escalate clusterroles.rbac and create,update,patch clusterroles.rbac; escalate roles.rbac and create,update,patch roles.rbac",
         "can write roles that grant more than it holds, by `escalate`",
         "take `escalate` away: without it the API server refuses to let a role grant more than its writer holds",
-    ),
+    )
+    .power("makes roles with more than it holds")
+    .reach(Reach::Secrets),
     holds(
         "E003",
         Code::BindRoles,
@@ -30,6 +34,8 @@ pub(super) const RULES: &[Rule] = &[
         "can bind anybody to [any role], whatever it holds itself",
         "limit `bind` to the roles that are to be handed out, by `resourceNames`",
     )
+    .power("binds any role")
+    .reach(Reach::Secrets)
     .named(Named::Roles),
     holds(
         "E004",
@@ -39,6 +45,8 @@ pub(super) const RULES: &[Rule] = &[
         "can act as [any user]",
         "name the users under `resourceNames`",
     )
+    .power("acts as any user")
+    .reach(Reach::Secrets)
     .named(Named::Users)
     .behind(&["E005"]),
     holds(
@@ -50,6 +58,8 @@ pub(super) const RULES: &[Rule] = &[
         "can act as a member of [any group, `system:masters` included]",
         "name the groups under `resourceNames`, and never `system:masters`",
     )
+    .power("acts as any group")
+    .reach(Reach::Secrets)
     .named(Named::Groups),
     holds(
         "E006",
@@ -59,6 +69,8 @@ pub(super) const RULES: &[Rule] = &[
         "can act as [any service account]",
         "name the accounts under `resourceNames`, and grant it in their namespace only",
     )
+    .power("acts as any service account")
+    .reach(Reach::Secrets)
     .named(Named::Accounts)
     .behind(&["E004", "E005"]),
     holds(
@@ -80,6 +92,7 @@ pub(super) const RULES: &[Rule] = &[
         "can act as others for some actions",
         "name whom it may act as under `resourceNames`",
     )
+    .reach(Reach::Secrets)
     .behind(&["E004", "E005"]),
     holds(
         "E009",
@@ -89,6 +102,8 @@ pub(super) const RULES: &[Rule] = &[
         "can issue itself tokens of [any service account]",
         "name the accounts under `resourceNames`",
     )
+    .power("makes tokens of every service account")
+    .reach(Reach::Secrets)
     .named(Named::Accounts),
     holds(
         "E010",
@@ -97,7 +112,9 @@ pub(super) const RULES: &[Rule] = &[
         "create secrets and get,list,watch secrets of any name",
         "can make a token of any service account and read it",
         "leave `create` or reading away: a secret of type `kubernetes.io/service-account-token` is filled by the cluster",
-    ),
+    )
+    .power("makes and reads token Secrets of every service account")
+    .reach(Reach::Secrets),
     holds(
         "E011",
         Code::ApproveCertificates,
@@ -107,6 +124,8 @@ pub(super) const RULES: &[Rule] = &[
         "can ask for client certificates and approve them itself",
         "let one identity ask and another approve, and name the signers under `resourceNames`",
     )
+    .power("approves certificates")
+    .reach(Reach::Secrets)
     .named(Named::Signers),
     holds(
         "E012",
@@ -117,6 +136,8 @@ pub(super) const RULES: &[Rule] = &[
         "can issue certificates in the name of signers",
         "name the signer that it is under `resourceNames`",
     )
+    .power("signs certificates")
+    .reach(Reach::Secrets)
     .named(Named::Signers),
     holds(
         "E013",
@@ -168,7 +189,8 @@ pub(super) const RULES: &[Rule] = &[
         "create,update,patch securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
         "can write the policies that fence pods in",
         "leave them to whoever reviews them",
-    ),
+    )
+    .power("writes the policies that confine pods"),
     holds(
         "E022",
         Code::DriveGitops,
@@ -176,7 +198,9 @@ pub(super) const RULES: &[Rule] = &[
         "create,update,patch applications.argoproj.io,applicationsets.argoproj.io,appprojects.argoproj.io,kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io",
         "can have a GitOps controller apply what it likes",
         "let the controller act as an account of the writer's own, and keep projects to administrators",
-    ),
+    )
+    .power("writes for every GitOps controller")
+    .reach(Reach::Secrets),
     holds(
         "E023",
         Code::DriveInstaller,
@@ -184,5 +208,7 @@ pub(super) const RULES: &[Rule] = &[
         "create clusterstackinstalls.stacks.crossplane.io,stackinstalls.stacks.crossplane.io,providers.pkg.crossplane.io,configurations.pkg.crossplane.io,functions.pkg.crossplane.io,subscriptions.operators.coreos.com,clusterserviceversions.operators.coreos.com,clusterextensions.olm.operatorframework.io,helmcharts.helm.cattle.io",
         "can have a package manager install what it likes",
         "leave installing to administrators: the manager holds what every package asks for",
-    ),
+    )
+    .power("installs packages")
+    .reach(Reach::Secrets),
 ];

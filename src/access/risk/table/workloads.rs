@@ -1,6 +1,6 @@
 //! W: control of what runs.
 
-use super::{Rule, holds};
+use super::{Reach, Rule, holds};
 use crate::diag::Code;
 
 pub(super) const RULES: &[Rule] = &[
@@ -11,7 +11,9 @@ pub(super) const RULES: &[Rule] = &[
         "create pods",
         "can run pods with every service account, secret and ConfigMap there is",
         "grant it where only such accounts and secrets are that its holder may have, under a Pod Security level that holds the node back",
-    ),
+    )
+    .power("creates pods everywhere")
+    .reach(Reach::Pods),
     holds(
         "W002",
         Code::ChangeWorkloads,
@@ -19,7 +21,9 @@ pub(super) const RULES: &[Rule] = &[
         "create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch,deployments.extensions,daemonsets.extensions,replicasets.extensions,rollouts.argoproj.io,workflows.argoproj.io,cronworkflows.argoproj.io,taskruns.tekton.dev,pipelineruns.tekton.dev,services.serving.knative.dev,virtualmachines.kubevirt.io",
         "can change what makes pods, and so run them with every service account there is",
         "grant it where only such accounts are that its holder may have, or name the workloads under `resourceNames`",
-    ),
+    )
+    .power("changes workloads everywhere")
+    .reach(Reach::Pods),
     holds(
         "W003",
         Code::ChangePods,
@@ -27,7 +31,9 @@ pub(super) const RULES: &[Rule] = &[
         "update,patch pods",
         "can put its own image into running pods",
         "leave changing to the controllers, which need no verbs of yours",
-    ),
+    )
+    .power("changes every pod")
+    .reach(Reach::Pods),
     holds(
         "W004",
         Code::ExecIntoPods,
@@ -35,7 +41,9 @@ pub(super) const RULES: &[Rule] = &[
         "create pods/exec or get pods/exec before 1.35",
         "can run commands in pods, with their service accounts",
         "grant it for debugging and for a time, in the namespaces that are meant",
-    ),
+    )
+    .power("runs commands in every pod")
+    .reach(Reach::Pods),
     holds(
         "W005",
         Code::AttachToPods,
@@ -43,7 +51,9 @@ pub(super) const RULES: &[Rule] = &[
         "create pods/attach or get pods/attach before 1.35",
         "can attach to the processes of pods",
         "grant it for debugging and for a time, in the namespaces that are meant",
-    ),
+    )
+    .power("attaches to every pod")
+    .reach(Reach::Pods),
     holds(
         "W006",
         Code::ReachPorts,
@@ -59,7 +69,9 @@ pub(super) const RULES: &[Rule] = &[
         "update,patch pods/ephemeralcontainers",
         "can put containers of its own into running pods",
         "grant it for debugging and for a time, in the namespaces that are meant",
-    ),
+    )
+    .power("adds containers to every pod")
+    .reach(Reach::Pods),
     holds(
         "W008",
         Code::EvictPods,
@@ -76,7 +88,9 @@ pub(super) const RULES: &[Rule] = &[
         "create pods/eviction or delete,deletecollection pods and update,patch nodes,nodes/status",
         "can stop pods, and close nodes so that they come back where it wants them",
         "keep changing nodes apart from stopping pods",
-    ),
+    )
+    .power("stops pods and closes nodes")
+    .reach(Reach::Secrets),
     holds(
         "W010",
         Code::ChangePodStatus,
@@ -92,7 +106,8 @@ pub(super) const RULES: &[Rule] = &[
         "create pods/binding,bindings",
         "can put pods on any node, past the scheduler",
         "leave binding pods to schedulers",
-    ),
+    )
+    .power("binds pods to any node"),
     holds(
         "W012",
         Code::Scale,
