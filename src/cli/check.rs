@@ -101,16 +101,13 @@ fn judge(
         if with_surroundings {
             isolation::judge(session, target, &scene, &mut broken);
         }
-        if let Err(problem) = tally.ask(&scene, &tests) {
-            print(session.global, vec![*problem], &session.project.files);
-            return Ok(Outcome::Invalid);
-        }
+        tally.ask(&scene, &tests);
     }
     if let Some(shard) = &session.shard {
         shard.note_isolation(broken.diagnostics());
     }
     let outcome = tell_isolation(session, outcome, broken);
-    Ok(if has_tests { outcome.worse(tally.conclude(session.global, AnswerForm::Text)) } else { outcome })
+    Ok(if has_tests { outcome.worse(tally.conclude(session, AnswerForm::Text)) } else { outcome })
 }
 
 /// Returns what questions about a target are asked of. Comparing has printed what compiling found; of what else cannot

@@ -11,7 +11,7 @@ use super::question::{IdentityArguments, RequestArguments};
 use super::scene::{Scene, SceneArguments, with_scenes};
 use super::session::print;
 use super::{Global, Outcome, pages};
-use crate::access::{Identity, World};
+use crate::access::{Identity, World, risk as catalogue};
 use crate::diag::{Code, RunError, nearest};
 use crate::k8s::catalogue::LAST_MINOR;
 use crate::k8s::default_policy;
@@ -75,7 +75,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
 fn print_page(global: &Global, subject: &str) -> Outcome {
     let terminal = global.terminal();
     let kind = kinds::names().find(|name| name.eq_ignore_ascii_case(subject));
-    let page = match (kind, Code::from_id(subject)) {
+    // `lint` names its rules by their ids in the catalogue too.
+    let code = || Code::from_id(subject).or_else(|| Some(catalogue::of_id(&subject.to_ascii_uppercase())?.code));
+    let page = match (kind, code()) {
         (Some(kind), _) => pages::kind(kind),
         (None, Some(code)) => Some(pages::code(code)),
         (None, None) => None,
@@ -84,10 +86,12 @@ fn print_page(global: &Global, subject: &str) -> Outcome {
         terminal.result(&page);
         return Outcome::Fine;
     }
-    let names = kinds::names().chain(Code::ALL.iter().map(|code| code.id()));
+    let rules = catalogue::all().map(|rule| rule.id);
+    let names = kinds::names().chain(Code::ALL.iter().map(|code| code.id())).chain(rules);
     let help = nearest(subject, names)
         .map_or_else(|| "`bailiwick explain` lists what there is".to_owned(), |near| format!("did you mean `{near}`?"));
-    terminal.failure(&RunError::new(format!("there is no policy kind and no diagnostic `{subject}`")).help(help));
+    terminal
+        .failure(&RunError::new(format!("there is no policy kind, no diagnostic and no rule `{subject}`")).help(help));
     Outcome::Invalid
 }
 

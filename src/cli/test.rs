@@ -10,7 +10,7 @@ use super::scene::{Scene, SceneArguments, of_target};
 use super::session::{Session, print, with_targets};
 use super::{Global, Outcome};
 use crate::access::{Answer, Identity, Liveness, Request, ResourceRequest, UrlRequest};
-use crate::diag::{Code, Diagnostic, RunError};
+use crate::diag::{Code, Diagnostic, RunError, Severity, Sink};
 use crate::model::{AccessCheck, Expectation, Target, Tested};
 use crate::report::access::{Told, place_text};
 use crate::report::human::number;
@@ -44,6 +44,8 @@ pub(super) struct Tally<'s> {
     failures: usize,
     text: Page,
     json: Vec<serde_json::Value>,
+    /// Expectations that cannot be asked, whole or in part.
+    problems: Sink,
 }
 
 /// Runs the command.
@@ -59,10 +61,7 @@ fn test(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Re
             continue;
         }
         let Some(scene) = of_target(session, target, &SceneArguments::default())? else { return Ok(Outcome::Invalid) };
-        if let Err(problem) = tally.ask(&scene, &checks) {
-            print(session.global, vec![*problem], &session.project.files);
-            return Ok(Outcome::Invalid);
-        }
+        tally.ask(&scene, &checks);
     }
     if tally.tests.is_empty() {
         session.global.terminal().failure(
@@ -71,7 +70,7 @@ fn test(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Re
         );
         return Ok(Outcome::Invalid);
     }
-    Ok(tally.conclude(session.global, arguments.format))
+    Ok(tally.conclude(session, arguments.format))
 }
 
 /// Returns the AccessTests of a target whose names contain one of these; all of them without any name.
@@ -82,8 +81,8 @@ pub(super) fn checks<'s>(session: &'s Session<'_>, target: &Target, names: &[Str
 }
 
 /// Asks everything that one expectation is about.
-fn run_check(scene: &Scene, check: &AccessCheck, tally: &mut Tally<'_>) -> Result<(), Box<Diagnostic>> {
-    let requests = requests(scene, check)?;
+fn run_check(scene: &Scene, check: &AccessCheck, tally: &mut Tally<'_>) {
+    let Some(requests) = requests(scene, check, &mut tally.problems) else { return };
     let mut failed = 0;
     for tested in &check.who {
         let who = match tested {
@@ -126,28 +125,29 @@ fn run_check(scene: &Scene, check: &AccessCheck, tally: &mut Tally<'_>) -> Resul
         writeln!(tally.text, "... and {more} of the same expectation");
         tally.text.push_str("\n");
     }
-    Ok(())
 }
 
 impl<'s> Tally<'s> {
-    /// Asks what these tests of a target expect.
-    ///
-    /// # Errors
-    /// When an expectation cannot be asked, with the reason.
-    pub(super) fn ask(&mut self, scene: &Scene, checks: &[&'s AccessCheck]) -> Result<(), Box<Diagnostic>> {
+    /// Asks what these tests of a target expect. An expectation that cannot be asked is a problem, and the others are asked.
+    pub(super) fn ask(&mut self, scene: &Scene, checks: &[&'s AccessCheck]) {
         for check in checks {
             self.tests.insert(&check.meta.name);
-            run_check(scene, check, self)?;
+            run_check(scene, check, self);
         }
-        Ok(())
     }
 
-    /// Prints the failures and the counts.
-    pub(super) fn conclude(self, global: &Global, format: AnswerForm) -> Outcome {
-        let terminal = global.terminal();
+    /// Prints the problems, the failures and the counts.
+    pub(super) fn conclude(self, session: &Session<'_>, format: AnswerForm) -> Outcome {
+        let problems = session.project.without_accepted(self.problems.into_sorted(&session.project.files));
+        let is_invalid = problems.iter().any(|problem| problem.severity == Severity::Error);
+        print(session.global, problems, &session.project.files);
+        let terminal = session.global.terminal();
         match format {
             AnswerForm::Text => terminal.result(self.text.as_str()),
             AnswerForm::Json => self.json.iter().for_each(|failure| terminal.result(&machine::line(failure))),
+        }
+        if is_invalid && self.questions == 0 {
+            return Outcome::Invalid;
         }
         terminal.note(&format!(
             "{}: {} asked, {} failed\n",
@@ -155,7 +155,11 @@ impl<'s> Tally<'s> {
             number(self.questions, "question"),
             self.failures
         ));
-        if self.failures == 0 { Outcome::Fine } else { Outcome::No }
+        match (is_invalid, self.failures) {
+            (true, _) => Outcome::Invalid,
+            (false, 0) => Outcome::Fine,
+            (false, _) => Outcome::No,
+        }
     }
 
     fn tell(&mut self, scene: &Scene, check: &AccessCheck, tested: &Tested, told: &Told<'_>) {
@@ -187,8 +191,8 @@ impl<'s> Tally<'s> {
     }
 }
 
-/// Every request that an expectation is about.
-fn requests(scene: &Scene, check: &AccessCheck) -> Result<Vec<Request>, Box<Diagnostic>> {
+/// Every request that an expectation is about; none where it cannot be asked.
+fn requests(scene: &Scene, check: &AccessCheck, problems: &mut Sink) -> Option<Vec<Request>> {
     let mut requests = Vec::new();
     for verb in &check.verbs {
         for path in &check.urls {
@@ -198,14 +202,18 @@ fn requests(scene: &Scene, check: &AccessCheck) -> Result<Vec<Request>, Box<Diag
     let known = scene.world.known_namespaces();
     for written in &check.resources {
         let (resource, subresource) = written.split_once('/').unwrap_or((written, ""));
-        let found = scene.world.find_resource(resource).map_err(|problem| {
-            let message = format!("Kubernetes 1.{} serves no resource `{}`", scene.world.minor(), problem.name);
-            let help = problem.near.map_or_else(
-                || "write `resource.group` for a custom resource, or narrow `spec.targets`".to_owned(),
-                |near| format!("did you mean `{near}`?"),
-            );
-            Box::new(Diagnostic::error(Code::UnknownResource, message).at(check.origin).help(help))
-        })?;
+        let found = match scene.world.find_resource(resource) {
+            Ok(found) => found,
+            Err(problem) => {
+                let message = format!("Kubernetes 1.{} serves no resource `{}`", scene.world.minor(), problem.name);
+                let help = problem.near.map_or_else(
+                    || "write `resource.group` for a custom resource, or narrow `spec.targets`".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                problems.push(Diagnostic::error(Code::UnknownResource, message).at(check.origin).help(help));
+                return None;
+            }
+        };
         let mut namespaces: Vec<&str> = Vec::new();
         for namespace in &check.namespaces {
             if namespace == "*" {
@@ -238,20 +246,45 @@ fn requests(scene: &Scene, check: &AccessCheck) -> Result<Vec<Request>, Box<Diag
             }
         }
     }
-    // An expectation about nothing that a server receives could never fail.
-    let dead = requests.iter().find_map(|request| match scene.world.liveness(request) {
-        Liveness::Dead(reason) => Some((request, reason)),
-        _ => None,
+    if check.expectation == Expectation::MustNot {
+        drop_dead(scene, check, &mut requests, problems);
+    }
+    Some(requests).filter(|requests| !requests.is_empty())
+}
+
+/// Takes away the requests that no server receives: a `mustNot` about them cannot fail. A list of verbs and resources is about the
+/// pairs that exist, with a warning for each of the others; where none exists the expectation is an error.
+fn drop_dead(scene: &Scene, check: &AccessCheck, requests: &mut Vec<Request>, problems: &mut Sink) {
+    let mut dead: Vec<(Request, String)> = Vec::new();
+    requests.retain(|request| match scene.world.liveness(request) {
+        Liveness::Dead(reason) => {
+            dead.push((request.clone(), reason));
+            false
+        }
+        Liveness::Live | Liveness::Unknown(_) => true,
     });
-    match dead {
-        Some((request, reason)) if check.expectation == Expectation::MustNot => Err(Box::new(
-            Diagnostic::error(Code::DeadExpectation, format!("no server ever receives `{request}`"))
-                .at(check.origin)
-                .note(reason)
-                .help(
-                    "a test that cannot fail proves nothing: ask for what a request can be, or narrow `spec.targets`",
-                ),
-        )),
-        _ => Ok(requests),
+    let pair = |request: &Request| match request {
+        Request::Resource(request) => (request.verb.clone(), request.full_resource()),
+        Request::Url(request) => (request.verb.clone(), request.path.clone()),
+    };
+    let asked: BTreeSet<(String, String)> = requests.iter().map(pair).collect();
+    let mut told: BTreeSet<(String, String)> = BTreeSet::new();
+    for (request, reason) in dead {
+        let message = format!("no server ever receives `{request}`");
+        if requests.is_empty() {
+            problems.push(Diagnostic::error(Code::DeadExpectation, message).at(check.origin).note(reason).help(
+                "a test that cannot fail proves nothing: ask for what a request can be, or narrow `spec.targets`",
+            ));
+            return;
+        }
+        let pair = pair(&request);
+        if !asked.contains(&pair) && told.insert(pair) {
+            problems.push(
+                Diagnostic::warning(Code::DeadExpectation, message)
+                    .at(check.origin)
+                    .note(reason)
+                    .help("the other verbs and resources of this expectation are asked; write this one out of it"),
+            );
+        }
     }
 }

@@ -309,7 +309,7 @@ codes! {
         "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.36.";
     UnknownResource, "unknown-resource", [Error], "a resource that is not served",
         "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource of that name. A rule may leave out `apiGroups` only where some group serves the resource: name the groups, or bring the definition in with a Manifests policy. Of a question, `--any-resource` takes the name as it stands.";
-    DeadExpectation, "dead-expectation", [Error], "an AccessTest that cannot fail",
+    DeadExpectation, "dead-expectation", [Error, Warning], "an AccessTest that cannot fail",
         "A `mustNot` about something that no request can be is always fulfilled: a resource without that verb, a cluster-scoped resource in a namespace, a path that is no URL rule's business. It proves nothing, and hides what was meant.";
     ApplierCannotApply, "applier-cannot-apply", [Warning], "an object that the applier of the output may not write",
         "The target says by `appliedBy` which identity applies its output. By plain RBAC it has to hold `create` and `patch` on the kind; for roles and bindings the API server also refuses what would grant more than the identity holds, unless it has `escalate` on the role, or `bind` on the role that is bound (`specs/kubernetes.md` section 8). The sync would stop at this object.\n\nWhat the output grants to that identity itself counts as held: apply such a grant first.";

@@ -12,6 +12,7 @@ use super::powers::Powers;
 use super::reach::{Atlas, Certainty};
 use super::restriction::{Operation, Write, admit};
 use super::version::Version;
+use crate::access::ask::only_keys;
 use crate::access::{Builder, Identity, Layer, Request, ResourceRequest, UrlRequest, World};
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::list;
@@ -33,6 +34,10 @@ pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
         _ => return None,
     })
 }
+
+/// The keys of a request in a question.
+const REQUEST: &[&str] =
+    &["user", "groups", "verb", "path", "apiGroup", "resource", "subresource", "namespace", "name", "fieldSelector"];
 
 /// The version of a question with its feature gates; the newest where it names none.
 fn version(body: &Value) -> Result<Version, String> {
@@ -102,6 +107,7 @@ fn attributes(asked: &Value) -> Request {
 }
 
 fn request(authorizer: &Authorizer<'_>, asked: &Value) -> Result<Value, String> {
+    only_keys(asked, &[REQUEST])?;
     let request = attributes(asked);
     // A selector that cannot be read selects nothing that is known.
     let selector = field_selector(text(asked, "fieldSelector")).unwrap_or_default();
@@ -154,24 +160,41 @@ fn world(body: &Value, key: &str) -> World {
     builder.build()
 }
 
-/// The decisions of the Node authorizer and of RBAC behind it.
+/// The authorizers that a question may name, in the order in which a server asks them unless it says otherwise.
+const AUTHORIZERS: [&str; 2] = ["Node", "RBAC"];
+
+/// The authorizers of a question in their order: `chain`, or all.
+fn chain(body: &Value) -> Result<Vec<&str>, String> {
+    let Some(stated) = body.get("chain").filter(|stated| !stated.is_null()) else { return Ok(AUTHORIZERS.to_vec()) };
+    let names = stated.as_array().ok_or("`chain` is not a list")?.iter();
+    let named = |name: &'_ Value| {
+        let known = AUTHORIZERS.into_iter().find(|known| name.as_str() == Some(*known));
+        known.ok_or_else(|| format!("`{name}` is no authorizer that is known here: {}", AUTHORIZERS.join(", ")))
+    };
+    names.map(named).collect()
+}
+
+/// The decisions of the authorizers of a chain: the first that allows decides.
 fn node_chain(body: &Value) -> Result<Value, String> {
     let mut cluster = Cluster::new(version(body)?);
     add_all(&mut cluster, body, "state");
     let graph = Graph::of(&cluster);
     let authorizer = Authorizer::new(&cluster.version, &graph);
     let world = world(body, "objects");
+    let chain = chain(body)?;
     let decide = |asked: &Value| {
+        only_keys(asked, &[REQUEST])?;
         let (who, request) = (identity(asked), attributes(asked));
         let selector = field_selector(text(asked, "fieldSelector")).unwrap_or_default();
-        let by = if authorizer.decide(&who, &request, &selector).is_allowed() {
-            Some("Node")
-        } else {
-            world.allows(&who, &request).then_some("RBAC")
+        let allows = |name: &&&str| match **name {
+            "Node" => authorizer.decide(&who, &request, &selector).is_allowed(),
+            _ => world.allows(&who, &request),
         };
-        json!({ "allowed": by.is_some(), "by": by })
+        let by = chain.iter().find(allows);
+        Ok(json!({ "allowed": by.is_some(), "by": by }))
     };
-    Ok(json!({ "answers": list(body, "requests").map(decide).collect::<Vec<_>>() }))
+    let answers: Vec<Value> = list(body, "requests").map(decide).collect::<Result<_, String>>()?;
+    Ok(json!({ "answers": answers }))
 }
 
 /// The objects of an agent, or why there can be none.

@@ -29,12 +29,47 @@ enum Cells<'r> {
 pub struct Line<'r> {
     record: &'r csv::StringRecord,
     text: &'r str,
+    /// The record as it is written, from its first line to its last.
+    written: &'r str,
     origin: Origin,
     /// The start of each cell in the text, computed on first use.
     starts: &'r OnceCell<Vec<usize>>,
 }
 
 impl Line<'_> {
+    /// True when a cell is written in quotes. Asked only where blanks surround its text.
+    fn is_quoted(self, index: usize) -> bool {
+        let mut rest = self.written;
+        for position in 0.. {
+            let quoted = rest.strip_prefix('"');
+            if position == index {
+                return quoted.is_some();
+            }
+            // Behind the closing quote; a doubled one is a part of the text.
+            if let Some(mut inside) = quoted {
+                loop {
+                    let Some((_, behind)) = inside.split_once('"') else { return false };
+                    match behind.strip_prefix('"') {
+                        Some(behind) => inside = behind,
+                        None => {
+                            rest = behind;
+                            break;
+                        }
+                    }
+                }
+            }
+            let Some((_, next)) = rest.split_once(',') else { return false };
+            rest = next;
+        }
+        false
+    }
+
+    /// The text of a cell: what surrounds it outside of quotes does not belong to it.
+    fn text_of(self, index: usize, cell: &str) -> &str {
+        let trimmed = cell.trim();
+        if trimmed.len() == cell.len() || !self.is_quoted(index) { trimmed } else { cell }
+    }
+
     /// Returns the place of a cell, which is computed only for diagnostics.
     fn place_of(self, index: usize) -> Origin {
         let starts = self.starts.get_or_init(|| {
@@ -81,7 +116,7 @@ impl<'r> Row<'r> {
         match self.cells {
             Cells::Csv { columns, line } => {
                 for (index, (column, text)) in columns.iter().zip(line.record.iter()).enumerate() {
-                    see(column, Cell::Text(text.trim(), line, index));
+                    see(column, Cell::Text(line.text_of(index, text), line, index));
                 }
             }
             Cells::Map(map) => {
@@ -153,7 +188,8 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
             sink.push(Diagnostic::error(Code::InvalidAccounts, message).at(place(start, 1)).help(help));
             break;
         }
-        let line = body.get(start as usize..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        let written = body.get(start as usize..reader.position().byte() as usize).unwrap_or_default();
+        let line = written.lines().next().unwrap_or_default();
         let origin = place(start, line.len());
         let Some((columns, header_origin)) = &header else {
             header = Some((record.iter().map(|name| name.trim().to_owned()).collect(), origin));
@@ -178,7 +214,8 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
             continue;
         }
         let starts = OnceCell::new();
-        let cells = Cells::Csv { columns, line: Line { record: &record, text: line, origin, starts: &starts } };
+        let cells =
+            Cells::Csv { columns, line: Line { record: &record, text: line, written, origin, starts: &starts } };
         see(Row { origin, header: Some(*header_origin), cells }, sink);
     }
     if header.is_none() {
@@ -209,7 +246,10 @@ pub fn cell_place(files: &Files, row: Origin, column: &str) -> Option<Origin> {
     };
     let header = record(text.trim_start_matches('\u{feff}'))?;
     let index = header.iter().position(|name| name.trim() == column)?;
-    Some(Line { record: &record(written)?, text: written, origin: row, starts: &OnceCell::new() }.place_of(index))
+    Some(
+        Line { record: &record(written)?, text: written, written, origin: row, starts: &OnceCell::new() }
+            .place_of(index),
+    )
 }
 
 /// Reads a list of names, one a line, or a CSV text with names in its first column, below the header. What surrounds a
@@ -250,6 +290,15 @@ fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) -> 
     let mut seen = HashSet::new();
     for name in header {
         let name = name.trim();
+        if let Some(separator) = name.chars().find(|letter| matches!(letter, ';' | '\t')) {
+            let shown = if separator == ';' { "semicolons" } else { "tabs" };
+            sink.push(
+                Diagnostic::error(Code::InvalidAccounts, format!("the columns of this table are separated by {shown}"))
+                    .at(origin)
+                    .help("a table has commas between its cells: save it with commas"),
+            );
+            break;
+        }
         if name.is_empty() {
             sink.push(
                 Diagnostic::error(Code::InvalidAccounts, "a column has no name")
