@@ -33,7 +33,7 @@ pub use known::{
     deciding_name, is_always_known, is_invisible, subjects,
 };
 pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, RoleKind};
-pub use node_access::{Isolation, NodeAccess, NodePool, PlacedAgent};
+pub use node_access::{ApiServer, Isolation, NodeAccess, NodePool, PlacedAgent};
 pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use severities::{DiagnosticSetting, DiagnosticSettings};

@@ -102,8 +102,9 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
     };
     let decision = scene.world.decide(who, &request);
     let graph = scene.cluster().map(Graph::of);
-    let said = scene.cluster().zip(graph.as_ref()).and_then(|scene| node::ask(scene, who, &request, &selector));
-    let by_rbac = decision.answer(arguments.scene.complete);
+    let said = scene.cluster().zip(graph.as_ref()).filter(|_| scene.asks("Node"));
+    let said = said.and_then(|cluster| node::ask(cluster, who, &request, &selector));
+    let by_rbac = if scene.asks("RBAC") { decision.answer(arguments.scene.complete) } else { Answer::No };
     // The first authorizer that allows decides; one that has no opinion leaves it to the next.
     let by_node = said.as_ref().map_or(Answer::No, |said| said.answer);
     let mut answer = match (by_node, by_rbac) {
@@ -111,6 +112,10 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
         (Answer::Unknown, _) => Answer::Unknown,
         (_, by_rbac) => by_rbac,
     };
+    if answer == Answer::No && !scene.unknown_authorizers().is_empty() {
+        answer = Answer::Unknown;
+    }
+    let stated = stated_authorizers(scene, NodeIdentity::of(who) != NodeIdentity::None, answer);
     let objection = match admission(global, (scene, graph.as_ref()), arguments, who, &request) {
         Ok(_) if answer == Answer::No => None,
         Ok(Admission::Passes) => None,
@@ -138,6 +143,7 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
             if let Some(map) = json.as_object_mut() {
                 map.extend(said.iter().map(|said| ("node".to_owned(), said.json())));
                 map.extend(objection.iter().map(|objection| ("admission".to_owned(), objection.as_str().into())));
+                map.extend(stated.iter().map(|stated| ("authorizers".to_owned(), stated.as_str().into())));
             }
             terminal.result(&scene.json_line(json));
         }
@@ -148,9 +154,10 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
             writeln!(page, "{}{word}", scene.prefix());
             if !global.quiet {
                 objection.iter().for_each(|objection| writeln!(page, "  {objection}"));
+                stated.iter().for_each(|stated| writeln!(page, "  {stated}"));
                 page.append(&said.as_ref().map_or_else(String::new, node::Said::text));
                 // An allowed request needs no hint about missing RBAC permissions.
-                if by_node != Answer::Yes {
+                if by_node != Answer::Yes && scene.asks("RBAC") {
                     page.append(&told.reasons());
                 }
             }
@@ -158,6 +165,21 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
         }
     }
     if answer == Answer::Yes { Outcome::Fine } else { Outcome::No }
+}
+
+/// What the authorizers that a policy states mean for an answer; none where they are the usual ones or make no difference.
+fn stated_authorizers(scene: &Scene, is_node: bool, answer: Answer) -> Option<String> {
+    let modes = scene.authorization_modes.join(",");
+    let unknown = scene.unknown_authorizers();
+    if !scene.asks("RBAC") {
+        Some(format!("the API server does not ask RBAC: its authorization mode is {modes}"))
+    } else if is_node && !scene.asks("Node") {
+        Some(format!("the API server does not ask the Node authorizer: its authorization mode is {modes}"))
+    } else if answer == Answer::Unknown && !unknown.is_empty() {
+        Some(format!("the API server asks {} too, and the answer of that is not known here", unknown.join(" and ")))
+    } else {
+        None
+    }
 }
 
 fn invalid(global: &Global, scene: &Scene, why: String) -> Outcome {

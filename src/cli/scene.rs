@@ -60,9 +60,22 @@ pub(super) struct Scene {
     pub(super) files: Arc<Files>,
     /// The objects that decide beside RBAC, if they were requested.
     pub(super) surroundings: Option<Surroundings>,
+    /// The authorizers of the API server, as a policy states them; empty where none does: Node and RBAC.
+    pub(super) authorization_modes: Vec<String>,
 }
 
 impl Scene {
+    /// True when the API server asks an authorizer that is known here: `Node` or `RBAC`.
+    pub(super) fn asks(&self, authorizer: &str) -> bool {
+        self.authorization_modes.is_empty() || self.authorization_modes.iter().any(|mode| mode == authorizer)
+    }
+
+    /// The authorizers of the API server that may allow what Node and RBAC do not.
+    pub(super) fn unknown_authorizers(&self) -> Vec<&str> {
+        let modes = self.authorization_modes.iter().map(String::as_str);
+        modes.filter(|mode| matches!(*mode, "ABAC" | "Webhook")).collect()
+    }
+
     /// Nodes, pods and volumes, where they were asked for.
     pub(super) fn cluster(&self) -> Option<&Cluster> {
         self.surroundings.as_ref().map(|surroundings| &surroundings.cluster)
@@ -144,7 +157,11 @@ pub(super) fn of_target_into(
     arguments: &SceneArguments,
     sink: &mut Sink,
 ) -> Result<Option<Scene>, RunError> {
+    let api_server = session.project.node_access.api_server_of(&target.name);
     let mut surroundings = surroundings_of(arguments, target.version.minor(), target.platform == Platform::Openshift);
+    if let (Some(known), Some(api_server)) = (&mut surroundings, api_server) {
+        known.switch(&api_server.feature_gates);
+    }
     let Some(mut builder) = ground(session, target, arguments, &mut surroundings, sink)? else { return Ok(None) };
     each_shown(session, target, sink, &mut |Shown { object, place, same_rules }| {
         builder.add_marked(object, Layer::Input(place), same_rules);
@@ -153,7 +170,8 @@ pub(super) fn of_target_into(
     let world = builder.build();
     report_doubts(&world, sink);
     let files = Arc::clone(&session.project.files);
-    Ok(Some(Scene { target: Some(target.name.clone()), world, files, surroundings }))
+    let authorization_modes = api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone());
+    Ok(Some(Scene { target: Some(target.name.clone()), world, files, surroundings, authorization_modes }))
 }
 
 /// Returns the collection for the objects that decide beside RBAC, if they were requested.
@@ -281,7 +299,7 @@ pub(super) fn of_manifests(
     }
     let world = builder.build();
     report_doubts(&world, sink);
-    Ok(Some(Scene { target: None, world, files: Arc::clone(files), surroundings }))
+    Ok(Some(Scene { target: None, world, files: Arc::clone(files), surroundings, authorization_modes: Vec::new() }))
 }
 
 /// The bytes of a file that `index` wrote; none for anything else.
@@ -327,7 +345,13 @@ fn load_saved(
     match saved::load(bytes, files) {
         Ok(world) => {
             report_doubts(&world, sink);
-            Some(Scene { target: None, world, files: Arc::clone(files), surroundings: None })
+            Some(Scene {
+                target: None,
+                world,
+                files: Arc::clone(files),
+                surroundings: None,
+                authorization_modes: Vec::new(),
+            })
         }
         Err(reason) => {
             sink.push(

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use super::shared::StringMap;
 use crate::diag::Sink;
 use crate::model::{
-    Contribution, Home, Isolation, Kind, Linker, NodePool, Patterns, PlacedAgent, Policy, PolicyMeta, RawDocument,
-    Target, Unit,
+    ApiServer, Contribution, Home, Isolation, Kind, Linker, NodePool, Patterns, PlacedAgent, Policy, PolicyMeta,
+    RawDocument, Target, Unit,
 };
 use crate::node::cluster::{Node, Taint};
 use crate::node::migration::Kubelet;
@@ -278,6 +278,13 @@ impl Kind for NodeAccessKind {
         let mut made = BTreeMap::new();
         for target in &targets {
             made.insert(target.name.clone(), objects::of_target(&spec, target, versions.get(&target.name)));
+        }
+        if let Some(system_node) = &spec.system_node {
+            linker.node_access.api_servers.push(ApiServer {
+                authorization_modes: system_node.authorization_mode.iter().map(|mode| mode.value.clone()).collect(),
+                feature_gates: system_node.feature_gates.clone(),
+                targets: Arc::clone(&meta.targets),
+            });
         }
         for pool in &spec.pools {
             linker.node_access.pools.push(NodePool {

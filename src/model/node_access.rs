@@ -1,7 +1,7 @@
 //! What NodeAccess policies say that is asked of the compiled whole: the pools of nodes, what must stay out of their reach, and the
 //! agents that run on them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::diag::Origin;
@@ -45,9 +45,22 @@ pub struct PlacedAgent {
     pub targets: Arc<BTreeSet<String>>,
 }
 
+/// What a policy states of the API server of targets.
+#[derive(Debug, Clone)]
+pub struct ApiServer {
+    /// The authorizers in their order, as `--authorization-mode` names them; empty where the policy does not state them.
+    pub authorization_modes: Vec<String>,
+    /// Feature gates that differ from the defaults of the version.
+    pub feature_gates: BTreeMap<String, bool>,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
 /// All of them.
 #[derive(Debug, Clone, Default)]
 pub struct NodeAccess {
+    /// The API servers.
+    pub api_servers: Vec<ApiServer>,
     /// The pools.
     pub pools: Vec<NodePool>,
     /// What is asserted about them.
@@ -57,6 +70,11 @@ pub struct NodeAccess {
 }
 
 impl NodeAccess {
+    /// What is stated of the API server of a target.
+    pub fn api_server_of(&self, target: &str) -> Option<&ApiServer> {
+        self.api_servers.iter().find(|server| server.targets.contains(target))
+    }
+
     /// The pools of a target.
     pub fn pools_on<'n>(&'n self, target: &'n str) -> impl Iterator<Item = &'n NodePool> {
         self.pools.iter().filter(move |pool| pool.targets.contains(target))

@@ -28,6 +28,15 @@ impl Surroundings {
         Self { cluster, policies: Vec::new(), bindings: Vec::new(), namespaces: BTreeMap::new() }
     }
 
+    /// Switches feature gates of the API server. One that cannot be switched was reported where it is written.
+    pub(super) fn switch(&mut self, gates: &BTreeMap<String, bool>) {
+        for (name, is_on) in gates {
+            if let Ok(version) = self.cluster.version.clone().with_gate(name, *is_on) {
+                self.cluster.version = version;
+            }
+        }
+    }
+
     /// Takes each object of a document that matters.
     pub(super) fn add_document(&mut self, document: NodeRef<'_>) {
         for (version, kind, object) in list::typed_objects(document) {
