@@ -1,11 +1,11 @@
 //! Which API resources, kinds and verbs each Kubernetes minor serves.
 //!
-//! The table `facts/api-resources.json` covers 1.16 to 1.36. It was derived from the OpenAPI documents of each
-//! minor and compared verb by verb with the discovery documents of 1.32 to 1.36. It is JSON because that is read
+//! The table `facts/api-resources.json` covers 1.16 to 1.37. It was derived from the OpenAPI documents of each
+//! minor and compared verb by verb with the discovery documents of 1.32 to 1.37. It is JSON because that is read
 //! ten times as fast, and only when it is first asked for, since most commands never ask.
 //!
 //! ```text
-//! in        stretches [first, last] of minors; null = still there in 1.36, first 16 = there in 1.16 or earlier
+//! in        stretches [first, last] of minors; null = still there in 1.37, first 16 = there in 1.16 or earlier
 //! default   the minors that serve the version without --runtime-config; absent = the same as "in"
 //! [15, 15]  up to 1.15, whose resources are taken to be those of 1.16 (seed 000 began there)
 //! verbs     as RBAC sees them; verbsBy where they changed; connect subresources by HTTP method
@@ -37,8 +37,11 @@ pub use near::Suggestion;
 
 /// The oldest minor with facts of its own.
 pub const FIRST_MINOR: u32 = 16;
-/// The newest minor with facts.
-pub const LAST_MINOR: u32 = 36;
+/// The newest known minor of Kubernetes. Every table of facts ends with it.
+pub const LAST_MINOR: u32 = 37;
+
+/// The table as it is read.
+const TEXT: &str = include_str!("facts/api-resources.json");
 
 /// Whether a version serves something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -449,7 +452,7 @@ fn holds(ranges: &Ranges, minor: u32) -> bool {
 }
 
 fn read() -> Option<Catalogue> {
-    let mut catalogue: Catalogue = serde_json::from_str(include_str!("facts/api-resources.json")).ok()?;
+    let mut catalogue: Catalogue = serde_json::from_str(TEXT).ok()?;
     let beside: VirtualResources = serde_json::from_str(include_str!("facts/virtual-resources.json")).ok()?;
     catalogue.virtual_resources.extend(beside.virtual_resources);
     catalogue.create_on_update = beside.create_on_update;
@@ -460,6 +463,8 @@ fn read() -> Option<Catalogue> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    const UNSAFE_DELETE: &str = "unsafe-delete-ignore-read-errors";
 
     #[test]
     fn subresources_are_told_from_names() {
@@ -483,7 +488,9 @@ pub(crate) mod tests {
     #[test]
     fn the_table_is_read_whole() {
         let catalogue = read().expect("the embedded table");
-        assert_eq!(catalogue.resources.len(), 92);
+        let raw: serde_json::Value = serde_json::from_str(TEXT).expect("JSON");
+        assert_eq!(raw["lastMinor"], LAST_MINOR);
+        assert_eq!(catalogue.resources.len(), 95);
         assert_eq!((catalogue.virtual_resources.len(), catalogue.create_on_update.len()), (36 + 56, 12));
         assert_eq!(catalogue.equivalents.len(), 7);
     }
@@ -547,6 +554,25 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_1_37_brought_and_took() {
+        let catalogue = Catalogue::get();
+        let served = |group, resource| [36, 37].map(|minor| catalogue.presence(minor, group, resource).served);
+        let versions = |minor, group, resource| catalogue.presence(minor, group, resource).versions;
+        for (group, resource) in [
+            ("certificates.k8s.io", "clustertrustbundles"),
+            ("certificates.k8s.io", "podcertificaterequests/status"),
+            ("resource.k8s.io", "devicetaintrules"),
+            ("storagemigration.k8s.io", "storageversionmigrations"),
+        ] {
+            assert_eq!(served(group, resource), [Served::Off, Served::Yes], "{resource}");
+        }
+        assert_eq!(served("storage.k8s.io", "csinodes/status"), [Served::No, Served::Yes]);
+        assert_eq!(served("lifecycle.k8s.io", "evictions"), [Served::No, Served::Off]);
+        assert_eq!(versions(36, "scheduling.k8s.io", "workloads"), ["v1alpha2"]);
+        assert_eq!(versions(37, "scheduling.k8s.io", "workloads"), ["v1alpha3", "v1beta1"]);
+    }
+
+    #[test]
     fn knows_names_that_no_discovery_lists() {
         let catalogue = Catalogue::get();
         assert!(catalogue.is_virtual(24, "policy", "podsecuritypolicies", "use"));
@@ -560,5 +586,10 @@ pub(crate) mod tests {
         assert!(!catalogue.is_virtual(32, "apps", "deployments/scale", "unsafe-delete-ignore-read-errors"));
         assert!(catalogue.is_virtual(36, "", "my-audience", "request-serviceaccounts-token-audience"));
         assert!(!catalogue.is_virtual(36, "", "widgets", "get"));
+        assert!(catalogue.is_virtual(35, "", "pods", "impersonate-on:user-info:get"));
+        assert!(!catalogue.is_virtual(34, "", "pods", "impersonate-on:user-info:get"));
+        let unsafe_delete = |minor, resource| catalogue.is_virtual(minor, "", resource, UNSAFE_DELETE);
+        assert!(unsafe_delete(32, "pods") && unsafe_delete(37, "pods"));
+        assert!(!unsafe_delete(31, "pods") && !unsafe_delete(37, "pods/status"));
     }
 }

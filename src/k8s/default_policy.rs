@@ -74,6 +74,15 @@ mod tests {
         assert_eq!(counts(16), [53, 36, 7, 7]);
         assert_eq!(counts(18), [56, 37, 7, 7]);
         assert_eq!(counts(36), [69, 50, 7, 7]);
+        assert_eq!(counts(37), [73, 54, 7, 7]);
+    }
+
+    #[test]
+    fn the_table_ends_with_the_newest_known_minor() {
+        let minors = tree().documents().map(|object| text(object, &["minors"]));
+        let last =
+            minors.flat_map(|minors| minors.split(['-', ' '])).filter_map(|minor| minor.parse::<u32>().ok()).max();
+        assert_eq!(last, Some(LAST_MINOR));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Data, Known};
+use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::yaml::Spanned;
 
 /// What runs on the target.
@@ -28,8 +29,8 @@ pub struct Version {
 }
 
 impl Version {
-    /// The oldest and the newest minor whose facts are built in (`facts/kubernetes/api-resources.yaml`).
-    pub const KNOWN: std::ops::RangeInclusive<u32> = 16..=36;
+    /// The oldest and the newest minor whose facts are built in.
+    pub const KNOWN: std::ops::RangeInclusive<u32> = FIRST_MINOR..=LAST_MINOR;
 
     /// A version by its minor.
     pub fn new(minor: u32) -> Self {
@@ -215,6 +216,14 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_is_one_newest_known_minor() {
+        assert_eq!(*Version::KNOWN.end(), LAST_MINOR);
+        assert_eq!(crate::node::version::LAST_MINOR, LAST_MINOR);
+        // Pod Security checks may be known for a minor whose other facts are not.
+        assert!(crate::admission::standards::NEWEST >= u64::from(LAST_MINOR));
+    }
 
     #[test]
     fn openshift_versions_are_mapped() {
