@@ -53,6 +53,131 @@ fn the_authorizer_and_admission_decide_as_recorded() {
     }
 }
 
+/// A pod on the node `n1` whose projected volume mounts a certificate.
+fn pod_with_certificate() -> Value {
+    let certificate = json!({ "podCertificate": { "signerName": "example.com/mounted" } });
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": { "namespace": "a", "name": "p", "uid": "u-p" },
+        "spec": {
+            "nodeName": "n1", "serviceAccountName": "default",
+            "volumes": [{ "name": "v", "projected": { "sources": [certificate] } }],
+        },
+    })
+}
+
+/// Whether NodeRestriction allows the node `n1` a write, in a version with the CSIVolumeHealth gate on or off.
+fn admits(version: &str, health: Option<bool>, write: &Value) -> Value {
+    let objects = json!([
+        pod_with_certificate(),
+        { "apiVersion": "v1", "kind": "Node", "metadata": { "name": "n1", "uid": "u-n1" } },
+        { "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "namespace": "a", "name": "default", "uid": "u-d" } },
+    ]);
+    let mut write = write.clone();
+    write["user"] = json!("system:node:n1");
+    write["groups"] = json!(["system:nodes", "system:authenticated"]);
+    let mut gates = json!({});
+    if let Some(is_on) = health {
+        gates["CSIVolumeHealth"] = json!(is_on);
+    }
+    if version == "1.36" {
+        gates["PodCertificateRequest"] = json!(true);
+    }
+    let question = json!({ "version": version, "gates": gates, "objects": objects, "admission": [write] });
+    ask("node", &question)["admission"][0]["allowed"].clone()
+}
+
+#[test]
+fn certificates_are_of_mounted_or_granted_signers_since_1_37() {
+    let request = |signer: &str| {
+        json!({
+            "operation": "CREATE", "apiGroup": "certificates.k8s.io", "resource": "podcertificaterequests",
+            "namespace": "a", "name": "r",
+            "object": {
+                "kind": "PodCertificateRequest",
+                "spec": {
+                    "signerName": signer, "nodeName": "n1", "nodeUID": "u-n1", "podName": "p", "podUID": "u-p",
+                    "serviceAccountName": "default", "serviceAccountUID": "u-d",
+                },
+            },
+        })
+    };
+    let mut granted = request("example.com/other");
+    granted["signersAllowed"] = json!(["example.com:other"]);
+    let mut audience = request("example.com/other");
+    audience["audiencesAllowed"] = json!(["example.com:other"]);
+    assert_eq!(admits("1.36", None, &request("example.com/other")), true);
+    assert_eq!(admits("1.37", None, &request("example.com/other")), false);
+    assert_eq!(admits("1.37", None, &request("example.com/mounted")), true);
+    assert_eq!(admits("1.37", None, &granted), true);
+    assert_eq!(admits("1.37", None, &audience), false);
+}
+
+#[test]
+fn the_status_of_a_csi_node_changes_alone_since_1_37() {
+    let write = |operation: &str, drivers: &str| {
+        let node = |drivers: &str| json!({ "kind": "CSINode", "metadata": { "name": "n1" }, "spec": { "drivers": [drivers] } });
+        json!({
+            "operation": operation, "apiGroup": "storage.k8s.io", "resource": "csinodes", "subresource": "status",
+            "name": "n1", "object": node(drivers), "oldObject": node("same"),
+        })
+    };
+    assert_eq!(admits("1.36", None, &write("UPDATE", "other")), true);
+    assert_eq!(admits("1.37", None, &write("UPDATE", "same")), false);
+    assert_eq!(admits("1.37", Some(true), &write("UPDATE", "same")), true);
+    assert_eq!(admits("1.37", Some(true), &write("UPDATE", "other")), false);
+    assert_eq!(admits("1.37", Some(true), &write("DELETE", "same")), false);
+    let reads = |gate: bool, name: &str, verb: &str| {
+        let request = json!({
+            "user": "system:node:n1", "groups": ["system:nodes", "system:authenticated"], "verb": verb,
+            "apiGroup": "storage.k8s.io", "resource": "csinodes", "subresource": "status", "name": name,
+        });
+        let question = json!({ "version": "1.37", "gates": { "CSIVolumeHealth": gate }, "requests": [request] });
+        ask("node", &question)["requests"][0]["decision"].clone()
+    };
+    assert_eq!(reads(true, "n1", "patch"), "allow");
+    assert_eq!(reads(true, "n2", "patch"), "no-opinion");
+    assert_eq!(reads(true, "n1", "delete"), "no-opinion");
+    assert_eq!(reads(false, "n1", "get"), "no-opinion");
+}
+
+#[test]
+fn a_node_keeps_the_allocatable_claims_of_a_pod_since_1_37() {
+    let write = |claims: Value| {
+        let pod = |claims: Value| {
+            let mut pod = pod_with_certificate();
+            pod["status"] = json!({ "nodeAllocatableResourceClaimStatuses": claims });
+            pod
+        };
+        let old = json!([{
+            "resourceClaimName": "c", "containers": ["x"], "mapping": [{ "name": "cpu", "quantity": "1" }],
+            "overhead": [{ "name": "cpu", "perPod": "100m" }],
+        }]);
+        json!({
+            "operation": "UPDATE", "apiGroup": "", "resource": "pods", "subresource": "status", "namespace": "a",
+            "name": "p", "object": pod(claims), "oldObject": pod(old),
+        })
+    };
+    let claim = |name: &str, container: &str, quantity: &str, overhead: Value| {
+        write(json!([{
+            "resourceClaimName": name, "containers": [container],
+            "mapping": [{ "name": "cpu", "quantity": quantity }], "overhead": [overhead],
+        }]))
+    };
+    let overhead = json!({ "name": "cpu", "perPod": "0.1" });
+    assert_eq!(admits("1.37", None, &claim("c", "x", "1000m", overhead.clone())), true);
+    for other in [
+        write(json!([])),
+        claim("d", "x", "1", overhead.clone()),
+        claim("c", "y", "1", overhead.clone()),
+        claim("c", "x", "2", overhead),
+        claim("c", "x", "1", json!({ "name": "cpu", "perPod": "0.2" })),
+        claim("c", "x", "1", json!({ "name": "cpu", "perPod": "0.1", "perContainer": "0" })),
+    ] {
+        assert_eq!(admits("1.37", None, &other), false, "{other}");
+        assert_eq!(admits("1.36", None, &other), true, "{other}");
+    }
+}
+
 #[test]
 fn static_pods_have_the_recorded_problems() {
     let case = &access_cases("lint-static-pod")[0];

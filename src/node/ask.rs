@@ -10,7 +10,7 @@ use super::migration::{self, Inventory};
 use super::mirror::{annotation_problems, static_pod_problems};
 use super::powers::Powers;
 use super::reach::{Atlas, Certainty};
-use super::restriction::{Operation, Write, admit};
+use super::restriction::{Operation, SIGNER_VERB, Write, admit};
 use super::version::Version;
 use crate::access::ask::only_keys;
 use crate::access::{Builder, Identity, Layer, Request, ResourceRequest, UrlRequest, World};
@@ -133,7 +133,8 @@ fn admission(cluster: &Cluster, asked: &Value) -> Result<Value, String> {
     };
     let may_also = |_: &Identity, request: &Request| {
         let Request::Resource(request) = request else { return false };
-        let listed = || list(asked, "audiencesAllowed").any(|audience| audience.as_str() == Some(&request.resource));
+        let granted = if request.verb == SIGNER_VERB { "signersAllowed" } else { "audiencesAllowed" };
+        let listed = || list(asked, granted).any(|resource| resource.as_str() == Some(&request.resource));
         text(asked, "authz") == "allow" || listed()
     };
     Ok(match admit(cluster, &identity(asked), &write, &may_also) {

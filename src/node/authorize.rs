@@ -302,10 +302,17 @@ impl Asked<'_> {
         {
             return no("the feature gate CSINodeInfo is off");
         }
-        if self.request.subresource.is_empty() {
-            self.by_own_name("CSINode")
-        } else {
-            no("a CSINode has no subresources")
+        match self.request.subresource.as_str() {
+            "" => self.by_own_name("CSINode"),
+            // `authorizeCSINode` of plugin/pkg/auth/authorizer/node/node_authorizer.go, 1.37.
+            "status" if self.authorizer.version.since(37) && !self.is_on(Gate::CSIVolumeHealth) => {
+                no("the feature gate CSIVolumeHealth is off")
+            }
+            "status" if self.authorizer.version.since(37) => match self.verb() {
+                "get" | "update" | "patch" => self.by_own_name("CSINode"),
+                _ => no("a node can only get, update or patch the status of a CSINode"),
+            },
+            _ => no("a CSINode has no subresources"),
         }
     }
 

@@ -24,6 +24,8 @@ pub struct Pod {
     pub references: References,
     /// Its volumes, as far as they decide for whom its tokens may be.
     pub token_volumes: Vec<TokenVolume>,
+    /// The signers of the certificates that its projected volumes mount.
+    pub certificate_signers: Vec<String>,
 }
 
 /// The objects that a pod or a pod template names, all in its own namespace.
@@ -76,6 +78,7 @@ impl Pod {
             node: own(&["spec", "nodeName"]),
             is_mirror: object.path(&["metadata", "annotations", MIRROR]).is_some(),
             token_volumes: token_volumes(&name, spec, version),
+            certificate_signers: certificate_signers(spec),
             references,
             name,
         }
@@ -168,6 +171,15 @@ fn resource_claims(pod: NodeRef<'_>, spec: NodeRef<'_>, version: &Version) -> Ve
         names.extend(text(pod, &["status", "extendedResourceClaimStatus", "resourceClaimName"]).map(str::to_owned));
     }
     names
+}
+
+/// The signers of every `podCertificate` source (`podHasPodCertificateVolumeForSigner` of NodeRestriction, 1.37).
+fn certificate_signers(spec: NodeRef<'_>) -> Vec<String> {
+    let sources = items(spec, "volumes")
+        .filter_map(|volume| field(volume, "projected"))
+        .flat_map(|projected| items(projected, "sources"));
+    let certificates = sources.filter_map(|source| field(source, "podCertificate"));
+    certificates.map(|certificate| text(certificate, &["signerName"]).unwrap_or_default().to_owned()).collect()
 }
 
 fn token_volumes(pod: &str, spec: NodeRef<'_>, version: &Version) -> Vec<TokenVolume> {

@@ -9,6 +9,7 @@ mod nodes;
 mod pods;
 mod tokens;
 
+pub(super) use certificates::SIGNER_VERB;
 pub(super) use labels::is_restricted;
 pub use labels::{is_kubelet_label, is_settable_by_kubelet};
 
@@ -142,7 +143,7 @@ pub fn admit(cluster: &Cluster, who: &Identity, write: &Write<'_>, may_also: May
             certificates::admit_signing_request(node, write)
         }
         ("certificates.k8s.io", "podcertificaterequests") if version.since(34) => {
-            certificates::admit_pod_request(cluster, node, write)
+            certificates::admit_pod_request(cluster, who, node, write, may_also)
         }
         _ => Ok(()),
     }
@@ -214,11 +215,30 @@ fn admit_csi_node(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<()
         return refuse("the feature gate CSINodeInfo is off");
     }
     let name = if write.operation == Operation::Create { name_of(write.object) } else { write.name };
-    if name == node {
-        Ok(())
-    } else {
-        refuse(format!("the node `{node}` can only access the CSINode with the same name"))
+    if name != node {
+        return refuse(format!("the node `{node}` can only access the CSINode with the same name"));
     }
+    if version.since(37) && write.subresource == "status" {
+        admit_csi_node_status(cluster, node, write)
+    } else {
+        Ok(())
+    }
+}
+
+/// The status of a CSINode changes alone (`admitCSINodeStatus`, since 1.37).
+fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+    const KIND: &str = "CSINode";
+    if !cluster.version.is_on(Gate::CSIVolumeHealth) {
+        return refuse("the feature gate CSIVolumeHealth is off");
+    }
+    if write.operation != Operation::Update {
+        return write.unexpected();
+    }
+    let (old, new) = (write.old_object(KIND)?, write.new_object(KIND)?);
+    if same(old.get("spec"), new.get("spec"), &[]) {
+        return Ok(());
+    }
+    refuse(format!("the node `{node}` is not allowed to change the spec of a CSINode through its status"))
 }
 
 /// Changes are authorized by the object as it is; what is made, and each one of many that are deleted, is looked at here.

@@ -165,7 +165,9 @@ mod tests {
     #[test]
     fn every_row_is_read() {
         let tree = yaml::read(include_str!("facts/system-node.yaml"), FileId::default(), &mut Sink::new());
-        let rows = tree.document(0).expect("a document").get("rules").expect("rules");
+        let root = tree.document(0).expect("a document");
+        assert_eq!(root.get("lastMinor").and_then(NodeRef::as_int), Some(super::super::version::LAST_MINOR.into()));
+        let rows = root.get("rules").expect("rules");
         for row in rows.items() {
             from_node::<Row>(row).expect("a row");
         }

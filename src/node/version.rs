@@ -20,6 +20,7 @@ pub enum Gate {
     CSIDriverRegistry,
     CSINodeInfo,
     CSIPersistentVolume,
+    CSIVolumeHealth,
     ClusterTrustBundle,
     DynamicKubeletConfig,
     DynamicResourceAllocation,
@@ -52,7 +53,7 @@ const fn history(gate: Gate, name: &'static str, defaults: &'static [(u32, bool)
     History { gate, name, defaults, locked }
 }
 
-const GATES: [History; 20] = [
+const GATES: [History; 21] = [
     history(
         Gate::AllowInsecureKubeletCertificateSigningRequests,
         "AllowInsecureKubeletCertificateSigningRequests",
@@ -63,7 +64,8 @@ const GATES: [History; 20] = [
     history(Gate::CSIDriverRegistry, "CSIDriverRegistry", &[(12, false), (14, true)], Some(18)),
     history(Gate::CSINodeInfo, "CSINodeInfo", &[(12, false), (14, true)], Some(17)),
     history(Gate::CSIPersistentVolume, "CSIPersistentVolume", &[(9, false), (10, true)], Some(14)),
-    history(Gate::ClusterTrustBundle, "ClusterTrustBundle", &[(27, false)], None),
+    history(Gate::CSIVolumeHealth, "CSIVolumeHealth", &[(37, false)], None),
+    history(Gate::ClusterTrustBundle, "ClusterTrustBundle", &[(27, false), (37, true)], None),
     history(Gate::DynamicKubeletConfig, "DynamicKubeletConfig", &[(4, false), (11, true), (22, false)], Some(26)),
     history(Gate::DynamicResourceAllocation, "DynamicResourceAllocation", &[(26, false), (34, true)], Some(35)),
     history(Gate::EphemeralContainers, "EphemeralContainers", &[(16, false), (23, true)], Some(25)),
@@ -77,8 +79,9 @@ const GATES: [History; 20] = [
         None,
     ),
     history(Gate::NodeLease, "NodeLease", &[(12, false), (14, true)], Some(17)),
-    history(Gate::PodCertificateRequest, "PodCertificateRequest", &[(34, false)], None),
-    history(Gate::PreventStaticPodAPIReferences, "PreventStaticPodAPIReferences", &[(34, true)], None),
+    history(Gate::PodCertificateRequest, "PodCertificateRequest", &[(34, false), (37, true)], None),
+    // 1.37 removed the gate and kept the refusal (`pkg/kubelet/config/common.go`).
+    history(Gate::PreventStaticPodAPIReferences, "PreventStaticPodAPIReferences", &[(34, true)], Some(37)),
     history(Gate::RecoverVolumeExpansionFailure, "RecoverVolumeExpansionFailure", &[(23, false), (32, true)], Some(34)),
     history(Gate::RuntimeClass, "RuntimeClass", &[(12, false), (14, true)], Some(20)),
     history(
@@ -208,6 +211,10 @@ mod tests {
         );
         assert_eq!([10, 11, 21, 22].map(|minor| on(minor, Gate::DynamicKubeletConfig)), [false, true, true, false]);
         assert!(on(30, Gate::AllowInsecureKubeletCertificateSigningRequests));
+        for gate in [Gate::ClusterTrustBundle, Gate::PodCertificateRequest] {
+            assert_eq!([36, 37].map(|minor| on(minor, gate)), [false, true]);
+        }
+        assert!(!on(37, Gate::CSIVolumeHealth));
     }
 
     #[test]
@@ -218,6 +225,10 @@ mod tests {
         assert!(version(34).with_gate("AuthorizeNodeWithSelectors", true).is_ok());
         assert!(version(33).with_gate("PodCertificateRequest", true).is_err());
         assert!(version(33).with_gate("NoSuchGate", true).is_err());
+        assert!(version(36).with_gate("PreventStaticPodAPIReferences", false).is_ok());
+        assert!(version(37).with_gate("PreventStaticPodAPIReferences", false).is_err());
+        assert!(version(36).with_gate("CSIVolumeHealth", true).is_err());
+        assert!(version(37).with_gate("CSIVolumeHealth", true).is_ok());
         assert!(Version::parse("1.5").is_err() && Version::parse("2.30").is_err() && Version::parse("v1.36.3").is_ok());
     }
 }

@@ -7,7 +7,8 @@ use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::request::CertReq;
 
 use super::pods::existing;
-use super::{Operation, Refusal, Write, refuse};
+use super::{MayAlso, Operation, Refusal, Write, refuse};
+use crate::access::{Identity, Request, ResourceRequest};
 use crate::node::cluster::Cluster;
 use crate::node::identity::USER_PREFIX;
 use crate::node::version::Gate;
@@ -15,6 +16,9 @@ use crate::node::volume::text;
 
 /// Who signs certificates for kubelets: as servers, and as clients of the API server.
 const KUBELET_SIGNERS: [&str; 2] = ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"];
+
+/// The verb by which an authorizer may let a node ask for certificates of a signer that no volume names.
+pub(crate) const SIGNER_VERB: &str = "request-serviceaccounts-podcertificate-signer";
 
 /// The attribute `CN` of a name.
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
@@ -70,7 +74,13 @@ fn first_block(text: &[u8]) -> &[u8] {
 }
 
 /// A certificate for a pod names the pod, its service account and the node, each with its UID.
-pub(super) fn admit_pod_request(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+pub(super) fn admit_pod_request(
+    cluster: &Cluster,
+    who: &Identity,
+    node: &str,
+    write: &Write<'_>,
+    may_also: MayAlso<'_>,
+) -> Result<(), Refusal> {
     if !cluster.version.is_on(Gate::PodCertificateRequest) {
         return refuse("the feature gate PodCertificateRequest is off");
     }
@@ -102,8 +112,32 @@ pub(super) fn admit_pod_request(cluster: &Cluster, node: &str, write: &Write<'_>
         return differs("service account than that of the pod");
     }
     match cluster.accounts.get(&(write.namespace.to_owned(), account.clone())) {
-        Some(known) if own("serviceAccountUID") == known.uid => Ok(()),
-        Some(_) => differs("UID of the service account"),
-        None => refuse(format!("the service account {}/{account} is not found", write.namespace)),
+        Some(known) if own("serviceAccountUID") == known.uid => {}
+        Some(_) => return differs("UID of the service account"),
+        None => return refuse(format!("the service account {}/{account} is not found", write.namespace)),
     }
+    let signer = own("signerName");
+    if !cluster.version.since(37) || pod.certificate_signers.iter().any(|mounted| mounted == signer) {
+        return Ok(());
+    }
+    if may_also(who, &right_to_signer(write, signer, account)) {
+        return Ok(());
+    }
+    refuse(format!(
+        "the pod {}/{} mounts no certificate of the signer `{signer}`, and `{}` is not authorized to ask for one",
+        write.namespace, pod.name, who.user
+    ))
+}
+
+/// The right to ask a signer for certificates of a service account whose pods mount none of it
+/// (`validateNodePodCertificateSigner`, since 1.37). A resource cannot have a slash in it.
+fn right_to_signer(write: &Write<'_>, signer: &str, account: &str) -> Request {
+    Request::Resource(ResourceRequest {
+        verb: SIGNER_VERB.to_owned(),
+        group: write.group.to_owned(),
+        resource: signer.replace('/', ":"),
+        namespace: write.namespace.to_owned(),
+        name: account.to_owned(),
+        ..ResourceRequest::default()
+    })
 }

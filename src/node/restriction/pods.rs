@@ -111,7 +111,52 @@ fn admit_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), 
     if version.since(34) && (is_there(old) != is_there(new) || differs(&extended)) {
         return refuse(format!("the node `{node}` cannot update the extended resource claim status of a pod"));
     }
+    if version.since(37) && !same_allocatable(old, new) {
+        return refuse(format!(
+            "the node `{node}` cannot update the node allocatable resource claim statuses of a pod"
+        ));
+    }
     Ok(())
+}
+
+/// Whether two pods have the same claims on allocatable resources of their node, in the same order
+/// (`nodeAllocatableResourceClaimStatusesEqual`, since 1.37).
+fn same_allocatable(old: NodeRef<'_>, new: NodeRef<'_>) -> bool {
+    let path = ["status", "nodeAllocatableResourceClaimStatuses"];
+    same_items(old.path(&path), new.path(&path), |old, new| {
+        let texts = |status: NodeRef<'_>| -> Vec<String> {
+            items(status, "containers").map(|name| name.as_str().unwrap_or_default().to_owned()).collect()
+        };
+        let lists = |key: &str, quantities: &[&str]| {
+            same_items(old.get(key), new.get(key), |old, new| {
+                text(old, &["name"]) == text(new, &["name"])
+                    && quantities.iter().all(|key| same_quantity(field(old, key), field(new, key)))
+            })
+        };
+        text(old, &["resourceClaimName"]) == text(new, &["resourceClaimName"])
+            && texts(old) == texts(new)
+            && lists("mapping", &["quantity"])
+            && lists("overhead", &["perPod", "perContainer"])
+    })
+}
+
+/// Whether two lists are as long and equal item by item; an absent list is an empty one.
+fn same_items<'p>(
+    old: Option<NodeRef<'p>>,
+    new: Option<NodeRef<'p>>,
+    is_same: impl Fn(NodeRef<'p>, NodeRef<'p>) -> bool,
+) -> bool {
+    let list = |node: Option<NodeRef<'p>>| node.into_iter().flat_map(NodeRef::items).collect::<Vec<_>>();
+    let (old, new) = (list(old), list(new));
+    old.len() == new.len() && old.into_iter().zip(new).all(|(old, new)| is_same(old, new))
+}
+
+/// Whether two quantities have one value, or neither is there.
+fn same_quantity(old: Option<NodeRef<'_>>, new: Option<NodeRef<'_>>) -> bool {
+    match (old, new) {
+        (Some(old), Some(new)) => same(Some(old), Some(new), &[]),
+        (old, new) => old.is_none() && new.is_none(),
+    }
 }
 
 fn labels<'p>(pod: NodeRef<'p>) -> std::collections::BTreeMap<&'p str, &'p str> {
