@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{AdmissionRequest, Binding, Policy};
+use crate::k8s::catalogue::LAST_MINOR;
 use crate::yaml;
 
-/// `{"policy": {...}, "binding": {...}, "namespace": {...}, "requests": [...]}`: what the policy answers to each.
+/// `{"minor": 37, "policy": {...}, "binding": {...}, "namespace": {...}, "requests": [...]}`: what the policy answers to each.
 ///
 /// # Errors
 /// Why it is not a question.
@@ -13,7 +14,11 @@ pub fn admission_policy(body: &Value) -> Result<Value, String> {
     let given = |key: &str| body.get(key).filter(|value| !value.is_null());
     let tree = yaml::from_json(given("policy").ok_or("`policy` is missing")?);
     let root = tree.document(0).ok_or("`policy` is missing")?;
-    let policy = Policy::read(root).map_err(|error| format!("`policy`: {}", error.message))?;
+    let minor = match given("minor") {
+        Some(minor) => minor.as_u64().and_then(|minor| u32::try_from(minor).ok()).ok_or("`minor` is not a number")?,
+        None => LAST_MINOR,
+    };
+    let policy = Policy::read(root, minor).map_err(|error| format!("`policy`: {}", error.message))?;
     let binding = match given("binding") {
         Some(binding) => {
             let tree = yaml::from_json(binding);

@@ -192,15 +192,16 @@ enum MatchPolicy {
 }
 
 impl Policy {
-    /// Reads a policy. Expressions that cannot be evaluated are no error; requests that need them get no answer.
+    /// Reads a policy as the API server of a minor reads a stored one. Expressions that cannot be evaluated are no error;
+    /// requests that need them get no answer.
     ///
     /// # Errors
     /// When the object is no policy.
-    pub fn read(node: NodeRef<'_>) -> Result<Self, DeError> {
+    pub fn read(node: NodeRef<'_>, minor: u32) -> Result<Self, DeError> {
         let raw: RawPolicy = from_node(node)?;
         let spec = raw.spec;
         let has_params = spec.param_kind.is_some();
-        let mut names = Names { variables: Default::default(), params: has_params };
+        let mut names = Names { variables: Default::default(), params: has_params, minor };
         let mut variables = BTreeMap::new();
         for variable in &spec.variables {
             // A variable may ask for those before it.

@@ -28,7 +28,7 @@ fn request(object: Value) -> Value {
 
 fn judge(policy: &Value, binding: Option<&Value>, namespace: Option<&Value>, request: &Value) -> Verdict {
     let tree = yaml::from_json(policy);
-    let policy = Policy::read(tree.document(0).expect("a document")).expect("a policy");
+    let policy = Policy::read(tree.document(0).expect("a document"), 37).expect("a policy");
     let binding = binding.map(|binding| {
         let tree = yaml::from_json(binding);
         Binding::read(tree.document(0).expect("a document")).expect("a binding")

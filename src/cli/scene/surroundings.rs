@@ -53,7 +53,8 @@ impl Surroundings {
         match (group, text(&["kind"])) {
             ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
                 self.policies.retain(|(known, _)| *known != name);
-                self.policies.extend(Policy::read(object).ok().map(|policy| (name, policy)));
+                self.policies
+                    .extend(Policy::read(object, self.cluster.version.minor()).ok().map(|policy| (name, policy)));
             }
             ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
                 self.bindings.retain(|known| known.name != name);

@@ -15,6 +15,8 @@ pub struct Names<'n> {
     pub variables: BTreeSet<&'n str>,
     /// Whether there are parameters.
     pub params: bool,
+    /// The minor of the API server that reads the expression.
+    pub minor: u32,
 }
 
 const REQUEST: [&str; 12] = [
@@ -101,6 +103,10 @@ impl<'c> Check<'c> {
                 self.expr(target)?;
                 if !functions::is_member(function, arguments.len()) {
                     return Err(format!("the function `{function}` is not evaluated here"));
+                }
+                if let Some(since) = functions::member_since(function).filter(|since| self.names.minor < *since) {
+                    let minor = self.names.minor;
+                    return Err(format!("Kubernetes 1.{minor} has no function `{function}`; it came with 1.{since}"));
                 }
             }
             Expr::Call { target: None, function, arguments } if !functions::is_global(function, arguments.len()) => {

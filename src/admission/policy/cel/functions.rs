@@ -27,12 +27,20 @@ pub(super) fn is_conversion(name: &str) -> bool {
     matches!(name, "int" | "uint" | "double" | "string" | "bool" | "bytes")
 }
 
+/// The minor since which an environment for stored expressions has a function of values; none for a function that every
+/// environment has (`pkg/cel/environment/base.go` of k8s.io/apiserver v0.37.2).
+pub(super) fn member_since(name: &str) -> Option<u32> {
+    (name == "includes").then_some(37)
+}
+
 /// Whether a value has a function of a name with a number of arguments.
 pub(super) fn is_member(name: &str, arguments: usize) -> bool {
     match name {
         "size" | "lowerAscii" | "upperAscii" | "trim" | "hasValue" | "value" | "isSorted" | "sum" | "min" | "max"
         | "distinct" | "reverse" | "sort" | "first" | "last" => arguments == 0,
-        "contains" | "startsWith" | "endsWith" | "matches" | "charAt" | "find" | "or" | "orValue" => arguments == 1,
+        "contains" | "startsWith" | "endsWith" | "matches" | "charAt" | "find" | "or" | "orValue" | "includes" => {
+            arguments == 1
+        }
         "join" | "flatten" => arguments <= 1,
         "indexOf" | "lastIndexOf" | "split" | "substring" | "findAll" => matches!(arguments, 1 | 2),
         "replace" => matches!(arguments, 2 | 3),
@@ -75,6 +83,7 @@ pub(super) fn member(evaluation: &mut Evaluation<'_>, target: &Value, name: &str
             inner.as_deref().cloned().ok_or_else(|| Fail::error("optional.none() dereference"))
         }
         (target, "size", []) => size(evaluation, target),
+        (target, "includes", [wanted]) => lists::includes(evaluation, target, wanted),
         (Value::String(text), name, arguments) => strings::member(evaluation, text, name, arguments),
         (Value::List(items), name, arguments) => lists::member(evaluation, items, name, arguments),
         _ => Err(Fail::no_such_overload()),

@@ -48,6 +48,17 @@ fn contains(evaluation: &mut Evaluation<'_>, all: &[Value], some: &[Value]) -> R
     Ok(some.iter().all(|item| all.iter().any(|other| equal(item, other))))
 }
 
+/// Whether a list has a value, or a value that is no list is equal to it (`includes` of `pkg/cel/library/lists.go`,
+/// k8s.io/apiserver v0.37.2).
+pub(super) fn includes(evaluation: &mut Evaluation<'_>, target: &Value, wanted: &Value) -> Outcome {
+    let items = match target {
+        Value::List(items) => items,
+        single => std::slice::from_ref(single),
+    };
+    evaluation.spend(product(items, std::slice::from_ref(wanted)))?;
+    Ok(Value::Bool(items.iter().any(|item| equal(item, wanted))))
+}
+
 /// A function of a list.
 pub(super) fn member(evaluation: &mut Evaluation<'_>, items: &[Value], name: &str, arguments: &[Value]) -> Outcome {
     evaluation.spend(items.iter().map(Value::weight).sum())?;

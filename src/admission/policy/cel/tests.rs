@@ -9,7 +9,7 @@ use super::{Environment, Fail, Names, Program, Value};
 /// What an expression comes to, in short.
 fn told(expression: &str) -> String {
     let sources = [("one", "1"), ("fails", "object.missing"), ("later", "variables.fails"), ("other", "ip('::1')")];
-    let mut names = Names::default();
+    let mut names = Names { minor: 37, ..Names::default() };
     let mut variables = BTreeMap::new();
     for (name, source) in sources {
         variables.insert(name.to_owned(), Program::compile(source, &names));
@@ -174,6 +174,16 @@ fn macros_go_through_lists_and_maps() {
 }
 
 #[test]
+fn a_function_is_there_since_its_minor() {
+    let problem = |minor| {
+        let names = Names { minor, ..Names::default() };
+        Program::compile("[1].includes(1)", &names).problem().map(str::to_owned)
+    };
+    assert_eq!(problem(36).as_deref(), Some("Kubernetes 1.36 has no function `includes`; it came with 1.37"));
+    assert_eq!(problem(37), None);
+}
+
+#[test]
 fn functions_are_those_of_the_api_server() {
     hold(&[
         ("'abc'.substring(1) + 'abc'.substring(0, 1)", "\"bca\""),
@@ -191,6 +201,9 @@ fn functions_are_those_of_the_api_server() {
         ("[1, 2].sum() + [3, 1].max() + [2, 3].min()", "8"),
         ("[].max()", "error: max called on empty list"),
         ("[1, 1.5].isSorted() && [1, 2].indexOf(2) == 1", "true"),
+        ("[1, 2].includes(2.0) && !['a'].includes('b') && !dyn([]).includes(1)", "true"),
+        ("'a'.includes('a') && !'ab'.includes('a') && {'a': 1}.includes({'a': 1}) && null.includes(null)", "true"),
+        ("[[1]].includes(1) || [1].includes([1])", "false"),
         ("sets.contains([1, 2], [2.0]) && sets.intersects([1], [1, 2])", "true"),
         ("[[1], [2, 3]].flatten()", "[1, 2, 3]"),
         ("object.list.slice(0, 2).reverse()", "[2, 1]"),
