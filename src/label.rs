@@ -38,7 +38,7 @@ pub fn settings(target: &Target) -> Option<Settings> {
         Some(LabelSync::Advising) => Mode::Advising,
         None => release.default_mode(),
     };
-    Some(Settings { release, mode, checks: PolicyVersion::Latest })
+    Some(Settings { release, mode, checks: PolicyVersion::Latest.on_server_of(release.kubernetes_minor()) })
 }
 
 /// The constraints that a role lets its holders use, by the names in its rules.

@@ -82,6 +82,16 @@ const FIRST_WITH_LEVELS: u32 = 23;
 /// The last minor with PodSecurityPolicies.
 const LAST_WITH_POLICIES: u32 = 24;
 
+/// The first minor whose API server reads admission policies from files without being asked to: `staticManifestsDir` of
+/// the admission configuration (`plugin/policy/config` of k8s.io/apiserver v0.37.2).
+const FIRST_WITH_POLICIES_FROM_FILES: u32 = 37;
+
+/// The policies that no object of the API shows, in words; none where the version of the cluster has no such policies.
+pub fn unseen_policies(minor: u32) -> Option<&'static str> {
+    (minor >= FIRST_WITH_POLICIES_FROM_FILES)
+        .then_some("admission policies and webhooks from files of the API server are not judged: no API shows them")
+}
+
 /// What a namespace gets whose range is not known here.
 const SOME_RANGE: &str = "1000000000/10000";
 
@@ -126,7 +136,8 @@ impl<'w> Gate<'w> {
         self.places.iter_mut().map(|(name, place)| (name.as_str(), place))
     }
 
-    /// Why the cluster would refuse the pods of a workload; nothing where it lets them in.
+    /// Why the cluster would refuse the pods of a workload; nothing where it lets them in. The answer is about objects of
+    /// the API: see [`unseen_policies`].
     pub fn judge(&self, workload: &Workload) -> Vec<Refused> {
         let namespace = if workload.namespace.is_empty() { "default" } else { &workload.namespace };
         let nowhere = Place::default();
@@ -245,11 +256,22 @@ impl<'w> Gate<'w> {
         if policy.enforce.level == Level::Privileged {
             return None;
         }
-        let violations = violations(pod, policy.enforce.level, policy.enforce.version);
+        let violations = violations(pod, policy.enforce.level, policy.enforce.version.on_server_of(self.minor));
         (!violations.is_empty()).then(|| message(policy.enforce, &violations))
     }
 }
 
 fn told(violation: &Violation) -> String {
     format!("{}: {}", violation.field, violation.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_from_files_are_named_since_1_37() {
+        assert_eq!(unseen_policies(36), None);
+        assert!(unseen_policies(37).is_some_and(|text| text.contains("from files")));
+    }
 }

@@ -38,6 +38,7 @@ pub struct Settings {
 impl Settings {
     /// A cluster of a release as it comes.
     pub fn of(release: Release) -> Self {
-        Self { release, mode: release.default_mode(), checks: PolicyVersion::Latest }
+        let checks = PolicyVersion::Latest.on_server_of(release.kubernetes_minor());
+        Self { release, mode: release.default_mode(), checks }
     }
 }

@@ -64,6 +64,13 @@ impl PolicyVersion {
         number.map(PolicyVersion::Minor)
     }
 
+    /// The version whose checks a server of a minor runs: it has none of a later minor, and its own are the latest
+    /// (`policy/registry.go` of k8s.io/pod-security-admission).
+    #[must_use]
+    pub fn on_server_of(self, minor: u32) -> Self {
+        PolicyVersion::Minor(self.minor_up_to(minor.into()))
+    }
+
     /// The minor whose checks count, where those of `newest` are the last that are known.
     pub fn minor_up_to(self, newest: u64) -> u64 {
         match self {
@@ -85,6 +92,14 @@ impl fmt::Display for PolicyVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_has_the_checks_of_its_own_minor_at_most() {
+        for (version, expected) in [("latest", 36), ("v1.99", 36), ("v1.37", 36), ("v1.36", 36), ("v1.24", 24)] {
+            let version = PolicyVersion::parse(version).expect("a version");
+            assert_eq!(version.on_server_of(36), PolicyVersion::Minor(expected), "{version}");
+        }
+    }
 
     #[test]
     fn versions_have_one_spelling() {

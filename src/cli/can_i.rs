@@ -15,6 +15,7 @@ use super::scene::{Scene, SceneArguments, with_scenes};
 use super::session::print;
 use super::{Global, Outcome};
 use crate::access::{Answer, Identity, Request};
+use crate::admission::gate::unseen_policies;
 use crate::diag::{Code, Diagnostic, Files, RunError, Sink};
 use crate::node::authorize::field_selector;
 use crate::node::graph::Graph;
@@ -135,6 +136,11 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
         terminal.note(&note);
     }
     if let Some(note) = RequestArguments::finalizers_note(&request) {
+        terminal.note(note);
+    }
+    if let Some(note) =
+        unseen_policies(scene.world.minor()).filter(|_| arguments.admission.is_some() && answer == Answer::Yes)
+    {
         terminal.note(note);
     }
     match arguments.format {
