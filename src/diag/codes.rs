@@ -211,6 +211,8 @@ codes! {
         "The target's Kubernetes version has no such kind at this apiVersion, so applying the output would fail as a whole.";
     AllowedHostPathsWithoutVolume, "allowed-host-paths-without-hostPath-volume", [Warning], "host paths that no pod can mount",
         "`allowedHostPaths` takes effect only where `volumes` allows `hostPath`. Seed 000 prints such a policy, and it stayed dead for three years.";
+    ReservedName, "reserved-name", [Warning], "a name that the API server reserves from the next version on",
+        "Since Kubernetes 1.37 the API server refuses to create an admission policy, a binding of one or a webhook configuration whose name ends in `.static.k8s.io`: these names belong to the policies and webhooks that it reads from files of its own. Kubernetes 1.36 accepts such a name and warns.\n\nChoose another name before the upgrade. For 1.37 and later the diagnostic is `invalid-object`.";
     HostPathWithoutPaths, "host-path-volume-without-allowed-paths", [Warning], "a profile that lets pods mount any path of the host",
         "`hostPath` among the volumes without a list of host paths means every path.";
     GroupRangeWithRoot, "group-range-includes-root", [Warning], "a group range that includes the root group",
@@ -306,7 +308,7 @@ codes! {
     UnusableIndex, "unusable-index", [Error], "an index that cannot be asked",
         "A file written by `bailiwick index` holds a world as it was settled: for one version, over one baseline. It ends with a checksum, and begins with the version of its format. What was cut off, changed, or written by another version is refused and not guessed at.";
     UnknownVersion, "unknown-version", [Error], "a version without known facts",
-        "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.36.";
+        "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.37.";
     UnknownResource, "unknown-resource", [Error], "a resource that is not served",
         "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource of that name. A rule may leave out `apiGroups` only where some group serves the resource: name the groups, or bring the definition in with a Manifests policy. Of a question, `--any-resource` takes the name as it stands.";
     DeadExpectation, "dead-expectation", [Error, Warning], "an AccessTest that cannot fail",
@@ -405,15 +407,15 @@ codes! {
     WriteAccounts, "write-accounts", [Finding], "a grant to write service accounts",
         "Annotations of an account give it an identity in the cloud, and its pull secrets reach every pod that has it.";
     KubeletApi, "kubelet-api", [Finding], "a grant of the kubelets' API",
-        "The kubelet has one right for nearly all it does: `get` on `nodes/proxy` opens a web socket that runs commands in any pod of the node, past admission and past the audit log. This is so in 1.36.";
+        "The kubelet has one right for nearly all it does: `get` on `nodes/proxy` opens a web socket that runs commands in any pod of the node, past admission and past the audit log. This is so in 1.36 and 1.37.";
     ChangeNodes, "change-nodes", [Finding], "a grant to change nodes",
         "Labels and taints decide which pods run where; a node that is deleted drops its pods.";
     ChangeNodeStatus, "change-node-status", [Finding], "a grant to change the status of nodes",
         "A status tells how much room a node has, which images it holds, and where its kubelet answers.";
     KubeletDetails, "kubelet-details", [Finding], "a grant to read what kubelets know",
-        "These parts of the kubelet's API can be granted one by one, instead of `nodes/proxy`. Logs of a node, and checkpoints of containers, hold what is in the pods.";
+        "These parts of the kubelet's API can be granted one by one, instead of `nodes/proxy`. Logs of a node, and checkpoints of containers, hold what is in the pods. Since 1.37 `nodes/pods` also opens `/allocatedPods`, where the alpha feature gate KubeletAllocatedPodsEndpoint is on.";
     AdmissionWebhooks, "admission-webhooks", [Finding], "a grant to write admission webhooks",
-        "A webhook sees every object that is written, secrets included, and may change or refuse it.";
+        "A webhook sees every object that is written, secrets included, and may change or refuse it. Until 1.36 that includes the tokens of `tokenreviews` and the questions of access reviews; since 1.37 no webhook is asked about `tokenreviews`, `selfsubjectreviews` and the access reviews of `authorization.k8s.io`, and a rule that names one has no effect.";
     AdmissionPolicies, "admission-policies", [Finding], "a grant to write admission policies",
         "A mutating policy changes any object, and a validating one that is gone refuses nothing any more.";
     PolicyEngines, "policy-engines", [Finding], "a grant to write policies of a policy engine",

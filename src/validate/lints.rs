@@ -1,6 +1,8 @@
 //! Advice about single objects: accepted by the server, and still not what anybody wants.
 
+use super::rules::static_name;
 use super::trace::Trees;
+use super::with_askers;
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::dead::{self, Cell, Dead, Part, Reason};
@@ -9,6 +11,16 @@ use crate::yaml::NodeRef;
 
 /// Checks an object that is valid.
 pub(super) fn check(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sink) {
+    if api.minor() == static_name::WARNED_OF_IN && static_name::is_kept(root) {
+        let message = "Kubernetes 1.37 and later refuse to create an object with this name";
+        let place = trees.place_of(unit, "metadata.name", Some(&*unit.identity.name));
+        sink.push(
+            with_askers(Diagnostic::warning(Code::ReservedName, message).at(place), unit)
+                .help("use a name that does not end in `.static.k8s.io`")
+                .note(format!("in {}", unit.identity))
+                .foldable(),
+        );
+    }
     match &*unit.identity.object_type.kind {
         "PodSecurityPolicy" => pod_security_policy(unit, root, trees, sink),
         // The rules of policies were judged as they were written.

@@ -1,6 +1,6 @@
 //! The API server's own validation: what an object must satisfy beyond the shape of its kind.
 //!
-//! Rules and field paths are those of Kubernetes 1.16 to 1.36 (`specs/kubernetes.md` sections 2 and 3); messages
+//! Rules and field paths are those of Kubernetes 1.16 to 1.37 (`specs/kubernetes.md` sections 2 and 3); messages
 //! are ours. A valid object costs no allocation, but for admission policies, which are few. What a schema says (unknown fields, wrong types) is
 //! assumed to have been checked before: a value of another type is passed over here.
 //!
@@ -19,6 +19,7 @@ mod quota;
 mod roles;
 mod scc;
 mod selector;
+pub mod static_name;
 
 use std::fmt;
 
@@ -95,6 +96,7 @@ pub struct FieldError {
 pub fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, minor: u32, errors: &mut Vec<FieldError>) {
     let mut report = Report { errors, minor };
     let report = &mut report;
+    static_name::check(object, old, report);
     match (text(object, "apiVersion"), text(object, "kind")) {
         (RBAC, "Role") => {
             metadata::check(object, &NameRule::SEGMENT, report);

@@ -143,15 +143,31 @@ fn annotations(metadata: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) 
     }
 }
 
-fn owners(metadata: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
+/// Whether a text is `<version>` or `<group>/<version>`. `apps/` names a group without a version.
+fn is_group_version(text: &str) -> bool {
+    text.matches('/').count() <= 1 && !text.ends_with('/')
+}
+
+/// The first minor whose errors name the owner, and tell an empty field from a wrong one (`validateOwnerReference` of
+/// `pkg/api/validation/objectmeta.go`, k8s.io/apimachinery v0.37.2).
+const OWNERS_NAMED_SINCE: u32 = 37;
+
+fn owners(metadata: NodeRef<'_>, list: &Path<'_>, report: &mut Report<'_>) {
     let mut controllers = 0;
+    let is_named = report.minor >= OWNERS_NAMED_SINCE;
+    let missing = if is_named { ErrorKind::Required } else { ErrorKind::Invalid };
     for (index, owner) in items(metadata, "ownerReferences") {
+        let item = list.index(index);
+        let path = if is_named { &item } else { list };
         for field in ["apiVersion", "kind", "name", "uid"] {
             let value = text(owner, field);
-            // `apps/` names a group without a version.
-            if value.is_empty() || (field == "apiVersion" && value.ends_with('/')) {
+            if value.is_empty() {
                 let message = format!("owner {index} has no {field}");
-                report.add(ErrorKind::Invalid, &path.field(field), place(owner, field), message);
+                report.add(missing, &path.field(field), place(owner, field), message);
+            } else if field == "apiVersion" && !is_group_version(value) {
+                let message = format!("the apiVersion `{}` of owner {index} is no version of an API", shown(value));
+                let help = "write `<version>` or `<group>/<version>`, such as `apps/v1`";
+                report.teach(ErrorKind::Invalid, &path.field(field), place(owner, field), message, help);
             }
         }
         if text(owner, "apiVersion") == "v1" && text(owner, "kind") == "Event" {
@@ -166,7 +182,7 @@ fn owners(metadata: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
     if controllers > 1 {
         let message = format!("{controllers} owners say `controller: true`, one is the most");
-        report.add(ErrorKind::Invalid, path, place(metadata, "ownerReferences"), message);
+        report.add(ErrorKind::Invalid, list, place(metadata, "ownerReferences"), message);
     }
 }
 
