@@ -95,7 +95,7 @@ impl Project {
 
     /// Returns the API of a target.
     pub fn api(&self, target: &Target) -> Api {
-        self.apis.get(&target.name).cloned().unwrap_or_else(|| Api::new(target.version.minor()))
+        self.apis.get(&target.name).cloned().unwrap_or_else(|| target.version.api())
     }
 
     /// Warns of policies whose last day is over. The caller gives the day; the output is the same on any day.

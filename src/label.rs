@@ -28,7 +28,7 @@ const OWN_ACCOUNTS: [&str; 3] = ["builder", "default", "deployer"];
 
 /// What the cluster of a target is like; none where it is not OpenShift with a label syncer.
 pub fn settings(target: &Target) -> Option<Settings> {
-    let release = Release { major: 4, minor: target.openshift_minor()? };
+    let release = target.version.release()?;
     if release < Release::FIRST {
         return None;
     }

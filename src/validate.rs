@@ -274,7 +274,9 @@ impl<'p> Validator<'p> {
             }
             _ => format!("`{}`: {}", problem.path, problem.message),
         };
-        with_askers(Diagnostic::error(Code::MalformedObject, what).at(place), unit)
+        let may_be_there = matches!(problem.kind, ProblemKind::UnknownField) && self.api.is_newer_than_known();
+        let told = if may_be_there { Diagnostic::warning } else { Diagnostic::error };
+        with_askers(told(Code::MalformedObject, what).at(place), unit)
             .help_maybe(problem.help.clone())
             .note(format!("in {}", unit.identity))
             .foldable()
@@ -308,7 +310,9 @@ impl<'p> Validator<'p> {
         };
         if known.served != Served::Yes {
             sink.push(self.not_served(unit));
-            return;
+            if !self.may_be_served(unit) {
+                return;
+            }
         }
         match (known.namespaced, &unit.identity.namespace) {
             (Some(true), None) => sink.push(
@@ -360,6 +364,13 @@ impl<'p> Validator<'p> {
         ServedKind { served, namespaced }
     }
 
+    /// Whether a kind that the table lacks may be there: the target is newer than every known version.
+    fn may_be_served(&self, unit: &Unit) -> bool {
+        let object_type = &unit.identity.object_type;
+        self.api.is_newer_than_known()
+            && !self.api.catalogue().has_ever_served_kind(&object_type.api_version, &object_type.kind)
+    }
+
     fn not_served(&self, unit: &Unit) -> Diagnostic {
         let object_type = &unit.identity.object_type;
         let version = self.target.version;
@@ -372,12 +383,17 @@ impl<'p> Validator<'p> {
             Diagnostic::error(Code::PodSecurityPolicyRemoved, message)
                 .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
         } else {
-            let message =
-                format!("Kubernetes {version} does not serve {} {}", object_type.api_version, object_type.kind);
+            let what = format!("{} {}", object_type.api_version, object_type.kind);
+            let message = if self.may_be_served(unit) {
+                format!("Kubernetes 1.{} does not serve {what}; whether {version} does is not known", version.minor())
+            } else {
+                format!("Kubernetes {version} does not serve {what}")
+            };
             let catalogue = self.api.catalogue();
             let elsewhere = catalogue.api_versions_of_kind(version.minor(), &object_type.kind);
             let near = nearest(&object_type.kind, catalogue.kinds(version.minor()));
-            Diagnostic::error(Code::KindNotServed, message).help(match (elsewhere.first(), near) {
+            let told = if self.may_be_served(unit) { Diagnostic::warning } else { Diagnostic::error };
+            told(Code::KindNotServed, message).help(match (elsewhere.first(), near) {
                 (Some(api_version), _) => format!("this version serves it as `{api_version}`"),
                 (None, Some(near)) => format!("did you mean `{near}`?"),
                 (None, None) => format!("leave it out on the target `{}` with `targets`", self.target.name),

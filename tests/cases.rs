@@ -61,8 +61,9 @@ const POLICY_KINDS: [&str; 10] = [
 ];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 22] = [
+const WITHOUT_PLACE: [Code; 23] = [
     Code::InvalidQuestion,
+    Code::NewerThanKnown,
     Code::NothingToJudge,
     Code::NothingToMigrate,
     Code::UnknownResource,

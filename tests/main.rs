@@ -28,4 +28,5 @@ mod registry;
 mod runs;
 mod toolforge;
 mod validation;
+mod versions;
 mod yaml;

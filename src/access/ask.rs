@@ -103,7 +103,7 @@ impl Asker {
         if let Some((_, keys)) = KEYS.iter().find(|(known, _)| known == kind) {
             only_keys(body, keys)?;
         }
-        match kind.as_str() {
+        let answer = match kind.as_str() {
             "can-i" => self.can_i(body),
             "rules" => self.rules(body),
             "covers" => covers(body),
@@ -116,7 +116,15 @@ impl Asker {
             "reconcile" => reconciliation(body),
             "default-policy" => default_objects(body),
             other => Err(format!("there is no question `{other}`")),
-        }
+        };
+        answer.map(|answer| if self.is_about_newer(body) { judged_as_newest(answer) } else { answer })
+    }
+
+    /// Whether a question is about a version that is newer than every known one: the version of the world, or one that
+    /// the question names.
+    fn is_about_newer(&self, body: &Value) -> bool {
+        let named = [body, &body["minor"], &body["baseline"]].into_iter().filter_map(|value| known_minor(value).ok());
+        self.world.api().is_newer_than_known() || named.into_iter().any(|minor| minor > LAST_MINOR)
     }
 
     fn set_world(&mut self, body: &Value) -> Result<Value, String> {
@@ -133,7 +141,8 @@ impl Asker {
         let objects = body.get("objects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let taken = objects.iter().map(|object| add(&mut builder, object)).sum::<usize>();
         self.world = builder.build();
-        Ok(json!({ "objects": taken }))
+        let answer = json!({ "objects": taken });
+        Ok(if self.is_about_newer(body) { judged_as_newest(answer) } else { answer })
     }
 
     fn can_i(&self, body: &Value) -> Result<Value, String> {
@@ -316,15 +325,23 @@ fn default_objects(body: &Value) -> Result<Value, String> {
     Ok(json!({ "objects": objects.collect::<Vec<_>>() }))
 }
 
-/// A minor as a number or as `1.36`, within the known ones.
+/// An answer with the version that was judged in place of a newer one.
+pub(crate) fn judged_as_newest(mut answer: Value) -> Value {
+    if let Some(map) = answer.as_object_mut() {
+        map.insert("judgedAs".to_owned(), format!("1.{LAST_MINOR}").into());
+    }
+    answer
+}
+
+/// A minor as a number or as `1.36`, not older than the known ones. A newer one is judged as the newest known.
 fn known_minor(value: &Value) -> Result<u32, String> {
     let number = match value {
         Value::String(text) => text.strip_prefix("1.").and_then(|minor| minor.parse().ok()),
         other => other.as_u64().and_then(|minor| u32::try_from(minor).ok()),
     };
     number
-        .filter(|minor| (FIRST_MINOR..=LAST_MINOR).contains(minor))
-        .ok_or_else(|| format!("`{value}` is not a Kubernetes version between 1.{FIRST_MINOR} and 1.{LAST_MINOR}"))
+        .filter(|minor| *minor >= FIRST_MINOR)
+        .ok_or_else(|| format!("`{value}` is not a Kubernetes version since 1.{FIRST_MINOR}"))
 }
 
 fn identity(body: &Value) -> Result<Identity, String> {

@@ -60,8 +60,9 @@ impl World {
             return Ok(Found { group: (*group).to_owned(), resource: (*name).to_owned(), namespaced: Some(false) });
         }
         match group {
-            // A group that is nobody's own is taken at its word: its definition is just not among the inputs.
-            Some(group) if !self.api().is_builtin_group(group) => {
+            // A group that is nobody's own is taken at its word: its definition is just not among the inputs. So is every
+            // group of a version that may serve more than the newest known one.
+            Some(group) if !self.api().is_builtin_group(group) || self.api().is_newer_than_known() => {
                 Ok(Found { group: group.to_owned(), resource: name.to_owned(), namespaced: None })
             }
             _ => Err(self.not_found(written, name)),

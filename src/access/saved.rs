@@ -109,7 +109,7 @@ pub fn save(world: &World, files: &Files) -> Result<Vec<u8>, String> {
     });
     let bindings = bindings.collect();
     let saved = Saved {
-        minor: world.minor(),
+        minor: world.api().asked(),
         baseline: world.baseline(),
         texts: texts.list,
         symbols: world.symbols.parts(),

@@ -8,12 +8,12 @@ use clap::Args;
 
 use super::can_i::{AnswerForm, word};
 use super::question::{IdentityArguments, RequestArguments};
-use super::scene::{Scene, SceneArguments, with_scenes};
+use super::scene::{Scene, SceneArguments, version_of, with_scenes};
 use super::session::print;
 use super::{Global, Outcome, pages};
 use crate::access::{Identity, World, risk as catalogue};
-use crate::diag::{Code, RunError, nearest};
-use crate::k8s::catalogue::LAST_MINOR;
+use crate::diag::{Code, Files, RunError, Sink, nearest};
+use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
 use crate::kinds;
 use crate::report::access::{self, Told};
@@ -122,16 +122,17 @@ fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Resu
             Ok(targets.first().map_or(Outcome::Fine, |target| write(target.version.minor())))
         });
     }
-    match version.trim_start_matches('v').strip_prefix("1.").and_then(|minor| minor.parse::<u32>().ok()) {
-        Some(minor) if (crate::k8s::catalogue::FIRST_MINOR..=LAST_MINOR).contains(&minor) => Ok(write(minor)),
-        _ => {
-            terminal.failure(
-                &RunError::new(format!("`{version}` is no version of Kubernetes with known facts"))
-                    .help(format!("name one from 1.{} to 1.{LAST_MINOR}", crate::k8s::catalogue::FIRST_MINOR)),
-            );
-            Ok(Outcome::Invalid)
-        }
-    }
+    let mut sink = Sink::new();
+    let Some(minor) = version_of(version, &mut sink) else {
+        terminal.failure(
+            &RunError::new(format!("`{version}` is no version of Kubernetes with known facts"))
+                .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}")),
+        );
+        return Ok(Outcome::Invalid);
+    };
+    let files = Files::new();
+    print(global, sink.into_sorted(&files), &files);
+    Ok(write(minor.min(LAST_MINOR)))
 }
 
 impl Arguments {

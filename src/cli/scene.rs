@@ -19,7 +19,7 @@ use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Severity, S
 use crate::emit::committed::Committed;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::label;
-use crate::model::{Platform, Target};
+use crate::model::{Platform, Target, Version};
 use crate::node::{Cluster, Version as NodeVersion};
 use crate::parallel;
 use crate::report::machine;
@@ -548,24 +548,26 @@ fn read_baseline(written: &str, global: &Global, sink: &mut Sink) -> Option<Base
     version_of(written, sink).map(Baseline::DefaultPolicy)
 }
 
-/// The minor of a version with built-in facts.
+/// The minor of a version. One that is newer than every known minor is judged as the newest, with a warning.
 pub(super) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
-    let parts: Vec<&str> = written.trim_start_matches('v').split('.').collect();
-    let minor = match parts.as_slice() {
-        ["1", minor] | ["1", minor, _] => minor.parse::<u32>().ok(),
-        _ => None,
-    };
-    let known = minor.filter(|minor| (FIRST_MINOR..=LAST_MINOR).contains(minor));
-    if known.is_none() {
-        sink.push(
+    let version = Version::parse(Platform::Kubernetes, written).filter(|version| version.minor() >= FIRST_MINOR);
+    match version.map(Version::warning) {
+        Some(None) => {}
+        Some(Some(warning)) => {
+            // `--baseline` and `--kubernetes-version` may name the same version.
+            if sink.diagnostics().iter().all(|known| known.message != warning.message) {
+                sink.push(warning);
+            }
+        }
+        None => sink.push(
             Diagnostic::error(
                 Code::UnknownVersion,
                 format!("`{written}` is no version of Kubernetes with known facts"),
             )
             .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or a file that is there")),
-        );
+        ),
     }
-    known
+    version.map(|version| version.api().asked())
 }
 
 /// Reports ClusterRoles whose rules nobody can tell for sure from the manifests.

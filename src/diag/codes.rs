@@ -94,7 +94,7 @@ codes! {
         "A policy names another one that is not there. Names are matched exactly.";
     IncludeCycle, "include-cycle", [Error], "policies that include each other",
         "What a policy includes is made before it is, so a ring of them has no first. The places of the ring are shown; take one of them out.";
-    InvalidPath, "invalid-path", [Error], "an API path that no request has",
+    InvalidPath, "invalid-path", [Error, Warning], "an API path that no request has",
         "A path is `/api/v1/...` for the core group or `/apis/GROUP/VERSION/...` for any other, then `namespaces/{namespace}/` where the resource is in one, the resource, a name or `{name}`, and a subresource. The version has to be one that the target serves. Anything else is a URL, such as `/healthz`, and takes HTTP methods as verbs.";
     AmbiguousResource, "ambiguous-resource", [Error], "a resource without a group, and several groups that mean different things by it",
         "Two groups may have resources of the same name. Where they share their objects, such as `events`, a rule gets both; otherwise it has to say which is meant.";
@@ -139,7 +139,7 @@ codes! {
     // Objects.
     InvalidObject, "invalid-object", [Error], "an object that the API server would refuse",
         "The rules are those of the API server's own validation (`docs/` names the section). Nothing is written while one object is invalid.";
-    MalformedObject, "malformed-object", [Error], "an object that does not have the shape of its kind",
+    MalformedObject, "malformed-object", [Error, Warning], "an object that does not have the shape of its kind",
         "A field that the kind does not have, or a value of another type: strict field validation would refuse it.";
     ServerField, "server-field", [Error], "a field that only the server may set",
         "`status`, `metadata.uid`, `metadata.resourceVersion`, `metadata.creationTimestamp` and their like are made by the server; committed to Git they would be a difference for ever.";
@@ -207,7 +207,7 @@ codes! {
         "Admission tries the constraints that the pod's service account may use, the most restrictive first, and fills in what they fill in.";
     RefusedByProfile, "refused-by-profile", [Warning], "a workload whose pods the profile of their namespace refuses",
         "The admission policy of the profile decides as PodSecurityPolicy did, after the defaults of the profile were filled in.";
-    KindNotServed, "kind-not-served", [Error], "an object of a kind that the target does not serve",
+    KindNotServed, "kind-not-served", [Error, Warning], "an object of a kind that the target does not serve",
         "The target's Kubernetes version has no such kind at this apiVersion, so applying the output would fail as a whole.";
     AllowedHostPathsWithoutVolume, "allowed-host-paths-without-hostPath-volume", [Warning], "host paths that no pod can mount",
         "`allowedHostPaths` takes effect only where `volumes` allows `hostPath`. Seed 000 prints such a policy, and it stayed dead for three years.";
@@ -311,6 +311,8 @@ codes! {
         "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.37.";
     UnknownResource, "unknown-resource", [Error], "a resource that is not served",
         "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource of that name. A rule may leave out `apiGroups` only where some group serves the resource: name the groups, or bring the definition in with a Manifests policy. Of a question, `--any-resource` takes the name as it stands.";
+    NewerThanKnown, "newer-than-known", [Warning], "a version that is newer than every known one",
+        "A target, `--kubernetes-version` or `--baseline` names a minor of Kubernetes, or a release of OpenShift, that is newer than the newest one whose facts this program has. It is compiled and judged as the newest known one: the output is byte for byte the output for that version, down to the version of the Pod Security checks in labels. What the newer version adds, removes or changes in resources, default roles, feature gates, admission and validation is not judged.\n\nWhat the tables lack may be there in the newer version. So an unknown kind or API version, an unknown field of a kind of Kubernetes and an unknown resource behind a path are warnings for such a target; for a known version they are errors. A resource without `apiGroups` that cannot be looked up stays an error, since no rule can be written for it: name its group.\n\nAnswers of `bailiwick ask` about such a version have `judgedAs`, the version that was judged. Use a version of the program that knows the newer one.";
     DeadExpectation, "dead-expectation", [Error, Warning], "an AccessTest that cannot fail",
         "A `mustNot` about something that no request can be is always fulfilled: a resource without that verb, a cluster-scoped resource in a namespace, a path that is no URL rule's business. It proves nothing, and hides what was meant.";
     ApplierCannotApply, "applier-cannot-apply", [Warning], "an object that the applier of the output may not write",

@@ -220,6 +220,13 @@ impl Catalogue {
             .unwrap_or(Served::No)
     }
 
+    /// Whether some minor had a kind at an apiVersion such as `apps/v1`, served by default or not.
+    pub fn has_ever_served_kind(&self, api_version: &str, kind: &str) -> bool {
+        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let mut known = self.of_group(group).filter(|resource| resource.kind == kind);
+        known.any(|resource| resource.versions.iter().any(|found| found.version == version))
+    }
+
     /// The entry of a kind in a group, whatever the minor.
     pub fn find_kind(&self, group: &str, kind: &str) -> Option<&Resource> {
         self.of_group(group).find(|found| found.kind == kind)

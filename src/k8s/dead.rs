@@ -253,11 +253,16 @@ fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
         },
         None => Dead {
             part,
-            message: format!("`{resource}` is not served {place}"),
+            message: format!("`{resource}` is not served {place}{}", by(api)),
             help: missing_help(api, cell),
             reason: if resource.contains('*') { Reason::StarInResource } else { reason_of(api, cell) },
         },
     }
+}
+
+/// Which version was looked at, where the cluster has a newer one than every known version.
+fn by(api: &Api) -> String {
+    if api.is_newer_than_known() { format!(" by Kubernetes 1.{}", api.minor()) } else { String::new() }
 }
 
 /// The group that a resource moved to.
@@ -280,7 +285,8 @@ fn reason_of(api: &Api, cell: &Cell) -> Reason {
             || api.suggestions(group, &cell.resource).iter().any(|guess| !matches!(guess, Suggestion::OtherGroup(_)))
     };
     // Anybody may serve a group that is not known, and ask about its resources.
-    if is_elsewhere && cell.groups.iter().all(is_known) {
+    // A version that is newer than the known ones may serve it there.
+    if is_elsewhere && !api.is_newer_than_known() && cell.groups.iter().all(is_known) {
         Reason::WrongGroup
     } else if cell.groups.iter().any(is_slip) {
         Reason::Misspelt

@@ -105,7 +105,7 @@ impl Stance<'_> {
         }
         let level = self.level.or(held.and_then(PodSecurityProfile::level));
         if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_WITH_LEVELS) {
-            let default = if is_openshift { "latest".to_owned() } else { format!("v{}", target.version) };
+            let default = if is_openshift { "latest".to_owned() } else { format!("v1.{}", target.version.minor()) };
             let version = self.version.map_or(default, str::to_owned);
             // Beside `privileged`, the other two modes say nothing.
             let modes: &[&str] =

@@ -340,7 +340,7 @@ impl<'w> Linker<'w> {
             existing: BTreeMap::new(),
             expiries: Vec::new(),
             mentions: Vec::new(),
-            apis: targets.iter().map(|target| (target.name.clone(), Api::new(target.version.minor()))).collect(),
+            apis: targets.iter().map(|target| (target.name.clone(), target.version.api())).collect(),
             custom: BTreeMap::new(),
             stacks: Vec::new(),
             providers: Vec::new(),

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Data, Known};
-use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
+use crate::admission::scc::release::Release;
+use crate::diag::{Code, Diagnostic};
+use crate::k8s::catalogue::{Api, FIRST_MINOR, LAST_MINOR};
 use crate::yaml::Spanned;
 
 /// What runs on the target.
@@ -19,31 +21,45 @@ pub enum Platform {
     Openshift,
 }
 
-/// How many minors OpenShift 4 counts behind its Kubernetes.
-const OPENSHIFT_IS_BEHIND: u32 = 13;
-
-/// A minor version of Kubernetes: 21 stands for 1.21.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The version of a cluster, with the minor of Kubernetes whose facts hold for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version {
-    minor: u32,
+    /// The minor of Kubernetes as it was written, or as the release of OpenShift has it.
+    asked: u32,
+    /// The release of OpenShift.
+    release: Option<Release>,
 }
 
 impl Version {
     /// The oldest and the newest minor whose facts are built in.
     pub const KNOWN: std::ops::RangeInclusive<u32> = FIRST_MINOR..=LAST_MINOR;
 
-    /// A version by its minor.
+    /// A version of Kubernetes by its minor.
     pub fn new(minor: u32) -> Self {
-        Self { minor }
+        Self { asked: minor, release: None }
     }
 
-    /// The minor: 21 for 1.21.
+    /// The minor whose facts hold: 21 for 1.21, and the newest known one for a newer version.
     pub fn minor(self) -> u32 {
-        self.minor
+        self.asked.min(LAST_MINOR)
     }
 
-    /// Reads `1.21` for Kubernetes, `4.20` for OpenShift (whose minor is 13 behind: 4.20 is Kubernetes 1.33).
-    /// A patch level is read and dropped.
+    /// The release, where this is a version of OpenShift.
+    pub fn release(self) -> Option<Release> {
+        self.release
+    }
+
+    /// Whether the version is newer than every known one.
+    pub fn is_newer_than_known(self) -> bool {
+        self.release.map_or(self.asked > LAST_MINOR, Release::is_newer_than_known)
+    }
+
+    /// The API of a plain cluster of the version.
+    pub fn api(self) -> Api {
+        Api::new(if self.is_newer_than_known() { self.asked.max(LAST_MINOR + 1) } else { self.asked })
+    }
+
+    /// Reads `1.21` for Kubernetes, `4.20` for OpenShift. A patch level is read and dropped.
     pub fn parse(platform: Platform, text: &str) -> Option<Self> {
         let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
         let major: u32 = parts.next()?.parse().ok()?;
@@ -53,16 +69,37 @@ impl Version {
             return None;
         }
         match (platform, major) {
-            (Platform::Kubernetes, 1) => Some(Self { minor }),
-            (Platform::Openshift, 4) => Some(Self { minor: minor + OPENSHIFT_IS_BEHIND }),
+            (Platform::Kubernetes, 1) => Some(Self::new(minor)),
+            (Platform::Openshift, 4 | 5) => {
+                let release = Release { major, minor };
+                Some(Self { asked: release.kubernetes_minor(), release: Some(release) })
+            }
             _ => None,
         }
+    }
+
+    /// The warning that the version is newer than every known one, without a place; none for a known version.
+    pub fn warning(self) -> Option<Diagnostic> {
+        let (product, number, newest) = match self.release {
+            Some(release) => ("OpenShift", release.to_string(), release.newest_known().to_string()),
+            None => ("Kubernetes", self.to_string(), Self::new(LAST_MINOR).to_string()),
+        };
+        let judged = if self.release.is_some() { format!("Kubernetes 1.{LAST_MINOR}") } else { newest.clone() };
+        self.is_newer_than_known().then(|| {
+            let message = format!("{product} {number} is newer than {newest}, the newest version with known facts");
+            Diagnostic::warning(Code::NewerThanKnown, message)
+                .note(format!(
+                    "compiled and judged as {judged}; not judged: what {number} adds, removes or changes in resources, \
+                     default roles, feature gates, admission and validation"
+                ))
+                .help(format!("use a version of bailiwick that knows {number}"))
+        })
     }
 }
 
 impl std::fmt::Display for Version {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "1.{}", self.minor)
+        write!(formatter, "1.{}", self.asked)
     }
 }
 
@@ -171,7 +208,8 @@ impl Target {
     pub fn variable(&self, name: &str) -> Option<Data> {
         match name {
             "name" => Some(Data::text(self.name.as_str())),
-            "version" => Some(Data::text(self.version.to_string())),
+            // Output is the same for every version that is judged as the newest known one.
+            "version" => Some(Data::text(Version::new(self.version.minor()).to_string())),
             own => self.variables.get(own).cloned(),
         }
     }
@@ -182,11 +220,6 @@ impl Target {
         self.platform == Platform::Kubernetes
             && self.version.minor() <= 24
             && self.features.pod_security_policy.unwrap_or(true)
-    }
-
-    /// The minor of the OpenShift release: 20 for 4.20.
-    pub fn openshift_minor(&self) -> Option<u32> {
-        (self.platform == Platform::Openshift).then(|| self.version.minor() - OPENSHIFT_IS_BEHIND)
     }
 
     /// What holds pods to a profile there.
@@ -226,8 +259,36 @@ mod tests {
     }
 
     #[test]
+    fn a_newer_version_is_judged_as_the_newest_known() {
+        let version = |platform, text| Version::parse(platform, text).expect("a version");
+        for (platform, text) in [
+            (Platform::Kubernetes, "1.38"),
+            (Platform::Kubernetes, "1.99"),
+            (Platform::Openshift, "4.24"),
+            (Platform::Openshift, "5.1"),
+        ] {
+            let version = version(platform, text);
+            assert!(
+                version.is_newer_than_known() && version.warning().is_some() && version.api().is_newer_than_known()
+            );
+            assert_eq!((version.minor(), version.api().minor()), (LAST_MINOR, LAST_MINOR), "{text}");
+        }
+        for (platform, text) in
+            [(Platform::Kubernetes, "1.37"), (Platform::Openshift, "4.23"), (Platform::Openshift, "5.0")]
+        {
+            let version = version(platform, text);
+            assert!(
+                !version.is_newer_than_known() && version.warning().is_none() && !version.api().is_newer_than_known()
+            );
+        }
+        assert_eq!(version(Platform::Kubernetes, "1.38").to_string(), "1.38");
+    }
+
+    #[test]
     fn openshift_versions_are_mapped() {
         assert_eq!(Version::parse(Platform::Openshift, "4.20").map(Version::minor), Some(33));
+        assert_eq!(Version::parse(Platform::Openshift, "5.0").map(Version::minor), Some(36));
+        assert_eq!(Version::parse(Platform::Openshift, "6.0"), None);
         assert_eq!(Version::parse(Platform::Kubernetes, "v1.24.17").map(Version::minor), Some(24));
         assert_eq!(Version::parse(Platform::Kubernetes, "4.20"), None);
         assert_eq!(Version::parse(Platform::Kubernetes, "1"), None);

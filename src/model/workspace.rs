@@ -372,6 +372,9 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
         );
         return None;
     };
+    if let Some(warning) = version.warning() {
+        sink.push(warning.at(raw.version.origin));
+    }
     if !Version::KNOWN.contains(&version.minor()) {
         sink.push(
             Diagnostic::error(Code::InvalidWorkspace, format!("Kubernetes {version} is not known"))

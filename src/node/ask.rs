@@ -12,7 +12,7 @@ use super::powers::Powers;
 use super::reach::{Atlas, Certainty};
 use super::restriction::{Operation, SIGNER_VERB, Write, admit};
 use super::version::Version;
-use crate::access::ask::only_keys;
+use crate::access::ask::{judged_as_newest, only_keys};
 use crate::access::{Builder, Identity, Layer, Request, ResourceRequest, UrlRequest, World};
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::list;
@@ -24,7 +24,7 @@ use crate::yaml::{self, Tree};
 /// # Errors
 /// Inside: why it cannot be answered.
 pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
-    Some(match kind {
+    let answer = match kind {
         "node" => node(body),
         "node-agent" => node_agent(body),
         "node-chain" => node_chain(body),
@@ -32,7 +32,9 @@ pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
         "node-reach" => node_reach(body),
         "static-pod" => static_pod(body),
         _ => return None,
-    })
+    };
+    let is_newer = Version::is_newer_than_known(text(body, "version"));
+    Some(answer.map(|answer| if is_newer { judged_as_newest(answer) } else { answer }))
 }
 
 /// The keys of a request in a question.

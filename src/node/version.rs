@@ -118,13 +118,14 @@ pub struct Version {
 }
 
 impl Version {
-    /// A minor with its gates as they are when nobody says otherwise.
+    /// A minor with its gates as they are when nobody says otherwise. A minor that is newer than every known one counts as
+    /// the newest.
     ///
     /// # Errors
     /// That nothing is known of such a minor.
     pub fn new(minor: u32) -> Result<Self, String> {
-        if (FIRST_MINOR..=LAST_MINOR).contains(&minor) {
-            Ok(Self { minor, switched: BTreeMap::new() })
+        if minor >= FIRST_MINOR {
+            Ok(Self { minor: minor.min(LAST_MINOR), switched: BTreeMap::new() })
         } else {
             Err(format!(
                 "nothing is known of nodes in Kubernetes 1.{minor}: name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}"
@@ -137,12 +138,12 @@ impl Version {
     /// # Errors
     /// That it is none, or that nothing is known of it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let parts: Vec<&str> = text.trim_start_matches('v').split('.').collect();
-        let minor = match parts.as_slice() {
-            ["1", minor] | ["1", minor, _] => minor.parse().ok(),
-            _ => None,
-        };
-        minor.ok_or_else(|| format!("`{text}` is no version of Kubernetes")).and_then(Self::new)
+        minor_of(text).ok_or_else(|| format!("`{text}` is no version of Kubernetes")).and_then(Self::new)
+    }
+
+    /// Whether a version as it is written is newer than every known one.
+    pub fn is_newer_than_known(text: &str) -> bool {
+        minor_of(text).is_some_and(|minor| minor > LAST_MINOR)
     }
 
     /// The same with a gate switched on or off.
@@ -180,6 +181,14 @@ impl Version {
             reached.is_some_and(|(_, is_on)| *is_on)
         };
         self.switched.get(&gate).copied().unwrap_or_else(by_default)
+    }
+}
+
+fn minor_of(text: &str) -> Option<u32> {
+    let parts: Vec<&str> = text.trim_start_matches('v').split('.').collect();
+    match parts.as_slice() {
+        ["1", minor] | ["1", minor, _] => minor.parse().ok(),
+        _ => None,
     }
 }
 

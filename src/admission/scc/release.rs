@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::admission::level::PolicyVersion;
+use crate::k8s::catalogue::LAST_MINOR;
 
 /// A release of OpenShift.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,8 +29,10 @@ pub enum Mode {
 impl Release {
     /// The first with a label syncer.
     pub const FIRST: Release = Release { major: 4, minor: 11 };
-    /// The newest that the tables tell of.
-    pub const LAST: Release = Release { major: 5, minor: 1 };
+    /// The newest known release of OpenShift 4.
+    pub const LAST_OF_FOUR: Release = Release { major: 4, minor: 23 };
+    /// The newest known release: 5.0 is built on the same Kubernetes as 4.23.
+    pub const LAST: Release = Release { major: 5, minor: 0 };
 
     const fn four(minor: u32) -> Self {
         Self { major: 4, minor }
@@ -93,11 +96,22 @@ impl Release {
         if self < Self::four(14) || self == Self::four(21) { Mode::Advising } else { Mode::Enforcing }
     }
 
-    /// The Kubernetes minor it is built on.
+    /// The newest known release of the same major version.
+    pub fn newest_known(self) -> Release {
+        if self.major == 4 { Self::LAST_OF_FOUR } else { Self::LAST }
+    }
+
+    /// Whether the release is newer than every known release of its major version.
+    pub fn is_newer_than_known(self) -> bool {
+        self > self.newest_known()
+    }
+
+    /// The Kubernetes minor it is built on, by `k8s.io/api` in go.mod of the release branches of openshift/api: 4.N is
+    /// 1.(N+13), and 5.0 is 1.36 like 4.23. A release that is newer than the known ones has the newest known minor.
     pub fn kubernetes_minor(self) -> u32 {
         match self.major {
+            _ if self.is_newer_than_known() => LAST_MINOR,
             4 => self.minor + 13,
-            // 5.0 is built beside 4.23.
             _ => self.minor + 36,
         }
     }
@@ -140,6 +154,15 @@ mod tests {
         for wrong in ["4", "4.", "v4.18", "4.+1", "4.10", ""] {
             assert_eq!(Release::parse(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn releases_have_the_minor_they_are_built_on() {
+        let minor = |text| Release::parse(text).expect("a release").kubernetes_minor();
+        assert_eq!(["4.11", "4.20", "4.23", "5.0"].map(minor), [24, 33, 36, 36]);
+        assert_eq!(["4.24", "4.40", "5.1", "5.9"].map(minor), [LAST_MINOR; 4]);
+        let is_newer = |text| Release::parse(text).expect("a release").is_newer_than_known();
+        assert_eq!(["4.23", "5.0", "4.24", "5.1"].map(is_newer), [false, false, true, true]);
     }
 
     #[test]

@@ -136,10 +136,10 @@ fn plain(
         return Ok(Some(with_target(json, target)));
     }
     let mut text = Page::new();
-    match target.openshift_minor() {
-        Some(minor) => writeln!(
+    match target.version.release() {
+        Some(release) => writeln!(
             text,
-            "namespace `{name}` on OpenShift 4.{minor}, which leaves Pod Security labels alone ({place})"
+            "namespace `{name}` on OpenShift {release}, which leaves Pod Security labels alone ({place})"
         ),
         None => writeln!(text, "namespace `{name}` on Kubernetes {} ({place})", target.version),
     }
@@ -150,7 +150,7 @@ fn plain(
         Some(profile) => {
             writeln!(text, "  every pod is held to the PodSecurityProfile `{profile}` by its admission policy");
         }
-        None if target.openshift_minor().is_some() => {}
+        None if target.version.release().is_some() => {}
         None => text.push_str("  no PodSecurityProfile\n"),
     }
     Ok(Some(text.finish()))

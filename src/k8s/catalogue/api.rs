@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Catalogue, Presence, Resource, Served, Suggestion, split};
+use super::{Catalogue, LAST_MINOR, Presence, Resource, Served, Suggestion, split};
 
 /// What one cluster serves.
 #[derive(Debug, Clone)]
 pub struct Api {
-    minor: u32,
+    /// The minor that was asked for, of which nothing may be known.
+    asked: u32,
     /// The table with custom resources added; none where there are none.
     extended: Option<Arc<Catalogue>>,
 }
@@ -34,9 +35,9 @@ impl Lookup<'_> {
 }
 
 impl Api {
-    /// The API of a plain cluster of a minor.
+    /// The API of a plain cluster of a minor. A minor that is newer than every known one has the API of the newest.
     pub fn new(minor: u32) -> Self {
-        Self { minor, extended: None }
+        Self { asked: minor, extended: None }
     }
 
     /// Adds custom resources. Of two with one name in one group the last counts; one of Kubernetes itself stays.
@@ -62,9 +63,19 @@ impl Api {
         self.catalogue().resources.iter().filter(|resource| resource.is_custom)
     }
 
-    /// The minor of the cluster: 21 for 1.21.
+    /// The minor whose facts hold: 21 for 1.21.
     pub fn minor(&self) -> u32 {
-        self.minor
+        self.asked.min(LAST_MINOR)
+    }
+
+    /// The minor of the cluster, also one that is newer than every known one.
+    pub fn asked(&self) -> u32 {
+        self.asked
+    }
+
+    /// Whether the cluster is newer than every known minor, so that it may serve what the table lacks.
+    pub fn is_newer_than_known(&self) -> bool {
+        self.asked > LAST_MINOR
     }
 
     /// The table behind it.
@@ -74,7 +85,7 @@ impl Api {
 
     /// What is served of a resource as rules name it.
     pub fn presence(&self, group: &str, resource: &str) -> Presence<'_> {
-        self.catalogue().presence(self.minor, group, resource)
+        self.catalogue().presence(self.minor(), group, resource)
     }
 
     /// The entry of a resource, without its subresource.
@@ -93,7 +104,7 @@ impl Api {
         let mut versions: Vec<&str> = catalogue
             .of_group(group)
             .flat_map(|found| &found.versions)
-            .filter(|version| version.served(self.minor) == Served::Yes)
+            .filter(|version| version.served(self.minor()) == Served::Yes)
             .map(|version| version.version.as_str())
             .collect();
         versions.sort_unstable();
@@ -103,13 +114,13 @@ impl Api {
 
     /// True when some request needs a verb on a resource, or may: a name that only rules know counts.
     pub fn takes(&self, group: &str, resource: &str, verb: &str) -> bool {
-        self.catalogue().is_virtual(self.minor, group, resource, verb)
+        self.catalogue().is_virtual(self.minor(), group, resource, verb)
             || self.presence(group, resource).verbs.contains(&verb)
     }
 
     /// The verbs that a resource takes, by discovery and by what only rules know, sorted.
     pub fn verbs_of(&self, group: &str, resource: &str) -> Vec<&str> {
-        let beside = self.catalogue().virtual_entries(self.minor, group, resource);
+        let beside = self.catalogue().virtual_entries(self.minor(), group, resource);
         let mut verbs = self.presence(group, resource).verbs;
         verbs.extend(beside.flat_map(|entry| entry.verbs.iter().map(String::as_str)));
         verbs.sort_unstable();
@@ -120,13 +131,13 @@ impl Api {
     /// True when a resource of a group is served, also where somebody has to turn it on, or means something in rules.
     pub fn knows(&self, group: &str, resource: &str) -> bool {
         self.presence(group, resource).served != Served::No
-            || self.catalogue().virtual_entries(self.minor, group, resource).next().is_some()
+            || self.catalogue().virtual_entries(self.minor(), group, resource).next().is_some()
     }
 
     /// The groups of a resource that is named without one.
     pub fn look_up(&self, resource: &str, verbs: &[String]) -> Lookup<'_> {
         let catalogue = self.catalogue();
-        let groups = catalogue.groups_of(self.minor, resource);
+        let groups = catalogue.groups_of(self.minor(), resource);
         match groups.as_slice() {
             [] => {}
             [_] => return Lookup::Found(groups),
@@ -147,7 +158,7 @@ impl Api {
             .virtual_resources
             .iter()
             .filter(|entry| entry.resource != "*" && entry.group != "*")
-            .filter(|entry| entry.is_present(self.minor) && entry.names(resource))
+            .filter(|entry| entry.is_present(self.minor()) && entry.names(resource))
             .map(|entry| (entry.group.as_str(), entry.verbs.iter().any(|verb| verbs.contains(verb))))
             .collect();
         let fitting = named.iter().any(|(_, fits)| *fits);
@@ -178,29 +189,29 @@ impl Api {
 
     /// Guesses for a resource of a group that is not served, best first.
     pub fn suggestions(&self, group: &str, resource: &str) -> Vec<Suggestion<'_>> {
-        self.catalogue().suggestions(self.minor, group, resource)
+        self.catalogue().suggestions(self.minor(), group, resource)
     }
 
     /// The resource that was meant by a name without a group, with its subresource: `po` is `pods`.
     pub fn nearest_resource(&self, resource: &str) -> Option<String> {
         let (name, subresource) = split(resource);
         let catalogue = self.catalogue();
-        let is_served = !catalogue.groups_of(self.minor, name).is_empty();
+        let is_served = !catalogue.groups_of(self.minor(), name).is_empty();
         if let (Some(subresource), true) = (subresource, is_served) {
-            let groups = catalogue.groups_of(self.minor, name);
+            let groups = catalogue.groups_of(self.minor(), name);
             let near = groups.iter().find_map(|group| {
-                catalogue.suggestions(self.minor, group, resource).into_iter().find_map(|guess| match guess {
+                catalogue.suggestions(self.minor(), group, resource).into_iter().find_map(|guess| match guess {
                     Suggestion::Subresource(near) if near != subresource => Some(near.to_owned()),
                     _ => None,
                 })
             });
             return near.map(|near| format!("{name}/{near}"));
         }
-        let plural = catalogue.suggestions(self.minor, "", name).into_iter().find_map(|guess| match guess {
+        let plural = catalogue.suggestions(self.minor(), "", name).into_iter().find_map(|guess| match guess {
             Suggestion::Plural { resource, .. } => Some(resource.to_owned()),
             _ => None,
         });
-        let names = catalogue.served(self.minor).map(|found| found.resource.as_str());
+        let names = catalogue.served(self.minor()).map(|found| found.resource.as_str());
         let near = plural.or_else(|| crate::diag::nearest(name, names).map(str::to_owned))?;
         Some(subresource.map_or_else(|| near.clone(), |subresource| format!("{near}/{subresource}")))
     }

@@ -34,6 +34,8 @@ pub(super) struct ResourcePath {
     pub(super) name: Option<String>,
     /// True when the path goes through a namespace.
     pub(super) in_namespace: bool,
+    /// Why the path cannot be used on the newest known version, where the target is newer and may serve it.
+    pub(super) doubt: Option<PathError>,
 }
 
 /// Why a path cannot be used.
@@ -234,8 +236,15 @@ fn resource(path: &str, group: &str, version: &str, rest: &[&str], api: &Api) ->
         );
     }
     let resource = subresource.map_or_else(|| (*name).to_owned(), |subresource| format!("{name}/{subresource}"));
-    check_version(path, group, version, &resource, api)?;
+    let doubt = match check_version(path, group, version, &resource, api) {
+        // A newer version may serve it. That the resource itself is unknown is told of the rule.
+        Err(error) if api.is_newer_than_known() => {
+            Some(error).filter(|_| !api.presence(group, &resource).versions.is_empty())
+        }
+        checked => checked.map(|()| None)?,
+    };
     Ok(ApiPath::Resource(ResourcePath {
+        doubt,
         group: group.to_owned(),
         version: version.to_owned(),
         resource,

@@ -108,6 +108,10 @@ impl Resolved<'_> {
             Lookup::Unknown => {
                 let object = name.split('/').next().unwrap_or_default();
                 let help = match self.api.nearest_resource(name) {
+                    _ if self.api.is_newer_than_known() => {
+                        "name its `apiGroups`: without them no rule can be written for a resource that is not known"
+                            .to_owned()
+                    }
                     Some(near) => format!("did you mean `{near}`?"),
                     None if name.contains('/') && !self.api.look_up(object, &[]).is_unknown() => {
                         format!("`{object}` has no subresource of this name")
@@ -142,6 +146,10 @@ impl Resolved<'_> {
                 return report(Diagnostic::error(Code::InvalidPath, error.message).at(path.origin).help(error.help));
             }
         };
+        if let Some(doubt) = &found.doubt {
+            let told = Diagnostic::warning(Code::InvalidPath, doubt.message.clone());
+            report(told.at(path.origin).help(doubt.help.clone()));
+        }
         self.warn_of_scope(&found, path.origin, report);
         let resource = Spanned::new(found.resource, path.origin);
         self.want(vec![found.group], &resource, found.name.as_slice());

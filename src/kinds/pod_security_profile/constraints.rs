@@ -8,6 +8,7 @@ use super::{
     GroupRule, GroupStrategy, PodSecurityProfileSpec, Range, SeLinuxOptions, SeLinuxRule, UserNamespace, UserRule,
     annotation_value,
 };
+use crate::admission::scc::release::Release;
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::model::{Number, RawDocument, Target};
 
@@ -81,8 +82,8 @@ struct SeLinux {
     se_linux_options: Option<SeLinuxOptions>,
 }
 
-/// The first minor of OpenShift 4 whose constraints know user namespaces (`facts/openshift/scc-fields.yaml`).
-const FIRST_WITH_USER_NAMESPACES: u32 = 20;
+/// The first release whose constraints know user namespaces (`facts/openshift/scc-fields.yaml`).
+const FIRST_WITH_USER_NAMESPACES: Release = Release { major: 4, minor: 20 };
 
 /// The constraints of a profile; reports what they cannot say.
 pub(super) fn constraints(
@@ -91,7 +92,7 @@ pub(super) fn constraints(
     targets: &[Target],
     sink: &mut Sink,
 ) -> Constraints {
-    let oldest = targets.iter().filter_map(Target::openshift_minor).min().unwrap_or(u32::MAX);
+    let oldest = targets.iter().filter_map(|target| target.version.release()).min();
     refuse_what_is_unlimited(spec, document, oldest, sink);
     let volumes: Vec<String> = spec.volumes.iter().map(|kind| volume(kind).to_owned()).collect();
     let listed = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
@@ -130,10 +131,15 @@ pub(super) fn constraints(
 }
 
 /// Limits of a profile that would be lost.
-fn refuse_what_is_unlimited(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, oldest: u32, sink: &mut Sink) {
+fn refuse_what_is_unlimited(
+    spec: &PodSecurityProfileSpec,
+    document: &RawDocument<'_>,
+    oldest: Option<Release>,
+    sink: &mut Sink,
+) {
     let every_port = |range: &Range| range.min == Number::Literal(0) && range.max == Number::Literal(65535);
     let any_group = spec.run_as_group.as_ref().is_none_or(|strategy| matches!(strategy.rule, GroupRule::RunAsAny));
-    let is_older = oldest < FIRST_WITH_USER_NAMESPACES;
+    let is_older = oldest.is_some_and(|oldest| oldest < FIRST_WITH_USER_NAMESPACES);
     let requires = matches!(spec.openshift.user_namespace, Some(UserNamespace::Required));
     let may = |strategy: &GroupStrategy| matches!(strategy.rule, GroupRule::MayRunAs);
     let lost = [
