@@ -139,7 +139,7 @@ type watching struct {
 	matched bool
 }
 
-func (w *watching) Validate(ctx context.Context, resource schema.GroupVersionResource, attributes *admission.VersionedAttributes, params runtime.Object, namespace *corev1.Namespace, budget int64, authorizer authorizer.Authorizer) validating.ValidateResult {
+func (w *watching) Validate(ctx context.Context, resource schema.GroupVersionResource, attributes *admission.VersionedAttributes, params runtime.Object, namespace *corev1.Namespace, budget int64, authorizer authorizer.UnconditionalAuthorizer) validating.ValidateResult {
 	result := w.Validator.Validate(ctx, resource, attributes, params, namespace, budget, authorizer)
 	w.matched = w.matched || result.Decisions != nil
 	return result

@@ -154,7 +154,7 @@ func runSelfTest(arguments []string) (int, error) {
 func runReviews(arguments []string) (int, error) {
 	flags := flag.NewFlagSet("reviews", flag.ContinueOnError)
 	binary := flags.String("binary", "", "program with the verb `ask`")
-	options := cluster.ReviewOptions{Baseline: "1.36"}
+	options := cluster.ReviewOptions{Baseline: "1.37"}
 	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
 	flags.StringVar(&options.Folder, "folder", "", "manifests that the server was given")
 	flags.Uint64Var(&options.Seed, "seed", 1, "what the questions depend on")
@@ -204,7 +204,7 @@ func runPolicies(arguments []string) (int, error) {
 func runStacks(arguments []string) (int, error) {
 	flags := flag.NewFlagSet("stacks", flag.ContinueOnError)
 	binary := flags.String("binary", "", "program with the verb `ask`")
-	options := stacks.Options{Baseline: "1.36"}
+	options := stacks.Options{Baseline: "1.37"}
 	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
 	flags.StringVar(&options.Folder, "folder", "", "manifests that the server was not given yet")
 	flags.StringVar(&options.Manager, "manager", "", "the service account that installs stacks")
@@ -244,7 +244,7 @@ func runAgents(arguments []string) (int, error) {
 func runKubelets(arguments []string) (int, error) {
 	flags := flag.NewFlagSet("kubelets", flag.ContinueOnError)
 	binary := flags.String("binary", "", "program with the verb `ask`")
-	options := nodes.KubeletOptions{Baseline: "1.36"}
+	options := nodes.KubeletOptions{Baseline: "1.37"}
 	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
 	flags.StringVar(&options.Folder, "folder", "", "manifests that the server was given")
 	flags.Uint64Var(&options.Seed, "seed", 1, "what the pods and the questions depend on")

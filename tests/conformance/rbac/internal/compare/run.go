@@ -108,7 +108,7 @@ func send(options Options, session *ask.Session, batches chan<- sent, stop <-cha
 	for number, left := 0, options.Decisions; left > 0; number++ {
 		batch, err := worlds.New(options.Seed, number, min(left, perWorld))
 		if err == nil && number == 0 {
-			batch.Questions = append(batch.Questions, &ask.Question{DefaultPolicy: "1.36"})
+			batch.Questions = append(batch.Questions, &ask.Question{DefaultPolicy: "1.37"})
 		}
 		left -= perWorld
 		var lines [][]byte

@@ -15,7 +15,7 @@ import (
 )
 
 // minor is the version that this module is built from.
-const minor = "1.36"
+const minor = "1.37"
 
 var defaultPolicy = sync.OnceValue(func() *Objects {
 	objects := &Objects{}

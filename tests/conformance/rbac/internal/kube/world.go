@@ -209,11 +209,12 @@ func NewAuthorizer(objects *Objects, aggregation *Aggregation) (*World, error) {
 	}
 	world.resolver = validation.NewDefaultRuleResolver(world.listers.roles, world.listers.roleBindings, world.listers.clusterRoles, world.listers.clusterRoleBindings)
 	// The server has the short cut of its loopback connections before every other authorizer.
-	world.authorizer = union.New(
-		authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
-		rbac.New(world.listers.roles, world.listers.roleBindings, world.listers.clusterRoles, world.listers.clusterRoleBindings),
+	byRBAC := rbac.New(world.listers.roles, world.listers.roleBindings, world.listers.clusterRoles, world.listers.clusterRoleBindings)
+	world.authorizer, err = union.New(
+		union.NamedAuthorizer{AuthorizerName: "loopback", Authorizer: authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)},
+		union.NamedAuthorizer{AuthorizerName: "rbac", Authorizer: byRBAC},
 	)
-	return world, nil
+	return world, err
 }
 
 func index[T any](objects []T) cache.Indexer {

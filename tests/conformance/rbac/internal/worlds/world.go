@@ -36,7 +36,7 @@ func New(seed uint64, number, decisions int) (*Batch, error) {
 	w := &world{random: random, words: vocabulary(random), baseline: &kube.Objects{}}
 	given := &ask.World{StatedRulesStay: true}
 	if chance(random, 5) {
-		given.Baseline = "1.36"
+		given.Baseline = "1.37"
 		policy, err := kube.DefaultPolicy(given.Baseline)
 		if err != nil {
 			return nil, err
