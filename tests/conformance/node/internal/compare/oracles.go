@@ -14,7 +14,7 @@ import (
 const Newest = "1.36"
 
 // Versions are the releases of which there may be an oracle, the newest first.
-var Versions = []string{Newest, "1.34", "1.31", "1.26", "1.20"}
+var Versions = []string{"1.37", Newest, "1.34", "1.31", "1.26", "1.20"}
 
 // ErrBroken is a question that the real code cannot be asked.
 var ErrBroken = errors.New("the oracle is broken")

@@ -121,6 +121,8 @@ var rules = []rule{
 		"pod of another UID", "pod is elsewhere", "pod is a mirror pod", "pod of another account", "another account",
 		"account of another UID", "account is not there", "in another namespace", "update", "status"}},
 
+	{"create pod certificate", 37, []string{"of a signer that is not mounted", "of a signer that is granted with a slash"}},
+
 	{"own get leases", always, []string{"other namespace", "other name", "verb", "other node"}},
 	{"own patch leases", always, []string{"other name"}},
 	{"own get csinodes", always, []string{"other name", "subresource"}},

@@ -15,6 +15,7 @@ type draft struct {
 	groups                                                       []string
 	object, old                                                  any
 	granted                                                      []string
+	signers                                                      []string
 	all                                                          bool
 	changes                                                      []change
 	// late changes the JSON, where the types cannot say what is meant.
@@ -111,6 +112,9 @@ func (d *draft) body() Object {
 	}
 	if len(d.granted) > 0 {
 		body["audiencesAllowed"] = d.granted
+	}
+	if len(d.signers) > 0 {
+		body["signersAllowed"] = d.signers
 	}
 	if d.all {
 		body["authz"] = "allow"

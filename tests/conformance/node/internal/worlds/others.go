@@ -119,9 +119,18 @@ func (b *builder) podCertificate() *draft {
 	asked.Spec = certsv1beta1.PodCertificateRequestSpec{SignerName: "example.com/signer", PodName: pod.Name, PodUID: pod.UID,
 		ServiceAccountName: account.Name, ServiceAccountUID: account.UID, NodeName: types.NodeName(d.node), NodeUID: node.UID}
 	d.namespace, d.name, d.object = pod.Namespace, "pcr", asked
+	b.volume(pod, projected(corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{SignerName: "example.com/other"}},
+		corev1.VolumeProjection{PodCertificate: &corev1.PodCertificateProjection{SignerName: "example.com/signer"}}))
 	if on, set := b.gates["PodCertificateRequest"]; set && !on || !set && !b.usual["PodCertificateRequest"] {
 		d.recipe += " without the gate"
 	}
+	d.can("of a signer that is not mounted", func() { asked.Spec.SignerName = "example.com/strange" })
+	d.can("of another signer that is granted", func() {
+		asked.Spec.SignerName, d.signers = "example.com/a/b", []string{"x", "example.com:a:b"}
+	})
+	d.can("of a signer that is granted with a slash", func() {
+		asked.Spec.SignerName, d.signers = "example.com/strange", []string{"example.com/strange"}
+	})
 	d.can("of another node", func() { asked.Spec.NodeName = types.NodeName(b.other(d.node, nodeNames)) })
 	d.can("node of another UID", func() { asked.Spec.NodeUID = "other" })
 	d.can("node is not there", func() { b.drop(node) })

@@ -160,13 +160,19 @@ func (r review) attributes() (admission.Attributes, error) {
 		r.Subresource, admission.Operation(r.Operation), nil, false, asker), nil
 }
 
-// grants is an authorizer that lets a node ask for some audiences.
+// signerVerb is asked since 1.37, of the service account that a certificate is for.
+const signerVerb = "request-serviceaccounts-podcertificate-signer"
+
+// grants is an authorizer that lets a node ask for some audiences and signers.
 type grants struct {
 	review review
 	wrong  string
 }
 
 func (g *grants) Authorize(_ context.Context, asked authorizer.Attributes) (authorizer.Decision, string, error) {
+	if asked.GetVerb() == signerVerb {
+		return g.signer(asked)
+	}
 	// The grant is about one service account of one namespace, so that these must have been asked for.
 	if asked.GetVerb() != "request-serviceaccounts-token-audience" || asked.GetNamespace() != g.review.Namespace ||
 		asked.GetName() != g.review.Name || asked.GetUser().GetName() != g.review.User || asked.GetAPIGroup() != "" {
@@ -177,6 +183,20 @@ func (g *grants) Authorize(_ context.Context, asked authorizer.Attributes) (auth
 	}
 	for _, audience := range g.review.AudiencesAllowed {
 		if audience == asked.GetResource() {
+			return authorizer.DecisionAllow, "", nil
+		}
+	}
+	return authorizer.DecisionNoOpinion, "", nil
+}
+
+// signer decides about a signer, in whose name every slash is a colon.
+func (g *grants) signer(asked authorizer.Attributes) (authorizer.Decision, string, error) {
+	if asked.GetNamespace() != g.review.Namespace || asked.GetName() == "" || asked.GetUser().GetName() != g.review.User ||
+		asked.GetAPIGroup() != "certificates.k8s.io" || asked.GetSubresource() != "" {
+		g.wrong = fmt.Sprintf("%#v", asked)
+	}
+	for _, signer := range g.review.SignersAllowed {
+		if signer == asked.GetResource() {
 			return authorizer.DecisionAllow, "", nil
 		}
 	}

@@ -48,6 +48,7 @@ type review struct {
 	Object           json.RawMessage `json:"object,omitempty"`
 	OldObject        json.RawMessage `json:"oldObject,omitempty"`
 	AudiencesAllowed []string        `json:"audiencesAllowed,omitempty"`
+	SignersAllowed   []string        `json:"signersAllowed,omitempty"`
 	Authz            string          `json:"authz,omitempty"`
 }
 
