@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("kinds", &["diag", "digest", "yaml", "source", "k8s", "model", "validate", "admission", "crossplane", "node"]),
     ("expand", &["diag", "model"]),
     ("render", &["diag", "yaml", "source", "model"]),
-    ("validate", &["diag", "digest", "yaml", "k8s", "model", "render"]),
+    ("validate", &["diag", "digest", "yaml", "k8s", "model", "render", "admission"]),
     ("label", &["diag", "yaml", "k8s", "model", "validate", "admission"]),
     ("emit", &["diag", "digest", "yaml", "k8s", "git"]),
     ("access", &["diag", "digest", "yaml", "k8s", "sealed"]),

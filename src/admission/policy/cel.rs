@@ -30,6 +30,7 @@ pub use eval::{Environment, Evaluation};
 pub use value::{Key, Map, Value};
 
 use ast::Expr;
+use parser::Problem;
 
 /// Why there is no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,15 @@ impl Fail {
     }
 }
 
+/// Why a text is no expression of the language, in words; none for an expression, and for one that is not read here. An API server
+/// compiles the expressions of a policy when it is written, and refuses such a text.
+pub fn syntax_problem(source: &str) -> Option<String> {
+    match parser::parse(source) {
+        Err(Problem::Syntax(why)) => Some(why),
+        Err(Problem::NotRead(_)) | Ok(_) => None,
+    }
+}
+
 /// A value, or why there is none.
 pub type Outcome = Result<Value, Fail>;
 
@@ -65,7 +75,10 @@ pub struct Program {
 impl Program {
     /// Reads an expression. One that cannot be evaluated here says so when it is asked for its value.
     pub fn compile(source: &str, names: &Names<'_>) -> Self {
-        let expr = parser::parse(source).and_then(|expr| check::check(&expr, names).map(|()| expr));
+        let parsed = parser::parse(source).map_err(|problem| match problem {
+            Problem::Syntax(why) | Problem::NotRead(why) => format!("the expression cannot be read: {why}"),
+        });
+        let expr = parsed.and_then(|expr| check::check(&expr, names).map(|()| expr));
         Self { source: source.to_owned(), expr }
     }
 

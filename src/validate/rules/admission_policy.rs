@@ -1,9 +1,11 @@
 //! ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings (`specs/kubernetes.md` section 3.8).
 //!
-//! Left out on purpose: whether an expression compiles, and whether who writes the policy may read its parameters.
+//! Left out on purpose: whether the names, functions and types of an expression fit, and whether who writes the policy may
+//! read its parameters.
 
 use std::collections::BTreeSet;
 
+use crate::admission::policy::cel;
 use crate::k8s::names::{self, Reasons};
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
@@ -377,6 +379,8 @@ fn validation(item: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         } else if field == "message" && written.trim().contains(['\n', '\r']) {
             let message = format!("the message `{}` has a line break", shown(written));
             report.teach(ErrorKind::Invalid, &at, node, message, "write it on one line");
+        } else if field == "messageExpression" && !written.is_empty() {
+            syntax(item, field, path, report);
         }
     }
     let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
@@ -526,11 +530,23 @@ fn validation_actions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_
     }
 }
 
-/// An expression must be there; whether it compiles is not looked at.
+/// An expression must be there, and be one of the language.
 fn expression(map: NodeRef<'_>, field: &str, path: &Path<'_>, report: &mut Report<'_>) {
     if text(map, field).trim().is_empty() {
         let message = format!("`{field}` is empty");
         report.teach(ErrorKind::Required, &path.field(field), place(map, field), message, "write a CEL expression");
+    } else {
+        syntax(map, field, path, report);
+    }
+}
+
+/// The API server compiles expressions when the policy is written (`pkg/apis/admissionregistration/validation/validation.go` of
+/// Kubernetes 1.36.3). Whether names, functions and types fit is not looked at.
+fn syntax(map: NodeRef<'_>, field: &str, path: &Path<'_>, report: &mut Report<'_>) {
+    if let Some(why) = cel::syntax_problem(text(map, field)) {
+        let message = format!("`{field}` is no CEL expression: {why}");
+        let help = "correct the expression: the API server compiles it and refuses the policy";
+        report.teach(ErrorKind::Invalid, &path.field(field), place(map, field), message, help);
     }
 }
 

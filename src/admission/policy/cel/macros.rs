@@ -1,6 +1,7 @@
 //! The macros: calls that bind a name, or look at their arguments before these have values.
 
 use super::ast::Expr;
+use super::parser::Problem;
 
 /// A macro over the entries of something.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,9 +70,9 @@ const OTHERS: [&str; 2] = ["transformMapEntry", "sortBy"];
 ///
 /// # Errors
 /// Why it can be none.
-pub(super) fn member_call(target: Expr, function: String, arguments: Vec<Expr>) -> Result<Expr, String> {
+pub(super) fn member_call(target: Expr, function: String, arguments: Vec<Expr>) -> Result<Expr, Problem> {
     if OTHERS.contains(&function.as_str()) {
-        return Err(format!("`{function}` is not evaluated here"));
+        return Err(Problem::NotRead(format!("`{function}` is not evaluated here")));
     }
     let fits = |found: &&Macro| found.name == function && found.names + found.bodies == arguments.len();
     let Some(found) = MACROS.iter().chain([&FLAT]).find(fits) else {
@@ -82,7 +83,7 @@ pub(super) fn member_call(target: Expr, function: String, arguments: Vec<Expr>) 
     for argument in arguments.by_ref().take(found.names) {
         match argument {
             Expr::Ident(name) if !names.contains(&name) => names.push(name),
-            _ => return Err(format!("`{function}` needs a name first")),
+            _ => return Err(Problem::Syntax(format!("`{function}` needs a name first"))),
         }
     }
     let bodies = arguments.collect();
@@ -93,12 +94,12 @@ pub(super) fn member_call(target: Expr, function: String, arguments: Vec<Expr>) 
 ///
 /// # Errors
 /// Why it can be none.
-pub(super) fn global_call(function: String, arguments: Vec<Expr>) -> Result<Expr, String> {
+pub(super) fn global_call(function: String, arguments: Vec<Expr>) -> Result<Expr, Problem> {
     if function != "has" {
         return Ok(Expr::Call { target: None, function, arguments });
     }
     match <[Expr; 1]>::try_from(arguments) {
         Ok([Expr::Select { operand, field, optional }]) => Ok(Expr::Has { operand, field, optional }),
-        _ => Err("`has` takes one field".to_owned()),
+        _ => Err(Problem::Syntax("`has` takes one field".to_owned())),
     }
 }

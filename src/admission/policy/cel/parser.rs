@@ -33,20 +33,29 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
+/// Why there is no tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// The text is no expression of the language: the API server refuses it too.
+    Syntax(String),
+    /// The expression is beyond what is read here.
+    NotRead(String),
+}
+
 /// Reads an expression.
 ///
 /// # Errors
 /// Why it is none, or why it is not read.
-pub(super) fn parse(text: &str) -> Result<Expr, String> {
+pub(super) fn parse(text: &str) -> Result<Expr, Problem> {
     if text.len() > LONGEST {
-        return Err(format!("an expression of {} bytes is not read", text.len()));
+        return Err(Problem::NotRead(format!("an expression of {} bytes is not read", text.len())));
     }
-    let tokens = tokens(text).map_err(|problem| format!("the expression cannot be read: {problem}"))?;
+    let tokens = tokens(text).map_err(Problem::Syntax)?;
     let mut parser = Parser { tokens: tokens.into_iter(), depth: 0 };
-    let (expr, _) = parser.expression().map_err(|problem| format!("the expression cannot be read: {problem}"))?;
+    let (expr, _) = parser.expression()?;
     match parser.peek() {
         None => Ok(expr),
-        Some(token) => Err(format!("the expression cannot be read: {} is one too many", told(token))),
+        Some(token) => Err(Problem::Syntax(format!("{} is one too many", told(token)))),
     }
 }
 
@@ -81,18 +90,18 @@ impl Parser {
         fits
     }
 
-    fn expect(&mut self, symbol: &str) -> Result<(), String> {
+    fn expect(&mut self, symbol: &str) -> Result<(), Problem> {
         if self.takes(symbol) {
             return Ok(());
         }
         let found = self.peek().map_or_else(|| "its end".to_owned(), told);
-        Err(format!("`{symbol}` is expected before {found}"))
+        Err(Problem::Syntax(format!("`{symbol}` is expected before {found}")))
     }
 
-    fn expression(&mut self) -> Result<Node, String> {
+    fn expression(&mut self) -> Result<Node, Problem> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err("it nests too deeply".to_owned());
+            return Err(Problem::NotRead("it nests too deeply".to_owned()));
         }
         let (condition, mut depth) = self.or()?;
         let expr = if self.takes("?") {
@@ -109,20 +118,20 @@ impl Parser {
         deeper(expr, depth)
     }
 
-    fn or(&mut self) -> Result<Node, String> {
+    fn or(&mut self) -> Result<Node, Problem> {
         self.chain("||", Self::and, Expr::Or)
     }
 
-    fn and(&mut self) -> Result<Node, String> {
+    fn and(&mut self) -> Result<Node, Problem> {
         self.chain("&&", Self::relation, Expr::And)
     }
 
     fn chain(
         &mut self,
         symbol: &str,
-        term: fn(&mut Self) -> Result<Node, String>,
+        term: fn(&mut Self) -> Result<Node, Problem>,
         make: fn(Vec<Expr>) -> Expr,
-    ) -> Result<Node, String> {
+    ) -> Result<Node, Problem> {
         let (first, mut depth) = term(self)?;
         let mut terms = vec![first];
         while self.takes(symbol) {
@@ -136,7 +145,7 @@ impl Parser {
         }
     }
 
-    fn relation(&mut self) -> Result<Node, String> {
+    fn relation(&mut self) -> Result<Node, Problem> {
         self.binary(Self::sum, |token| {
             Some(match token {
                 Token::Symbol("==") => Operator::Equal,
@@ -151,7 +160,7 @@ impl Parser {
         })
     }
 
-    fn sum(&mut self) -> Result<Node, String> {
+    fn sum(&mut self) -> Result<Node, Problem> {
         self.binary(Self::product, |token| match token {
             Token::Symbol("+") => Some(Operator::Add),
             Token::Symbol("-") => Some(Operator::Subtract),
@@ -159,7 +168,7 @@ impl Parser {
         })
     }
 
-    fn product(&mut self) -> Result<Node, String> {
+    fn product(&mut self) -> Result<Node, Problem> {
         self.binary(Self::unary, |token| match token {
             Token::Symbol("*") => Some(Operator::Multiply),
             Token::Symbol("/") => Some(Operator::Divide),
@@ -170,9 +179,9 @@ impl Parser {
 
     fn binary(
         &mut self,
-        operand: fn(&mut Self) -> Result<Node, String>,
+        operand: fn(&mut Self) -> Result<Node, Problem>,
         operator: fn(&Token) -> Option<Operator>,
-    ) -> Result<Node, String> {
+    ) -> Result<Node, Problem> {
         let (mut left, mut depth) = operand(self)?;
         while let Some(operator) = self.peek().and_then(operator) {
             self.tokens.next();
@@ -184,7 +193,7 @@ impl Parser {
     }
 
     /// Signs cancel each other out in pairs, as they do in the API server.
-    fn unary(&mut self) -> Result<Node, String> {
+    fn unary(&mut self) -> Result<Node, Problem> {
         let mut count = 0_usize;
         for (symbol, make) in [("!", Expr::Not as fn(Box<Expr>) -> Expr), ("-", Expr::Negate)] {
             while self.takes(symbol) {
@@ -208,12 +217,12 @@ impl Parser {
         self.member()
     }
 
-    fn member(&mut self) -> Result<Node, String> {
+    fn member(&mut self) -> Result<Node, Problem> {
         let primary = self.primary()?;
         self.members(primary)
     }
 
-    fn members(&mut self, (mut expr, mut depth): Node) -> Result<Node, String> {
+    fn members(&mut self, (mut expr, mut depth): Node) -> Result<Node, Problem> {
         loop {
             if self.takes(".") {
                 let optional = self.takes("?");
@@ -232,7 +241,7 @@ impl Parser {
                 self.expect("]")?;
                 expr = Expr::Index { operand: Box::new(expr), index: Box::new(index), optional };
             } else if matches!((self.peek(), &expr), (Some(Token::Symbol("{")), Expr::Ident(_) | Expr::Select { .. })) {
-                return Err("an object of a type is made, which is not evaluated here".to_owned());
+                return Err(Problem::NotRead("an object of a type is made, which is not evaluated here".to_owned()));
             } else {
                 return Ok((expr, depth));
             }
@@ -240,16 +249,16 @@ impl Parser {
         }
     }
 
-    fn name(&mut self) -> Result<String, String> {
+    fn name(&mut self) -> Result<String, Problem> {
         match self.tokens.next() {
             Some(Token::Name(name)) if !matches!(name.as_str(), "in" | "true" | "false" | "null") => Ok(name),
-            Some(token) => Err(format!("a name is expected before {}", told(&token))),
-            None => Err("a name is expected before its end".to_owned()),
+            Some(token) => Err(Problem::Syntax(format!("a name is expected before {}", told(&token)))),
+            None => Err(Problem::Syntax("a name is expected before its end".to_owned())),
         }
     }
 
     /// What stands between commas up to a closing symbol; one comma more is taken where a list allows it.
-    fn arguments(&mut self, end: &str) -> Result<(Vec<Expr>, usize), String> {
+    fn arguments(&mut self, end: &str) -> Result<(Vec<Expr>, usize), Problem> {
         let (mut arguments, mut depth) = (Vec::new(), 0);
         if self.takes(end) {
             return Ok((arguments, depth));
@@ -265,7 +274,7 @@ impl Parser {
         }
     }
 
-    fn primary(&mut self) -> Result<Node, String> {
+    fn primary(&mut self) -> Result<Node, Problem> {
         if self.takes("(") {
             let inner = self.expression()?;
             self.expect(")")?;
@@ -282,14 +291,14 @@ impl Parser {
             Some(Token::Name(name)) if is_absolute || !matches!(name.as_str(), "true" | "false" | "null") => {
                 let name = self.name()?;
                 if RESERVED.contains(&name.as_str()) {
-                    return Err(format!("`{name}` is a word of the language"));
+                    return Err(Problem::Syntax(format!("`{name}` is a word of the language")));
                 }
                 if self.takes("(") {
                     let (arguments, depth) = self.arguments(")")?;
                     return deeper(macros::global_call(name, arguments)?, depth);
                 }
                 if is_absolute {
-                    return Err("a name that begins with a point is not looked up here".to_owned());
+                    return Err(Problem::NotRead("a name that begins with a point is not looked up here".to_owned()));
                 }
                 Ok((Expr::Ident(name), 1))
             }
@@ -297,7 +306,7 @@ impl Parser {
         }
     }
 
-    fn list(&mut self) -> Result<Node, String> {
+    fn list(&mut self) -> Result<Node, Problem> {
         let (mut items, mut depth) = (Vec::new(), 0);
         while !self.takes("]") {
             let optional = self.takes("?");
@@ -312,7 +321,7 @@ impl Parser {
         deeper(Expr::List(items), depth)
     }
 
-    fn map(&mut self) -> Result<Node, String> {
+    fn map(&mut self) -> Result<Node, Problem> {
         let (mut entries, mut depth) = (Vec::new(), 0);
         while !self.takes("}") {
             let optional = self.takes("?");
@@ -330,9 +339,9 @@ impl Parser {
         deeper(Expr::Map(entries), depth)
     }
 
-    fn literal(&mut self, is_negative: bool) -> Result<Literal, String> {
-        let Some(token) = self.tokens.next() else { return Err("it ends too early".to_owned()) };
-        let too_large = |_| "a number is too large".to_owned();
+    fn literal(&mut self, is_negative: bool) -> Result<Literal, Problem> {
+        let Some(token) = self.tokens.next() else { return Err(Problem::Syntax("it ends too early".to_owned())) };
+        let too_large = |_| Problem::Syntax("a number is too large".to_owned());
         Ok(match token {
             Token::String(text) => Literal::String(text.into()),
             Token::Bytes(bytes) => Literal::Bytes(bytes.into()),
@@ -342,21 +351,21 @@ impl Parser {
             }
             Token::UInt { digits, radix } => Literal::UInt(u64::from_str_radix(&digits, radix).map_err(too_large)?),
             Token::Double(text) => {
-                let number: f64 = text.parse().map_err(|_| "a number is none".to_owned())?;
+                let number: f64 = text.parse().map_err(|_| Problem::Syntax("a number is none".to_owned()))?;
                 if !number.is_finite() {
-                    return Err("a number is too large".to_owned());
+                    return Err(Problem::Syntax("a number is too large".to_owned()));
                 }
                 Literal::Double(if is_negative { -number } else { number })
             }
             Token::Name(name) if name == "true" => Literal::Bool(true),
             Token::Name(name) if name == "false" => Literal::Bool(false),
             Token::Name(name) if name == "null" => Literal::Null,
-            token => return Err(format!("{} is not expected there", told(&token))),
+            token => return Err(Problem::Syntax(format!("{} is not expected there", told(&token)))),
         })
     }
 }
 
-fn deeper(expr: Expr, depth: usize) -> Result<Node, String> {
+fn deeper(expr: Expr, depth: usize) -> Result<Node, Problem> {
     // INVARIANT: no tree is deeper, so what walks trees may recurse.
-    if depth >= DEEPEST { Err("it nests too deeply".to_owned()) } else { Ok((expr, depth + 1)) }
+    if depth >= DEEPEST { Err(Problem::NotRead("it nests too deeply".to_owned())) } else { Ok((expr, depth + 1)) }
 }
