@@ -190,3 +190,64 @@ impl RequestArguments {
 pub(super) fn is_about_one_namespace(group: &str, resource: &str, verb: Option<&str>) -> bool {
     group.is_empty() && resource == "namespaces" && matches!(verb, Some("get" | "update" | "patch" | "delete"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Builder;
+    use crate::k8s::catalogue::{Catalogue, LAST_MINOR, Served};
+
+    fn asked(resource: String, subresource: Option<&str>) -> RequestArguments {
+        RequestArguments {
+            verb: Some("get".to_owned()),
+            resource: Some(resource),
+            name: Some("x".to_owned()),
+            namespace: None,
+            all_namespaces: false,
+            subresource: subresource.map(str::to_owned),
+            path: None,
+            http: None,
+            any_resource: false,
+        }
+    }
+
+    /// `can-i VERB R/S` asks what `can-i VERB R --subresource S` asks, for every resource and subresource that is served.
+    #[test]
+    fn a_slash_is_a_subresource_wherever_there_is_one() {
+        const NAMES: [&str; 15] = [
+            "approval",
+            "attach",
+            "binding",
+            "ephemeralcontainers",
+            "eviction",
+            "exec",
+            "finalizers",
+            "finalize",
+            "log",
+            "portforward",
+            "proxy",
+            "resize",
+            "scale",
+            "status",
+            "token",
+        ];
+        let (world, catalogue) = (Builder::new(LAST_MINOR).build(), Catalogue::get());
+        let mut compared = 0;
+        for resource in catalogue.served(LAST_MINOR) {
+            let written = [resource.resource.as_str(), resource.group.as_str()].join(".");
+            let written = written.trim_end_matches('.');
+            for name in NAMES {
+                let full = format!("{}/{name}", resource.resource);
+                let is_served = catalogue.presence(LAST_MINOR, &resource.group, &full).served == Served::Yes;
+                if !is_served && name != "finalizers" {
+                    continue;
+                }
+                let by_slash = asked(format!("{written}/{name}"), None).request(&world);
+                let by_option = asked(written.to_owned(), Some(name)).request(&world);
+                assert_eq!(by_slash.ok(), by_option.ok(), "{written}/{name}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 100, "{compared}");
+    }
+}
