@@ -13,6 +13,7 @@
 //! /metrics, /?                        a URL, any URL
 //! of any name                         resourceNames make no difference to this ask
 //! before 1.35, since 1.36             an ask of some minors only
+//! where known                         stars count where a definition of the group is among the inputs; else the rule has to name it
 //! ```
 
 use crate::access::request::{Request, ResourceRequest};
@@ -49,6 +50,8 @@ pub(super) struct Atom {
     pub(super) what: What,
     /// True when a rule with names is as good as one without.
     pub(super) of_any_name: bool,
+    /// The group that a rule has to name: nobody knows whether the cluster has it.
+    pub(super) named_group: Option<Symbol>,
     /// Whether a grant that holds cluster-wide, and one in a namespace, can ever take effect.
     pub(super) live_in_cluster: bool,
     pub(super) live_in_namespace: bool,
@@ -120,16 +123,18 @@ impl Need {
             let words: Vec<&str> = ask.split(' ').collect();
             let ([verbs, resources], conditions) = words.split_first_chunk::<2>()?;
             let mut of_any_name = false;
+            let mut where_known = false;
             let mut counts = true;
             match conditions {
                 [] => {}
                 ["of", "any", "name"] => of_any_name = true,
+                ["where", "known"] => where_known = true,
                 ["before", version] => counts = world.minor() < minor(version)?,
                 ["since", version] => counts = world.minor() >= minor(version)?,
                 _ => return None,
             }
             for resource in resources.split(',').filter(|_| counts) {
-                atoms.extend(verbs.split(',').map(|verb| Atom::new(verb, resource, of_any_name, world)));
+                atoms.extend(verbs.split(',').map(|verb| Atom::new(verb, resource, (of_any_name, where_known), world)));
             }
         }
         Some(Self { atoms })
@@ -141,12 +146,12 @@ fn minor(version: &str) -> Option<u32> {
 }
 
 impl Atom {
-    fn new(verb: &str, written: &str, of_any_name: bool, world: &World) -> Self {
+    fn new(verb: &str, written: &str, (of_any_name, where_known): (bool, bool), world: &World) -> Self {
         let symbols = &world.symbols;
         if let Some(path) = written.strip_prefix('/') {
             let path = (path != "?").then(|| written.to_owned());
             let what = What::Url { verb: symbols.find(verb), path };
-            return Self { what, of_any_name, live_in_cluster: true, live_in_namespace: false };
+            return Self { what, of_any_name, named_group: None, live_in_cluster: true, live_in_namespace: false };
         }
         let (resource, group) = written.split_once('.').unwrap_or((written, ""));
         let group = full_group(group);
@@ -168,7 +173,9 @@ impl Atom {
             }
         };
         let live = |in_namespace| is_loose && group == "?" || can_be_asked(world, verb, &group, resource, in_namespace);
-        Self { what, of_any_name, live_in_cluster: live(false), live_in_namespace: live(true) }
+        let is_unknown = where_known && world.api().versions_of(&group).is_empty();
+        let named_group = is_unknown.then(|| symbols.find(&group));
+        Self { what, of_any_name, named_group, live_in_cluster: live(false), live_in_namespace: live(true) }
     }
 }
 

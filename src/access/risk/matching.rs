@@ -318,6 +318,9 @@ impl World {
 
     fn fit(&self, atom: &Atom, rule: &Rule, can_apply: &dyn Fn(&Atom, Symbol) -> bool) -> Fit {
         let symbols = &self.symbols;
+        if atom.named_group.is_some_and(|group| !rule.groups().contains(&group)) {
+            return Fit::No;
+        }
         let or_named = |fits: bool| match (fits, rule.names().is_empty()) {
             (false, _) => Fit::No,
             (true, true) => Fit::Full,

@@ -176,7 +176,7 @@ pub(super) const RULES: &[Rule] = &[
         "C020",
         Code::ControlPlaneSnapshots,
         "H/-",
-        "get,list,watch,create,update,patch,delete etcdsnapshotfiles.k3s.cattle.io,etcdsnapshots.rke.cattle.io",
+        "get,list,watch,create,update,patch,delete etcdsnapshotfiles.k3s.cattle.io,etcdsnapshots.rke.cattle.io where known",
         "can reach snapshots of the cluster's database",
         "leave backups to whoever runs the cluster",
     ),

@@ -195,7 +195,7 @@ pub(super) const RULES: &[Rule] = &[
         "E022",
         Code::DriveGitops,
         "C/H",
-        "create,update,patch applications.argoproj.io,applicationsets.argoproj.io,appprojects.argoproj.io,kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io",
+        "create,update,patch applications.argoproj.io,applicationsets.argoproj.io,appprojects.argoproj.io,kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io where known",
         "can have a GitOps controller apply what it likes",
         "let the controller act as an account of the writer's own, and keep projects to administrators",
     )
@@ -205,7 +205,7 @@ pub(super) const RULES: &[Rule] = &[
         "E023",
         Code::DriveInstaller,
         "C/H",
-        "create clusterstackinstalls.stacks.crossplane.io,stackinstalls.stacks.crossplane.io,providers.pkg.crossplane.io,configurations.pkg.crossplane.io,functions.pkg.crossplane.io,subscriptions.operators.coreos.com,clusterserviceversions.operators.coreos.com,clusterextensions.olm.operatorframework.io,helmcharts.helm.cattle.io",
+        "create clusterstackinstalls.stacks.crossplane.io,stackinstalls.stacks.crossplane.io,providers.pkg.crossplane.io,configurations.pkg.crossplane.io,functions.pkg.crossplane.io,subscriptions.operators.coreos.com,clusterserviceversions.operators.coreos.com,clusterextensions.olm.operatorframework.io,helmcharts.helm.cattle.io where known",
         "can have a package manager install what it likes",
         "leave installing to administrators: the manager holds what every package asks for",
     )

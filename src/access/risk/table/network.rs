@@ -8,7 +8,7 @@ pub(super) const RULES: &[Rule] = &[
         "N001",
         Code::WriteServices,
         "H/M",
-        "create,update,patch,delete,deletecollection services,endpoints,endpointslices.discovery",
+        "create,update,patch services,endpoints,endpointslices.discovery",
         "can turn the traffic of services elsewhere",
         "grant services without endpoints, in the namespaces that are meant",
     ),
