@@ -92,7 +92,7 @@ fn workspace() -> Vec<(String, String)> {
     vec![
         file(
             "bailiwick.yaml",
-            "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata:\n  name: bench\nspec:\n  targets:\n  - name: control-plane\n    version: \"1.36\"\n",
+            "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata:\n  name: bench\nspec:\n  targets:\n  - name: control-plane\n    version: \"1.37\"\n",
         ),
         file(
             "policies/manager.yaml",

@@ -1,4 +1,4 @@
-//! Who may do what, as Kubernetes 1.36 would decide it, from manifests alone.
+//! Who may do what, as Kubernetes 1.37 would decide it, from manifests alone.
 //!
 //! Objects of any origin go into a [`world::Builder`]; the finished [`World`] answers. Nothing here knows policies,
 //! templates or this crate's own output, so that it judges foreign manifests as well and shares no mistake with the

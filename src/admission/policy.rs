@@ -1,4 +1,4 @@
-//! ValidatingAdmissionPolicy: what a policy answers to a request, as kube-apiserver 1.36 evaluates it.
+//! ValidatingAdmissionPolicy: what a policy answers to a request, as kube-apiserver 1.37 evaluates it.
 //!
 //! ```text
 //! policy, binding -> read -> matching (rules, selectors) -> conditions -> validations -> Verdict

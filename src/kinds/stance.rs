@@ -35,7 +35,7 @@ pub struct NamespacePodSecurity {
     /// namespace's service accounts may use.
     #[serde(default)]
     pub level: Option<Level>,
-    /// The version of the level's checks: `latest`, or `v1.36`. Default: that of the target.
+    /// The version of the level's checks: `latest`, or `v1.37`. Default: that of the target.
     #[serde(default)]
     pub version: Option<Spanned<String>>,
     /// On OpenShift: true to have the cluster overwrite the labels with those that follow from what the service accounts

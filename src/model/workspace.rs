@@ -31,7 +31,7 @@ use crate::yaml::{NodeRef, Spanned};
 ///     namespaces: [flux-system]
 ///   targets:
 ///   - name: production
-///     version: "1.36"
+///     version: "1.37"
 /// ```
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

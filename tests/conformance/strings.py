@@ -121,7 +121,7 @@ def main():
     documents = {
         workspace / "bailiwick.yaml": {
             "apiVersion": version, "kind": "Workspace", "metadata": {"name": "strings"},
-            "spec": {"targets": [{"name": "t", "version": "1.36"}]},
+            "spec": {"targets": [{"name": "t", "version": "1.37"}]},
         },
         workspace / "policies" / "strings.yaml": {
             "apiVersion": version, "kind": "Manifests", "metadata": {"name": "strings"},

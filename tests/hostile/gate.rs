@@ -69,8 +69,8 @@ fn tests_of_the_chosen_targets_run() {
     edit(
         folder.path(),
         "bailiwick.yaml",
-        "version: \"1.36\"\n",
-        "version: \"1.36\"\n  - name: staging\n    version: \"1.36\"\n",
+        "version: \"1.37\"\n",
+        "version: \"1.37\"\n  - name: staging\n    version: \"1.37\"\n",
     );
     edit(
         folder.path(),
@@ -162,8 +162,8 @@ fn a_namespace_whose_policy_leaves_the_target_is_named() {
     edit(
         folder.path(),
         "bailiwick.yaml",
-        "version: \"1.36\"\n",
-        "version: \"1.36\"\n  - {name: staging, version: \"1.36\"}\n",
+        "version: \"1.37\"\n",
+        "version: \"1.37\"\n  - {name: staging, version: \"1.37\"}\n",
     );
     with_manifests(folder.path());
     assert_status(&bailiwick(folder.path(), &["render"]), 0);
@@ -305,11 +305,11 @@ pub(super) fn commit(folder: &Path) {
 fn a_target_that_is_gone_is_named() {
     let folder = example();
     let path = folder.path();
-    let two = "version: \"1.36\"\n  - {name: staging, version: \"1.36\"}\n";
-    edit(path, "bailiwick.yaml", "version: \"1.36\"\n", two);
+    let two = "version: \"1.37\"\n  - {name: staging, version: \"1.37\"}\n";
+    edit(path, "bailiwick.yaml", "version: \"1.37\"\n", two);
     assert_status(&bailiwick(path, &["render"]), 0);
     commit(path);
-    edit(path, "bailiwick.yaml", two, "version: \"1.36\"\n");
+    edit(path, "bailiwick.yaml", two, "version: \"1.37\"\n");
     let line = "target `staging` is gone: 8 objects deleted, among them the namespaces `team-a`, `team-b`\n";
     for command in [["check"].as_slice(), &["diff"], &["diff", "--against", "HEAD"], &["diff", "--against", "./out"]] {
         let run = bailiwick(path, command);
@@ -370,8 +370,8 @@ fn a_folder_without_the_target_is_no_empty_cluster() {
     assert_status(&run, 2);
     assert!(stderr(&run).contains("error[unknown-target]: `other` has no target `production`\n"), "{}", stderr(&run));
     assert!(stderr(&run).contains("= help: its folders are `staging`\n"), "{}", stderr(&run));
-    let staging = "version: \"1.36\"\n  - {name: staging, version: \"1.36\"}\n";
-    edit(path, "bailiwick.yaml", "version: \"1.36\"\n", staging);
+    let staging = "version: \"1.37\"\n  - {name: staging, version: \"1.37\"}\n";
+    edit(path, "bailiwick.yaml", "version: \"1.37\"\n", staging);
     let run = bailiwick(path, &["diff", "--against", "other"]);
     assert_status(&run, 1);
     assert!(stderr(&run).contains("target `production` is new\n"), "{}", stderr(&run));
@@ -401,8 +401,8 @@ fn parts_and_their_merge_refuse_a_target_that_is_gone() {
 fn quiet_keeps_what_is_dangerous() {
     let folder = example();
     let path = folder.path();
-    let staging = "version: \"1.36\"\n  - {name: staging, version: \"1.36\"}\n";
-    edit(path, "bailiwick.yaml", "version: \"1.36\"\n", staging);
+    let staging = "version: \"1.37\"\n  - {name: staging, version: \"1.37\"}\n";
+    edit(path, "bailiwick.yaml", "version: \"1.37\"\n", staging);
     assert_status(&bailiwick(path, &["render"]), 0);
     commit(path);
     for command in
@@ -412,7 +412,7 @@ fn quiet_keeps_what_is_dangerous() {
         assert_status(&run, 0);
         assert_eq!(stderr(&run).replace("1 test: 42 questions asked, 0 failed\n", ""), "", "{command:?}");
     }
-    edit(path, "bailiwick.yaml", staging, "version: \"1.36\"\n");
+    edit(path, "bailiwick.yaml", staging, "version: \"1.37\"\n");
     edit(path, "bailiwick.yaml", "spec:\n", "spec:\n  diagnostics: {grant-expired: ignore}\n");
     edit(path, TEAMS, "  - name: team-b\n", "");
     edit(path, TEAMS, "[view]", "[admin]");
@@ -501,8 +501,8 @@ fn what_is_judged_and_not_written_is_shown() {
     edit(
         folder.path(),
         "bailiwick.yaml",
-        "    version: \"1.36\"\n",
-        "    version: \"1.36\"\n    baseline: base.yaml\n",
+        "    version: \"1.37\"\n",
+        "    version: \"1.37\"\n    baseline: base.yaml\n",
     );
     assert_status(&bailiwick(folder.path(), &["render"]), 0);
     commit(folder.path());
@@ -523,8 +523,8 @@ fn what_is_judged_and_not_written_is_shown() {
     edit(folder.path(), "base.yaml", "[get]", "[list]");
     assert_shown(folder.path(), &["target `production`: its baseline changes, which the output does not show\n"]);
     fs::write(folder.path().join("base.yaml"), role).expect("a file");
-    edit(folder.path(), "bailiwick.yaml", "\"1.36\"", "\"1.35\"");
-    assert_shown(folder.path(), &["target `production`: its version changes from 1.36 to 1.35"]);
+    edit(folder.path(), "bailiwick.yaml", "\"1.37\"", "\"1.35\"");
+    assert_shown(folder.path(), &["target `production`: its version changes from 1.37 to 1.35"]);
 }
 
 /// A kept object counts for `lint`, questions and `diff`, whether a policy names its file or none does.
