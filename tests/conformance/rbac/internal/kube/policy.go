@@ -111,3 +111,15 @@ func asData(object any) (map[string]any, error) {
 	var data map[string]any
 	return data, json.Unmarshal(encoded, &data)
 }
+
+// CurrentPolicy is what a server of this module's version creates at its start.
+func CurrentPolicy() *Objects { return defaultPolicy() }
+
+// Minor is the second number of this module's version.
+func Minor() int {
+	var number int
+	if _, err := fmt.Sscanf(minor, "1.%d", &number); err != nil {
+		panic(err)
+	}
+	return number
+}
