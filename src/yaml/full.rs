@@ -575,13 +575,21 @@ impl<'r> Reader<'r> {
             return false;
         }
         let last_line = self.text.rsplit('\n').next().unwrap_or_default();
+        let below = self.written_from(span.start).split_once('\n').map_or("", |(_, below)| below);
         // Of a scalar of empty lines alone, each line feed is in the text.
         if !value.is_empty() && value.bytes().all(|byte| byte == b'\n') && last_line.trim().is_empty() {
-            let below = self.written_from(span.start).split_once('\n').map_or("", |(_, below)| below);
             return value.len() > below.matches('\n').count();
         }
-        // A last line of blanks counts if it is content itself, deeper than the rest.
-        !last_line.trim().is_empty() || value.ends_with(" \n")
+        // A last line of blanks counts if it is content itself, deeper than the rest: the span begins with the content.
+        let before = self.text.get(..span.start as usize - self.shift).unwrap_or_default();
+        let first_line = before.rfind('\n').map_or(0, |line_feed| line_feed + 1);
+        let leading = |text: &str| {
+            let line = text.lines().find(|line| !line.trim().is_empty())?;
+            Some(line.len() - line.trim_start_matches(' ').len())
+        };
+        let written = leading(self.text.get(first_line..).unwrap_or_default());
+        let indent = written.zip(leading(value)).and_then(|(written, own)| written.checked_sub(own));
+        !last_line.trim().is_empty() || indent.is_some_and(|indent| last_line.len() > indent)
     }
 
     fn span(&self, at: &granit_parser::Span) -> Span {

@@ -63,6 +63,21 @@ fn encodings_and_line_ends() {
         reads(&format!("j: |+\n x\n{} ", "\n".repeat(count)), &[json!({ "j": format!("x\n{}", "\n".repeat(count)) })]);
     }
     reads("j: |+\n\n \n", &[json!({"j": "\n\n"})]);
+    for (text, value) in [
+        ("|\n  a: \n  ", "a: \n"),
+        ("|\n  a \n    ", "a \n  "),
+        ("|\n  a \n   \n  ", "a \n \n"),
+        ("|\n  a \n   b \n   ", "a \n b \n "),
+        (">\n  a\n  b \n  ", "a b \n"),
+        (">\n  a \n   ", "a \n "),
+        ("|+\n  a \n  ", "a \n"),
+        ("|\n\n  \n  a: \n  ", "\n\na: \n"),
+        ("|\n\n  \n  a: \n   ", "\n\na: \n "),
+        ("|2\n    a\n   ", "  a\n "),
+        ("|2\n    a\n   b\n  ", "  a\n b\n"),
+    ] {
+        reads(&format!("j: {text}"), &[json!({ "j": value })]);
+    }
     fails("a: 1\n--- |\n  b\n", &[(Code::YamlSyntax, 3, 3)]);
     reads(
         "a: 1\r\nb: |\r\n  x\r\n  y\r\nc: \"x\r\n  y\"\r\nd: 'z'\r\n",
