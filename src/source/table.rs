@@ -34,34 +34,29 @@ pub struct Line<'r> {
     origin: Origin,
     /// The start of each cell in the text, computed on first use.
     starts: &'r OnceCell<Vec<usize>>,
+    /// Whether each cell is written in quotes, computed on first use.
+    quoted: &'r OnceCell<Vec<bool>>,
 }
 
 impl Line<'_> {
-    /// True when a cell is written in quotes. Asked only where blanks surround its text.
+    /// True when a cell is written in quotes. Asked only where blanks surround its text; all cells are looked at once.
     fn is_quoted(self, index: usize) -> bool {
-        let mut rest = self.written;
-        for position in 0.. {
-            let quoted = rest.strip_prefix('"');
-            if position == index {
-                return quoted.is_some();
+        let all = self.quoted.get_or_init(|| {
+            let mut rest = self.written;
+            // Comments and empty lines above belong to no cell.
+            while rest.starts_with(['#', '\n', '\r']) {
+                rest = rest.split_once('\n').map_or("", |(_, next)| next);
             }
-            // Behind the closing quote; a doubled one is a part of the text.
-            if let Some(mut inside) = quoted {
-                loop {
-                    let Some((_, behind)) = inside.split_once('"') else { return false };
-                    match behind.strip_prefix('"') {
-                        Some(behind) => inside = behind,
-                        None => {
-                            rest = behind;
-                            break;
-                        }
-                    }
-                }
+            let mut quoted = Vec::with_capacity(self.record.len());
+            for _ in self.record {
+                let inside = rest.strip_prefix('"');
+                quoted.push(inside.is_some());
+                let behind = inside.map_or(rest, behind_quotes);
+                rest = behind.split_once(',').map_or("", |(_, next)| next);
             }
-            let Some((_, next)) = rest.split_once(',') else { return false };
-            rest = next;
-        }
-        false
+            quoted
+        });
+        all.get(index).copied().unwrap_or_default()
     }
 
     /// The text of a cell: what surrounds it outside of quotes does not belong to it.
@@ -88,6 +83,17 @@ impl Line<'_> {
         }
         let start = self.origin.span.start as usize + start;
         Origin { span: Span::new(start, start + cell.len().max(1)), ..self.origin }
+    }
+}
+
+/// What stands behind the closing quote of a cell, by the text behind its opening quote. A doubled quote is a part of the text.
+fn behind_quotes(mut inside: &str) -> &str {
+    loop {
+        let Some((_, behind)) = inside.split_once('"') else { return "" };
+        match behind.strip_prefix('"') {
+            Some(behind) => inside = behind,
+            None => return behind,
+        }
     }
 }
 
@@ -213,9 +219,9 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
             );
             continue;
         }
-        let starts = OnceCell::new();
-        let cells =
-            Cells::Csv { columns, line: Line { record: &record, text: line, written, origin, starts: &starts } };
+        let (starts, quoted) = (OnceCell::new(), OnceCell::new());
+        let line = Line { record: &record, text: line, written, origin, starts: &starts, quoted: &quoted };
+        let cells = Cells::Csv { columns, line };
         see(Row { origin, header: Some(*header_origin), cells }, sink);
     }
     if header.is_none() {
@@ -246,10 +252,9 @@ pub fn cell_place(files: &Files, row: Origin, column: &str) -> Option<Origin> {
     };
     let header = record(text.trim_start_matches('\u{feff}'))?;
     let index = header.iter().position(|name| name.trim() == column)?;
-    Some(
-        Line { record: &record(written)?, text: written, written, origin: row, starts: &OnceCell::new() }
-            .place_of(index),
-    )
+    let (record, starts, quoted) = (record(written)?, OnceCell::new(), OnceCell::new());
+    let line = Line { record: &record, text: written, written, origin: row, starts: &starts, quoted: &quoted };
+    Some(line.place_of(index))
 }
 
 /// Reads a list of names, one a line, or a CSV text with names in its first column, below the header. What surrounds a

@@ -103,6 +103,20 @@ fn a_long_line_is_shown_around_the_place() {
     }
 }
 
+/// Each of very many cells has blanks around it, so that each is asked whether it stands in quotes.
+#[test]
+fn many_cells_with_blanks_take_no_quadratic_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    workspace(folder.path());
+    std::fs::write(folder.path().join("policies/tenants.yaml"), include_str!("../runs/tenants.yaml")).expect("a file");
+    let columns: Vec<String> = (0..100_000).map(|column| format!("c{column}")).collect();
+    let table = format!("name,uid,{}\nann,1001,{}\n", columns.join(","), vec![" \" a \" "; 100_000].join(","));
+    std::fs::write(folder.path().join("policies/tenants.csv"), table).expect("a file");
+    let output = within(700, folder.path(), &["render"], |_| ());
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(output.stderr.len() < 1_000_000, "{} bytes", output.stderr.len());
+}
+
 #[test]
 fn a_huge_cell_and_deep_indentation_take_memory_as_they_are_long() {
     let folder = tempfile::tempdir().expect("a folder");
