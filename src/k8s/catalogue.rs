@@ -589,8 +589,6 @@ pub(crate) mod tests {
         assert!(catalogue.is_virtual(36, "custom.metrics.k8s.io", "anything", "get"));
         assert!(catalogue.is_virtual(36, "example.com", "widgets/finalizers", "update"));
         assert!(!catalogue.is_virtual(36, "example.com", "widgets/finalizers", "get"));
-        assert!(catalogue.is_virtual(32, "apps", "deployments", "unsafe-delete-ignore-read-errors"));
-        assert!(!catalogue.is_virtual(32, "apps", "deployments/scale", "unsafe-delete-ignore-read-errors"));
         assert!(catalogue.is_virtual(36, "", "my-audience", "request-serviceaccounts-token-audience"));
         assert!(!catalogue.is_virtual(36, "", "widgets", "get"));
         assert!(catalogue.is_virtual(35, "", "pods", "impersonate-on:user-info:get"));

@@ -46,7 +46,9 @@ pub struct Dead {
 pub enum Reason {
     /// The cluster serves the resource in another group of Kubernetes or of a custom resource.
     WrongGroup,
-    /// Another version of Kubernetes serves the resource in this group.
+    /// An earlier version of Kubernetes served the resource in this group, and the cluster serves it in another one.
+    Moved,
+    /// Another version of Kubernetes serves the resource in this group, and the cluster serves it nowhere.
     OtherVersion,
     /// The group, the resource or its subresource is written wrong.
     Misspelt,
@@ -62,6 +64,13 @@ pub enum Reason {
     NamelessRequest,
     /// No request has such a URL, or such a verb for a URL.
     Url,
+}
+
+impl Reason {
+    /// True where the right that was meant is under another name: `check` fails, since the rule grants nothing that it says.
+    pub fn fails_check(self) -> bool {
+        matches!(self, Self::WrongGroup | Self::Moved)
+    }
 }
 
 /// What a rule with names makes of `create` on a resource.
@@ -238,13 +247,16 @@ fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
     let minors = cell.groups.iter().find_map(|group| api.catalogue().served_minors(group, resource));
     let part = Part::Resource(index);
     match minors {
-        Some((_, last)) if last < api.minor() => Dead {
-            part,
-            message: format!("`{resource}` is not served {place} since Kubernetes 1.{}", last + 1),
-            help: moved_help(api, cell)
-                .unwrap_or_else(|| format!("remove it when every cluster has Kubernetes 1.{} or later", last + 1)),
-            reason: Reason::OtherVersion,
-        },
+        Some((_, last)) if last < api.minor() => {
+            let message = format!("`{resource}` is not served {place} since Kubernetes 1.{}", last + 1);
+            match moved_help(api, cell) {
+                Some(help) => Dead { part, message, help, reason: Reason::Moved },
+                None => {
+                    let help = format!("remove it when every cluster has Kubernetes 1.{} or later", last + 1);
+                    Dead { part, message, help, reason: Reason::OtherVersion }
+                }
+            }
+        }
         Some((first, _)) => Dead {
             part,
             message: format!("`{resource}` is served {place} from Kubernetes 1.{first} on"),
@@ -481,6 +493,23 @@ mod tests {
             told(29, "admissionregistration.k8s.io", "validatingadmissionpolicies/status", "frobnicate").len(),
             1
         );
+    }
+
+    #[test]
+    fn a_right_under_another_name_fails_a_check() {
+        let fails = |minor, groups: &str, resource: &str| {
+            let cells = [Cell { groups: words(groups), resource: resource.to_owned() }];
+            of_resources(&Api::new(minor), &cells, &[], &words("get"))
+                .iter()
+                .map(|dead| dead.reason.fails_check())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(fails(36, "-", "deployments"), [true]);
+        assert_eq!(fails(36, "extensions", "deployments"), [true]);
+        assert_eq!(fails(22, "extensions", "ingresses"), [true]);
+        assert_eq!(fails(36, "policy", "podsecuritypolicies"), [false]);
+        assert_eq!(fails(36, "network.k8s.io", "ingresses"), [false]);
+        assert_eq!(fails(36, "-", "pod"), [false]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::trace::Trees;
 use super::with_askers;
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::k8s::catalogue::Api;
-use crate::k8s::dead::{self, Cell, Dead, Part, Reason};
+use crate::k8s::dead::{self, Cell, Dead, Part};
 use crate::model::Unit;
 use crate::yaml::NodeRef;
 
@@ -58,7 +58,7 @@ fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sin
                 .help(help)
                 .note(format!("in {}, at Kubernetes 1.{}", unit.identity, api.minor()))
                 .foldable();
-            sink.push(if reason == Reason::WrongGroup { told.failing_check() } else { told });
+            sink.push(if reason.fails_check() { told.failing_check() } else { told });
         }
     }
 }

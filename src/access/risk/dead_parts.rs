@@ -1,4 +1,4 @@
-//! What in the rules of a role can match no request: the same judgement as where rules are compiled ([`crate::k8s::dead`]).
+//! Parts of rules that match no request. [`crate::k8s::dead`] decides, for the compiler too.
 //!
 //! The rules of an aggregated role are judged in the roles that they come from.
 
@@ -23,7 +23,7 @@ pub(super) fn verbs(applied: &Applied<'_>) -> Vec<RoleHit> {
 pub(super) fn resources(applied: &Applied<'_>) -> Vec<RoleHit> {
     hits(applied, |reason| match reason {
         Reason::WrongGroup | Reason::NotServed | Reason::Misspelt => Some(None),
-        Reason::OtherVersion => Some(Some(Severity::Low)),
+        Reason::Moved | Reason::OtherVersion => Some(Some(Severity::Low)),
         Reason::UnknownGroup => Some(Some(Severity::Info)),
         Reason::StarInResource | Reason::Verb | Reason::NamelessRequest | Reason::Url => None,
     })

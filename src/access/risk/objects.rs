@@ -125,20 +125,16 @@ pub(super) fn glob_in_names(applied: &Applied<'_>) -> Vec<RoleHit> {
 
 /// D003.
 pub(super) fn named_create(applied: &Applied<'_>) -> Vec<RoleHit> {
-    let hits = applied.each_rule(|rule| {
-        let mut wrong = named_creates(applied, rule, NamedCreate::Never);
-        if is_named(rule) && applied.texts(rule.verbs()).contains(&"deletecollection") {
-            let resources = applied.texts(rule.resources()).into_iter().filter(|resource| !resource.contains('/'));
-            wrong.extend(resources.map(|resource| format!("`deletecollection` on `{resource}`")));
-        }
-        wrong
+    let mut hits = applied.each_rule(|rule| named_creates(applied, rule, NamedCreate::Never));
+    let deletes = applied.each_rule(|rule| {
+        let is_there = is_named(rule) && applied.texts(rule.verbs()).contains(&"deletecollection");
+        let resources = applied.texts(rule.resources()).into_iter();
+        let whole = resources.filter(|resource| is_there && !resource.contains('/'));
+        whole.map(|resource| format!("`deletecollection` on `{resource}`")).collect()
     });
-    let with_help = |mut hit: RoleHit| {
-        let is_create = hit.what.starts_with("`create`");
-        hit.help = (!is_create).then(|| "grant `deletecollection` in a rule without `resourceNames`".to_owned());
-        hit
-    };
-    hits.into_iter().map(with_help).collect()
+    let help = "grant `deletecollection` in a rule without `resourceNames`";
+    hits.extend(deletes.into_iter().map(|hit| RoleHit { help: Some(help.to_owned()), ..hit }));
+    hits
 }
 
 /// D018.

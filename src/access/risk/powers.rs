@@ -1,4 +1,4 @@
-//! What an identity holds cluster-wide that lets it reach beyond what it is for: the rules of the table that have a power.
+//! The powers of an identity: the rules of the table with a power whose conditions it meets cluster-wide.
 
 use std::collections::HashMap;
 
@@ -24,8 +24,8 @@ impl<'w> PowersOf<'w> {
         Self { world, conditions, known: HashMap::new() }
     }
 
-    /// The rules with a power whose conditions an identity meets cluster-wide, whatever names are; in the order of the table, in
-    /// which the worst come first. Of `system:masters` and of full authority nothing else is worth a word.
+    /// The rules with a power whose conditions an identity meets cluster-wide, without a limit by names; in the order of the
+    /// table, in which the worst come first. Beside full authority no other rule is listed.
     pub fn of(&mut self, who: &Identity) -> Vec<&'static Rule> {
         let held = self.held(who);
         if let Some(known) = self.known.get(&held) {
@@ -36,8 +36,8 @@ impl<'w> PowersOf<'w> {
         found
     }
 
-    /// As [`PowersOf::of`], without what something else limits: `counts` is asked about the part of a rule that a condition is
-    /// about.
+    /// As [`PowersOf::of`], without the rules that something beside RBAC limits: `counts` gets the part of a rule that a condition
+    /// is about.
     pub fn of_unlimited(&self, who: &Identity, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static Rule> {
         self.met(&self.held(who), counts)
     }

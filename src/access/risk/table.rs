@@ -30,8 +30,8 @@ pub struct Rule {
     /// What is said of whoever it concerns, behind the name. `{role}` and `{what}` stand for what was found, and names
     /// take the place of what is in brackets.
     pub says: &'static str,
-    /// What makes whoever holds it cluster-wide, whatever the names are, a trampoline: a verb with its object, in the third
-    /// person. None where it is no power over others.
+    /// The power of an account that meets the condition cluster-wide, without a limit by names: a verb in the third person with
+    /// its object. None where the rule gives no power over others.
     pub power: Option<&'static str>,
     /// What one comes to by it.
     pub reach: Reach,

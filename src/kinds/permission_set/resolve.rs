@@ -4,7 +4,7 @@ use super::paths::{self, ApiPath, ResourcePath};
 use super::{Access, Rule};
 use crate::diag::{Code, Diagnostic, Origin};
 use crate::k8s::catalogue::{Api, Lookup, Served};
-use crate::k8s::dead::{self, Cell, Dead, Part, Reason};
+use crate::k8s::dead::{self, Cell, Dead, Part};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{Pattern, Target};
 use crate::yaml::Spanned;
@@ -311,5 +311,5 @@ fn warning(dead: Dead, origin: Option<Origin>) -> Diagnostic {
         Part::Url(_) => Code::DeadUrl,
     };
     let told = Diagnostic::warning(code, dead.message).at_maybe(origin).help(dead.help);
-    if dead.reason == Reason::WrongGroup { told.failing_check() } else { told }
+    if dead.reason.fails_check() { told.failing_check() } else { told }
 }
