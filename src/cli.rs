@@ -95,6 +95,7 @@ pub struct Cli {
 
 /// Options of every command.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Run as if started in this folder.
     #[arg(short = 'C', long, global = true, value_name = "DIR", env = "BAILIWICK_DIRECTORY")]
@@ -402,4 +403,27 @@ fn tell_stats(global: &Global) -> Result<(), RunError> {
         std::fs::write(&path, profile).map_err(|error| RunError::io("write", &path, &error))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn help_lists_the_options_of_a_command_apart_from_the_global_options() {
+        let mut program = Cli::command();
+        program.build();
+        let names: Vec<String> = program.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+        assert!(names.len() > 15);
+        for name in names.iter().filter(|name| *name != "help") {
+            let help = program.find_subcommand_mut(name).expect("a command").render_help().to_string();
+            let (own, global) = help.split_once("\nGlobal options:\n").unwrap_or_else(|| panic!("{name}: {help}"));
+            for option in ["--directory <DIR>", "--quiet", "--no-cache", "--diagnostics <FORM>"] {
+                assert!(!own.contains(option) && global.contains(option), "{name}: {option}");
+            }
+            assert!(own.contains("--help") && !global.contains("--help"), "{name}");
+        }
+    }
 }

@@ -126,6 +126,8 @@ pub(super) struct Surroundings<'c> {
     pub baselines: &'c std::collections::BTreeMap<String, Vec<Tree>>,
     /// The texts, for the places of cells.
     pub files: &'c Files,
+    /// Whether an account could not be read.
+    pub lacks_accounts: bool,
 }
 
 /// Checks every name that a policy mentions, on every target of the policy, with the values of every account.
@@ -236,7 +238,9 @@ impl<'c> OnTarget<'c> {
         let is_open = !is_closed && by == MentionedBy::Grant && category != Category::Namespaces;
         // An empty name is an invalid object, which is reported as one. A service account may be declared as itself.
         let is_known = || self.knows(category, name) || self.target.known.lists(subject, written);
-        if name.is_empty() || is_open || is_known() {
+        // The name may be of an account that could not be read.
+        let is_uncertain = self.surroundings.lacks_accounts && (!is_closed || category == Category::Namespaces);
+        if name.is_empty() || is_open || is_uncertain || is_known() {
             return None;
         }
         let code = if category == Category::Namespaces { Code::UnknownNamespace } else { Code::UnknownSubject };

@@ -128,7 +128,11 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     if linked.policies.iter().any(|policy| policy.selects_namespaces()) {
         surroundings.namespaces = Namespaces::of(&linked.policies, &workspace.targets);
     }
-    linked.policies.iter_mut().for_each(|policy| policy.settle(&surroundings, sink));
+    let mut settled = Sink::new();
+    linked.policies.iter_mut().for_each(|policy| policy.settle(&surroundings, &mut settled));
+    // A selector may fit the namespaces of accounts that could not be read.
+    let is_certain = |found: &Diagnostic| !(linker.lacks_accounts && found.code == Code::SelectsNoNamespace);
+    settled.into_list().into_iter().filter(is_certain).for_each(|found| sink.push(found));
     let mut accepting: BTreeMap<(Code, Origin), usize> = BTreeMap::new();
     linked.accepted_there.iter().for_each(|accepted| *accepting.entry(*accepted).or_default() += 1);
     let by_all = accepting.into_iter().filter(|((_, origin), count)| linked.brought.get(origin) == Some(count));
@@ -147,6 +151,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         targets: &workspace.targets,
         baselines: &baselines,
         files: &files,
+        lacks_accounts: linker.lacks_accounts,
     };
     known::check(&surroundings, sink);
     let expiries = std::mem::take(&mut linker.expiries);

@@ -139,7 +139,8 @@ pub struct Named {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProfileUse {
-    /// The name of the emitted object; where the target has admission policies, there is none.
+    /// The name of the emitted object; where the target has admission policies, there is none. Tenants that use one profile
+    /// under one name, without variables in either, share one object.
     pub name: Spanned<String>,
     /// The PodSecurityProfile.
     pub profile: Spanned<String>,
@@ -205,7 +206,9 @@ impl Kind for TenancyKind {
         }
         let mut used = Vec::new();
         let classes = link_classes(document, &spec, &targets, &mut used, linker, sink);
+        let before = sink.len();
         let accounts = Arc::new(accounts::read(document, &spec, linker, sink));
+        linker.lacks_accounts |= sink.len() > before;
         for (targets_of_class, class) in used {
             let on: Vec<Target> =
                 targets.iter().filter(|target| targets_of_class.contains(&target.name)).cloned().collect();
@@ -306,8 +309,10 @@ struct LinkedClass {
     inside: Vec<ObjectBlueprint>,
     /// What lets the service accounts of the namespace use its constraints.
     granted: Vec<ObjectBlueprint>,
-    /// Objects of the cluster, with what they are made for.
+    /// Objects of the cluster that each account has one of, with what they are made for.
     cluster: Vec<(Enforcement, ObjectBlueprint)>,
+    /// Objects of the cluster that are the same for all accounts.
+    shared: Vec<(Enforcement, ObjectBlueprint)>,
 }
 
 fn link_class(
@@ -341,7 +346,7 @@ fn link_class(
         inside.push(limits.blueprint("tenancy/limitrange.yaml.j2", limits.origin));
     }
     let on: Vec<Target> = linker.targets.iter().filter(|target| targets.contains(&target.name)).cloned().collect();
-    let (mut cluster, mut granted) = (Vec::new(), Vec::new());
+    let (mut cluster, mut shared, mut granted) = (Vec::new(), Vec::new(), Vec::new());
     let mut held: Option<Arc<PodSecurityProfile>> = None;
     for used in &class.pod_security {
         let Some(profile) = linker.profiles.find(&used.profile, sink) else { continue };
@@ -349,10 +354,15 @@ fn link_class(
         check_targets(&profile.meta, targets, used.profile.origin, sink);
         let (name, asked, content) = (&used.name, used.name.origin, profile.meta.origin);
         let policy = profile.content.pod_security_policy("tenancy/podsecuritypolicy.yaml.j2", name, asked, content);
-        cluster.push((Enforcement::PodSecurityPolicy, policy));
         let template = "tenancy/securitycontextconstraints.yaml.j2";
         let constraints = profile.content.security_context_constraints(template, name, asked, content);
-        cluster.push((Enforcement::SecurityContextConstraints, constraints));
+        let made = [(Enforcement::PodSecurityPolicy, policy), (Enforcement::SecurityContextConstraints, constraints)];
+        match text(name).needs_account() || profile.content.needs_account() {
+            true => cluster.extend(made),
+            // The profile makes the object of its own name.
+            false if used.name.value == *profile.meta.name => {}
+            false => shared.extend(made),
+        }
         granted.extend(tenant_grants(name, asked, content));
         if on.iter().any(|target| target.enforcement() == Enforcement::AdmissionPolicy) {
             check_values(&profile.content, spec, used.profile.origin, sink);
@@ -405,7 +415,7 @@ fn link_class(
             inside.push(binding.content_at(asked.map_or(grant.name.origin, |role| role.origin)));
         }
     }
-    LinkedClass { namespace, inside, granted, cluster }
+    LinkedClass { namespace, inside, granted, cluster, shared }
 }
 
 /// Every account has to have what a namespace's annotations say for an admission policy, and numbers where it reads
@@ -525,6 +535,9 @@ fn granted_role(
     }
 }
 
+/// The part that holds what all accounts share: no list has so many accounts.
+const SHARED: Contribution = Contribution::MAX;
+
 struct Linked {
     meta: PolicyMeta,
     accounts: Arc<Accounts>,
@@ -540,12 +553,15 @@ impl Linked {
 impl LinkedClass {
     fn detached(&self) -> Self {
         let detach = |objects: &[ObjectBlueprint]| objects.iter().map(ObjectBlueprint::detached).collect();
-        let cluster = self.cluster.iter().map(|(enforcement, object)| (*enforcement, object.detached())).collect();
+        let detach_each = |objects: &[(Enforcement, ObjectBlueprint)]| {
+            objects.iter().map(|(enforcement, object)| (*enforcement, object.detached())).collect()
+        };
         Self {
             namespace: self.namespace.detached(),
             inside: detach(&self.inside),
             granted: detach(&self.granted),
-            cluster,
+            cluster: detach_each(&self.cluster),
+            shared: detach_each(&self.shared),
         }
     }
 }
@@ -570,6 +586,10 @@ impl Policy for Linked {
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
         let Some(class) = self.class(target) else { return };
+        let has_shared = class.shared.iter().any(|(enforcement, _)| *enforcement == target.enforcement());
+        if has_shared && !self.accounts.is_empty() {
+            visit(Home::Cluster, SHARED);
+        }
         for (index, account) in self.accounts.iter().enumerate() {
             let from = Fill { target, account: Some(account), namespace: None };
             visit(Home::Namespace(class.namespace.name.fill(from)), Contribution::try_from(index).unwrap_or_default());
@@ -580,8 +600,12 @@ impl Policy for Linked {
         self.accounts.get(part as usize)
     }
 
-    fn expand(&self, target: &Target, _home: &Home, part: Contribution, units: &mut Vec<Unit>) {
-        if let Some(account) = self.account(part) {
+    fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>) {
+        if *home == Home::Cluster {
+            let shared = self.class(target).map(|class| &class.shared).into_iter().flatten();
+            let shared = shared.filter(|(enforcement, _)| *enforcement == target.enforcement());
+            units.extend(shared.map(|(_, object)| object.fill(target, None, None)));
+        } else if let Some(account) = self.account(part) {
             self.expand_account(target, account, units);
         }
     }

@@ -322,6 +322,8 @@ pub struct Linker<'w> {
     pub expiries: Vec<Expiry>,
     /// Names that policies mention.
     pub mentions: Vec<super::Mentions>,
+    /// Whether an account could not be read: the names that tenants make are not all known.
+    pub lacks_accounts: bool,
     /// What the AccessTests expect.
     pub access_checks: Vec<super::AccessCheck>,
     /// Pools of nodes, what must stay out of their reach, and agents.
@@ -339,6 +341,7 @@ impl<'w> Linker<'w> {
             claimed: BTreeSet::new(),
             existing: BTreeMap::new(),
             expiries: Vec::new(),
+            lacks_accounts: false,
             mentions: Vec::new(),
             apis: targets.iter().map(|target| (target.name.clone(), target.version.api())).collect(),
             custom: BTreeMap::new(),

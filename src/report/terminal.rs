@@ -6,10 +6,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one place that prints")]
 
+use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::time::Duration;
 
 use anstream::AutoStream;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
 
 use super::machine;
@@ -107,12 +109,13 @@ impl Terminal {
     /// A progress bar with a heading, out of sight until it is drawn.
     pub fn progress(self, heading: &str, total: usize) -> ProgressBar {
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-        if let Ok(style) =
-            ProgressStyle::with_template("{prefix} {bar:32} {human_pos}/{human_len} namespaces, {per_sec}, {eta} left")
-        {
-            bar.set_style(style);
+        let heading = foreign::line(heading).into_owned();
+        if let Ok(style) = ProgressStyle::with_template("{line}") {
+            bar.set_style(style.with_key("line", move |state: &ProgressState, line: &mut dyn fmt::Write| {
+                let (done, total) = (state.pos(), state.len().unwrap_or_default());
+                let _ = line.write_str(&progress_line(&heading, (done, total), state.per_sec(), state.eta()));
+            }));
         }
-        bar.set_prefix(foreign::line(heading).into_owned());
         bar
     }
 
@@ -120,6 +123,23 @@ impl Terminal {
     pub fn is_watched(self) -> bool {
         !self.quiet && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
+}
+
+/// The most columns of a line of progress.
+const COLUMNS: usize = 60;
+
+/// A line of progress with the numbers of namespaces that are done and that there are, without fractions. The bar takes
+/// the columns that are left.
+fn progress_line(heading: &str, (done, total): (u64, u64), per_second: f64, left: Duration) -> String {
+    // A run that has just begun may seem to take years.
+    let per_second = HumanCount(per_second.clamp(0.0, 9_999_999.0).round() as u64);
+    let left = left.min(Duration::from_secs(99 * 3600));
+    let numbers = format!("{}/{}, {per_second}/s, {:#} left", HumanCount(done), HumanCount(total), HumanDuration(left));
+    let room = COLUMNS.saturating_sub(numbers.len() + 2);
+    let heading: String = heading.chars().take(room / 2).collect();
+    let width = room.saturating_sub(heading.chars().count()).min(24);
+    let filled = (done.min(total) as usize * width).checked_div(total as usize).unwrap_or_default();
+    format!("{heading} {}{} {numbers}", "#".repeat(filled), "-".repeat(width - filled))
 }
 
 /// Lines of JSON on standard output.
@@ -149,4 +169,29 @@ impl Answers {
 /// Writes a text. A reader that went away is not our problem.
 fn write(mut stream: impl Write, text: &str) {
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_progress_is_short_and_has_whole_numbers() {
+        let line = |heading, done, per_second, seconds| {
+            progress_line(heading, (done, 1_000_000), per_second, Duration::from_secs(seconds))
+        };
+        assert_eq!(
+            line("production", 250_000, 1234.5678, 607),
+            "production ###--------- 250,000/1,000,000, 1,235/s, 10m left"
+        );
+        for heading in ["t", "production", &"long".repeat(20)] {
+            for (done, per_second, seconds) in
+                [(0, 0.0, 0), (1, 0.3, 86_400 * 400), (999_999, 123_456.7, 1), (1_000_000, 9e15, u64::MAX)]
+            {
+                let line = line(heading, done, per_second, seconds);
+                assert!(line.chars().count() <= COLUMNS, "{line}");
+                assert!(!line.contains('.'), "{line}");
+            }
+        }
+    }
 }

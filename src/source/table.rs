@@ -173,6 +173,7 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
         csv::ReaderBuilder::new().has_headers(false).flexible(true).comment(Some(b'#')).from_reader(body.as_bytes());
     let mut header: Option<(Vec<String>, Origin)> = None;
     let mut record = csv::StringRecord::new();
+    let mut other_count = OtherCount::default();
     loop {
         match reader.read_record(&mut record) {
             Ok(true) => {}
@@ -205,18 +206,8 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
             break;
         };
         if record.len() != columns.len() {
-            sink.push(
-                Diagnostic::error(
-                    Code::InvalidAccounts,
-                    format!("the header has {} cells and this line has {}", columns.len(), record.len()),
-                )
-                .at(origin)
-                .help(if record.iter().any(|cell| cell.contains('\n')) {
-                    "look for a quote that is not closed"
-                } else {
-                    "every line has a cell for each column; put a cell with a comma in quotes"
-                }),
-            );
+            let is_open = record.iter().any(|cell| cell.contains('\n'));
+            other_count.add(columns.len(), record.len(), is_open, origin);
             continue;
         }
         let (starts, quoted) = (OnceCell::new(), OnceCell::new());
@@ -224,12 +215,49 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
         let cells = Cells::Csv { columns, line };
         see(Row { origin, header: Some(*header_origin), cells }, sink);
     }
+    other_count.report(sink);
     if header.is_none() {
         sink.push(
             Diagnostic::error(Code::InvalidAccounts, "this table has no header")
                 .at(place(0, 1))
                 .help("name the columns in the first line, such as `name,uid`"),
         );
+    }
+}
+
+/// The lines that have another number of cells than the header: one mistake, such as a missing column, is in all of them.
+#[derive(Default)]
+struct OtherCount {
+    first: Option<Diagnostic>,
+    count: usize,
+}
+
+impl OtherCount {
+    /// How many lines are shown.
+    const SHOWN: usize = 3;
+
+    fn add(&mut self, columns: usize, cells: usize, is_open: bool, origin: Origin) {
+        self.count += 1;
+        let first = self.first.take().map_or_else(
+            || {
+                let message = format!("the header has {columns} cells and this line has {cells}");
+                Diagnostic::error(Code::InvalidAccounts, message).at(origin).help(if is_open {
+                    "look for a quote that is not closed"
+                } else {
+                    "every line has a cell for each column; put a cell with a comma in quotes"
+                })
+            },
+            |first| if self.count <= Self::SHOWN { first.and(origin, format!("this line has {cells}")) } else { first },
+        );
+        self.first = Some(first);
+    }
+
+    fn report(self, sink: &mut Sink) {
+        let Some(first) = self.first else { return };
+        let more = self.count.saturating_sub(Self::SHOWN);
+        let lines = if more == 1 { "line has" } else { "lines have" };
+        let note = format!("{more} further {lines} another number of cells than the header");
+        sink.push(if more > 0 { first.note(note) } else { first });
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Problem<'t> {
     pub message: String,
     /// What to do, where something sensible can be said.
     pub help: Option<String>,
+    /// The path of the field beside an unknown field that the unknown field belongs in.
+    belongs: Option<String>,
 }
 
 /// Keywords of JSON Schema that mean something only in drafts later than 7, and those that let a keyword beside them count
@@ -104,6 +106,9 @@ impl Schema {
         for error in self.validator.iter_errors(Instance::Node(root)) {
             self.translate(root, &error, &mut problems);
         }
+        let begun: Vec<String> = problems.iter().filter_map(|problem| problem.belongs.clone()).collect();
+        // A map without entries whose entries stand beside it is the same mistake.
+        problems.retain(|problem| !(problem.node.is_null() && begun.contains(&problem.path)));
         problems.sort_by(|left, right| (left.node.span(), &left.message).cmp(&(right.node.span(), &right.message)));
         problems
     }
@@ -135,21 +140,30 @@ impl Schema {
     fn translate<'t>(&self, root: NodeRef<'t>, error: &ValidationError<'_>, problems: &mut Vec<Problem<'t>>) {
         let (node, path) = follow(root, error.instance_path().as_str());
         let mut push = |node, path, kind, message, help| {
-            problems.push(Problem { node, path, kind, message, help });
+            problems.push(Problem { node, path, kind, message, help, belongs: None });
         };
         match error.kind() {
             ValidationErrorKind::AdditionalProperties { unexpected }
             | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-                let known = self.names_at(error.schema_path().as_str());
+                let keyword = error.schema_path();
+                let object = keyword.as_str().rsplit_once('/').map_or("", |(object, _)| object);
+                let known = self.names_at(object);
                 for name in unexpected {
                     let key = node.entry(name).map_or(node, |(key, _)| key);
-                    let help = match nearest(name, known.iter().map(String::as_str)) {
-                        Some(near) => Some(format!("did you mean `{near}`?")),
-                        None if known.is_empty() => None,
-                        None => Some(format!("known here: {}", listed(&known))),
+                    let mut belongs = None;
+                    let help = if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
+                        Some(format!("did you mean `{near}`?"))
+                    } else if let Some(field) = self.field_with(object, name, node) {
+                        belongs = Some(join(&path, field));
+                        Some(format!("`{name}` belongs in `{field}`: write it there, indented deeper"))
+                    } else if let Some(above) = self.above_with(object, name) {
+                        Some(format!("`{name}` belongs in `{above}`: write it there, indented less"))
+                    } else {
+                        Some(format!("known here: {}", listed(&known))).filter(|_| !known.is_empty())
                     };
-                    let path = join(&path, name);
-                    push(key, path, ProblemKind::UnknownField, format!("unknown field `{name}`"), help);
+                    let (path, message) = (join(&path, name), format!("unknown field `{name}`"));
+                    let kind = ProblemKind::UnknownField;
+                    problems.push(Problem { node: key, path, kind, message, help, belongs });
                 }
             }
             ValidationErrorKind::Required { property } => {
@@ -188,11 +202,41 @@ impl Schema {
         }
     }
 
-    /// The field names the schema knows at the object that a keyword belongs to.
-    fn names_at(&self, keyword_path: &str) -> Vec<String> {
-        let object = keyword_path.rsplit_once('/').map_or("", |(object, _)| object);
-        let names = self.document.pointer(object).and_then(|schema| schema.get("properties"));
-        names.and_then(serde_json::Value::as_object).map(|names| names.keys().cloned().collect()).unwrap_or_default()
+    /// The field names the schema knows at an object.
+    fn names_at(&self, object: &str) -> Vec<String> {
+        self.fields_at(object).map(|names| names.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    fn fields_at(&self, object: &str) -> Option<&serde_json::Map<String, serde_json::Value>> {
+        self.document.pointer(object)?.get("properties")?.as_object()
+    }
+
+    /// The field of an object that is a map with a field of this name: first one that is there, then any. None where
+    /// several are equally likely.
+    fn field_with(&self, object: &str, name: &str, node: NodeRef<'_>) -> Option<&str> {
+        let has =
+            |schema: &serde_json::Value| schema.get("properties").is_some_and(|fields| fields.get(name).is_some());
+        let known = self.fields_at(object);
+        let fields = || known.into_iter().flatten().filter(|(_, schema)| has(schema)).map(|(field, _)| field.as_str());
+        let there: Vec<&str> = fields().filter(|field| node.get(field).is_some()).collect();
+        let fields: Vec<&str> = fields().collect();
+        match (there.as_slice(), fields.as_slice()) {
+            ([only], _) | ([], [only]) => Some(only),
+            _ => None,
+        }
+    }
+
+    /// The nearest field around an object that has a field of this name.
+    fn above_with<'k>(&self, object: &'k str, name: &str) -> Option<&'k str> {
+        let mut inner = object;
+        while let Some((outer, _)) = inner.rsplit_once("/properties/") {
+            if self.fields_at(outer).is_some_and(|fields| fields.contains_key(name)) {
+                // An item of a list, and the document itself, have no name.
+                return outer.rsplit_once("/properties/").map(|(_, field)| field).filter(|field| !field.contains('/'));
+            }
+            inner = outer;
+        }
+        None
     }
 }
 

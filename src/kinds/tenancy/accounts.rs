@@ -171,27 +171,33 @@ impl<'s> Columns<'s> {
     fn accounts(&self, (rows, bytes): (usize, usize), sink: &mut Sink, read: ReadTable<'_>) -> Accounts {
         let mut accounts = Accounts::new(Arc::clone(&self.names));
         accounts.reserve(rows, bytes);
-        let mut unknown = BTreeSet::new();
-        read(sink, &mut |row, sink| self.add(row, &mut unknown, &mut accounts, sink));
+        let mut reported = Reported::default();
+        read(sink, &mut |row, sink| self.add(row, &mut reported, &mut accounts, sink));
         accounts
     }
 
-    /// Adds the account of a row, unless some value does not fit. A column that is not declared is told of once.
-    fn add(&self, row: Row<'_>, unknown: &mut BTreeSet<String>, accounts: &mut Accounts, sink: &mut Sink) {
+    /// Adds the account of a row, unless some value does not fit. A column that is not declared is reported once, and so is
+    /// a column that a table with a header lacks.
+    fn add(&self, row: Row<'_>, reported: &mut Reported, accounts: &mut Accounts, sink: &mut Sink) {
         let mut values = vec![Held::Value(AccountValue::Null); self.declared.len()];
         let mut refused = vec![false; self.declared.len()];
+        let mut is_there = vec![false; self.declared.len()];
         let mut fits = true;
         // The entries of maps that have a column each: put together at the end, so that no map is copied for each.
         let mut overrides: BTreeMap<usize, Vec<(&str, Data)>> = BTreeMap::new();
         row.each_cell(&mut |column, cell| {
             let Some((index, entry)) = self.place_of(column) else {
-                if !unknown.contains(column) {
-                    unknown.insert(column.to_owned());
+                if !reported.unknown.contains(column) {
+                    reported.unknown.insert(column.to_owned());
+                    reported.missing.extend(self.near(column).map(str::to_owned));
                     sink.push(self.unknown_column(column, row.header.unwrap_or_else(|| cell.origin())));
                 }
                 fits = false;
                 return;
             };
+            if let Some(is_there) = is_there.get_mut(index) {
+                *is_there = true;
+            }
             let (Some((name, variable, regex)), Some(place)) = (self.declared.get(index), values.get_mut(index)) else {
                 return;
             };
@@ -214,15 +220,24 @@ impl<'s> Columns<'s> {
                 *place = Held::Map(place.get().to_data().merged_with(&Data::map(entries)));
             }
         }
-        for (((name, variable, _), value), refused) in self.declared.iter().zip(&values).zip(refused) {
-            if value.get() == AccountValue::Null && !variable.optional && !refused {
-                sink.push(
-                    Diagnostic::error(Code::InvalidAccount, format!("this account has no `{name}`"))
-                        .at(row.origin)
-                        .help("give it a value, or declare the variable with `optional: true`"),
-                );
-                fits = false;
+        let states = values.iter().zip(refused).zip(is_there);
+        for ((name, variable, _), ((value, refused), is_there)) in self.declared.iter().zip(states) {
+            if value.get() != AccountValue::Null || variable.optional || refused {
+                continue;
             }
+            fits = false;
+            let missing = match row.header.filter(|_| !is_there) {
+                Some(header) if reported.missing.insert((*name).to_owned()) => {
+                    Diagnostic::error(Code::InvalidAccount, format!("this table has no column `{name}`"))
+                        .at(header)
+                        .help("add the column, or declare the variable with `optional: true`")
+                }
+                Some(_) => continue,
+                None => Diagnostic::error(Code::InvalidAccount, format!("this account has no `{name}`"))
+                    .at(row.origin)
+                    .help("give it a value, or declare the variable with `optional: true`"),
+            };
+            sink.push(missing);
         }
         if fits {
             accounts.push(values.iter().map(Held::get), row.origin);
@@ -241,10 +256,14 @@ impl<'s> Columns<'s> {
         is_map.then_some((index, Some(entry)))
     }
 
+    /// The declared column that was probably meant.
+    fn near(&self, name: &str) -> Option<&str> {
+        nearest(name, self.declared.iter().map(|(known, ..)| *known))
+    }
+
     fn unknown_column(&self, name: &str, origin: Origin) -> Diagnostic {
-        let near = nearest(name, self.declared.iter().map(|(known, ..)| *known));
         Diagnostic::error(Code::InvalidAccount, format!("the column `{name}` is not declared")).at(origin).help(
-            near.map_or_else(
+            self.near(name).map_or_else(
                 || format!("declare it under `spec.variables`: `{name}: {{type: string}}`"),
                 |near| format!("did you mean `{near}`?"),
             ),
@@ -272,6 +291,14 @@ impl<'s> Columns<'s> {
             }
         }
     }
+}
+
+/// The columns of a table that were reported, so that no row reports them again.
+#[derive(Default)]
+struct Reported {
+    unknown: BTreeSet<String>,
+    /// Columns that are not there, and those that the unknown ones probably are.
+    missing: BTreeSet<String>,
 }
 
 /// Goes through the rows of a table.

@@ -21,6 +21,9 @@ const COUNTS: [&str; 9] = [
 
 const COMPUTE: [&str; 6] = ["cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"];
 
+const STORAGE: [&str; 4] =
+    ["ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "requests.storage"];
+
 const SCOPES: [&str; 7] = [
     "Terminating",
     "NotTerminating",
@@ -48,7 +51,7 @@ pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report: &mut 
                 &path,
                 key,
                 format!("`{}` cannot be limited by a quota", shown(name)),
-                "one of the standard names such as `pods` or `requests.cpu`, or `count/RESOURCE.GROUP`",
+                near(name, "one of the standard names such as `pods` or `requests.cpu`, or `count/RESOURCE.GROUP`"),
             );
         }
         amount(name, value, &path, report);
@@ -75,7 +78,7 @@ pub(super) fn resource_name(name: &str, key: NodeRef<'_>, path: &Path<'_>, repor
         report.grammar(verdict, path, key, "the resource name", name);
     } else if !name.contains('/') && !is_standard_resource(name) {
         let message = format!("`{}` is not a standard resource name", shown(name));
-        let help = "the names of other resources have a domain, such as `example.com/gpu`";
+        let help = near(name, "the names of other resources have a domain, such as `example.com/gpu`");
         report.teach(ErrorKind::Invalid, path, key, message, help);
     }
 }
@@ -99,13 +102,16 @@ fn is_standard_resource(name: &str) -> bool {
     name == "storage" || is_quota_resource(name)
 }
 
+/// The remedy for an unknown resource name: the standard name that was probably meant, or `otherwise`.
+fn near(name: &str, otherwise: &str) -> String {
+    let known = COMPUTE.iter().chain(&COUNTS).chain(&STORAGE).copied();
+    crate::diag::nearest(name, known).map_or_else(|| otherwise.to_owned(), |near| format!("did you mean `{near}`?"))
+}
+
 fn is_quota_resource(name: &str) -> bool {
     COUNTS.contains(&name)
         || COMPUTE.contains(&name)
-        || matches!(
-            name,
-            "ephemeral-storage" | "requests.ephemeral-storage" | "limits.ephemeral-storage" | "requests.storage"
-        )
+        || STORAGE.contains(&name)
         || name.starts_with("hugepages-")
         || name.starts_with("requests.hugepages-")
 }
