@@ -5,6 +5,7 @@
 //! who may use them, and that is what the authorizer answers. Knows neither policies nor templates.
 
 pub mod ask;
+mod created;
 pub mod gate;
 pub mod labels;
 pub mod level;

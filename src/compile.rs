@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use self::class::{Class, Classes, Filled, Scratch, StandIns, Unexplained, Way};
 use crate::crossplane::stack::Stack;
-use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink};
+use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::catalogue::Api;
@@ -112,16 +112,18 @@ impl Project {
 
     /// Drops the warnings that policies accept, and gives the others the severity that the workspace says.
     pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        let accepted = |diagnostic: &Diagnostic| {
-            diagnostic.severity == crate::diag::Severity::Warning
-                && diagnostic.origin.is_some_and(|origin| {
-                    self.accepted.iter().any(|(code, document)| {
-                        *code == diagnostic.code && document.file == origin.file && document.span.contains(origin.span)
-                    })
-                })
-        };
-        let left = diagnostics.into_iter().filter(|diagnostic| !accepted(diagnostic));
+        let left = diagnostics.into_iter().filter(|diagnostic| !self.accepts(diagnostic));
         left.filter_map(|diagnostic| self.workspace.diagnostics.apply(diagnostic)).collect()
+    }
+
+    /// Whether a policy accepts a warning.
+    pub fn accepts(&self, diagnostic: &Diagnostic) -> bool {
+        diagnostic.severity == Severity::Warning
+            && diagnostic.origin.is_some_and(|origin| {
+                self.accepted.iter().any(|(code, document)| {
+                    *code == diagnostic.code && document.file == origin.file && document.span.contains(origin.span)
+                })
+            })
     }
 }
 

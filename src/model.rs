@@ -32,7 +32,9 @@ pub use known::{
     Category, Known, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet, always_known_names,
     deciding_name, is_always_known, is_invisible, subjects,
 };
-pub use linked::{PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, RoleKind};
+pub use linked::{
+    PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, ProfileDefaults, RoleKind,
+};
 pub use node_access::{ApiServer, Isolation, NodeAccess, NodePool, PlacedAgent};
 pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};

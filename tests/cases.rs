@@ -241,6 +241,67 @@ fn severity_failure(code: Code, cases: &[Case]) -> Option<String> {
     None
 }
 
+/// `lint` chooses each code that it prints by `--select`, and leaves it out by `--ignore`.
+#[test]
+fn lint_chooses_every_code_that_it_prints() {
+    let mut printed: BTreeMap<String, Case> = BTreeMap::new();
+    for case in all() {
+        let arguments = case.arguments();
+        let chooses = |argument: &String| matches!(argument.as_str(), "--select" | "--ignore" | "--diagnostics");
+        if arguments.first().is_none_or(|command| command != "lint") || arguments.iter().any(chooses) {
+            continue;
+        }
+        for told in diagnostics(&case.text("stderr").unwrap_or_default()) {
+            if told.severity == "warning" {
+                let folder = case.folder.clone();
+                printed.entry(told.code).or_insert_with(|| Case { name: case.name.clone(), folder });
+            }
+        }
+    }
+    assert!(printed.len() > 100, "{} codes", printed.len());
+    let failures = Mutex::new(Vec::new());
+    let queue = Mutex::new(printed.iter());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let next = queue.lock().unwrap().next();
+                    let Some((code, case)) = next else { break };
+                    failures.lock().unwrap().extend(choice_failure(code, case));
+                }
+            });
+        }
+    });
+    assert_eq!(failures.into_inner().unwrap(), Vec::<String>::new());
+}
+
+/// Runs a case of `lint` with a code that it prints chosen, and with the code left out.
+fn choice_failure(code: &str, case: &Case) -> Option<String> {
+    for option in ["--select", "--ignore"] {
+        let scratch = tempfile::tempdir().expect("a temporary folder");
+        case.set_up(scratch.path());
+        let output = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+            .args(case.arguments())
+            .args([option, code])
+            .current_dir(scratch.path())
+            .env_clear()
+            .stdin(Stdio::null())
+            .output()
+            .expect("the program starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let codes: BTreeSet<String> =
+            diagnostics(&stderr).into_iter().filter(|told| told.severity == "warning").map(|told| told.code).collect();
+        let is_right = match option {
+            "--select" => codes.iter().eq([code]),
+            _ => !codes.contains(code) && !stderr.contains("error[unknown-rule]"),
+        };
+        if !is_right {
+            return Some(format!("{option} {code} in {}: {stderr}", case.name));
+        }
+    }
+    None
+}
+
 #[test]
 fn every_policy_kind_has_three_good_cases_and_a_bad_one() {
     let cases = all();

@@ -1,24 +1,29 @@
 //! Everything that admission asks about the pods of a workload, in one cluster: PodSecurityPolicies or constraints,
 //! then the Pod Security level of the namespace, then the profile that the namespace is held to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use serde_json::{Value as Json, json};
+
+use super::created::{created, take_annotations};
 use super::labels::namespace::RUN_LEVEL_LABEL;
 use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
+use super::policy::{AdmissionRequest, Binding, Patches, Policy};
 use super::psp::select::{Operation, choose};
-use super::psp::{PodSecurityPolicy, Violation, admit::Provider};
+use super::psp::{PodSecurityPolicy, Violation};
 use super::scc::admit::{Allocated, Verdict, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
-use super::standards::labels::Policy;
+use super::standards::labels::Policy as Levels;
 use super::standards::{message, violations};
 use super::workload::Workload;
 use crate::access::World;
 use crate::access::request::{Identity, Request, ResourceRequest};
 use crate::access::world::account_user;
-use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
+use crate::yaml::{self, NodeRef};
 
 /// A namespace, as far as admission looks at it.
 #[derive(Debug, Clone, Default)]
@@ -27,20 +32,30 @@ pub struct Place {
     pub labels: BTreeMap<String, String>,
     /// Its annotations.
     pub annotations: BTreeMap<String, String>,
-    /// The profile that an admission policy holds its pods to.
+    /// The admission policy that holds its pods to a profile.
     pub profile: Option<Profile>,
 }
 
-/// What an admission policy holds the pods of a namespace to.
+/// The admission policies of a profile.
 #[derive(Debug, Clone)]
 pub struct Profile {
-    /// The profile as a PodSecurityPolicy of the namespace's own.
-    ///
-    /// # Errors
-    /// Why the policy refuses every pod of the namespace.
-    pub policy: Result<PodSecurityPolicy, String>,
-    /// Whether another policy fills in the defaults before.
-    pub fills_in: bool,
+    /// The name of the ValidatingAdmissionPolicy.
+    pub policy: String,
+    /// What another policy fills in before.
+    pub patches: Option<Arc<Patches>>,
+}
+
+impl Place {
+    /// The Namespace object.
+    fn object(&self, name: &str) -> Json {
+        let mut labels = self.labels.clone();
+        labels.insert("kubernetes.io/metadata.name".to_owned(), name.to_owned());
+        json!({
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": { "name": name, "labels": labels, "annotations": self.annotations },
+        })
+    }
 }
 
 /// A cluster, as far as admission looks at it.
@@ -52,6 +67,12 @@ pub struct Gate<'w> {
     places: BTreeMap<String, Place>,
     policies: Vec<PodSecurityPolicy>,
     constraints: Vec<Scc>,
+    /// Admission policies by name.
+    admission_policies: BTreeMap<String, Policy>,
+    /// Bindings by the names of their policies.
+    bindings: BTreeMap<String, Vec<Binding>>,
+    /// The service accounts whose token is not mounted, by namespace and name.
+    without_token: BTreeSet<(String, String)>,
 }
 
 /// Who refuses the pods of a workload.
@@ -101,11 +122,20 @@ const SOME_SELINUX_LEVEL: &str = "s0:c1,c0";
 impl<'w> Gate<'w> {
     /// A cluster of a Kubernetes minor without namespaces, with the access that a world grants.
     pub fn new(world: &'w World, minor: u32, is_openshift: bool) -> Self {
-        let (places, policies, constraints) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { world, minor, is_openshift, places, policies, constraints }
+        Self {
+            world,
+            minor,
+            is_openshift,
+            places: BTreeMap::new(),
+            policies: Vec::new(),
+            constraints: Vec::new(),
+            admission_policies: BTreeMap::new(),
+            bindings: BTreeMap::new(),
+            without_token: BTreeSet::new(),
+        }
     }
 
-    /// Adds a Namespace, a PodSecurityPolicy or constraints; others are passed over.
+    /// Adds a Namespace, a ServiceAccount, a PodSecurityPolicy or constraints; others are passed over.
     ///
     /// # Errors
     /// The first field whose value has another type than the API's.
@@ -126,6 +156,32 @@ impl<'w> Gate<'w> {
             ("security.openshift.io/v1", "SecurityContextConstraints") if self.is_openshift => {
                 self.constraints.push(Scc::read(object)?);
             }
+            ("v1", "ServiceAccount") => {
+                let automounts = object.get("automountServiceAccountToken").and_then(NodeRef::as_bool);
+                if automounts == Some(false) {
+                    let key = (text(&["metadata", "namespace"]).to_owned(), text(&["metadata", "name"]).to_owned());
+                    self.without_token.insert(key);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Adds a ValidatingAdmissionPolicy or a binding of one; others are passed over.
+    ///
+    /// # Errors
+    /// The first field whose value has another type than the API's.
+    pub fn add_admission_policy(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
+        match object.get("kind").and_then(NodeRef::as_str) {
+            Some("ValidatingAdmissionPolicy") => {
+                let policy = Policy::read(object, self.minor)?;
+                self.admission_policies.insert(policy.name.clone(), policy);
+            }
+            Some("ValidatingAdmissionPolicyBinding") => {
+                let binding = Binding::read(object)?;
+                self.bindings.entry(binding.policy.clone()).or_default().push(binding);
+            }
             _ => {}
         }
         Ok(())
@@ -136,9 +192,9 @@ impl<'w> Gate<'w> {
         self.places.iter_mut().map(|(name, place)| (name.as_str(), place))
     }
 
-    /// Why the cluster would refuse the pods of a workload; nothing where it lets them in. The answer is about objects of
+    /// Why the cluster would refuse the pods of a workload with this template; nothing where it lets them in. The answer is about objects of
     /// the API: see [`unseen_policies`].
-    pub fn judge(&self, workload: &Workload) -> Vec<Refused> {
+    pub fn judge(&self, workload: &Workload, template: &Json) -> Vec<Refused> {
         let namespace = if workload.namespace.is_empty() { "default" } else { &workload.namespace };
         let nowhere = Place::default();
         let place = self.places.get(namespace).unwrap_or(&nowhere);
@@ -159,16 +215,8 @@ impl<'w> Gate<'w> {
             }
         }
         if let Some(profile) = &place.profile {
-            let reasons = match profile.policy.as_ref().map(Provider::new) {
-                Ok(Ok(provider)) => {
-                    if profile.fills_in {
-                        provider.mutate(&mut pod);
-                    }
-                    provider.validate(&pod).iter().map(told).collect()
-                }
-                Ok(Err(reasons)) => reasons,
-                Err(reason) => vec![reason.clone()],
-            };
+            let (judged, reasons) = self.by_profile(profile, workload, template, (namespace, place));
+            pod = judged.unwrap_or(pod);
             if !reasons.is_empty() {
                 refused.push(Refused { by: By::Profile, reasons });
             }
@@ -247,12 +295,45 @@ impl<'w> Gate<'w> {
         }
     }
 
+    /// The pod as the admission policy of a profile sees it, if it can be read, and the reasons of the policy to refuse it. An
+    /// answer that cannot be told is none.
+    fn by_profile(
+        &self,
+        profile: &Profile,
+        workload: &Workload,
+        template: &Json,
+        (namespace, place): (&str, &Place),
+    ) -> (Option<Pod>, Vec<String>) {
+        let account = (namespace.to_owned(), workload.service_account().to_owned());
+        let mut pod = created(template, namespace, !self.without_token.contains(&account));
+        let object = place.object(namespace);
+        if let Some(Err(reason)) = profile.patches.as_ref().map(|patches| patches.apply(&mut pod, &object)) {
+            return (None, vec![format!("its defaults cannot be filled in: {reason}")]);
+        }
+        take_annotations(&mut pod);
+        let judged = yaml::from_json(&pod).document(0).and_then(|root| Pod::read(root).ok());
+        let request = AdmissionRequest {
+            operation: "CREATE".to_owned(),
+            version: "v1".to_owned(),
+            resource: "pods".to_owned(),
+            kind: "Pod".to_owned(),
+            namespace: namespace.to_owned(),
+            name: workload.name.clone(),
+            object: Some(pod),
+            ..AdmissionRequest::default()
+        };
+        let policy = self.admission_policies.get(&profile.policy);
+        let bindings = self.bindings.get(&profile.policy).into_iter().flatten();
+        let verdicts = bindings.filter_map(|binding| Some(policy?.evaluate(&request, Some(binding), Some(&object))));
+        (judged, verdicts.flat_map(|verdict| verdict.denials).collect())
+    }
+
     /// The level is enforced on the pods, whatever brought them.
     fn by_level(&self, pod: &Pod, place: &Place) -> Option<String> {
         if self.minor < FIRST_WITH_LEVELS {
             return None;
         }
-        let (policy, _) = Policy::UPSTREAM.of(&place.labels);
+        let (policy, _) = Levels::UPSTREAM.of(&place.labels);
         if policy.enforce.level == Level::Privileged {
             return None;
         }

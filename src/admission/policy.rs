@@ -11,16 +11,20 @@
 //! Left out on purpose: parameters (`params` are null or unknown), the authorizer, and what the API server does to an
 //! object before, such as filling in defaults; objects are taken as they are given. `tests/conformance/admissionpolicy`
 //! holds this against the real code.
+//!
+//! [`Patches`] are what a MutatingAdmissionPolicy of ours does to an object, for pods that are judged after it.
 
 pub mod ask;
 pub mod cel;
 mod decide;
 mod matching;
+mod patches;
 mod read;
 mod request;
 #[cfg(test)]
 mod tests;
 
+pub use patches::Patches;
 pub use read::{Action, Binding, Policy};
 pub use request::AdmissionRequest;
 
@@ -58,6 +62,8 @@ pub struct Verdict {
     pub message: String,
     /// The reason that the API server answers with, for one that is refused.
     pub reason: Option<String>,
+    /// Every reason for which the request is refused; `message` has the first.
+    pub denials: Vec<String>,
     /// What is told to the user, who may go on.
     pub warnings: Vec<String>,
     /// What goes to the audit log.
@@ -71,6 +77,7 @@ impl Verdict {
     fn new(answer: Answer, matched: bool, message: impl Into<String>) -> Self {
         let message = message.into();
         let unknown = if answer == Answer::Unknown { vec![message.clone()] } else { Vec::new() };
-        Self { answer, matched, message, reason: None, warnings: Vec::new(), audit: Vec::new(), unknown }
+        let (denials, warnings, audit) = (Vec::new(), Vec::new(), Vec::new());
+        Self { answer, matched, message, reason: None, denials, warnings, audit, unknown }
     }
 }

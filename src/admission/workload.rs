@@ -2,10 +2,13 @@
 //!
 //! Kinds of others are left out, however much they look like these: Pod Security does not know them either.
 
+use std::fmt;
+
 use super::pod::Pod;
 use crate::diag::Origin;
 use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
+use crate::yaml::schema::to_json;
 
 /// The kinds, by group and name, with the way to their template (`pod-security-admission/admission/admission.go`).
 const KINDS: [(&str, &str, &[&str]); 9] = [
@@ -34,6 +37,11 @@ pub fn template_of_kind<'t>(group: &str, kind: &str, object: NodeRef<'t>) -> Opt
     Some((kind, template))
 }
 
+/// The template of an object that brings pods, or the pod itself, as JSON; none for any other object.
+pub fn template_json(object: NodeRef<'_>) -> Option<serde_json::Value> {
+    template_of(object).map(|(_, template)| to_json(template))
+}
+
 /// An object that brings pods.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
@@ -47,6 +55,13 @@ pub struct Workload {
     pub template: Pod,
     /// Where the template stands.
     pub origin: Origin,
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (slash, namespace) = if self.namespace.is_empty() { ("", "") } else { ("/", self.namespace.as_str()) };
+        write!(formatter, "{}/{namespace}{slash}{}", self.kind, self.name)
+    }
 }
 
 impl Workload {

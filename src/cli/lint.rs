@@ -74,7 +74,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         let version = Version::new(scene.world.minor()).map_err(RunError::new)?;
         nodes::check_static_pods(global, &arguments.static_pods, &version, &files, &mut sink)?;
     }
-    let findings = sink.into_sorted(&files);
+    let findings = selection.choose(sink.into_sorted(&files));
     let outcome = outcome(&findings);
     if findings.is_empty() {
         global.terminal().note("no findings\n");
@@ -108,7 +108,7 @@ fn lint(
         let version = Version::new(target.version.minor()).map_err(RunError::new)?;
         nodes::check_static_pods(session.global, &arguments.static_pods, &version, &session.project.files, &mut sink)?;
     }
-    let findings = session.findings(sink);
+    let findings = selection.choose(session.findings(sink));
     let outcome = outcome(&findings);
     if findings.is_empty() {
         session.global.terminal().note("no findings\n");

@@ -1,17 +1,20 @@
-//! The risk rules that `lint` applies.
+//! The findings that `lint` reports: risk rules, and every other diagnostic by its code.
+
+use std::collections::BTreeSet;
 
 use clap::{Args, ValueEnum};
 
 use crate::access::risk::{self, Finding, Options, Rule, Severity};
-use crate::diag::{Code, Diagnostic, nearest};
+use crate::diag::{self, Code, Diagnostic, nearest};
 
 /// Options that choose rules.
 #[derive(Debug, Args)]
 pub(super) struct SelectionArguments {
-    /// Only these rules, at any severity: ids of the catalogue (`E001`), whole families (`E`), or names of diagnostics.
+    /// Only these findings, at any severity: ids of the catalogue (`E001`), whole families (`E`), or names of diagnostics. Errors are
+    /// reported all the same.
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     select: Vec<String>,
-    /// Without these rules.
+    /// Without these findings.
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     ignore: Vec<String>,
     /// Only findings of at least this severity. Default: high, or all findings that --select chooses.
@@ -29,10 +32,13 @@ enum Least {
     Info,
 }
 
-/// The rules that were chosen.
+/// The findings that were chosen.
 #[derive(Debug)]
 pub(super) struct Selection {
     rules: Vec<&'static Rule>,
+    /// The codes of the chosen findings; none where every code is chosen.
+    selected: Option<BTreeSet<Code>>,
+    ignored: BTreeSet<Code>,
     least: Severity,
     /// True when nothing was chosen by name.
     is_default: bool,
@@ -45,10 +51,11 @@ impl SelectionArguments {
     /// When a name stands for none.
     pub(super) fn read(&self) -> Result<Selection, Box<Diagnostic>> {
         for name in self.select.iter().chain(&self.ignore) {
-            if !risk::all().any(|rule| is_named(rule, name)) {
+            if codes_of(name).is_empty() {
                 return Err(Box::new(unknown(name)));
             }
         }
+        let codes = |names: &[String]| names.iter().flat_map(|name| codes_of(name)).collect::<BTreeSet<_>>();
         let among = |names: &[String], rule: &Rule| names.iter().any(|name| is_named(rule, name));
         let rules = risk::all()
             .filter(|rule| self.select.is_empty() || among(&self.select, rule))
@@ -63,7 +70,13 @@ impl SelectionArguments {
             None if self.select.is_empty() => Severity::High,
             None => Severity::Info,
         };
-        Ok(Selection { rules, least, is_default: self.select.is_empty() && self.severity.is_none() })
+        Ok(Selection {
+            rules,
+            selected: (!self.select.is_empty()).then(|| codes(&self.select)),
+            ignored: codes(&self.ignore),
+            least,
+            is_default: self.select.is_empty() && self.severity.is_none(),
+        })
     }
 }
 
@@ -80,10 +93,29 @@ impl Selection {
         Options { rules: rules.collect(), apart: true }
     }
 
+    /// The diagnostics whose codes are chosen, and every error.
+    pub(super) fn choose(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        diagnostics.retain(|diagnostic| self.keeps(diagnostic));
+        diagnostics
+    }
+
+    fn keeps(&self, diagnostic: &Diagnostic) -> bool {
+        let code = diagnostic.code;
+        diagnostic.severity == diag::Severity::Error
+            || (self.selected.as_ref().is_none_or(|selected| selected.contains(&code)) && !self.ignored.contains(&code))
+    }
+
     /// True for a finding that is bad enough. A role that is not there is always told: without it no answer is sure.
     pub(super) fn shows(&self, finding: &Finding) -> bool {
         finding.severity >= self.least || (self.is_default && finding.rule.code == Code::DanglingRole)
     }
+}
+
+/// The codes that a name stands for: those of rules, or any other code of a warning.
+fn codes_of(name: &str) -> Vec<Code> {
+    let rules: Vec<Code> = risk::all().filter(|rule| is_named(rule, name)).map(|rule| rule.code).collect();
+    let other = || Code::from_id(name).filter(|code| code.is_warning());
+    if rules.is_empty() { other().into_iter().collect() } else { rules }
 }
 
 fn is_named(rule: &Rule, name: &str) -> bool {
@@ -94,10 +126,30 @@ fn is_named(rule: &Rule, name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> Diagnostic {
-    let names = risk::all().flat_map(|rule| [rule.id, rule.code.id()]);
+    let codes = Code::ALL.iter().filter(|code| code.is_warning()).map(|code| code.id());
+    let names = risk::all().map(|rule| rule.id).chain(codes);
     let help = nearest(name, names).map_or_else(
         || "`bailiwick explain` lists the diagnostics; a rule is one of them, or an id such as `E001`".to_owned(),
         |near| format!("did you mean `{near}`?"),
     );
     Diagnostic::error(Code::UnknownRule, format!("there is no rule `{name}`")).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_warning_can_be_chosen() {
+        for code in Code::ALL {
+            let known = codes_of(code.id());
+            assert_eq!(known.contains(code), code.is_warning(), "{}", code.id());
+        }
+    }
+
+    #[test]
+    fn a_code_is_of_one_rule() {
+        let codes: BTreeSet<Code> = risk::all().map(|rule| rule.code).collect();
+        assert_eq!(codes.len(), risk::all().count());
+    }
 }

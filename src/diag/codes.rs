@@ -206,7 +206,7 @@ codes! {
     RefusedByConstraints, "refused-by-scc", [Warning], "a workload whose pods no constraints admit",
         "Admission tries the constraints that the pod's service account may use, the most restrictive first, and fills in what they fill in.";
     RefusedByProfile, "refused-by-profile", [Warning], "a workload whose pods the profile of their namespace refuses",
-        "The admission policy of the profile decides as PodSecurityPolicy did, after the defaults of the profile were filled in.";
+        "The admission policy that is compiled from the profile judges the pod as the API server makes it: with the defaults of the profile where a mutating policy fills them in, with the volume of the service account's token, and with AppArmor annotations as fields. Each note is a validation that the pod fails.";
     KindNotServed, "kind-not-served", [Error, Warning], "an object of a kind that the target does not serve",
         "The target's Kubernetes version has no such kind at this apiVersion, so applying the output would fail as a whole.";
     AllowedHostPathsWithoutVolume, "allowed-host-paths-without-hostPath-volume", [Warning], "host paths that no pod can mount",
@@ -324,7 +324,7 @@ codes! {
     AggregationRing, "aggregation-ring", [Warning], "aggregated roles that gather each other",
         "The aggregation controller copies the rules of the selected roles. In a ring a rule that was once there keeps itself alive, and the manifests do not show what the roles grant (`specs/kubernetes.md` 9.1). Here they have only what comes from outside the ring.";
     UnknownRule, "unknown-rule", [Error], "a rule that `lint` does not have",
-        "`--select` and `--ignore` take ids of the catalogue such as `E001`, families such as `E`, and the names of the diagnostics below, in a list with commas.";
+        "`--select` and `--ignore` take ids of the catalogue such as `E001`, families such as `E`, and the names of the diagnostics that can be warnings, in a list with commas.";
     // Risks of grants; the conditions are in `access::risk`.
     FullAuthority, "full-authority", [Finding], "a grant of every verb on every resource",
         "A subject with this right has the cluster, or the namespace: it reads every secret, changes every role, and reaches everything that is added later.";

@@ -146,6 +146,21 @@ impl<'p> OwnName<'p> {
     }
 }
 
+/// The shape of a text: the same for texts that differ in these names of their own, and in numbers that may be somebody's own.
+pub fn shape(names: &[&str], text: &str) -> u128 {
+    if text.bytes().any(|byte| byte < b' ' && byte != b'\n') {
+        return digest_of_run(text);
+    }
+    let own = names.iter().filter_map(|name| OwnName::new(name));
+    let open = own.fold(text.to_owned(), |text, own| own.replaced("\u{1}", "\u{2}", &text));
+    // No text has this name, so that only numbers are left open.
+    let nobody = OwnName { name: "\u{3}", short: None };
+    let mut former = Former::default();
+    former.add_value(nobody, open.as_bytes(), Side::Only);
+    former.settle();
+    digest_of_run(&former.out)
+}
+
 /// True for a word that nobody reads as anything but a name.
 fn is_telling(word: &str) -> bool {
     static OF_ROLES: OnceLock<std::collections::HashSet<&'static str>> = OnceLock::new();
@@ -653,6 +668,21 @@ mod tests {
         ] {
             assert!(!with(old, &format!("{old}x: 1\n"), "x", "y"), "{old}");
         }
+    }
+
+    #[test]
+    fn shapes_differ_in_more_than_names_and_numbers() {
+        let of = |names: &[&str], text: &str| shape(names, text);
+        assert_eq!(
+            of(&["tool-ada", "shop"], "shop in tool-ada: 1002"),
+            of(&["tool-bob", "desk"], "desk in tool-bob: 5003")
+        );
+        assert_ne!(of(&["tool-ada"], "shop in tool-ada"), of(&["tool-bob"], "desk in tool-bob"));
+        assert_ne!(of(&["ada"], "1002, 1002"), of(&["ada"], "1002, 1003"));
+        assert_ne!(of(&["ada"], "3 of ada"), of(&["ada"], "4 of ada"));
+        // A word of Kubernetes names nothing, and what stands for a name is no name.
+        assert_ne!(of(&["default"], "default"), of(&["view"], "view"));
+        assert_ne!(of(&["ada"], "ada"), of(&["ada"], "\u{1}"));
     }
 
     #[test]

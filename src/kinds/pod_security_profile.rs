@@ -407,7 +407,7 @@ impl Kind for PodSecurityProfileKind {
             annotations: Blueprint::of(&profile_annotations(&spec)),
             profile: Blueprint::of(&spec),
             constraints,
-            policy: level::policy(&spec),
+            defaults: admission::filled_in(&spec, &variables, &targets),
             level: is_on(Enforcement::AdmissionPolicy).then(|| level::level(&spec)),
         }));
         let mut objects: Vec<(Enforcement, ObjectBlueprint)> = Vec::new();

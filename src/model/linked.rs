@@ -131,10 +131,19 @@ pub struct PodSecurityProfileParts {
     pub profile: Blueprint,
     /// The fields of SecurityContextConstraints; nothing where no target has them.
     pub constraints: Blueprint,
-    /// The PodSecurityPolicy that it stands for, in which account variables are texts such as `{uid}`.
-    pub policy: Value,
+    /// What it fills in, where an admission policy does.
+    pub defaults: ProfileDefaults,
     /// The Pod Security level that goes with it, beside an admission policy.
     pub level: Option<Level>,
+}
+
+/// What a profile fills in where a pod says nothing: expressions as [`crate::admission::policy::Patches`] takes them.
+#[derive(Debug, Clone, Default)]
+pub struct ProfileDefaults {
+    /// The variables of the expressions, by name.
+    pub variables: Vec<(String, String)>,
+    /// The expressions of the patches, for each target whose admission policies fill in.
+    pub patches: BTreeMap<String, Vec<String>>,
 }
 
 impl PodSecurityProfile {
@@ -166,12 +175,9 @@ impl PodSecurityProfile {
         self.parts.level
     }
 
-    /// The PodSecurityPolicy that it stands for in a namespace with these annotations; none while one of its variables
-    /// has no annotation.
-    pub fn policy_for(&self, annotations: &BTreeMap<String, String>) -> Option<Value> {
-        let value = |name: &str| annotations.get(&Self::annotation(name)).cloned();
-        let is_complete = self.parts.variables.iter().all(|name| value(name).is_some());
-        is_complete.then(|| Self::filled(self.parts.policy.clone(), &value))
+    /// What it fills in, where an admission policy does.
+    pub fn defaults(&self) -> &ProfileDefaults {
+        &self.parts.defaults
     }
 
     /// A value with its variables filled in; the bounds of a range are numbers then.
@@ -201,6 +207,11 @@ impl PodSecurityProfile {
             }
             plain => plain,
         }
+    }
+
+    /// The name of the admission policies and bindings of a profile: policies of other purposes are there too.
+    pub fn admission_policy(profile: &str) -> String {
+        format!("pod-security-profile-{profile}")
     }
 
     /// The annotation of a namespace that holds what an account's variable says.

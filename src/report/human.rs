@@ -76,6 +76,15 @@ pub fn number(count: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(count))
 }
 
+/// The words behind a finding that stands for others: how many are alike.
+pub fn more_alike(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "; one more is like it".to_owned(),
+        more => format!("; {} more are like it", grouped(more)),
+    }
+}
+
 /// A number with commas.
 pub fn grouped(count: usize) -> String {
     let digits = count.to_string();

@@ -1,7 +1,7 @@
 //! Findings about risk as diagnostics.
 
 use super::access::{link, rule_text};
-use super::human::grouped;
+use super::human::more_alike;
 use super::page::Page;
 use super::rule_places::RulePlaces;
 use crate::access::proof::{Chain, Link};
@@ -14,11 +14,7 @@ const MAXIMUM_NAMED: usize = 3;
 /// A finding as a warning, with what proves it. It stands at the rule of the role that it is about, where that is known; what a
 /// binding grants stands at the binding, with the rule beside it.
 pub fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlaces<'_>) -> Diagnostic {
-    let alike = match finding.count.saturating_sub(1) {
-        0 => String::new(),
-        1 => "; one more is like it".to_owned(),
-        more => format!("; {} more are like it", grouped(more)),
-    };
+    let alike = more_alike(finding.count.saturating_sub(1));
     let mut place_of = |role: Option<&Link>, rule| rules.of(role?.place?, rule);
     let of_rule = finding.rule_of_role.as_ref().and_then(|rule| place_of(finding.role.as_ref(), rule));
     let mut diagnostic = Diagnostic::warning(finding.rule.code, format!("{}{alike}", finding.message()))

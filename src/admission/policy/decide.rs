@@ -164,6 +164,7 @@ impl Policy {
         };
         let mut verdict = Verdict::new(Answer::Allow, true, "");
         let refuse = |verdict: &mut Verdict, message: &str, reason: Option<String>| {
+            verdict.denials.push(message.to_owned());
             // The first is what is told.
             if verdict.answer != Answer::Deny {
                 verdict.answer = Answer::Deny;

@@ -1,20 +1,23 @@
 //! Workloads whose pods the cluster would refuse.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::super::scene::{Scene, each_object};
 use super::super::session::Session;
 use crate::admission::gate::{By, Gate, Profile, Refused};
-use crate::admission::psp::PodSecurityPolicy;
+use crate::admission::policy::Patches;
 use crate::admission::scc::defaults::{self, Start};
 use crate::admission::standards::labels::Mode;
-use crate::admission::workload::Workload;
+use crate::admission::workload::{Workload, template_json};
 use crate::compile;
 use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
+use crate::emit::words;
 use crate::k8s::list;
 use crate::label;
 use crate::model::{Enforcement, Platform, PodSecurityProfile, Target};
-use crate::yaml::{self, NodeRef};
+use crate::report::human;
+use crate::yaml::NodeRef;
 
 /// Reports the workloads of a target whose pods would be refused: those that its Manifests bring in or tell of.
 pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink: &mut Sink) -> Result<(), RunError> {
@@ -26,17 +29,23 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
             tree.documents().for_each(|object| _ = gate.add(object));
         }
     }
-    let mut workloads: Vec<(Workload, Origin)> = Vec::new();
+    let mut workloads: Vec<Brought> = Vec::new();
     for tree in session.project.baselines.get(&target.name).into_iter().flatten() {
         // Workloads of the cluster's own are not this repository's to mend.
         tree.documents().flat_map(list::objects).for_each(|object| _ = gate.add(object));
     }
+    let has_admission_policies = target.enforcement() == Enforcement::AdmissionPolicy;
     let mut take = |object: NodeRef<'_>, place: Option<Origin>| {
+        if has_admission_policies && place.is_some() {
+            // The output has nothing that cannot be read.
+            _ = gate.add_admission_policy(object);
+        }
         let added = gate.add(object).and_then(|()| Workload::read(object));
         match added {
             Ok(Some(workload)) => {
                 let place = place.unwrap_or(workload.origin);
-                workloads.push((workload, place));
+                let template = template_json(object).filter(|_| has_admission_policies).unwrap_or_default();
+                workloads.push(Brought { workload, template, place });
             }
             Ok(None) => {}
             Err(problem) => sink.push(
@@ -52,12 +61,26 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
     each_object(session, target, &mut Sink::new(), &mut |object, place| take(object, Some(place)))?;
     hold_to_profiles(session, target, &mut gate);
     enforce_defaults(session, target, &mut gate)?;
-    for (workload, place) in &workloads {
-        for refused in gate.judge(workload) {
-            sink.push(refusal(workload, &refused, *place, target));
+    let mut alike = Alike::default();
+    for Brought { workload, template, place } in &workloads {
+        for refused in gate.judge(workload, template) {
+            let diagnostic = refusal(workload, &refused, *place, target);
+            // What a policy accepts is no finding, and so stands for no other.
+            if !session.project.accepts(&diagnostic) {
+                alike.add(workload, &refused, diagnostic);
+            }
         }
     }
+    alike.finish(sink);
     Ok(())
+}
+
+/// A workload of the target.
+struct Brought {
+    workload: Workload,
+    /// Its template, where admission policies are asked.
+    template: serde_json::Value,
+    place: Origin,
 }
 
 /// Tells the gate which profile each namespace is held to.
@@ -65,31 +88,23 @@ fn hold_to_profiles(session: &Session<'_>, target: &Target, gate: &mut Gate<'_>)
     if target.enforcement() != Enforcement::AdmissionPolicy {
         return;
     }
-    let profiles: BTreeMap<&str, &PodSecurityProfile> = session
+    let minor = target.version.minor();
+    let compiled = |profile: &PodSecurityProfile| {
+        let defaults = profile.defaults();
+        let patches = defaults.patches.get(&target.name).filter(|patches| !patches.is_empty());
+        let patches = patches.map(|patches| Arc::new(Patches::compile(&defaults.variables, patches, minor)));
+        Profile { policy: PodSecurityProfile::admission_policy(profile.name()), patches }
+    };
+    let profiles: BTreeMap<&str, Profile> = session
         .project
         .policies_of(target)
         .filter_map(|policy| policy.profile())
-        .map(|profile| (profile.name(), profile))
+        .map(|profile| (profile.name(), compiled(profile)))
         .collect();
-    let fills_in = target.mutating_admission_policy().is_some();
     for (_, place) in gate.places() {
-        let profile = place.labels.get(PodSecurityProfile::LABEL).and_then(|name| profiles.get(name.as_str()));
-        place.profile = profile.map(|profile| Profile { policy: policy_of(profile, &place.annotations), fills_in });
+        let profile = place.labels.get(PodSecurityProfile::LABEL);
+        place.profile = profile.and_then(|name| profiles.get(name.as_str())).cloned();
     }
-}
-
-/// The PodSecurityPolicy that a profile stands for in a namespace, or why its admission policy refuses every pod there.
-fn policy_of(
-    profile: &PodSecurityProfile,
-    annotations: &BTreeMap<String, String>,
-) -> Result<PodSecurityPolicy, String> {
-    let missing = |name: &&String| annotations.get(&PodSecurityProfile::annotation(name)).is_none_or(String::is_empty);
-    if let Some(name) = profile.variables().iter().find(missing) {
-        return Err(format!("the annotation {} of the namespace holds no value", PodSecurityProfile::annotation(name)));
-    }
-    let tree = yaml::from_json(&profile.policy_for(annotations).unwrap_or_default());
-    let root = tree.document(0).ok_or_else(|| "the profile cannot be read".to_owned())?;
-    PodSecurityPolicy::read(root).map_err(|problem| problem.message)
 }
 
 /// Tells the gate what OpenShift enforces in namespaces that say no level.
@@ -138,4 +153,50 @@ fn refusal(workload: &Workload, refused: &Refused, place: Origin, target: &Targe
         diagnostic = diagnostic.note(reason.clone());
     }
     diagnostic
+}
+
+/// How many further workloads a finding names.
+const MAXIMUM_NAMED: usize = 3;
+
+/// Findings about workloads: those that differ in the names of the workload and of its namespace, and in the numbers that `diff`
+/// treats as equal, are one.
+#[derive(Default)]
+struct Alike {
+    groups: Vec<Group>,
+    positions: HashMap<(Code, u128), usize>,
+}
+
+/// The first finding, with the names of a few of the others and their number.
+struct Group {
+    first: Diagnostic,
+    named: Vec<String>,
+    further: usize,
+}
+
+impl Alike {
+    fn add(&mut self, workload: &Workload, refused: &Refused, finding: Diagnostic) {
+        let shape = words::shape(&[&workload.namespace, &workload.name], &refused.reasons.join("\n"));
+        let next = self.groups.len();
+        let position = *self.positions.entry((finding.code, shape)).or_insert(next);
+        match self.groups.get_mut(position) {
+            None => self.groups.push(Group { first: finding, named: Vec::new(), further: 0 }),
+            Some(group) => {
+                group.further += 1;
+                if group.named.len() < MAXIMUM_NAMED {
+                    group.named.push(workload.to_string());
+                }
+            }
+        }
+    }
+
+    fn finish(self, sink: &mut Sink) {
+        for Group { mut first, named, further } in self.groups {
+            if further > 0 {
+                let more = if further > named.len() { ", ..." } else { "" };
+                first.message.push_str(&human::more_alike(further));
+                first = first.note(format!("also {}{more}", named.join(", ")));
+            }
+            sink.push(first);
+        }
+    }
 }

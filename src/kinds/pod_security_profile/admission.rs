@@ -4,11 +4,14 @@
 //! annotations of the namespace (`specs/systems.md` R000-20): thousands of policies, one for each tenant, is what once
 //! took a whole cluster down.
 
+use super::PodSecurityProfileSpec;
 use super::cel::variable_name;
 use super::checks::{CONTAINERS, checks};
-use super::{PodSecurityProfileSpec, defaults};
+use super::defaults::{self, Form};
 use crate::diag::Origin;
-use crate::model::{Blueprint, Data, Enforcement, ObjectBlueprint, Pattern, PodSecurityProfile, PolicyMeta, Target};
+use crate::model::{
+    Blueprint, Data, Enforcement, ObjectBlueprint, Pattern, PodSecurityProfile, PolicyMeta, ProfileDefaults, Target,
+};
 
 const V1: &str = "admissionregistration.k8s.io/v1";
 
@@ -25,7 +28,8 @@ pub(super) fn objects(
         targets.iter().filter(|target| target.enforcement() == Enforcement::AdmissionPolicy).collect();
     let object = |api_version: &str, kind: &str, template: &'static str| {
         let name = meta.name.replace('{', "{{").replace('}', "}}");
-        ObjectBlueprint::new(api_version, kind, template, Pattern::parse_checked(&object_name(&name)), meta.origin)
+        let pattern = Pattern::parse_checked(&PodSecurityProfile::admission_policy(&name));
+        ObjectBlueprint::new(api_version, kind, template, pattern, meta.origin)
             .with("apiVersion", Blueprint::of(&api_version))
             .with("profile", Blueprint::of(&name))
             .with("labels", Blueprint::of(&spec.labels))
@@ -49,9 +53,10 @@ pub(super) fn objects(
             .with("checks", checked),
         object(V1, "ValidatingAdmissionPolicyBinding", "pod-security-profile/validatingadmissionpolicybinding.yaml.j2"),
     ];
-    let patches =
-        by_target(&|target| Data::List(defaults::patches(spec, target).into_iter().map(Data::text).collect()));
-    let fills_in = targets.iter().any(|target| !defaults::patches(spec, target).is_empty());
+    let patches = by_target(&|target| {
+        Data::List(defaults::patches(spec, target, Form::Object).into_iter().map(Data::text).collect())
+    });
+    let fills_in = targets.iter().any(|target| !defaults::patches(spec, target, Form::Object).is_empty());
     let mut versions: Vec<&str> = targets.iter().filter_map(|target| target.mutating_admission_policy()).collect();
     versions.sort_unstable();
     versions.dedup();
@@ -76,11 +81,6 @@ pub(super) fn is_served(object: &ObjectBlueprint, target: &Target) -> bool {
         || target.mutating_admission_policy() == Some(&*object.object_type.api_version)
 }
 
-/// The name of a profile's admission policies and bindings: policies of other purposes are there too.
-fn object_name(profile: &str) -> String {
-    format!("pod-security-profile-{profile}")
-}
-
 /// The variables of the expressions, in the order in which they are declared.
 fn validating_variables(variables: &[String]) -> Data {
     let own = [variable("containers", CONTAINERS.to_owned())];
@@ -91,13 +91,29 @@ fn account_variables(variables: &[String]) -> Data {
     Data::List(accounts(variables).collect())
 }
 
-/// What an account's variables say, from the annotations of the namespace; empty where there is none.
 fn accounts(variables: &[String]) -> impl Iterator<Item = Data> {
     variables.iter().map(|name| {
-        let annotation = PodSecurityProfile::annotation(name);
-        let expression = format!("namespaceObject.metadata.?annotations[?'{annotation}'].orValue('')");
-        variable(&variable_name(name), expression)
+        let (name, expression) = account_variable(name);
+        variable(&name, expression)
     })
+}
+
+/// What an account's variable says, from the annotations of the namespace; empty where there is none.
+fn account_variable(name: &str) -> (String, String) {
+    let annotation = PodSecurityProfile::annotation(name);
+    (variable_name(name), format!("namespaceObject.metadata.?annotations[?'{annotation}'].orValue('')"))
+}
+
+/// What the mutating policies of a profile fill in on each target that serves them.
+pub(super) fn filled_in(spec: &PodSecurityProfileSpec, variables: &[String], targets: &[Target]) -> ProfileDefaults {
+    let serves = |target: &&Target| {
+        target.enforcement() == Enforcement::AdmissionPolicy && target.mutating_admission_policy().is_some()
+    };
+    let patches = |target: &Target| (target.name.clone(), defaults::patches(spec, target, Form::Map));
+    ProfileDefaults {
+        variables: variables.iter().map(|name| account_variable(name)).collect(),
+        patches: targets.iter().filter(serves).map(patches).collect(),
+    }
 }
 
 fn variable(name: &str, expression: String) -> Data {

@@ -11,9 +11,28 @@ use crate::model::Target;
 /// The lists of containers that a new pod can have.
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
+/// How an expression makes a patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As an object of a type, which the API server demands.
+    Object,
+    /// As a map, for an evaluation without that type.
+    Map,
+}
+
+impl Form {
+    /// The expression of a patch that adds a field; path and value are expressions.
+    fn add(self, path: &str, value: &str) -> String {
+        match self {
+            Self::Object => format!("JSONPatch{{op: 'add', path: {path}, value: {value}}}"),
+            Self::Map => format!("{{'op': 'add', 'path': {path}, 'value': {value}}}"),
+        }
+    }
+}
+
 /// The patches of a profile, in order; none where it fills in nothing.
-pub(super) fn patches(spec: &PodSecurityProfileSpec, target: &Target) -> Vec<String> {
-    let mut patches = Patches { cel: Cel::new(target), pod: Vec::new(), containers: Vec::new() };
+pub(super) fn patches(spec: &PodSecurityProfileSpec, target: &Target, form: Form) -> Vec<String> {
+    let mut patches = Patches { cel: Cel::new(target), form, pod: Vec::new(), containers: Vec::new() };
     patches.pod(spec);
     patches.identity(spec);
     patches.privileges(spec);
@@ -22,6 +41,7 @@ pub(super) fn patches(spec: &PodSecurityProfileSpec, target: &Target) -> Vec<Str
 
 struct Patches<'t> {
     cel: Cel<'t>,
+    form: Form,
     /// Patches of the pod.
     pod: Vec<String>,
     /// Fields of each container's security context: the condition under which one is set, its name and its value.
@@ -30,15 +50,15 @@ struct Patches<'t> {
 
 impl Patches<'_> {
     fn finish(self) -> Vec<String> {
-        let mut all = self.pod;
+        let (mut all, form) = (self.pod, self.form);
         if self.containers.is_empty() {
             return all;
         }
         for list in LISTS {
-            all.push(each(list, "!has(c.securityContext)", "", "{}"));
+            all.push(each(form, list, "!has(c.securityContext)", "", "{}"));
         }
         for (condition, field, value) in &self.containers {
-            all.extend(LISTS.map(|list| each(list, condition, &format!("/{field}"), value)));
+            all.extend(LISTS.map(|list| each(form, list, condition, &format!("/{field}"), value)));
         }
         all
     }
@@ -46,7 +66,7 @@ impl Patches<'_> {
     /// A field of the pod, where it is not there.
     fn pod_field(&mut self, path: &str, value: &str) {
         let selected = path.split('/').fold("object.spec".to_owned(), |path, field| format!("{path}.?{field}"));
-        let patch = format!("JSONPatch{{op: 'add', path: '/spec/{path}', value: {value}}}");
+        let patch = self.form.add(&format!("'/spec/{path}'"), value);
         self.pod.push(format!("{selected}.hasValue() ? [] : [{patch}]"));
     }
 
@@ -173,8 +193,8 @@ fn filled_group(rule: GroupRule, first: Option<&super::Range>) -> Option<&super:
 }
 
 /// One patch for each container of a list that meets a condition.
-fn each(list: &str, condition: &str, field: &str, value: &str) -> String {
+fn each(form: Form, list: &str, condition: &str, field: &str, value: &str) -> String {
     let path = format!("'/spec/{list}/' + string(i) + '/securityContext{field}'");
-    let patch = format!("JSONPatch{{op: 'add', path: {path}, value: {value}}}");
+    let patch = form.add(&path, value);
     format!("object.spec.?{list}.orValue([]).transformList(i, c, {condition}, {patch})")
 }
