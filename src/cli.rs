@@ -16,6 +16,7 @@ mod merge;
 mod migrate;
 mod node_reach;
 pub mod pages;
+mod printing;
 mod question;
 mod recall;
 mod removal;
@@ -37,13 +38,13 @@ mod who_can;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::compile::{Options, Wanted};
-use crate::diag::{RunError, foreign};
+use crate::diag::RunError;
 use crate::model::Date;
 use crate::parallel;
 use crate::report::{ColorChoice, Terminal};
@@ -134,6 +135,8 @@ pub struct Global {
     /// Whether a warning was printed.
     #[arg(skip)]
     warned: Arc<AtomicBool>,
+    #[arg(skip)]
+    printed: Arc<Mutex<printing::Printed>>,
     /// The day on which grants are judged as expired. Default: the day of the system, in UTC.
     #[arg(long, global = true, value_name = "YYYY-MM-DD", env = "BAILIWICK_TODAY")]
     today: Option<Date>,
@@ -319,21 +322,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let mut cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return tell_usage(&error, &arguments),
+        Err(error) => return printing::print_usage(&error, &arguments),
     };
     cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
     // A thread is confined as the one that starts it, so that this comes before there are others.
     match cli.command.confine(&cli.global) {
         Ok(Outcome::Fine) => parallel::with_room(|| run_command(&cli)),
         Ok(outcome) => outcome,
-        Err(error) => failed(&cli.global, &error),
+        Err(error) => printing::fail(&cli.global, &error),
     }
-}
-
-/// Prints why a run failed.
-fn failed(global: &Global, error: &RunError) -> Outcome {
-    global.terminal().failure(error);
-    Outcome::Failed
 }
 
 impl Command {
@@ -376,21 +373,7 @@ fn run_command(cli: &Cli) -> Outcome {
         if is_denied { outcome.worse(Outcome::No) } else { outcome }
     });
     let outcome = outcome.and_then(|outcome| tell_stats(global).map(|()| outcome));
-    outcome.unwrap_or_else(|error| failed(global, &error))
-}
-
-/// Prints help and version, which are answers, or how the program is used, where it was used wrongly.
-fn tell_usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
-    let terminal = Terminal::new(ColorChoice::Auto, false);
-    if !error.use_stderr() {
-        terminal.help(&error.render().ansi().to_string());
-        return Outcome::Fine;
-    }
-    // The message repeats arguments: a second reading has them in the form in which they are shown.
-    let shown = arguments.iter().map(|argument| foreign::line(&argument.to_string_lossy()).into_owned());
-    let again = Cli::try_parse_from(shown).err().filter(clap::Error::use_stderr);
-    terminal.problem(&again.as_ref().unwrap_or(error).render().to_string());
-    Outcome::Invalid
+    outcome.unwrap_or_else(|error| printing::fail(global, &error))
 }
 
 /// Prints and writes what was measured.

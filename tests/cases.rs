@@ -61,7 +61,8 @@ const POLICY_KINDS: [&str; 10] = [
 ];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 23] = [
+const WITHOUT_PLACE: [Code; 24] = [
+    Code::InvalidUsage,
     Code::InvalidQuestion,
     Code::NewerThanKnown,
     Code::NothingToJudge,
@@ -88,7 +89,8 @@ const WITHOUT_PLACE: [Code; 23] = [
 ];
 
 /// Codes that no case can reach, each with the reason.
-const WITHOUT_CASE: [(Code, &str); 2] = [
+const WITHOUT_CASE: [(Code, &str); 3] = [
+    (Code::RunFailed, "people read the message without the code; tests/runs/diagnostic_forms.rs has the other forms"),
     (Code::IncompleteParts, "a summary is of one version of the program; tests/runs/parts.rs makes its own"),
     (Code::EditedByHand, "it is retired, and no version reports it any more"),
 ];

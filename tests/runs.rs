@@ -3,6 +3,7 @@
 mod cache;
 mod ci;
 mod determinism;
+mod diagnostic_forms;
 mod folder;
 mod grouping;
 mod interruption;
@@ -10,6 +11,7 @@ mod merges;
 mod migration;
 mod nodes;
 mod parts;
+mod passes;
 mod revisions;
 mod strays;
 

@@ -4,19 +4,18 @@ mod node;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
 use node::Admission;
 
+use super::printing::{print, refuse};
 use super::question::{IdentityArguments, RequestArguments};
 use super::scene::{Scene, SceneArguments, with_scenes};
-use super::session::print;
 use super::{Global, Outcome};
 use crate::access::{Answer, Identity, Request};
 use crate::admission::gate::unseen_policies;
-use crate::diag::{Code, Diagnostic, Files, RunError, Sink};
+use crate::diag::{Code, Diagnostic, RunError, Sink};
 use crate::node::authorize::field_selector;
 use crate::node::graph::Graph;
 use crate::node::identity::NodeIdentity;
@@ -63,13 +62,17 @@ pub(super) enum AnswerForm {
     Json,
 }
 
+/// Reports that a question names no subject.
+pub(super) fn refuse_nobody(global: &Global) -> Outcome {
+    let nobody = Diagnostic::error(Code::InvalidQuestion, "nobody is asked about")
+        .help("name somebody: `--as alice`, `--as-group devs`, `--as system:serviceaccount:team-a:app`");
+    refuse(global, nobody)
+}
+
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     let Some(who) = arguments.identity.identity() else {
-        let nobody = Diagnostic::error(Code::InvalidQuestion, "nobody is asked about")
-            .help("name somebody: `--as alice`, `--as-group devs`, `--as system:serviceaccount:team-a:app`");
-        print(global, vec![nobody], &Arc::new(Files::new()));
-        return Ok(Outcome::Invalid);
+        return Ok(refuse_nobody(global));
     };
     let is_node = NodeIdentity::of(&who) != NodeIdentity::None;
     let scene =

@@ -4,9 +4,10 @@ use clap::Args;
 
 use super::can_i::AnswerForm;
 use super::diff::{Base, Wanted, compare_and_print};
+use super::printing::print;
 use super::sandbox::{GateArguments, Paths};
 use super::scene::{Scene, SceneArguments, of_target_into};
-use super::session::{Session, print, with_part};
+use super::session::{Session, with_part};
 use super::shard::{self, ShardArguments};
 use super::summary::Command;
 use super::targets::TargetChanges;

@@ -6,13 +6,13 @@ mod stacks;
 
 use clap::Args;
 
-use super::can_i::{AnswerForm, word};
+use super::can_i::{AnswerForm, refuse_nobody, word};
+use super::printing::{print, refuse, refuse_usage};
 use super::question::{IdentityArguments, RequestArguments};
 use super::scene::{Scene, SceneArguments, version_of, with_scenes};
-use super::session::print;
 use super::{Global, Outcome, pages};
 use crate::access::{Identity, World, risk as catalogue};
-use crate::diag::{Code, Files, RunError, Sink, nearest};
+use crate::diag::{Code, Diagnostic, Files, RunError, Sink, nearest};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
 use crate::kinds;
@@ -90,9 +90,7 @@ fn print_page(global: &Global, subject: &str) -> Outcome {
     let names = kinds::names().chain(Code::ALL.iter().map(|code| code.id())).chain(rules);
     let help = nearest(subject, names)
         .map_or_else(|| "`bailiwick explain` lists what there is".to_owned(), |near| format!("did you mean `{near}`?"));
-    terminal
-        .failure(&RunError::new(format!("there is no policy kind, no diagnostic and no rule `{subject}`")).help(help));
-    Outcome::Invalid
+    refuse_usage(global, format!("there is no policy kind, no diagnostic and no rule `{subject}`"), help)
 }
 
 /// Prints the default policy of a version as manifests; without one, that of the target's version, or of the newest.
@@ -124,11 +122,9 @@ fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Resu
     }
     let mut sink = Sink::new();
     let Some(minor) = version_of(version, &mut sink) else {
-        terminal.failure(
-            &RunError::new(format!("`{version}` is no version of Kubernetes with known facts"))
-                .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}")),
-        );
-        return Ok(Outcome::Invalid);
+        let message = format!("`{version}` is no version of Kubernetes with known facts");
+        let help = format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}");
+        return Ok(refuse(global, Diagnostic::error(Code::UnknownVersion, message).help(help)));
     };
     let files = Files::new();
     print(global, sink.into_sorted(&files), &files);
@@ -160,10 +156,7 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
         any_resource: false,
     };
     let Some(who) = arguments.identity.identity() else {
-        global
-            .terminal()
-            .failure(&RunError::new("nobody is asked about").help("name somebody: `--as alice`, `--as-group devs`"));
-        return Ok(Outcome::Invalid);
+        return Ok(refuse_nobody(global));
     };
     with_scenes(global, &arguments.scene(), |scenes| {
         for scene in scenes {
@@ -230,8 +223,7 @@ fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Resul
             },
             |near| format!("did you mean `{near}`?"),
         );
-        global.terminal().failure(&RunError::new(format!("there is no `{object}`")).help(help));
-        Ok(Outcome::Invalid)
+        Ok(refuse_usage(global, format!("there is no `{object}`"), help))
     })
 }
 

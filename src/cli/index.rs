@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::printing::refuse_usage;
 use super::scene::{SceneArguments, with_scenes};
 use super::{Global, Outcome};
 use crate::access::saved;
@@ -25,11 +26,8 @@ pub(super) struct Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     with_scenes(global, &arguments.scene, |scenes| {
         let [scene] = scenes else {
-            global.terminal().failure(
-                &RunError::new(format!("an index is of one target, and there are {}", scenes.len()))
-                    .help("name one with --target"),
-            );
-            return Ok(Outcome::Invalid);
+            let message = format!("an index is of one target, and there are {}", scenes.len());
+            return Ok(refuse_usage(global, message, "name one with --target"));
         };
         let path = global.at(&arguments.output);
         let bytes = saved::save(&scene.world, &scene.files).map_err(RunError::new)?;

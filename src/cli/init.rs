@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::printing::refuse_usage;
 use super::{Global, Outcome, schema};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::RunError;
@@ -69,11 +70,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         } else {
             "choose an empty folder: `bailiwick init FOLDER`"
         };
-        terminal.failure(
-            &RunError::new(format!("`{}` is there already", folder.join(name).display()))
-                .help(format!("{help}; nothing was written")),
-        );
-        return Ok(Outcome::Invalid);
+        let message = format!("`{}` is there already", folder.join(name).display());
+        return Ok(refuse_usage(global, message, format!("{help}; nothing was written")));
     }
     let ci_paths: Vec<String> = for_ci.iter().map(|(name, _)| format!("`{name}`")).collect();
     files.extend(for_ci);

@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use super::printing::print;
 use super::sandbox::{Paths, SandboxArguments};
 use super::scene::{Scene, SceneArguments, each_object, of_manifests, of_target_into};
 use super::selection::{Selection, SelectionArguments};
-use super::session::{Session, print, with_targets};
+use super::session::{Session, with_targets};
 use super::{Global, Outcome};
 use crate::access::Identity;
 use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};

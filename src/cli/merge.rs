@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::diff::Form;
-use super::session::{Session, print, with_targets};
+use super::printing::print;
+use super::session::{Session, with_targets};
 use super::shard::Loss;
 use super::summary::{Command, Consent, Summary};
 use super::targets::{ObjectsByTarget, TargetChanges};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::session::print;
+use super::printing::print;
 use super::{Global, Outcome};
 use crate::admission::psp::plan::{self, Cluster};
 use crate::diag::{Files, RunError, Severity, Sink};

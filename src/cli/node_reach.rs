@@ -3,8 +3,9 @@
 use clap::Args;
 
 use super::can_i::AnswerForm;
+use super::printing::print;
 use super::scene::{Scene, SceneArguments, of_manifests, of_target};
-use super::session::{print, with_targets};
+use super::session::with_targets;
 use super::{Global, Outcome};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink, nearest};
 use crate::model::NodePool;

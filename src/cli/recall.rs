@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::session::{find_root, print};
+use super::printing::print;
+use super::session::find_root;
 use super::{CacheFolder, Global, Outcome};
 use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Place, Told, WatchedFolder};
 use crate::compile::Project;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::printing::refuse_usage;
 use super::session::normal;
 use super::{Global, Outcome};
 use crate::compile::WORKSPACE_FILE;
@@ -96,8 +97,8 @@ impl SandboxArguments {
     pub(super) fn refuse(&self, global: &Global, why: &str) -> Outcome {
         match self.sandbox {
             Some(When::On) => {
-                global.terminal().problem(&format!("error: there is no sandbox for this run: {why}\n"));
-                Outcome::Invalid
+                let help = "leave out `--sandbox`, or run without what it cannot confine";
+                refuse_usage(global, format!("there is no sandbox for this run: {why}"), help)
             }
             Some(When::Auto) => {
                 global.terminal().problem(&format!("note: the sandbox is not in force: {why}\n"));

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::session::{Session, print, with_targets};
+use super::printing::print;
+use super::session::{Session, with_targets};
 use super::{Global, Outcome, unclaimed};
 use crate::access::saved;
 use crate::access::world::Added;
@@ -157,6 +158,17 @@ pub(super) fn of_target_into(
     arguments: &SceneArguments,
     sink: &mut Sink,
 ) -> Result<Option<Scene>, RunError> {
+    of_target_seen(session, target, arguments, &mut |_, _| {}, sink)
+}
+
+/// As [`of_target_into`], and shows each compiled object with the place of its policy.
+pub(super) fn of_target_seen(
+    session: &Session<'_>,
+    target: &Target,
+    arguments: &SceneArguments,
+    see: &mut dyn FnMut(NodeRef<'_>, Origin),
+    sink: &mut Sink,
+) -> Result<Option<Scene>, RunError> {
     let api_server = session.project.node_access.api_server_of(&target.name);
     let mut surroundings = surroundings_of(arguments, target.version.minor(), target.platform == Platform::Openshift);
     if let (Some(known), Some(api_server)) = (&mut surroundings, api_server) {
@@ -164,6 +176,7 @@ pub(super) fn of_target_into(
     }
     let Some(mut builder) = ground(session, target, arguments, &mut surroundings, sink)? else { return Ok(None) };
     each_shown(session, target, sink, &mut |Shown { object, place, same_rules }| {
+        see(object, place);
         builder.add_marked(object, Layer::Input(place), same_rules);
         surroundings.iter_mut().for_each(|known| known.add_document(object));
     })?;

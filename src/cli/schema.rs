@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::printing::refuse_usage;
 use super::{Global, Outcome};
 use crate::diag::{RunError, nearest};
 use crate::kinds;
@@ -41,8 +42,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         || format!("the kinds are: {}", kinds::names().collect::<Vec<_>>().join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
-    terminal.failure(&RunError::new(format!("there is no policy kind `{kind}`")).help(help));
-    Ok(Outcome::Invalid)
+    Ok(refuse_usage(global, format!("there is no policy kind `{kind}`"), help))
 }
 
 /// Every schema file with its name.

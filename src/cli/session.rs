@@ -3,13 +3,13 @@
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use hashbrown::HashSet;
 
+use super::printing::print;
 use super::shard::{Shard, ShardArguments};
 use super::unclaimed::Unclaimed;
-use super::{DiagnosticForm, Global, Outcome};
+use super::{Global, Outcome};
 use crate::compile::{self, Ledger, Options, OutputFile, Project, Wanted};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::digest::digest_of_run;
@@ -22,7 +22,7 @@ use crate::emit::write::{STAGING, link_on_the_way};
 use crate::git;
 use crate::model::{Part, Target};
 use crate::parallel;
-use crate::report::{human, machine};
+use crate::report::human;
 use crate::source::{Answers, DiskWorld, RecordedWorld, World as _};
 use crate::stats::Stage;
 
@@ -624,23 +624,4 @@ enum Compared<T> {
 
 fn hash_of(path: &str) -> u128 {
     digest_of_run(path)
-}
-
-/// Prints diagnostics in the form that was asked for.
-pub(super) fn print(global: &Global, diagnostics: Vec<Diagnostic>, files: &Files) {
-    if diagnostics.is_empty() {
-        return;
-    }
-    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Warning) {
-        global.warned.store(true, Ordering::Relaxed);
-    }
-    let terminal = global.terminal();
-    match global.diagnostics {
-        DiagnosticForm::Human => {
-            terminal.coloured_problem(&human::diagnostics(&diagnostics, files));
-            terminal.problem(&format!("{}\n", human::tally(&diagnostics)));
-        }
-        DiagnosticForm::Json => terminal.problem(&machine::json(&diagnostics, files)),
-        DiagnosticForm::Github => terminal.workflow_commands(&machine::github(&diagnostics, files)),
-    }
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use super::printing::refuse_usage;
 use super::session::{Session, with_targets};
 use super::{Global, Outcome};
 use crate::compile::Wanted;
@@ -87,8 +88,7 @@ fn print_table(session: &Session<'_>, targets: &[&Target], arguments: &Arguments
         || format!("the roles are: {}", known.iter().take(20).cloned().collect::<Vec<_>>().join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
-    terminal.failure(&RunError::new(format!("no compiled role is called `{}`", arguments.role)).help(help));
-    Ok(Outcome::Invalid)
+    Ok(refuse_usage(session.global, format!("no compiled role is called `{}`", arguments.role), help))
 }
 
 /// A role of the output, as text of its own.

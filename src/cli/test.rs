@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use clap::Args;
 
 use super::can_i::AnswerForm;
+use super::printing::{print, refuse_usage};
 use super::question::is_about_one_namespace;
 use super::scene::{Scene, SceneArguments, of_target};
-use super::session::{Session, print, with_targets};
+use super::session::{Session, with_targets};
 use super::{Global, Outcome};
 use crate::access::{Answer, Identity, Liveness, Request, ResourceRequest, UrlRequest};
 use crate::diag::{Code, Diagnostic, RunError, Severity, Sink};
@@ -64,11 +65,8 @@ fn test(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Re
         tally.ask(&scene, &checks);
     }
     if tally.tests.is_empty() {
-        session.global.terminal().failure(
-            &RunError::new("there is no AccessTest to run")
-                .help("`bailiwick explain AccessTest` shows how to write one"),
-        );
-        return Ok(Outcome::Invalid);
+        let help = "`bailiwick explain AccessTest` shows how to write one";
+        return Ok(refuse_usage(session.global, "there is no AccessTest to run", help));
     }
     Ok(tally.conclude(session, arguments.format))
 }

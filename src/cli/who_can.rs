@@ -3,9 +3,9 @@
 use clap::Args;
 
 use super::can_i::AnswerForm;
+use super::printing::print;
 use super::question::RequestArguments;
 use super::scene::{SceneArguments, with_scenes};
-use super::session::print;
 use super::{Global, Outcome};
 use crate::access::Liveness;
 use crate::access::who_can::Where;

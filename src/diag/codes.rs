@@ -301,6 +301,10 @@ codes! {
     // Judging access.
     NothingToJudge, "nothing-to-judge", [Error], "inputs without anything that decides access",
         "A tool that reads nothing and then says no, or says that all is well, is worse than none. The inputs hold no role, binding, namespace, service account or definition of a custom resource.\n\n`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints what decides access in a cluster.";
+    InvalidUsage, "invalid-usage", [Error], "a command that cannot be run as it is written",
+        "The command line names what is not there, such as an unknown kind, role or namespace, has options that do not go together, or asks for a file that would overwrite another one. The message says what is wrong. `bailiwick COMMAND --help` describes the options. The exit code is 2.";
+    RunFailed, "run-failed", [Error], "a run that failed",
+        "The input may be right, and the run still cannot end: a file cannot be read or written, the disk is full, git fails, or the program has a defect. The exit code is 3. The code stands in the machine-readable forms of `--diagnostics`; people get the message alone.";
     InvalidQuestion, "invalid-question", [Error], "a question that cannot be asked",
         "A question names a subject (`--as`, `--as-group`) and a request: a verb with a resource or a URL path, or a whole HTTP request.";
     NothingToMigrate, "nothing-to-migrate", [Error], "inputs without anything to migrate",

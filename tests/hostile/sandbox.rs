@@ -202,7 +202,10 @@ fn a_run_that_writes_the_output_says_that_it_is_not_confined() {
     tenants(folder.path(), 1);
     let on = run(folder.path(), &["render", "--sandbox=on"]);
     assert_eq!(on.status.code(), Some(2));
-    assert!(stderr(&on).contains("error: there is no sandbox for this run") && !folder.path().join("out").exists());
+    assert!(
+        stderr(&on).contains("error[invalid-usage]: there is no sandbox for this run")
+            && !folder.path().join("out").exists()
+    );
     let auto = run(folder.path(), &["render", "--sandbox"]);
     assert!(auto.status.success() && stderr(&auto).contains("note: the sandbox is not in force"), "{}", stderr(&auto));
     let mut in_ci = program(folder.path(), &["render"]);

@@ -254,3 +254,35 @@ fn a_record_of_written_files_is_no_result() {
     assert!(!stderr(&cached(&root, &["render", "--stats"])).contains("nothing changed since an earlier run"));
     assert!(is_recalled(&root), "a run that found everything as it should be is one");
 }
+
+/// The variable says where a cache is, if there is one: it makes no option an error.
+#[test]
+fn the_variable_of_the_cache_folder_goes_with_every_option() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("w");
+    tenants(&root, 1);
+    let (named, asked) = (folder.path().join("named"), folder.path().join("asked"));
+    let run = |arguments: &[&str], no_cache: &str| {
+        Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+            .args(arguments)
+            .current_dir(&root)
+            .env("BAILIWICK_CACHE_DIR", &named)
+            .env("BAILIWICK_NO_CACHE", no_cache)
+            .env_remove("CI")
+            .output()
+            .expect("the program starts")
+    };
+    let asked_text = asked.to_str().expect("a path");
+    for (arguments, no_cache) in [
+        (&["render", "--no-cache"][..], ""),
+        (&["render", "--no-cache", "--cache-dir", asked_text], ""),
+        (&["render"], "1"),
+    ] {
+        let output = run(arguments, no_cache);
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        assert!(!named.exists() && !asked.exists(), "{arguments:?}: no cache is written");
+    }
+    assert!(run(&["render", "--cache-dir", asked_text], "").status.success());
+    assert!(asked.exists() && !named.exists(), "an option wins over a variable");
+    assert!(run(&["render"], "").status.success() && named.exists());
+}

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::super::can_i::AnswerForm;
-use super::super::scene::{SceneArguments, each_object, of_target_into};
+use super::super::printing::refuse_usage;
+use super::super::scene::{Scene, SceneArguments, each_object, of_target_seen};
 use super::super::session::{Session, with_targets};
 use super::super::{Global, Outcome};
 use super::Arguments;
@@ -27,11 +28,8 @@ use crate::yaml::NodeRef;
 /// Tells what pods of a namespace are held to on each target, and why.
 pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Result<Outcome, RunError> {
     if !arguments.from.is_empty() {
-        global.terminal().failure(
-            &RunError::new("namespaces are explained from the workspace")
-                .help("leave out --from; `bailiwick ask` answers `namespace-labels` about any objects"),
-        );
-        return Ok(Outcome::Invalid);
+        let help = "leave out --from; `bailiwick ask` answers `namespace-labels` about any objects";
+        return Ok(refuse_usage(global, "namespaces are explained from the workspace", help));
     }
     with_targets(global, &arguments.targets, |session, targets| {
         let mut found = false;
@@ -42,23 +40,28 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
             if labels.is_some() && !session.report(sink) {
                 return Ok(Outcome::Invalid);
             }
-            let told = match labels {
+            let explained = match labels {
                 Some(labels) => {
                     let world = labels.world();
                     known.extend(world.namespaces().map(str::to_owned));
-                    match arguments.format {
+                    let told = match arguments.format {
                         AnswerForm::Text => pod_security::synced(world, name, &session.project.files),
                         AnswerForm::Json => pod_security::synced_json(world, name, &session.project.files)
                             .map(|json| with_target(json, target)),
-                    }
+                    };
+                    told.map_or(Explained::NotThere, Explained::Fully)
                 }
                 None => plain(session, target, name, arguments.format, &mut known)?,
             };
-            if let Some(told) = told {
-                found = true;
-                let heading =
-                    if arguments.format == AnswerForm::Text { format!("# {}\n", target.name) } else { String::new() };
-                global.terminal().result(&format!("{heading}{told}"));
+            match explained {
+                Explained::Fully(told) => {
+                    found = true;
+                    let is_text = arguments.format == AnswerForm::Text;
+                    let heading = if is_text { format!("# {}\n", target.name) } else { String::new() };
+                    global.terminal().result(&format!("{heading}{told}"));
+                }
+                Explained::NotThere => {}
+                Explained::Invalid => return Ok(Outcome::Invalid),
             }
         }
         if found {
@@ -68,8 +71,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
             || "only namespaces that are compiled are explained".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        global.terminal().failure(&RunError::new(format!("there is no namespace `{name}`")).help(help));
-        Ok(Outcome::Invalid)
+        Ok(refuse_usage(global, format!("there is no namespace `{name}`"), help))
     })
 }
 
@@ -80,17 +82,27 @@ fn with_target(mut json: serde_json::Value, target: &Target) -> String {
     machine::line(&json)
 }
 
-/// A namespace of plain Kubernetes: its labels, and its profile.
-fn plain(
-    session: &Session<'_>,
-    target: &Target,
-    name: &str,
-    format: AnswerForm,
-    known: &mut Vec<String>,
-) -> Result<Option<String>, RunError> {
-    let mut found: Option<(BTreeMap<String, String>, Origin)> = None;
-    let mut sink = Sink::new();
-    each_object(session, target, &mut sink, &mut |object, place| {
+/// The explanation of a namespace on one target.
+enum Explained {
+    Fully(String),
+    NotThere,
+    /// The target cannot be compiled; the reasons are printed.
+    Invalid,
+}
+
+/// The objects of a target that decide about the pods of a namespace.
+#[derive(Default)]
+struct Seen {
+    /// The labels of the namespace, with its place.
+    namespace: Option<(BTreeMap<String, String>, Origin)>,
+    /// The PodSecurityPolicies.
+    policies: Vec<PodSecurityPolicy>,
+    /// The service accounts of the namespace.
+    accounts: BTreeSet<String>,
+}
+
+impl Seen {
+    fn note_namespace(&mut self, object: NodeRef<'_>, place: Origin, name: &str, known: &mut Vec<String>) {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
         if text(&["kind"]) != "Namespace" {
             return;
@@ -99,17 +111,57 @@ fn plain(
         if text(&["metadata", "name"]) == name {
             let labels = object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries);
             let labels = labels.filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.as_str()?.to_owned())));
-            found = Some((labels.collect(), place));
+            self.namespace = Some((labels.collect(), place));
         }
-    })?;
-    if !session.report(sink) {
-        return Ok(None);
     }
-    let Some((labels, place)) = found else { return Ok(None) };
+
+    fn note_policy(&mut self, object: NodeRef<'_>, name: &str) {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        match text(&["kind"]) {
+            "PodSecurityPolicy" => self.policies.extend(PodSecurityPolicy::read(object)),
+            "ServiceAccount" if text(&["metadata", "namespace"]) == name => {
+                self.accounts.insert(text(&["metadata", "name"]).to_owned());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A namespace of plain Kubernetes: its labels, and its profile.
+fn plain(
+    session: &Session<'_>,
+    target: &Target,
+    name: &str,
+    format: AnswerForm,
+    known: &mut Vec<String>,
+) -> Result<Explained, RunError> {
+    let mut seen = Seen { accounts: BTreeSet::from(["default".to_owned()]), ..Seen::default() };
+    let has_policies = target.enforcement() == Enforcement::PodSecurityPolicy;
+    if has_policies {
+        for policy in session.project.policies_of(target) {
+            policy.judged(&mut |document| {
+                list::objects(document).into_iter().for_each(|object| seen.note_policy(object, name));
+            });
+        }
+    }
+    let mut sink = Sink::new();
+    let mut see = |object: NodeRef<'_>, place: Origin| {
+        seen.note_namespace(object, place, name, known);
+        seen.note_policy(object, name);
+    };
+    let scene = if has_policies {
+        of_target_seen(session, target, &SceneArguments::default(), &mut see, &mut sink)?
+    } else {
+        each_object(session, target, &mut sink, &mut see)?;
+        None
+    };
+    if !session.report(sink) {
+        return Ok(Explained::Invalid);
+    }
+    let Some((labels, place)) = std::mem::take(&mut seen.namespace) else { return Ok(Explained::NotThere) };
     let place = place_text(place, &session.project.files);
-    if target.enforcement() == Enforcement::PodSecurityPolicy {
-        let told = policies(session, target, name, format)?;
-        return Ok(told.map(|told| match told {
+    if let Some(scene) = scene {
+        return Ok(Explained::Fully(match policies(&scene, &seen, name, format) {
             Told::Text(text) => {
                 let mut page = Page::new();
                 writeln!(page, "namespace `{name}` on Kubernetes {} ({place})", target.version);
@@ -133,7 +185,7 @@ fn plain(
         let modes: serde_json::Map<String, serde_json::Value> =
             Mode::ALL.iter().map(|mode| (mode.name().to_owned(), policy.get(*mode).to_string().into())).collect();
         let json = json!({ "namespace": name, "place": place, "profile": profile, "levels": modes });
-        return Ok(Some(with_target(json, target)));
+        return Ok(Explained::Fully(with_target(json, target)));
     }
     let mut text = Page::new();
     match target.version.release() {
@@ -153,7 +205,7 @@ fn plain(
         None if target.version.release().is_some() => {}
         None => text.push_str("  no PodSecurityProfile\n"),
     }
-    Ok(Some(text.finish()))
+    Ok(Explained::Fully(text.finish()))
 }
 
 /// The facts about PodSecurityPolicies that both output formats print.
@@ -164,30 +216,13 @@ enum Told {
 
 /// Returns the PodSecurityPolicies that each service account of a namespace may use, in the order in which admission tries
 /// them, with the level from the mapping of Kubernetes' documentation.
-fn policies(session: &Session<'_>, target: &Target, name: &str, format: AnswerForm) -> Result<Option<Told>, RunError> {
-    let mut sink = Sink::new();
-    let Some(scene) = of_target_into(session, target, &SceneArguments::default(), &mut sink)? else { return Ok(None) };
-    let mut known: Vec<PodSecurityPolicy> = Vec::new();
-    let mut accounts: BTreeSet<String> = BTreeSet::from(["default".to_owned()]);
-    let mut take = |object: NodeRef<'_>| {
-        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
-        match text(&["kind"]) {
-            "PodSecurityPolicy" => known.extend(PodSecurityPolicy::read(object)),
-            "ServiceAccount" if text(&["metadata", "namespace"]) == name => {
-                accounts.insert(text(&["metadata", "name"]).to_owned());
-            }
-            _ => {}
-        }
-    };
-    for policy in session.project.policies_of(target) {
-        policy.judged(&mut |document| list::objects(document).into_iter().for_each(&mut take));
-    }
-    each_object(session, target, &mut Sink::new(), &mut |object, _| take(object))?;
+fn policies(scene: &Scene, seen: &Seen, name: &str, format: AnswerForm) -> Told {
+    let known = &seen.policies;
     let mut text = Page::new();
     let mut json = serde_json::Map::new();
-    for account in accounts {
-        let who = Identity::of(&account_user(name, &account));
-        let usable = usable(&scene.world, &who, name, &known);
+    for account in &seen.accounts {
+        let who = Identity::of(&account_user(name, account));
+        let usable = usable(&scene.world, &who, name, known);
         writeln!(text, "  service account `{account}` may use {} of {} PodSecurityPolicies", usable.len(), known.len());
         let mut told = Vec::new();
         for policy in usable {
@@ -210,7 +245,7 @@ fn policies(session: &Session<'_>, target: &Target, name: &str, format: AnswerFo
                 "fields": fields,
             }));
         }
-        json.insert(account, told.into());
+        json.insert(account.clone(), told.into());
     }
-    Ok(Some(if format == AnswerForm::Text { Told::Text(text.finish()) } else { Told::Json(json.into()) }))
+    if format == AnswerForm::Text { Told::Text(text.finish()) } else { Told::Json(json.into()) }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::super::can_i::AnswerForm;
+use super::super::printing::refuse_usage;
 use super::super::session::{Session, normal, with_targets};
 use super::super::{Global, Outcome};
 use super::Arguments;
@@ -23,21 +24,15 @@ pub(super) fn is_path(word: &str) -> bool {
 /// Lists each object of an output file with the policy that makes it.
 pub(super) fn explain(global: &Global, arguments: &Arguments, word: &str) -> Result<Outcome, RunError> {
     with_targets(global, &[], |session, _| {
-        let path = match below_output(session, word) {
-            Ok(path) => path,
-            Err(error) => {
-                global.terminal().failure(&error);
-                return Ok(Outcome::Invalid);
-            }
+        let Some(path) = below_output(session, word)? else {
+            let help = format!("the output is below `{}`", session.project.workspace.output);
+            return Ok(refuse_usage(global, format!("`{word}` is not a file of the output"), help));
         };
         let (target, inner) = path.split_once('/').unwrap_or((&path, ""));
         let Some(target) = session.project.workspace.targets.iter().find(|known| known.name == target) else {
             let names: Vec<&str> = session.project.workspace.targets.iter().map(|known| &*known.name).collect();
-            global.terminal().failure(
-                &RunError::new(format!("`{word}` is not in the folder of a target"))
-                    .help(format!("the targets are: {}", names.join(", "))),
-            );
-            return Ok(Outcome::Invalid);
+            let help = format!("the targets are: {}", names.join(", "));
+            return Ok(refuse_usage(global, format!("`{word}` is not in the folder of a target"), help));
         };
         let folder = Folder::new(session.output().join(&target.name));
         let mut made: Option<(OutputFile, Differing)> = None;
@@ -69,8 +64,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, word: &str) -> Res
                     |near| format!("did you mean `{}/{}/{near}`?", session.project.workspace.output, target.name),
                 ),
             };
-            global.terminal().failure(&RunError::new(format!("no policy makes `{word}`")).help(help));
-            return Ok(Outcome::Invalid);
+            return Ok(refuse_usage(global, format!("no policy makes `{word}`"), help));
         };
         print_objects(session, arguments.format, &target.name, &file);
         let note = match state {
@@ -83,9 +77,9 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, word: &str) -> Res
     })
 }
 
-/// The path of a word below the output folder, with `/` between its parts. The word is relative to the working
-/// directory.
-fn below_output(session: &Session<'_>, word: &str) -> Result<String, RunError> {
+/// The path of a word below the output folder, with `/` between its parts; none elsewhere. The word is relative to the
+/// working directory.
+fn below_output(session: &Session<'_>, word: &str) -> Result<Option<String>, RunError> {
     let start = std::env::current_dir()
         .and_then(|start| start.canonicalize())
         .map_err(|error| RunError::io("find", Path::new("."), &error))?;
@@ -93,10 +87,7 @@ fn below_output(session: &Session<'_>, word: &str) -> Result<String, RunError> {
     let output = root.join(&session.project.workspace.output);
     let path = normal(&start.join(word));
     let below = path.strip_prefix(&output).ok().map(Path::to_string_lossy);
-    below.filter(|below| !below.is_empty()).map(std::borrow::Cow::into_owned).ok_or_else(|| {
-        RunError::new(format!("`{word}` is not a file of the output"))
-            .help(format!("the output is below `{}`", session.project.workspace.output))
-    })
+    Ok(below.filter(|below| !below.is_empty()).map(std::borrow::Cow::into_owned))
 }
 
 /// Prints each object of a file with the place in the policies that it is made of.

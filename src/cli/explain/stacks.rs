@@ -1,6 +1,7 @@
 //! `bailiwick explain stacks`.
 
 use super::super::can_i::AnswerForm;
+use super::super::printing::refuse_usage;
 use super::super::scene::{SceneArguments, of_target};
 use super::super::session::with_targets;
 use super::super::stacks::install_all;
@@ -17,11 +18,8 @@ use crate::report::stacks::{Told, ToldManager, ToldStack};
 /// Tells of each target in which order its stacks can be installed, how far each reaches, and who may request them.
 pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     if !arguments.from.is_empty() {
-        global.terminal().failure(
-            &RunError::new("stacks are explained from the workspace")
-                .help("leave out --from; a package is not among manifests"),
-        );
-        return Ok(Outcome::Invalid);
+        let help = "leave out --from; a package is not among manifests";
+        return Ok(refuse_usage(global, "stacks are explained from the workspace", help));
     }
     with_targets(global, &arguments.targets, |session, targets| {
         let mut found = false;
@@ -72,9 +70,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome,
         if found {
             return Ok(Outcome::Fine);
         }
-        global
-            .terminal()
-            .failure(&RunError::new("no target has a package of the Stack Manager").help("`bailiwick explain Stack` shows how to write one; packages of the RBAC manager have no order, and work everywhere"));
-        Ok(Outcome::Invalid)
+        let help = "`bailiwick explain Stack` shows how to write one; packages of the RBAC manager have no order, and work everywhere";
+        Ok(refuse_usage(global, "no target has a package of the Stack Manager", help))
     })
 }

@@ -8,8 +8,8 @@ use hashbrown::HashSet;
 use serde::Deserialize;
 
 use super::super::can_i::AnswerForm;
+use super::super::printing::print;
 use super::super::scene::{Scene, SceneArguments, each_tree, with_scenes};
-use super::super::session::print;
 use super::super::{Global, Outcome};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::node::identity::NODES;

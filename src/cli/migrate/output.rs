@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::Global;
+use super::super::printing::refuse_usage;
 use super::PspArguments;
 use crate::diag::RunError;
 use crate::migrate::{Policies, text};
@@ -22,10 +23,8 @@ pub(super) fn write(
     }
     files.extend(arguments.report.as_ref().map(|path| (global.at(path), report.to_owned())));
     if let Some((path, _)) = files.iter().find(|(path, _)| !arguments.force && path.symlink_metadata().is_ok()) {
-        terminal.failure(
-            &RunError::new(format!("`{}` is there already", path.display()))
-                .help("choose another place, or overwrite it with --force; nothing was written"),
-        );
+        let help = "choose another place, or overwrite it with --force; nothing was written";
+        refuse_usage(global, format!("`{}` is there already", path.display()), help);
         return Ok(false);
     }
     write_all(&files)?;

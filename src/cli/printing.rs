@@ -1,0 +1,179 @@
+//! Prints diagnostics, failures and wrong usage in the form that `--diagnostics` asks for. No other module of the command
+//! line prints an error.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use clap::ValueEnum as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use super::{Cli, DiagnosticForm, Global, Outcome};
+use crate::diag::{Code, Diagnostic, Files, RunError, Severity, foreign, nearest};
+use crate::digest::digest_of_run;
+use crate::report::{ColorChoice, Terminal, human, machine};
+
+/// The diagnostics that a run has printed.
+#[derive(Debug, Default)]
+pub(super) struct Printed {
+    seen: HashSet<u128>,
+}
+
+impl Printed {
+    /// Whether a diagnostic is printed for the first time: the same place in the same words says nothing new.
+    fn is_first(&mut self, diagnostic: &Diagnostic, files: &Files) -> bool {
+        let Diagnostic { code, severity, message, notes, .. } = diagnostic;
+        let mut text = format!("{}\0{severity}\0{message}", code.id());
+        if let Some(origin) = diagnostic.origin {
+            let (start, end) = (origin.span.start, origin.span.end);
+            text.push_str(&format!("\0{}\0{start}\0{end}", files.get(origin.file).path()));
+        }
+        for note in notes {
+            text.push('\0');
+            text.push_str(note);
+        }
+        self.seen.insert(digest_of_run(&text))
+    }
+}
+
+/// Prints the diagnostics that this run has not printed yet.
+pub(super) fn print(global: &Global, mut diagnostics: Vec<Diagnostic>, files: &Files) {
+    if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Warning) {
+        global.warned.store(true, Ordering::Relaxed);
+    }
+    {
+        let mut printed = global.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        diagnostics.retain(|diagnostic| printed.is_first(diagnostic, files));
+    }
+    if diagnostics.is_empty() {
+        return;
+    }
+    let terminal = global.terminal();
+    match global.diagnostics {
+        DiagnosticForm::Human => {
+            terminal.coloured_problem(&human::diagnostics(&diagnostics, files));
+            terminal.problem(&format!("{}\n", human::tally(&diagnostics)));
+        }
+        form => print_for_machines(terminal, form, &diagnostics, files),
+    }
+}
+
+fn print_for_machines(terminal: Terminal, form: DiagnosticForm, diagnostics: &[Diagnostic], files: &Files) {
+    match form {
+        DiagnosticForm::Github => terminal.workflow_commands(&machine::github(diagnostics, files)),
+        DiagnosticForm::Human | DiagnosticForm::Json => terminal.problem(&machine::json(diagnostics, files)),
+    }
+}
+
+/// Prints why a command is not run as it is written.
+pub(super) fn refuse(global: &Global, diagnostic: Diagnostic) -> Outcome {
+    print(global, vec![diagnostic], &Files::new());
+    Outcome::Invalid
+}
+
+/// As [`refuse`], with what is wrong and what to do.
+pub(super) fn refuse_usage(global: &Global, message: impl Into<String>, help: impl Into<String>) -> Outcome {
+    refuse(global, Diagnostic::error(Code::InvalidUsage, message).help(help))
+}
+
+/// Prints why a run failed.
+pub(super) fn fail(global: &Global, error: &RunError) -> Outcome {
+    match global.diagnostics {
+        DiagnosticForm::Human => global.terminal().failure(error),
+        form => {
+            let failure = Diagnostic::error(Code::RunFailed, &*error.message).help_maybe(error.help.clone());
+            print_for_machines(global.terminal(), form, &[failure], &Files::new());
+        }
+    }
+    Outcome::Failed
+}
+
+/// Prints help and version, which are answers, or how the program is used, where it was used wrongly.
+pub(super) fn print_usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
+    let terminal = Terminal::new(ColorChoice::Auto, false);
+    if !error.use_stderr() {
+        terminal.help(&error.render().ansi().to_string());
+        return Outcome::Fine;
+    }
+    // The message repeats arguments: a second reading has them in the form in which they are shown.
+    let shown: Vec<String> =
+        arguments.iter().map(|argument| foreign::line(&argument.to_string_lossy()).into_owned()).collect();
+    let text = match <Cli as clap::Parser>::try_parse_from(&shown).err().filter(clap::Error::use_stderr) {
+        Some(mut again) => {
+            suggest_command(&mut again);
+            again.render().to_string()
+        }
+        None => error.render().to_string(),
+    };
+    match form_of(&shown) {
+        DiagnosticForm::Human => terminal.problem(&text),
+        form => print_for_machines(terminal, form, &[usage_as_diagnostic(error.kind(), &text)], &Files::new()),
+    }
+    Outcome::Invalid
+}
+
+/// The form of diagnostics that a command line asks for that cannot be read as a whole.
+fn form_of(arguments: &[String]) -> DiagnosticForm {
+    let options = arguments.iter().take_while(|argument| *argument != "--");
+    let mut form = DiagnosticForm::Human;
+    for (index, option) in options.enumerate() {
+        let value = match option.strip_prefix("--diagnostics") {
+            Some("") => arguments.get(index + 1).map(String::as_str),
+            Some(value) => value.strip_prefix('='),
+            None => None,
+        };
+        if let Some(Ok(asked)) = value.map(|value| DiagnosticForm::from_str(value, false)) {
+            form = asked;
+        }
+    }
+    form
+}
+
+/// The message of the parser as data: its first paragraph, its tips, and the way to the help.
+fn usage_as_diagnostic(kind: ErrorKind, text: &str) -> Diagnostic {
+    if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Diagnostic::error(Code::InvalidUsage, "no command is given").help("`bailiwick --help` lists them");
+    }
+    let mut paragraphs = text.split("\n\n").map(|paragraph| {
+        let lines: Vec<&str> = paragraph.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines.join(" ")
+    });
+    let first = paragraphs.next().unwrap_or_default();
+    let told = Diagnostic::error(Code::InvalidUsage, first.strip_prefix("error: ").unwrap_or(&first));
+    paragraphs.filter(|paragraph| !paragraph.is_empty()).fold(told, |told, paragraph| {
+        if let Some(tip) = paragraph.strip_prefix("tip: ") {
+            told.help(tip)
+        } else if paragraph.starts_with("For more information") {
+            told.help("`bailiwick COMMAND --help` describes the options")
+        } else {
+            told.note(paragraph)
+        }
+    })
+}
+
+/// Words of other tools, and the command that does that here.
+const WORDS: [(&str, &[&str]); 8] = [
+    ("check", &["ci", "validate", "validation", "verify"]),
+    ("render", &["apply", "build", "compile", "generate", "make", "template", "write"]),
+    ("diff", &["changes", "compare", "plan"]),
+    ("lint", &["analyze", "audit", "scan"]),
+    ("init", &["create", "new", "start"]),
+    ("explain", &["describe", "doc", "docs", "man-page", "show"]),
+    ("can-i", &["auth", "can", "may"]),
+    ("migrate", &["convert", "import"]),
+];
+
+/// Suggests the command that was meant by a word that is none.
+fn suggest_command(error: &mut clap::Error) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    let program = <Cli as clap::CommandFactory>::command();
+    let names: Vec<&str> = program.get_subcommands().map(clap::Command::get_name).collect();
+    let meant = WORDS.iter().find(|(_, words)| words.contains(&word.as_str())).map(|(command, _)| *command);
+    if let Some(name) = meant.or_else(|| nearest(word, names.iter().copied())) {
+        let name = ContextValue::Strings(vec![name.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, name);
+    } else {
+        error.remove(ContextKind::SuggestedSubcommand);
+    }
+}
