@@ -326,11 +326,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     };
     cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
     // A thread is confined as the one that starts it, so that this comes before there are others.
-    match cli.command.confine(&cli.global) {
+    let outcome = match cli.command.confine(&cli.global) {
         Ok(Outcome::Fine) => parallel::with_room(|| run_command(&cli)),
         Ok(outcome) => outcome,
         Err(error) => printing::fail(&cli.global, &error),
-    }
+    };
+    printing::print_more(&cli.global);
+    outcome
 }
 
 impl Command {

@@ -1,7 +1,7 @@
 //! Prints diagnostics, failures and wrong usage in the form that `--diagnostics` asks for. No other module of the command
 //! line prints an error.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -18,6 +18,8 @@ use crate::report::{ColorChoice, Terminal, human, machine};
 #[derive(Debug, Default)]
 pub(super) struct Printed {
     seen: HashSet<u128>,
+    /// The codes of the errors.
+    errors: BTreeSet<Code>,
 }
 
 impl Printed {
@@ -45,6 +47,8 @@ pub(super) fn print(global: &Global, mut diagnostics: Vec<Diagnostic>, files: &F
     {
         let mut printed = global.printed.lock().unwrap_or_else(PoisonError::into_inner);
         diagnostics.retain(|diagnostic| printed.is_first(diagnostic, files));
+        let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+        printed.errors.extend(errors.map(|diagnostic| diagnostic.code));
     }
     if diagnostics.is_empty() {
         return;
@@ -56,6 +60,28 @@ pub(super) fn print(global: &Global, mut diagnostics: Vec<Diagnostic>, files: &F
             terminal.problem(&format!("{}\n", human::tally(&diagnostics)));
         }
         form => print_for_machines(terminal, form, &diagnostics, files),
+    }
+}
+
+/// How many codes the last line names.
+const NAMED_CODES: usize = 10;
+
+/// Ends the errors of a run for people: the command that prints more about them, with each code once.
+pub(super) fn print_more(global: &Global) {
+    if global.diagnostics == DiagnosticForm::Human {
+        let printed = global.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        global.terminal().note(&more_about(&printed.errors));
+    }
+}
+
+fn more_about(errors: &BTreeSet<Code>) -> String {
+    let names: Vec<&str> = errors.iter().map(|code| code.id()).take(NAMED_CODES).collect();
+    let more = errors.len().saturating_sub(NAMED_CODES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    match names.as_slice() {
+        [] => String::new(),
+        [code] => format!("for more about this error, run `bailiwick explain {code}`\n"),
+        codes => format!("for more about an error, run `bailiwick explain CODE`: {}{more}\n", codes.join(", ")),
     }
 }
 
@@ -175,5 +201,23 @@ fn suggest_command(error: &mut clap::Error) {
         error.insert(ContextKind::SuggestedSubcommand, name);
     } else {
         error.remove(ContextKind::SuggestedSubcommand);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_names_each_code_once_and_not_too_many() {
+        assert_eq!(more_about(&BTreeSet::new()), "");
+        let one = BTreeSet::from([Code::UnknownField]);
+        assert_eq!(more_about(&one), "for more about this error, run `bailiwick explain unknown-field`\n");
+        let two = BTreeSet::from([Code::UnknownField, Code::MissingField]);
+        let line = "for more about an error, run `bailiwick explain CODE`: unknown-field, missing-field\n";
+        assert_eq!(more_about(&two), line);
+        let all = more_about(&Code::ALL.iter().copied().collect());
+        assert!(all.ends_with(&format!(" and {} more\n", Code::ALL.len() - NAMED_CODES)), "{all}");
+        assert_eq!(all.matches(", ").count(), NAMED_CODES, "{all}");
     }
 }

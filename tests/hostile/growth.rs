@@ -71,7 +71,7 @@ fn of_many_problems_the_first_are_shown_and_errors_before_warnings() {
     let text = stderr(&bailiwick(folder.path(), &["render"]));
     assert!(text.starts_with("error["), "{text}");
     assert_eq!(text.matches("\nwarning[").count(), 199);
-    assert!(text.contains("... and ") && text.ends_with(" warnings\nnothing was written\n"), "{text}");
+    assert!(text.contains("... and ") && text.contains(" warnings\nnothing was written\nfor more "), "{text}");
     let commands = bailiwick(folder.path(), &["render", "--diagnostics", "github"]);
     let commands = String::from_utf8_lossy(&commands.stdout).into_owned();
     assert!(commands.starts_with("::error ") && commands.lines().count() == 201, "{commands}");
