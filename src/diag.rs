@@ -82,6 +82,24 @@ pub struct Label {
     pub text: String,
 }
 
+/// What a finding of a risk rule is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Risk {
+    /// The id of the rule, such as `E001`.
+    pub rule: Cow<'static, str>,
+    /// The severity: `critical`, `high`, `medium`, `low` or `info`.
+    pub severity: Cow<'static, str>,
+    /// The subject, role or binding that it is about.
+    pub subject: String,
+    /// The namespace in which it holds; none for the whole cluster.
+    pub namespace: Option<String>,
+    /// How many subjects, roles or bindings are alike, with the first one.
+    pub count: usize,
+    /// The codes of the findings that it stands for.
+    pub folded: Vec<Cow<'static, str>>,
+}
+
 /// One thing that is wrong with the input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic {
@@ -103,6 +121,10 @@ pub struct Diagnostic {
     pub help: Vec<String>,
     /// How many further diagnostics of the same code at the same place were folded into this one.
     pub repeated: usize,
+    /// The targets that it is about, where it is about some and not about the workspace.
+    pub targets: Vec<String>,
+    /// For a finding of a risk rule: what it is about, for programs.
+    pub risk: Option<Box<Risk>>,
     /// Whether `check` fails for this warning unless the workspace says otherwise.
     pub fails_check: bool,
     /// True for a problem found in an expanded object: one mistake in a policy shows in every tenant, so
@@ -128,6 +150,8 @@ impl Diagnostic {
             notes: Vec::new(),
             help: Vec::new(),
             repeated: 0,
+            targets: Vec::new(),
+            risk: None,
             fails_check: severity == Severity::Warning && code.always_fails_check(),
             foldable: false,
         }
@@ -197,9 +221,17 @@ impl Diagnostic {
     pub fn escape(&mut self) {
         let texts = [&mut self.message, &mut self.label].into_iter();
         let texts = texts.chain(self.labels.iter_mut().map(|label| &mut label.text));
-        for text in texts.chain(&mut self.notes).chain(&mut self.help) {
+        let risk = self.risk.iter_mut().flat_map(|risk| [Some(&mut risk.subject), risk.namespace.as_mut()]).flatten();
+        for text in texts.chain(&mut self.notes).chain(&mut self.help).chain(&mut self.targets).chain(risk) {
             *text = printable(std::mem::take(text));
         }
+    }
+
+    /// Adds what a finding of a risk rule is about.
+    #[must_use]
+    pub fn about(mut self, risk: Risk) -> Self {
+        self.risk = Some(Box::new(risk));
+        self
     }
 
     /// Marks a warning for which `check` fails unless the workspace says otherwise, where the code has other warnings too.
@@ -269,6 +301,43 @@ impl Sink {
         for diagnostic in other.list {
             self.push(diagnostic);
         }
+    }
+
+    /// Adds the diagnostics of another sink that are about a target.
+    pub fn absorb_of_target(&mut self, other: Sink, target: &str) {
+        for mut diagnostic in other.list {
+            diagnostic.targets.push(target.to_owned());
+            // What is folded is folded within its target.
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// Makes diagnostics that differ in their targets alone one, which names the targets.
+    #[must_use]
+    pub fn with_targets_together(self) -> Self {
+        let mut together = Self::new();
+        let mut known: HashMap<(Code, Option<Origin>, String), Vec<usize>> = HashMap::new();
+        for mut diagnostic in self.list {
+            let targets = std::mem::take(&mut diagnostic.targets);
+            let positions = known.entry((diagnostic.code, diagnostic.origin, diagnostic.message.clone())).or_default();
+            let is_same = |known: &Diagnostic| {
+                let mut bare = known.clone();
+                bare.targets.clear();
+                bare == diagnostic
+            };
+            let same = positions.iter().copied().find(|&position| together.list.get(position).is_some_and(is_same));
+            match same.and_then(|position| together.list.get_mut(position)) {
+                Some(first) => {
+                    let new = targets.into_iter().filter(|target| !first.targets.contains(target)).collect::<Vec<_>>();
+                    first.targets.extend(new);
+                }
+                None => {
+                    positions.push(together.list.len());
+                    together.list.push(Diagnostic { targets, ..diagnostic });
+                }
+            }
+        }
+        together
     }
 
     /// Returns the diagnostics in the order of their collection.

@@ -153,6 +153,26 @@ fn the_generated_pages_are_in_step() {
     }
 }
 
+/// Lines of `--diagnostics json` fit the published schema, which has no other fields.
+#[test]
+fn lines_of_diagnostics_fit_their_schema() {
+    let path = repository().join("docs/schema/diagnostic.json");
+    let mut schema: Value = serde_json::from_str(&std::fs::read_to_string(path).expect("the schema")).expect("JSON");
+    schema["additionalProperties"] = false.into();
+    schema["properties"]["risk"]["additionalProperties"] = false.into();
+    let schema = bailiwick::yaml::schema::Schema::compile(schema).expect("a schema");
+    let lines = std::fs::read_to_string(repository().join("tests/cases/lint/err-json/stderr")).expect("a case");
+    let mut with_risk = 0;
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        with_risk += usize::from(line.get("risk").is_some());
+        let tree = bailiwick::yaml::from_json(&line);
+        let root = tree.document(0).expect("a document");
+        assert!(schema.fits(root), "{line}");
+    }
+    assert!(with_risk > 1, "{lines}");
+}
+
 /// The first line of every policy of the repository names a schema that is there and that the file fits.
 #[test]
 fn examples_name_a_schema_that_works() {

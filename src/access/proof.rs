@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::decide::{Decision, MissingRole, url_matches};
-use super::request::{Identity, Request};
+use super::request::{ACCOUNTS, AUTHENTICATED, Identity, Request, UNAUTHENTICATED};
 use super::rules::Rule;
 use super::symbols::Symbol;
 use super::world::{Binding, Layer, Role, RoleKind, Subject, SubjectKind, World, account_user};
@@ -228,6 +228,26 @@ impl World {
         let mut chains: Vec<(bool, Chain)> = bindings.collect();
         chains.sort_by(|left, right| (left.0, &left.1.binding.name).cmp(&(right.0, &right.1.binding.name)));
         chains.into_iter().map(|(_, chain)| chain).collect()
+    }
+
+    /// True when some binding names an identity or one of its groups, those aside that an identity has by being one.
+    pub fn is_bound(&self, who: &Identity) -> bool {
+        let is_named = |subject: &Subject, namespace| {
+            let Some(name) = self.subject_name(*subject, namespace) else { return false };
+            match name.split_once('/') {
+                Some(("User", user)) => user == who.user,
+                Some(("ServiceAccount", account)) => {
+                    account.split_once('/').is_some_and(|(of, name)| account_user(of, name) == who.user)
+                }
+                Some(("Group", group)) => {
+                    let is_given = matches!(group, AUTHENTICATED | UNAUTHENTICATED) || group.starts_with(ACCOUNTS);
+                    !is_given && who.groups.iter().any(|own| own == group)
+                }
+                _ => false,
+            }
+        };
+        let mut bindings = self.bindings.iter();
+        bindings.any(|binding| self.subjects(binding).iter().any(|subject| is_named(subject, binding.namespace)))
     }
 
     /// The names of the ClusterRoles that some binding binds, sorted.

@@ -21,7 +21,7 @@
 //! and B016 (need workloads and the accounts of a cluster), B010, B012 to B014 and B017 (need thresholds and lists of
 //! what is allowed), T (needs to know which namespaces are tenants), X (`access::compare` has the difference). E020 knows
 //! the named SCCs of OpenShift by heart and does not read the objects. D013 is reported where aggregation is settled
-//! ([`super::aggregate::Doubts::stated`]), and D015 needs the reconciler. D018 and D019 are not in the catalogue.
+//! ([`super::aggregate::Doubts::stated`]), and D015 needs the reconciler. D018, D019 and E024 are not in the catalogue.
 
 mod condition;
 mod dead_parts;

@@ -1,10 +1,11 @@
 //! `bailiwick lint`.
 
+mod alike;
+mod applier;
 mod nodes;
 mod stacks;
 mod workloads;
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,18 +13,15 @@ use clap::Args;
 
 use super::printing::print;
 use super::sandbox::{Paths, SandboxArguments};
-use super::scene::{Scene, SceneArguments, each_object, of_manifests, of_target_into};
+use super::scene::{Scene, SceneArguments, of_manifests, of_target_into};
 use super::selection::{Selection, SelectionArguments};
 use super::session::{Session, with_targets};
-use super::{Global, Outcome};
-use crate::access::Identity;
-use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
-use crate::access::{cover, risk};
-use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
+use super::{DiagnosticForm, Global, Outcome};
+use crate::access::risk;
+use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::model::{DiagnosticSetting, DiagnosticSettings, Target};
 use crate::node::Version;
-use crate::report::{self, access::rule_text, rule_places::RulePlaces};
-use crate::yaml::NodeRef;
+use crate::report::{self, rule_places::RulePlaces};
 
 /// Options of `lint`.
 #[derive(Debug, Args)]
@@ -90,13 +88,14 @@ fn lint(
     arguments: &Arguments,
     selection: &Selection,
 ) -> Result<Outcome, RunError> {
-    let mut sink = Sink::new();
+    let mut all = Sink::new();
     let access = &session.project.node_access;
     let scene_arguments = SceneArguments { with_surroundings: true, ..arguments.scene.clone() };
     for target in targets {
-        let Some(scene) = of_target_into(session, target, &scene_arguments, &mut sink)? else { continue };
-        if !sink.has_errors() {
-            check_applier(session, target, &scene, &mut sink)?;
+        let mut sink = Sink::new();
+        let scene = of_target_into(session, target, &scene_arguments, &mut sink)?;
+        if let Some(scene) = scene.filter(|_| !sink.has_errors() && !all.has_errors()) {
+            applier::check(session, target, &scene, &mut sink)?;
             workloads::check(session, target, &scene, &mut sink)?;
             stacks::check(session, target, &scene, &mut sink)?;
             nodes::check_role(&scene, &mut sink);
@@ -104,12 +103,18 @@ fn lint(
             nodes::check_selectors(&scene, access.pools_on(&target.name), &mut sink);
             find_risks(&scene, selection, Some(&session.project.workspace.diagnostics), &mut sink);
         }
+        all.absorb_of_target(sink, &target.name);
     }
+    let mut sink = all.with_targets_together();
     if let Some(target) = targets.first() {
         let version = Version::new(target.version.minor()).map_err(RunError::new)?;
         nodes::check_static_pods(session.global, &arguments.static_pods, &version, &session.project.files, &mut sink)?;
     }
-    let findings = selection.choose(session.findings(sink));
+    let mut findings = selection.choose(session.findings(sink));
+    if session.project.workspace.targets.len() == 1 && session.global.diagnostics == DiagnosticForm::Human {
+        // The only target goes without saying.
+        findings.iter_mut().for_each(|finding| finding.targets.clear());
+    }
     let outcome = outcome(&findings);
     if findings.is_empty() {
         session.global.terminal().note("no findings\n");
@@ -146,70 +151,5 @@ fn outcome(findings: &[Diagnostic]) -> Outcome {
         Outcome::Fine
     } else {
         Outcome::No
-    }
-}
-
-/// Reports what the identity that applies the output may not write.
-fn check_applier(session: &Session<'_>, target: &Target, scene: &Scene, sink: &mut Sink) -> Result<(), RunError> {
-    let Some(applier) = &target.applied_by else { return Ok(()) };
-    let who = match applier.groups.as_slice() {
-        [] => Identity::of(&applier.user),
-        groups => {
-            let mut who = Identity::of(&applier.user);
-            who.groups.extend(groups.iter().cloned());
-            who
-        }
-    };
-    let mut found: Vec<Diagnostic> = Vec::new();
-    let mut counted: HashMap<(Origin, String), usize> = HashMap::new();
-    each_object(session, target, &mut Sink::new(), &mut |object, origin| {
-        let Some(resource) = scene.world.resource_of(object) else { return };
-        for verb in [WriteVerb::Create, WriteVerb::Patch] {
-            let decision = scene.world.may_write(&who, Write { object, old: None, verb, resource });
-            if let Some(reason) = refusal(&decision) {
-                // One grant of a tenancy fails for each tenant alike.
-                let count = counted.entry((origin, reason.clone())).or_default();
-                *count += 1;
-                if *count == 1 {
-                    found.push(cannot_apply(&applier.user, target, object, &reason, origin));
-                }
-                break;
-            }
-        }
-    })?;
-    found.into_iter().for_each(|finding| sink.push(finding));
-    Ok(())
-}
-
-fn cannot_apply(user: &str, target: &Target, object: NodeRef<'_>, reason: &str, origin: Origin) -> Diagnostic {
-    let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
-    let name = format!("{} `{}`", text(&["kind"]), text(&["metadata", "name"]));
-    Diagnostic::warning(
-        Code::ApplierCannotApply,
-        format!("on `{}`, `{user}` cannot apply {name}: {reason}", target.name),
-    )
-    .at(origin)
-    .help("grant it what is missing, or let an identity with more rights apply this target")
-    .foldable()
-}
-
-/// Why an object cannot be written, in words; none when it can.
-fn refusal(decision: &WriteDecision) -> Option<String> {
-    if !decision.verb_allowed {
-        return Some(format!("it may not {}", decision.request));
-    }
-    match &decision.escalation {
-        Escalation::Fine => None,
-        Escalation::Forbidden(missing) => {
-            let rights = cover::compacted(missing);
-            let shown: Vec<String> = rights.iter().take(MAXIMUM_RIGHTS).map(rule_text).collect();
-            let more = rights.len().saturating_sub(MAXIMUM_RIGHTS);
-            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-            Some(format!("it does not itself hold {}{more}", shown.join("; ")))
-        }
-        Escalation::NotFound(role) => {
-            Some(format!("the {role} that it binds is not there, and it may not bind it unseen"))
-        }
-        Escalation::Invalid(reason) => Some(reason.clone()),
     }
 }

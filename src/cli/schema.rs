@@ -8,13 +8,17 @@ use super::printing::refuse_usage;
 use super::{Global, Outcome};
 use crate::diag::{RunError, nearest};
 use crate::kinds;
+use crate::report::machine;
+
+/// The name of the schema that is of no policy kind.
+const DIAGNOSTIC: &str = "diagnostic";
 
 /// Options of `schema`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only this kind. Default: one schema for documents of every policy kind.
+    /// Only this kind, or `diagnostic`: a line of `--diagnostics json`. Default: one schema for documents of every policy kind.
     kind: Option<String>,
-    /// Write `policy.json`, `workspace.json` and one file for each kind into this folder.
+    /// Write `policy.json`, `workspace.json`, `diagnostic.json` and one file for each kind into this folder.
     #[arg(long, value_name = "DIR", conflicts_with = "kind")]
     output: Option<PathBuf>,
 }
@@ -34,6 +38,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         terminal.result(&text(&any_policy()));
         return Ok(Outcome::Fine);
     };
+    if kind == DIAGNOSTIC {
+        terminal.result(&text(&machine::schema()));
+        return Ok(Outcome::Fine);
+    }
     if let Some(schema) = kinds::names().find(|name| name.eq_ignore_ascii_case(kind)).and_then(kinds::schema_of) {
         terminal.result(&text(&schema));
         return Ok(Outcome::Fine);
@@ -51,6 +59,7 @@ pub(super) fn files() -> Vec<(String, String)> {
         .filter_map(|name| Some((format!("{}.json", name.to_lowercase()), text(&kinds::schema_of(name)?))))
         .collect();
     files.push(("policy.json".to_owned(), text(&any_policy())));
+    files.push((format!("{DIAGNOSTIC}.json"), text(&machine::schema())));
     files
 }
 

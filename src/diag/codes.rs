@@ -370,6 +370,8 @@ codes! {
         "Argo CD and Flux apply what their objects point to, with rights of their own. A subject that may write these objects holds the rights of the controller, unless the controller acts as another account.";
     DriveInstaller, "drive-installer", [Finding], "a grant to drive a package manager",
         "Crossplane, the Operator Lifecycle Manager and Helm controllers install what is asked for, with the roles that the package brings.";
+    NearlyFullAuthority, "nearly-full-authority", [Finding], "a grant of some verbs on every resource",
+        "A rule with a star for the API groups and a star for the resources opens nearly all that other rules of `lint` are about. The finding stands for all of them, names the worst, and has the severity of the worst; `--select` with the name of one of them reports that one.";
     ReadSecrets, "read-secrets", [Finding], "a grant to read secrets",
         "Secrets hold tokens of service accounts, keys and passwords; cluster-wide those of the control plane too.";
     ListSecrets, "list-secrets", [Finding], "a grant to list secrets that seems not to read them",

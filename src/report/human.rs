@@ -1,6 +1,6 @@
 //! Diagnostics and summaries for people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::page::Page;
-use crate::diag::{Diagnostic, Files, LineColumn, Origin, Severity, SourceFile, Span, boundary_before, foreign};
+use crate::diag::{Code, Diagnostic, Files, LineColumn, Origin, Severity, SourceFile, Span, boundary_before, foreign};
 use crate::emit::plan::Counts;
 
 /// How many diagnostics are shown one by one, to people and as workflow commands.
@@ -16,6 +16,9 @@ const MAXIMUM_SHOWN: usize = 200;
 
 /// How many further places, notes and helps of a diagnostic are shown.
 const MAXIMUM_DETAILS: usize = 20;
+
+/// How many targets of a diagnostic are named.
+const MAXIMUM_TARGETS: usize = 10;
 
 /// How many lines two places of one file may lie apart to be shown in one excerpt, and how many bytes.
 const MAXIMUM_EXCERPT: (usize, usize) = (40, 1 << 14);
@@ -48,8 +51,13 @@ impl<'d> Shown<'d> {
 pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     let mut text = String::new();
     let shown = Shown::of(list);
+    let mut said: HashSet<(Code, &str)> = HashSet::new();
     for diagnostic in shown.diagnostics {
-        text.push_str(&one(diagnostic, files));
+        // What to do about findings of a rule is said once: the advice is long, and there are many of them.
+        let is_shown = diagnostic.risk.is_none();
+        let help = diagnostic.help.iter().map(String::as_str);
+        let help: Vec<&str> = help.filter(|help| said.insert((diagnostic.code, *help)) || is_shown).collect();
+        text.push_str(&one(diagnostic, &help, files));
         text.push_str("\n\n");
     }
     if shown.more > 0 {
@@ -125,7 +133,7 @@ pub fn counts_by_kind(by_kind: &BTreeMap<String, Counts>) -> String {
 }
 
 /// One diagnostic with its source lines.
-fn one(diagnostic: &Diagnostic, files: &Files) -> String {
+fn one(diagnostic: &Diagnostic, help: &[&str], files: &Files) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -142,11 +150,12 @@ fn one(diagnostic: &Diagnostic, files: &Files) -> String {
     let folded = (diagnostic.repeated > 0).then(|| format!("the same {} here", times(diagnostic.repeated)));
     let notes = diagnostic.notes.len().saturating_sub(MAXIMUM_DETAILS);
     let left_out = (notes > 0).then(|| format!("and {}", number(notes, "more note")));
-    for note in diagnostic.notes.iter().take(MAXIMUM_DETAILS).chain(&left_out).chain(&folded) {
+    let targets = on_targets(&diagnostic.targets);
+    for note in diagnostic.notes.iter().take(MAXIMUM_DETAILS).chain(&left_out).chain(&folded).chain(&targets) {
         group = group.element(Level::NOTE.message(note.as_str()));
     }
-    for help in diagnostic.help.iter().take(MAXIMUM_DETAILS) {
-        group = group.element(Level::HELP.message(help.as_str()));
+    for help in help.iter().take(MAXIMUM_DETAILS) {
+        group = group.element(Level::HELP.message(*help));
     }
     let groups: [Group<'_>; 1] = [group];
     let renderer = Renderer::styled().decor_style(DecorStyle::Ascii).term_width(MAXIMUM_COLUMNS.0 + FRAME);
@@ -155,6 +164,16 @@ fn one(diagnostic: &Diagnostic, files: &Files) -> String {
         source.put_position(mark, &mut text);
     }
     text
+}
+
+/// The targets that a diagnostic is about, in words; none where it is about no target in particular.
+fn on_targets(targets: &[String]) -> Option<String> {
+    let named: Vec<String> = targets.iter().take(MAXIMUM_TARGETS).map(|target| format!("`{target}`")).collect();
+    let more = match targets.len().saturating_sub(named.len()) {
+        0 => String::new(),
+        more => format!(" and {}", number(more, "more target")),
+    };
+    (!named.is_empty()).then(|| format!("on {}{more}", named.join(", ")))
 }
 
 fn times(count: usize) -> String {

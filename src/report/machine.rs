@@ -1,38 +1,73 @@
 //! Diagnostics for programs: JSON lines, and workflow commands of GitHub.
 
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 use super::human::{Shown, grouped};
-use crate::diag::{Diagnostic, Files, Origin, Severity, foreign};
+use crate::diag::{Diagnostic, Files, Origin, Risk, Severity, foreign};
 
-#[derive(Serialize)]
+/// A diagnostic as a line of `--diagnostics json`.
+#[derive(Serialize, JsonSchema)]
 struct Record<'d> {
+    /// The name of the diagnostic, such as `read-secrets`.
     code: &'d str,
+    /// `error` or `warning`.
     severity: String,
+    /// The message, one line.
     message: &'d str,
+    /// The place in a file; absent where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<Place>,
+    /// Further places, such as the rules of roles behind a finding.
     related: Vec<Related<'d>>,
+    /// Facts that explain, such as the bindings and rules behind a finding.
     notes: &'d [String],
+    /// Remedies.
     help: &'d [String],
+    /// How many further diagnostics of the same code at the same place this one stands for.
     repeated: usize,
+    /// The targets of the workspace that it is about; absent where it is about no target in particular.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    targets: &'d [String],
+    /// For a finding of a risk rule of `lint`: the rule, the severity, and what it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<&'d Risk>,
 }
 
-#[derive(Serialize)]
+/// A range in a file; lines and columns begin at 1.
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Place {
+    /// The path of the file.
     path: String,
+    /// The first line.
     line: usize,
+    /// The first column, in characters.
     column: usize,
+    /// The last line.
     end_line: usize,
+    /// The column behind the last character.
     end_column: usize,
 }
 
-#[derive(Serialize)]
+/// A further place, with words about it.
+#[derive(Serialize, JsonSchema)]
 struct Related<'d> {
     #[serde(flatten)]
     place: Place,
+    /// A description of the place.
     text: &'d str,
+}
+
+/// The schema of a line of `--diagnostics json`.
+pub fn schema() -> serde_json::Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true).for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<Record<'_>>().to_value();
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert("title".to_owned(), "Diagnostic".into());
+    }
+    schema
 }
 
 /// A value as a line of JSON, which holds nothing that a terminal or a log obeys.
@@ -57,6 +92,8 @@ pub fn json(list: &[Diagnostic], files: &Files) -> String {
             notes: &diagnostic.notes,
             help: &diagnostic.help,
             repeated: diagnostic.repeated,
+            targets: &diagnostic.targets,
+            risk: diagnostic.risk.as_deref(),
         };
         text.push_str(&line(&record));
     }

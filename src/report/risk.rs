@@ -1,12 +1,19 @@
 //! Findings about risk as diagnostics.
 
+use std::cmp::Reverse;
+
 use super::access::{link, rule_text};
-use super::human::more_alike;
+use super::human::{more_alike, number};
 use super::page::Page;
 use super::rule_places::RulePlaces;
+use crate::access::compare::Affected;
 use crate::access::proof::{Chain, Link};
 use crate::access::risk::{Finding, Path};
-use crate::diag::{Diagnostic, Files};
+use crate::access::who_can::Scope;
+use crate::diag::{Diagnostic, Files, Risk};
+
+/// How many of the findings that one stands for are named.
+const MAXIMUM_FOLDED: usize = 5;
 
 /// How many of those a finding concerns are named.
 const MAXIMUM_NAMED: usize = 3;
@@ -20,13 +27,17 @@ pub fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlaces<'_>) 
     let mut diagnostic = Diagnostic::warning(finding.rule.code, format!("{}{alike}", finding.message()))
         .at_maybe(of_rule.or(finding.place))
         .labelled(finding.severity.word())
-        .help(finding.help.as_deref().unwrap_or(finding.rule.help));
+        .help(finding.help.as_deref().unwrap_or(finding.rule.help))
+        .about(about(finding));
     if let [_, further @ ..] = finding.first.as_slice()
         && !further.is_empty()
     {
-        let named: Vec<String> = further.iter().take(MAXIMUM_NAMED).map(|affected| affected.subject.clone()).collect();
+        let named: Vec<String> = further.iter().take(MAXIMUM_NAMED).map(named).collect();
         let more = if finding.count > named.len() + 1 { ", ..." } else { "" };
         diagnostic = diagnostic.note(format!("also {}{more}", named.join(", ")));
+    }
+    if let Some(note) = folded(finding) {
+        diagnostic = diagnostic.note(note);
     }
     if !finding.names.is_empty() && !finding.says_names() {
         diagnostic = diagnostic.note(format!("only for what is named {}", finding.named()));
@@ -44,6 +55,46 @@ pub fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlaces<'_>) 
         diagnostic = diagnostic.note(format!("rule {}: {}", rule.number, rule_text(&rule.rule)));
     }
     diagnostic
+}
+
+/// A subject, and the namespace in which it holds something where its name does not say it.
+fn named(affected: &Affected) -> String {
+    match &affected.scope {
+        Scope::Namespace(namespace) if !affected.subject.contains(&format!("/{namespace}/")) => {
+            format!("{} in `{namespace}`", affected.subject)
+        }
+        _ => affected.subject.clone(),
+    }
+}
+
+/// What a finding is about, for programs.
+fn about(finding: &Finding) -> Risk {
+    let first = finding.first.first();
+    let namespace = first.and_then(|first| match &first.scope {
+        Scope::Cluster => None,
+        Scope::Namespace(namespace) => Some(namespace.clone()),
+    });
+    Risk {
+        rule: finding.rule.id.into(),
+        severity: finding.severity.word().into(),
+        subject: first.map_or_else(String::new, |first| first.subject.clone()),
+        namespace,
+        count: finding.count,
+        folded: finding.folded.iter().map(|rule| rule.code.id().into()).collect(),
+    }
+}
+
+/// The findings that one stands for, the worst first.
+fn folded(finding: &Finding) -> Option<String> {
+    let mut rules = finding.folded.clone();
+    let in_namespace = finding.first.first().is_some_and(|first| first.scope != Scope::Cluster);
+    rules.sort_by_key(|rule| Reverse(if in_namespace { rule.namespace } else { rule.cluster }));
+    let named: Vec<&str> = rules.iter().take(MAXIMUM_FOLDED).map(|rule| rule.code.id()).collect();
+    let more = match rules.len().saturating_sub(named.len()) {
+        0 => String::new(),
+        more => format!(" and {}", number(more, "more finding")),
+    };
+    (!named.is_empty()).then(|| format!("this stands for {}{more}", named.join(", ")))
 }
 
 /// A chain on one line.

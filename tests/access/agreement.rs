@@ -236,7 +236,8 @@ fn a_power_is_a_finding_and_the_other_way_round() {
 /// The worst can be done by a power, and nothing that is harmless cluster-wide is one.
 #[test]
 fn powers_are_what_is_critical() {
-    for rule in risk::all().filter(|rule| rule.condition().is_some()) {
+    // One rule stands for findings of others, which are powers themselves.
+    for rule in risk::all().filter(|rule| rule.condition().is_some() && rule.id != "E024") {
         if rule.cluster == Some(risk::Severity::Critical) {
             assert!(rule.power.is_some(), "{} is critical and no power", rule.id);
         }

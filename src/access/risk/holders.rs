@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use super::Severity;
 use super::judge::{Finding, Findings, Judge, Likeness};
 use super::matching::{Held, Met, Part, Step};
-use super::table::{CONTROL_PLANE, Named, Rule};
+use super::table::{CONTROL_PLANE, NEARLY_FULL, Named, Rule};
 use crate::access::compare::Affected;
 use crate::access::proof::{Chain, place};
 use crate::access::request::{MASTERS, service_account};
+use crate::access::rules;
 use crate::access::symbols::Symbol;
 use crate::access::world::{Binding, Holder, Role, World, account_user};
 use crate::diag::Origin;
@@ -37,6 +38,14 @@ struct Classes {
     judged: Vec<Vec<Judged>>,
 }
 
+/// How many verbs a message names.
+const MAXIMUM_VERBS: usize = 10;
+
+/// True for a rule for every resource of every API group, whatever it is called.
+pub(super) fn is_wide(rule: &rules::Rule) -> bool {
+    rule.groups().contains(&Symbol::STAR) && rule.resources().contains(&Symbol::STAR) && rule.names().is_empty()
+}
+
 /// The worst that a user or group holds anywhere.
 type Powers = HashMap<Holder, Severity>;
 
@@ -52,13 +61,42 @@ impl Judge<'_> {
         let powers = if needs_powers { self.classes(true).powers() } else { Powers::new() };
         for (place, class) in &classes.places {
             let all = classes.judged.get(*class).map(Vec::as_slice).unwrap_or_default();
-            for judged in all.iter().filter(|judged| judged.is_told && self.is_selected(judged.rule)) {
-                let severity = self.severity(*place, judged, &powers);
-                if !self.is_behind(*place, (judged, severity), all, &powers) {
-                    self.tell(*place, judged, severity, findings);
+            let selected = all.iter().filter(|judged| judged.is_told && self.is_selected(judged.rule));
+            let with_severity = selected.map(|judged| (judged, self.severity(*place, judged, &powers)));
+            let told: Vec<(&Judged, Severity)> =
+                with_severity.filter(|found| !self.is_behind(*place, *found, all, &powers)).collect();
+            let head = self.head(&told);
+            for (judged, severity) in &told {
+                match head {
+                    Some(head) if std::ptr::eq(head, *judged) => {
+                        let same_rules = all.iter().filter(|other| other.is_told && self.is_only_wide(other));
+                        let worst = same_rules.map(|other| self.severity(*place, other, &powers)).max();
+                        let folded: Vec<&Judged> = told
+                            .iter()
+                            .map(|(other, _)| *other)
+                            .filter(|other| !std::ptr::eq(*other, head) && self.is_only_wide(other))
+                            .collect();
+                        let severity = worst.map_or(*severity, |worst| worst.min(judged.level));
+                        self.tell(*place, judged, severity, &folded, findings);
+                    }
+                    Some(_) if self.is_only_wide(judged) => {}
+                    _ => self.tell(*place, judged, *severity, &[], findings),
                 }
             }
         }
+    }
+
+    /// The finding that stands for all others that the same rules open: they allow some verbs on every resource.
+    fn head<'j>(&self, told: &[(&'j Judged, Severity)]) -> Option<&'j Judged> {
+        NEARLY_FULL.iter().find_map(|id| {
+            let found = told.iter().map(|(judged, _)| *judged).find(|judged| judged.rule.id == *id);
+            found.filter(|judged| self.is_only_wide(judged))
+        })
+    }
+
+    /// True when nothing but rules for every resource is needed.
+    fn is_only_wide(&self, judged: &Judged) -> bool {
+        judged.met.steps.iter().all(|step| self.world.lists.get(step.list).get(step.rule).is_some_and(is_wide))
     }
 
     /// What is held by those to whom something was given, or by everybody.
@@ -165,7 +203,15 @@ impl Judge<'_> {
         })
     }
 
-    fn tell(&self, (holder, namespace): Place, judged: &Judged, severity: Severity, findings: &mut Findings) {
+    /// Adds a finding, which stands for those that are folded into it.
+    fn tell(
+        &self,
+        (holder, namespace): Place,
+        judged: &Judged,
+        severity: Severity,
+        folded: &[&Judged],
+        findings: &mut Findings,
+    ) {
         let Some(anchor) = judged.met.steps.iter().find(|step| !step.part.is_default()) else { return };
         let Some((binding, role)) = self.granting(holder, namespace, *anchor) else { return };
         // B005 says so of the binding.
@@ -173,13 +219,19 @@ impl Judge<'_> {
         if judged.rule.id == "E001" && is_cluster_admin && self.options.rules.iter().any(|rule| rule.id == "B005") {
             return;
         }
+        let mut steps = judged.met.steps.clone();
+        for step in folded.iter().flat_map(|other| &other.met.steps) {
+            if !steps.contains(step) {
+                steps.push(*step);
+            }
+        }
         // The server's own binding has no place, and the role that somebody widened has.
         let place_of: Option<Origin> = place(binding.layer).or_else(|| place(role.layer));
         let likeness = Likeness {
             rule: judged.rule.id,
             severity,
             in_namespace: namespace.is_some(),
-            shapes: judged.met.steps.iter().map(|step| self.shape(step.list)).collect(),
+            shapes: steps.iter().map(|step| self.shape(step.list)).collect(),
             place: self.apart(place_of),
         };
         let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
@@ -195,9 +247,10 @@ impl Judge<'_> {
                 first: Vec::new(),
                 names,
                 role: Some(self.world.role_link(role)),
-                what: String::new(),
+                what: if judged.rule.id == NEARLY_FULL[0] { self.verbs(&steps) } else { String::new() },
+                folded: folded.iter().map(|other| other.rule).collect(),
                 help: None,
-                proof: self.chains(holder, namespace, judged),
+                proof: self.chains(holder, namespace, judged, &steps),
                 rule_of_role: None,
                 place: place_of,
             }
@@ -232,12 +285,28 @@ impl Judge<'_> {
         bound.find(is_it).map(|(_, found)| found)
     }
 
-    /// What proves it as chains, the rules by one binding together.
-    fn chains(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged) -> Vec<Chain> {
+    /// The verbs of rules, each once, in words.
+    fn verbs(&self, steps: &[Step]) -> String {
+        let rules = steps.iter().filter_map(|step| self.world.lists.get(step.list).get(step.rule));
+        let mut verbs: Vec<&str> = Vec::new();
+        for verb in rules.flat_map(|rule| rule.verbs()).map(|&verb| self.world.symbols.text(verb)) {
+            if !verbs.contains(&verb) {
+                verbs.push(verb);
+            }
+        }
+        verbs.truncate(MAXIMUM_VERBS);
+        verbs.join(", ")
+    }
+
+    /// What proves it as chains, the rules by one binding together. Of rules that stand for more than the finding, all is
+    /// shown.
+    fn chains(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged, steps: &[Step]) -> Vec<Chain> {
         let condition = self.conditions.iter().find(|(rule, _)| rule.id == judged.rule.id);
         let case = condition.and_then(|(_, condition)| condition.cases.get(judged.met.case));
         let mut chains: Vec<Chain> = Vec::new();
-        for step in &judged.met.steps {
+        let is_head = NEARLY_FULL.contains(&judged.rule.id) && self.is_only_wide(judged);
+        let case = case.filter(|_| !is_head);
+        for step in steps {
             let Some((binding, role)) = self.granting(holder, namespace, *step) else { continue };
             let Some(mut rule) = self.rule_link(role, step.rule) else { continue };
             if let Some((case, own)) = case.zip(self.world.rules_of(role).get(step.rule)) {

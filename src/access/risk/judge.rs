@@ -47,6 +47,8 @@ pub struct Finding {
     pub role: Option<Link>,
     /// What was found.
     pub what: String,
+    /// The rules about other things that the same rules of roles open, which are not reported for themselves.
+    pub folded: Vec<&'static Rule>,
     /// What to do, where that is more than the help of the rule.
     pub help: Option<String>,
     /// The fewest bindings, with the rules of their roles, that prove it.
@@ -301,7 +303,7 @@ impl<'w> Judge<'w> {
                 continue;
             }
             let in_namespaces_only = role.namespace.is_some() || (in_namespaces && !in_cluster);
-            let applied = Applied { judge: self, role, in_namespaces_only };
+            let applied = Applied { judge: self, role, in_namespaces_only, is_bound: in_namespaces || in_cluster };
             for (rule, check) in &selected {
                 for hit in check(&applied) {
                     let level = rule.level(in_namespaces_only, false);
@@ -342,6 +344,7 @@ impl<'w> Judge<'w> {
                 role: Some(link),
                 rule_of_role: self.rule_link(role, hit.rule),
                 what: hit.what,
+                folded: Vec::new(),
                 help: hit.help,
                 proof: Vec::new(),
                 place: place(role.layer),
@@ -396,6 +399,7 @@ impl<'w> Judge<'w> {
             names: Vec::new(),
             role: Some(role.map_or_else(missing, |role| self.world.role_link(role))),
             what,
+            folded: Vec::new(),
             help: None,
             proof: Vec::new(),
             rule_of_role: None,

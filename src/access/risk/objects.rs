@@ -7,8 +7,10 @@ use std::collections::HashSet;
 
 use super::Severity;
 use super::condition::Condition;
+use super::holders::is_wide;
 use super::judge::Judge;
 use super::matching::Held;
+use super::table::{self, NEARLY_FULL};
 use crate::access::cover;
 use crate::access::request::{ACCOUNTS, ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED};
 use crate::access::rules::Rule;
@@ -29,6 +31,8 @@ pub(super) struct Applied<'j> {
     pub(super) role: &'j Role,
     /// True when nothing binds it cluster-wide.
     pub(super) in_namespaces_only: bool,
+    /// True when some binding names it.
+    pub(super) is_bound: bool,
 }
 
 /// What is wrong in a rule.
@@ -299,8 +303,11 @@ pub(super) fn read_only_in_name(applied: &Applied<'_>) -> Vec<RoleHit> {
     hits
 }
 
-/// B018: the first rule with a star; full authority is E001.
+/// B018: the first rule with a star; full authority is E001, and E024 or S007 says of whoever holds it that a rule is for every
+/// resource.
 pub(super) fn wildcard(applied: &Applied<'_>) -> Vec<RoleHit> {
+    let says_so = |id| table::of_id(id).is_some_and(|rule| applied.judge.is_selected(rule));
+    let is_said = applied.is_bound && NEARLY_FULL.into_iter().all(says_so);
     let mut hits = applied.each_rule(|rule| {
         let lists =
             [("the verbs", rule.verbs()), ("the API groups", rule.groups()), ("the resources", rule.resources())];
@@ -309,7 +316,7 @@ pub(super) fn wildcard(applied: &Applied<'_>) -> Vec<RoleHit> {
             .filter(|(_, list)| list.contains(&Symbol::STAR))
             .map(|(name, _)| name.to_owned())
             .collect();
-        if with.len() == lists.len() { Vec::new() } else { with }
+        if with.len() == lists.len() || (is_said && is_wide(rule)) { Vec::new() } else { with }
     });
     hits.truncate(1);
     hits

@@ -60,6 +60,10 @@ pub enum Reach {
 /// The id of the rule about full authority.
 pub(super) const FULL_AUTHORITY: &str = "E001";
 
+/// The ids of the rules about single verbs on every resource. The first that is found stands for what else the same rules of
+/// roles open.
+pub(super) const NEARLY_FULL: [&str; 2] = ["E024", "S007"];
+
 /// The namespaces of the control plane.
 pub(super) const CONTROL_PLANE: [&str; 2] = ["kube-node-lease", "kube-system"];
 

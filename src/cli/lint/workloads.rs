@@ -1,10 +1,11 @@
 //! Workloads whose pods the cluster would refuse.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::super::scene::{Scene, each_object};
 use super::super::session::Session;
+use super::alike::Alike;
 use crate::admission::gate::{By, Gate, Profile, Refused};
 use crate::admission::policy::Patches;
 use crate::admission::scc::defaults::{self, Start};
@@ -16,7 +17,6 @@ use crate::emit::words;
 use crate::k8s::list;
 use crate::label;
 use crate::model::{Enforcement, Platform, PodSecurityProfile, Target};
-use crate::report::human;
 use crate::yaml::NodeRef;
 
 /// Reports the workloads of a target whose pods would be refused: those that its Manifests bring in or tell of.
@@ -64,10 +64,11 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
     let mut alike = Alike::default();
     for Brought { workload, template, place } in &workloads {
         for refused in gate.judge(workload, template) {
-            let diagnostic = refusal(workload, &refused, *place, target);
+            let diagnostic = refusal(workload, &refused, *place);
             // What a policy accepts is no finding, and so stands for no other.
             if !session.project.accepts(&diagnostic) {
-                alike.add(workload, &refused, diagnostic);
+                let shape = words::shape(&[&workload.namespace, &workload.name], &refused.reasons.join("\n"));
+                alike.add(shape, &workload.to_string(), diagnostic);
             }
         }
     }
@@ -120,7 +121,7 @@ fn enforce_defaults(session: &Session<'_>, target: &Target, gate: &mut Gate<'_>)
     Ok(())
 }
 
-fn refusal(workload: &Workload, refused: &Refused, place: Origin, target: &Target) -> Diagnostic {
+fn refusal(workload: &Workload, refused: &Refused, place: Origin) -> Diagnostic {
     let (code, by, help) = match refused.by {
         By::Level => (
             Code::RefusedByLevel,
@@ -147,56 +148,9 @@ fn refusal(workload: &Workload, refused: &Refused, place: Origin, target: &Targe
     } else {
         format!("{} `{}`", workload.kind, workload.name)
     };
-    let mut diagnostic =
-        Diagnostic::warning(code, format!("on `{}`, {by} {what} {name}", target.name)).at(place).help(help);
+    let mut diagnostic = Diagnostic::warning(code, format!("{by} {what} {name}")).at(place).help(help);
     for reason in &refused.reasons {
         diagnostic = diagnostic.note(reason.clone());
     }
     diagnostic
-}
-
-/// How many further workloads a finding names.
-const MAXIMUM_NAMED: usize = 3;
-
-/// Findings about workloads: those that differ in the names of the workload and of its namespace, and in the numbers that `diff`
-/// treats as equal, are one.
-#[derive(Default)]
-struct Alike {
-    groups: Vec<Group>,
-    positions: HashMap<(Code, u128), usize>,
-}
-
-/// The first finding, with the names of a few of the others and their number.
-struct Group {
-    first: Diagnostic,
-    named: Vec<String>,
-    further: usize,
-}
-
-impl Alike {
-    fn add(&mut self, workload: &Workload, refused: &Refused, finding: Diagnostic) {
-        let shape = words::shape(&[&workload.namespace, &workload.name], &refused.reasons.join("\n"));
-        let next = self.groups.len();
-        let position = *self.positions.entry((finding.code, shape)).or_insert(next);
-        match self.groups.get_mut(position) {
-            None => self.groups.push(Group { first: finding, named: Vec::new(), further: 0 }),
-            Some(group) => {
-                group.further += 1;
-                if group.named.len() < MAXIMUM_NAMED {
-                    group.named.push(workload.to_string());
-                }
-            }
-        }
-    }
-
-    fn finish(self, sink: &mut Sink) {
-        for Group { mut first, named, further } in self.groups {
-            if further > 0 {
-                let more = if further > named.len() { ", ..." } else { "" };
-                first.message.push_str(&human::more_alike(further));
-                first = first.note(format!("also {}{more}", named.join(", ")));
-            }
-            sink.push(first);
-        }
-    }
 }

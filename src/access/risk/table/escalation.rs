@@ -211,4 +211,13 @@ pub(super) const RULES: &[Rule] = &[
     )
     .power("installs packages")
     .reach(Reach::Secrets),
+    holds(
+        "E024",
+        Code::NearlyFullAuthority,
+        "C/H",
+        "create,update,patch,delete,deletecollection *.*",
+        "can {what} every resource of every API group",
+        "write out the resources that are needed",
+    )
+    .named(Named::Void),
 ];
