@@ -5,6 +5,7 @@ mod base;
 mod effect;
 mod gate;
 mod meaning;
+mod whole;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -165,7 +166,11 @@ pub(super) fn compare_and_print(
         }
         drift |= plan.is_drift();
         renewals.add(&format!("{output}/{}", target.name), &totals.renewals);
-        let effects = if with_access && plan.is_drift() && !sink.has_errors() {
+        let effects = if !with_access || sink.has_errors() {
+            String::new()
+        } else if let Some(whole) = base.whole_effect(session, target)? {
+            whole
+        } else if plan.is_drift() {
             effect.told(&*committed)?
         } else {
             String::new()

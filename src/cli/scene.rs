@@ -1,5 +1,6 @@
 //! The world that questions are asked about: the compiled workspace, or any manifests.
 
+mod ground;
 mod surroundings;
 
 use std::io::Read;
@@ -10,23 +11,22 @@ use clap::Args;
 
 use super::printing::print;
 use super::session::{Session, with_targets};
-use super::{Global, Outcome, unclaimed};
+use super::{Global, Outcome};
 use crate::access::saved;
 use crate::access::world::Added;
 use crate::access::{Builder, Layer, World};
-use crate::admission::scc::defaults::{self, Start};
-use crate::compile::{self, Objects, Shown, Viewer, Wanted};
-use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Severity, Sink};
+use crate::compile::{Objects, Shown, Viewer, Wanted};
+use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::emit::committed::Committed;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
-use crate::label;
 use crate::model::{Platform, Target, Version};
 use crate::node::{Cluster, Version as NodeVersion};
 use crate::parallel;
 use crate::report::machine;
-use crate::source::{DiskWorld, Sources, manifests};
+use crate::source::manifests;
 use crate::yaml::{self, NodeRef, Tree};
 
+pub(super) use ground::{Ground, add_committed, ground, platform_objects};
 pub(super) use surroundings::Surroundings;
 
 /// Options of every command that asks.
@@ -225,64 +225,8 @@ pub(super) fn of_committed(
     let Some(mut builder) = ground(session, target, &SceneArguments::default(), &mut None, &mut sink)? else {
         return Ok(None);
     };
-    for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !session.is_kept(target, &entry.path)) {
-        let bytes = committed.read(&entry.path)?.unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes);
-        let tree = yaml::read(&text, FileId::default(), &mut sink);
-        for document in tree.documents() {
-            builder.add_document(document, |_, _| {});
-        }
-    }
+    add_committed(&mut builder, &session.project, target, committed)?;
     Ok(Some(builder.build()))
-}
-
-/// The objects below the output of a target: the baseline, and the objects of Manifests that are not written.
-pub(super) fn ground(
-    session: &Session<'_>,
-    target: &Target,
-    arguments: &SceneArguments,
-    surroundings: &mut Option<Surroundings>,
-    sink: &mut Sink,
-) -> Result<Option<Builder>, RunError> {
-    let minor = target.version.minor();
-    let baseline = match (&arguments.baseline, &target.baseline) {
-        (Some(written), _) => read_baseline(written, session.global, sink),
-        (None, Some(_)) => Some(Baseline::None),
-        (None, None) => Some(Baseline::DefaultPolicy(minor)),
-    };
-    let Some(baseline) = baseline else { return Ok(None) };
-    let mut builder = start(minor, &baseline, surroundings, session.global.jobs(), &session.project.files, sink)?;
-    if arguments.baseline.is_none() && target.baseline.is_some() {
-        add_baseline(&mut builder, session, target, surroundings, sink)?;
-    }
-    if matches!(baseline, Baseline::DefaultPolicy(_))
-        && let Some(settings) = label::settings(target)
-    {
-        // The objects of OpenShift beside the default policy of its Kubernetes.
-        for tree in defaults::trees(Start { release: settings.release, upgraded_from_4_10: false }) {
-            tree.documents().for_each(|object| _ = builder.add(object, Layer::Baseline));
-        }
-    }
-    // The objects of packages are there, independent of the installer.
-    session.project.api(target).custom().for_each(|resource| builder.know(resource.clone()));
-    for policy in session.project.policies_of(target) {
-        policy.judged(&mut |document| {
-            surroundings.iter_mut().for_each(|known| known.add_document(document));
-            builder.add_document(document, |place, added| {
-                if let Added::Misshapen(why) = added {
-                    sink.push(misshapen(place.origin(), why));
-                }
-            });
-        });
-    }
-    // An applier of the output folder applies what `spec.keep` keeps there.
-    for tree in unclaimed::kept_objects(session, &target.name)? {
-        for document in tree.documents() {
-            surroundings.iter_mut().for_each(|known| known.add_document(document));
-            builder.add_document(document, |_, _| {});
-        }
-    }
-    Ok(Some(builder))
 }
 
 pub(super) fn of_manifests(
@@ -395,25 +339,6 @@ fn start(
         }
     }
     Ok(builder)
-}
-
-/// Adds what the workspace names as the baseline of a target.
-fn add_baseline(
-    builder: &mut Builder,
-    session: &Session<'_>,
-    target: &Target,
-    surroundings: &mut Option<Surroundings>,
-    sink: &mut Sink,
-) -> Result<(), RunError> {
-    let mut sources = Sources::new(Box::new(DiskWorld::new(&session.root)), Arc::clone(&session.project.files));
-    let mut taken = 0;
-    compile::each_baseline(target, &mut sources, sink, &mut |tree, sink| {
-        taken += add_with_surroundings(builder, &tree, surroundings, sink);
-    })?;
-    builder.end_baseline();
-    let name = target.baseline.as_ref().map_or("", |baseline| &baseline.value);
-    refuse_nothing(taken, name, sink);
-    Ok(())
 }
 
 /// Adds a tree, and returns how many of its objects count. Where nodes are asked about, there need be nothing about access.

@@ -20,7 +20,7 @@ use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::totals::Totals;
 use crate::emit::write::{STAGING, link_on_the_way};
 use crate::git;
-use crate::model::{Part, Target};
+use crate::model::{Part, Target, Workspace};
 use crate::parallel;
 use crate::report::human;
 use crate::source::{Answers, DiskWorld, RecordedWorld, World as _};
@@ -68,6 +68,14 @@ pub(super) fn normal(path: &Path) -> PathBuf {
         }
         normal
     })
+}
+
+/// Whether a workspace keeps a file below its output folder; see [`Session::keeps`].
+pub(super) fn keeps(workspace: &Workspace, path: &str) -> bool {
+    let (top, below) = path.split_once('/').unwrap_or((path, ""));
+    let is_of_layout = matches!(below.split('/').next(), Some("cluster" | "namespaces"))
+        && workspace.targets.iter().any(|target| target.name == top);
+    !is_of_layout && workspace.keep.is_match(path)
 }
 
 /// Loads the workspace and runs a command on the targets of these names, or on all of them. When one of the two cannot
@@ -376,11 +384,7 @@ impl<'g> Session<'g> {
     /// Whether `spec.keep` keeps a file below the output folder, if it is not ours. In the folders of a target where the
     /// layout has places it keeps nothing.
     pub(super) fn keeps(&self, path: &str) -> bool {
-        let (top, below) = path.split_once('/').unwrap_or((path, ""));
-        let workspace = &self.project.workspace;
-        let is_of_layout = matches!(below.split('/').next(), Some("cluster" | "namespaces"))
-            && workspace.targets.iter().any(|target| target.name == top);
-        !is_of_layout && workspace.keep.is_match(path)
+        keeps(&self.project.workspace, path)
     }
 
     /// Reports a link, or a file that is not ours, among the output of a target.

@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::left_behind;
-use super::session::Session;
+use super::session::{Session, keeps};
+use crate::compile::Project;
 use crate::diag::{Code, Diagnostic, FileId, RunError, Sink};
 use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::file;
@@ -69,11 +70,11 @@ pub(super) fn judge(session: &Session<'_>, unclaimed: &Unclaimed, sink: &mut Sin
         );
     }
     judge_staging(session, sink);
-    let manifests = claimed(session);
+    let manifests = claimed(&session.project);
     let whole = Folder::new(session.output());
     for path in &unclaimed.kept {
         let bytes = whole.read(path)?.unwrap_or_default();
-        judge_kept(session, path, &bytes, is_claimed(session, &manifests, path), sink);
+        judge_kept(session, path, &bytes, is_claimed(&session.project, &manifests, path), sink);
     }
     judge_index(session, sink)
 }
@@ -83,21 +84,46 @@ pub(super) fn judge(session: &Session<'_>, unclaimed: &Unclaimed, sink: &mut Sin
 /// # Errors
 /// When the output folder cannot be read.
 pub(super) fn kept_objects(session: &Session<'_>, target: &str) -> Result<Vec<Tree>, RunError> {
-    let workspace = &session.project.workspace;
+    let whole = Folder::new(session.output());
+    let list = |is_of_other: &dyn Fn(&str) -> bool| whole.list_except(is_of_other);
+    kept_in(&session.project, target, &whole, &list)
+}
+
+/// As [`kept_objects`], in the output folder of a revision.
+///
+/// # Errors
+/// When the revision cannot be read.
+pub(super) fn kept_before(project: &Project, target: &str, whole: &dyn Committed) -> Result<Vec<Tree>, RunError> {
+    kept_in(project, target, whole, &|is_of_other| {
+        let mut entries = whole.list()?;
+        entries.retain(|entry| !is_of_other(entry.path.split('/').next().unwrap_or_default()));
+        Ok(entries)
+    })
+}
+
+/// Lists an output folder without the folders at its top that a test is true of.
+type ListExcept<'l> = dyn Fn(&dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> + 'l;
+
+fn kept_in(
+    project: &Project,
+    target: &str,
+    whole: &dyn Committed,
+    list: &ListExcept<'_>,
+) -> Result<Vec<Tree>, RunError> {
+    let workspace = &project.workspace;
     if workspace.keep.is_empty() {
         return Ok(Vec::new());
     }
-    let manifests = claimed(session);
-    let whole = Folder::new(session.output());
+    let manifests = claimed(project);
     let mut trees = Vec::new();
     let is_of_other =
         |top: &str| top == STAGING || top != target && workspace.targets.iter().any(|one| one.name == top);
-    for entry in whole.list_except(&is_of_other)?.into_iter().filter(|entry| entry.is_file()) {
-        if session.keeps(&entry.path) && !is_claimed(session, &manifests, &entry.path) {
+    for entry in list(&is_of_other)?.into_iter().filter(Entry::is_file) {
+        if keeps(workspace, &entry.path) && !is_claimed(project, &manifests, &entry.path) {
             let bytes = whole.read(&entry.path)?.unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
             let path = format!("{}/{}", workspace.output, entry.path);
-            let tree = yaml::read(&text, session.project.files.add(path, &*text), &mut Sink::new());
+            let tree = yaml::read(&text, project.files.add(path, &*text), &mut Sink::new());
             if tree.documents().any(is_object) {
                 trees.push(tree);
             }
@@ -107,12 +133,12 @@ pub(super) fn kept_objects(session: &Session<'_>, target: &str) -> Result<Vec<Tr
 }
 
 /// The files that Manifests policies bring in without writing them, each with the target that the policy applies to.
-fn claimed(session: &Session<'_>) -> BTreeSet<(String, String)> {
+fn claimed(project: &Project) -> BTreeSet<(String, String)> {
     let mut claimed = BTreeSet::new();
-    for target in &session.project.workspace.targets {
-        for policy in session.project.policies_of(target) {
+    for target in &project.workspace.targets {
+        for policy in project.policies_of(target) {
             policy.judged(&mut |document| {
-                let path = session.project.files.get(document.origin().file).path().to_owned();
+                let path = project.files.get(document.origin().file).path().to_owned();
                 claimed.insert((path, target.name.clone()));
             });
         }
@@ -121,8 +147,8 @@ fn claimed(session: &Session<'_>) -> BTreeSet<(String, String)> {
 }
 
 /// Whether a Manifests policy names a kept file: one of its target, or of any target for a file beside the targets.
-fn is_claimed(session: &Session<'_>, claimed: &BTreeSet<(String, String)>, path: &str) -> bool {
-    let workspace = &session.project.workspace;
+fn is_claimed(project: &Project, claimed: &BTreeSet<(String, String)>, path: &str) -> bool {
+    let workspace = &project.workspace;
     let whole = format!("{}/{path}", workspace.output);
     let top = path.split('/').next().unwrap_or_default();
     let is_of_target = workspace.targets.iter().any(|target| target.name == top);

@@ -3,17 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::super::scene::{Ground, SceneArguments, add_committed, of_target_into};
 use super::super::session::Session;
 use super::super::targets::{TargetChanges, is_ours};
-use super::gate;
+use super::super::unclaimed::kept_before;
+use super::{gate, whole};
 use crate::compile::{self, Project};
-use crate::diag::{Code, Diagnostic, Files, RunError, Sink};
+use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, EntryKind, Folder};
 use crate::emit::revision::Revision;
 use crate::emit::totals::Totals;
 use crate::git::Repository;
-use crate::model::Target;
-use crate::source::{Content, Listing, Refusal, World};
+use crate::model::{Target, Workspace};
+use crate::report::access::place_text;
+use crate::source::{Content, Listing, Refusal, Sources, World};
 
 /// The earlier side of the comparison.
 pub(in crate::cli) enum Base {
@@ -31,10 +34,57 @@ pub(in crate::cli) struct Earlier {
     revision: String,
     /// The workspace's folder below the root of the work tree; empty for the root itself.
     folder: String,
-    /// Its policies; none if they cannot be read.
-    project: Option<Project>,
+    policies: Policies,
     /// Its files, for what they say that is not written.
     world: Arc<RevisionWorld>,
+}
+
+/// The policies of a revision.
+enum Policies {
+    Read(Box<Project>),
+    /// They cannot be read: the first reason, and the workspace if its own file can be.
+    Broken {
+        reason: String,
+        workspace: Option<Box<Workspace>>,
+    },
+}
+
+impl Earlier {
+    fn project(&self) -> Option<&Project> {
+        match &self.policies {
+            Policies::Read(project) => Some(project),
+            Policies::Broken { .. } => None,
+        }
+    }
+
+    fn workspace(&self) -> Option<&Workspace> {
+        match &self.policies {
+            Policies::Read(project) => Some(&project.workspace),
+            Policies::Broken { workspace, .. } => workspace.as_deref(),
+        }
+    }
+
+    fn target(&self, name: &str) -> Option<&Target> {
+        self.workspace()?.targets.iter().find(|target| target.name == name)
+    }
+}
+
+impl Policies {
+    fn read(world: &Arc<RevisionWorld>) -> Result<Self, RunError> {
+        let shared = || Box::new(Shared(Arc::clone(world)));
+        let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
+        if let Some(project) = compile::load(shared(), Arc::clone(&files), &mut sink)? {
+            return Ok(Self::Read(Box::new(project)));
+        }
+        let errors = sink.into_sorted(&files).into_iter().filter(|found| found.severity == Severity::Error);
+        let reason = errors.take(1).map(|error| match error.origin {
+            Some(origin) => format!("{}: {}", place_text(origin, &files), error.message),
+            None => error.message,
+        });
+        let mut sources = Sources::new(shared(), Arc::new(Files::new()));
+        let workspace = compile::load_workspace(&mut sources, &mut Sink::new())?;
+        Ok(Self::Broken { reason: reason.collect(), workspace: workspace.map(Box::new) })
+    }
 }
 
 impl Base {
@@ -63,10 +113,9 @@ impl Base {
         let below = session.root.strip_prefix(repository.work_tree()).unwrap_or(Path::new(""));
         let folder = below.to_string_lossy().into_owned();
         let world = Arc::new(RevisionWorld(Revision::open(&repository, against, &folder)?));
-        let mut sink = Sink::new();
-        let project = compile::load(Box::new(Shared(Arc::clone(&world))), Arc::new(Files::new()), &mut sink)?;
+        let policies = Policies::read(&world)?;
         let revision = against.to_owned();
-        Ok(Self::Revision(Box::new(Earlier { repository, revision, folder, project, world })))
+        Ok(Self::Revision(Box::new(Earlier { repository, revision, folder, policies, world })))
     }
 
     /// Opens the output of a target; that of all of them without one.
@@ -80,7 +129,7 @@ impl Base {
             Self::Output => Box::new(Folder::new(below(session.output()))),
             Self::Folder(folder, _) => Box::new(Folder::new(below(folder.clone()))),
             Self::Revision(earlier) => {
-                let output = earlier.project.as_ref().map_or(&session.project.workspace, |project| &project.workspace);
+                let output = earlier.workspace().unwrap_or(&session.project.workspace);
                 let path = below(Path::new(&earlier.folder).join(&output.output));
                 Box::new(Revision::open(&earlier.repository, &earlier.revision, &path.to_string_lossy())?)
             }
@@ -96,7 +145,7 @@ impl Base {
         }
         let mut changes = TargetChanges::of_folders(session, &*self.output(session, None)?)?;
         if let Self::Revision(earlier) = self {
-            let targets = earlier.project.iter().flat_map(|project| &project.workspace.targets);
+            let targets = earlier.workspace().into_iter().flat_map(|workspace| &workspace.targets);
             targets
                 .filter(|target| !session.has_target(&target.name))
                 .for_each(|target| changes.add_gone(&target.name));
@@ -107,10 +156,7 @@ impl Base {
     /// Whether a target with these totals is new.
     pub(in crate::cli) fn is_new(&self, target: &Target, totals: &Totals) -> bool {
         let was_declared = match self {
-            Self::Revision(earlier) => earlier
-                .project
-                .as_ref()
-                .is_some_and(|project| project.workspace.targets.iter().any(|known| known.name == target.name)),
+            Self::Revision(earlier) => earlier.target(&target.name).is_some(),
             _ => false,
         };
         totals.is_new() && !was_declared
@@ -145,13 +191,46 @@ impl Base {
     /// Describes what changed since then beside the output: the gate itself, and what is judged and not written.
     pub(in crate::cli) fn changes(&self, session: &Session<'_>) -> Result<Vec<String>, RunError> {
         let Self::Revision(earlier) = self else { return Ok(Vec::new()) };
-        let Some(project) = &earlier.project else {
-            return Ok(vec![format!(
-                "the policies of `{}` cannot be read: changes of the gate are not known",
-                earlier.revision
-            )]);
+        let project = match &earlier.policies {
+            Policies::Read(project) => project,
+            Policies::Broken { reason, workspace } => {
+                let message = "cannot be read: changes of the gate, and of access beside the output, are not known";
+                let mut lines = vec![format!("the policies of `{}` {message} ({reason})", earlier.revision)];
+                lines.extend(workspace.iter().flat_map(|old| gate::of_workspaces(old, &session.project.workspace)));
+                return Ok(lines);
+            }
         };
-        gate::changes(project, &*earlier.world, session)
+        gate::changes(project, &*earlier.world, &*self.output(session, None)?, session)
+    }
+
+    /// Compares all access on a target, if its version, its baseline or the objects beside its output changed since then.
+    pub(in crate::cli) fn whole_effect(
+        &self,
+        session: &Session<'_>,
+        target: &Target,
+    ) -> Result<Option<String>, RunError> {
+        let Self::Revision(earlier) = self else { return Ok(None) };
+        let (Some(project), Some(before)) = (earlier.project(), earlier.target(&target.name)) else { return Ok(None) };
+        let whole = self.output(session, None)?;
+        if !gate::is_other_below(project, before, (&*earlier.world, &*whole), session, target)? {
+            return Ok(None);
+        }
+        let mut sink = Sink::new();
+        let inputs = Ground {
+            global: session.global,
+            project,
+            files: Box::new(Shared(Arc::clone(&earlier.world))),
+            kept: kept_before(project, &target.name, &*whole)?,
+        };
+        let old = inputs.builder(before, &SceneArguments::default(), &mut None, &mut sink)?;
+        let Some(mut old) = old.filter(|_| !sink.has_errors()) else {
+            return Ok(Some("  access: the baseline before cannot be read, and the change is not known\n".to_owned()));
+        };
+        add_committed(&mut old, project, before, &*self.output(session, Some(target))?)?;
+        let Some(new) = of_target_into(session, target, &SceneArguments::default(), &mut sink)? else {
+            return Ok(None);
+        };
+        Ok(Some(whole::changes(&old.build(), &new.world, before, target)))
     }
 }
 

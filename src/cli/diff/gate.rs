@@ -3,44 +3,82 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::scene::platform_objects;
 use super::super::session::Session;
 use super::super::unclaimed;
 use crate::compile::Project;
 use crate::diag::{FileId, Origin, RunError, Sink};
+use crate::emit::committed::Committed;
 use crate::emit::plan::changed_grants;
-use crate::model::{AccessCheck, Category, Expectation, Target};
+use crate::k8s::default_policy;
+use crate::model::{AccessCheck, Category, Expectation, Target, Workspace};
 use crate::report::human::number;
 use crate::source::{Content, DiskWorld, World};
-use crate::yaml::{self, NodeRef};
+use crate::yaml::{self, NodeRef, Tree};
 
 /// How many bytes of a baseline file are compared.
 const MAXIMUM_FILE: u64 = 512 << 20;
 
-/// Describes every change, one line each; `world` holds the files of the revision.
-pub(super) fn changes(old: &Project, world: &dyn World, session: &Session<'_>) -> Result<Vec<String>, RunError> {
+/// Describes every change, one line each; `world` holds the files of the revision, and `output` its whole output folder.
+pub(super) fn changes(
+    old: &Project,
+    world: &dyn World,
+    output: &dyn Committed,
+    session: &Session<'_>,
+) -> Result<Vec<String>, RunError> {
     let new = &session.project;
-    let mut lines = workspace(old, new);
+    let mut lines = workspace(&old.workspace, &new.workspace);
     lines.extend(tests(old, new));
     lines.extend(isolations(old, new));
     lines.extend(known(old, new));
     lines.extend(accepted(old, new));
     for target in &new.workspace.targets {
         if let Some(before) = old.workspace.targets.iter().find(|before| before.name == target.name) {
-            let named = |line: String| format!("target `{}`: {line}", target.name);
+            let named = |line: String| named(target, &line);
             lines.extend(settings(before, target).into_iter().map(named));
             if has_other_baseline(before, target, world, session)? {
                 lines.push(named("its baseline changes, which the output does not show".to_owned()));
             }
             lines.extend(judged(old, new, target).into_iter().map(named));
-            lines.extend(kept(session, target)?.into_iter().map(named));
+            let kept_before = kept_objects_before(old, target, output)?;
+            lines.extend(kept(&kept_before, &kept_objects(session, target)?).into_iter().map(named));
         }
     }
     Ok(lines)
 }
 
+/// As [`changes`], where only the workspace file of the revision can be read.
+pub(super) fn of_workspaces(old: &Workspace, new: &Workspace) -> Vec<String> {
+    let mut lines = workspace(old, new);
+    for target in &new.targets {
+        if let Some(before) = old.targets.iter().find(|before| before.name == target.name) {
+            lines.extend(settings(before, target).into_iter().map(|line| named(target, &line)));
+        }
+    }
+    lines
+}
+
+fn named(target: &Target, line: &str) -> String {
+    format!("target `{}`: {line}", target.name)
+}
+
+/// Whether access below the output of a target changes: its version, its baseline, or the objects that are judged and not
+/// written. `world` holds the files of the revision, and `output` its whole output folder.
+pub(super) fn is_other_below(
+    old: &Project,
+    before: &Target,
+    (world, output): (&dyn World, &dyn Committed),
+    session: &Session<'_>,
+    target: &Target,
+) -> Result<bool, RunError> {
+    Ok((before.platform, before.version) != (target.platform, target.version)
+        || has_other_baseline(before, target, world, session)?
+        || judged_objects(old, target) != judged_objects(&session.project, target)
+        || kept_objects_before(old, target, output)? != kept_objects(session, target)?)
+}
+
 /// Fields of the workspace that decide what is looked at, and how.
-fn workspace(old: &Project, new: &Project) -> Vec<String> {
-    let (old, new) = (&old.workspace, &new.workspace);
+fn workspace(old: &Workspace, new: &Workspace) -> Vec<String> {
     let mut lines = Vec::new();
     let listed = |globs: &[String]| globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
     if old.output != new.output {
@@ -269,6 +307,9 @@ fn settings(old: &Target, new: &Target) -> Vec<String> {
             "its version changes from {} to {}; what the default policy grants changes with it, which the output does not show",
             old.version, new.version
         ));
+        if old.baseline.is_none() && new.baseline.is_none() {
+            lines.extend(default_policy_change(old, new));
+        }
     }
     if format!("{:?}", old.features) != format!("{:?}", new.features) {
         lines.push("its features change, which the output does not show".to_owned());
@@ -307,8 +348,15 @@ fn has_other_baseline(old: &Target, new: &Target, world: &dyn World, session: &S
 /// Objects of `Manifests` that are judged and not written.
 fn judged(old: &Project, new: &Project, target: &Target) -> Vec<String> {
     let (before, after) = (judged_objects(old, target), judged_objects(new, target));
+    let changes = changed_objects(&before, &after);
+    let line = |(key, change): (&str, String)| format!("{key}, which is judged and not written, {change}");
+    changes.into_iter().map(line).collect()
+}
+
+/// The objects that are new, gone or other, with what happens to them.
+fn changed_objects<'o>(before: &'o JsonByName, after: &'o JsonByName) -> Vec<(&'o str, String)> {
     let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let mut lines = Vec::new();
+    let mut changes = Vec::new();
     for key in keys {
         let change = match (before.get(key), after.get(key)) {
             (Some(old), Some(new)) if old == new => continue,
@@ -316,22 +364,60 @@ fn judged(old: &Project, new: &Project, target: &Target) -> Vec<String> {
             (None, _) => "is new".to_owned(),
             (_, None) => "is gone".to_owned(),
         };
-        lines.push(format!("{key}, which is judged and not written, {change}"));
+        changes.push((key.as_str(), change));
     }
-    lines
+    changes
+}
+
+/// The roles and bindings that the API server makes for itself and that are others in another version.
+fn default_policy_change(old: &Target, new: &Target) -> Option<String> {
+    let objects = |target: &Target| {
+        let mut objects = JsonByName::new();
+        // `minors` is a field of the table and not of an object.
+        let mut add = |root: NodeRef<'_>| {
+            let mut json = yaml::schema::to_json(root);
+            json.as_object_mut().map(|fields| fields.remove("minors"));
+            objects.insert(name_of(root), json.to_string());
+        };
+        default_policy::objects(target.version.minor()).for_each(&mut add);
+        platform_objects(target).iter().flat_map(Tree::documents).for_each(&mut add);
+        objects
+    };
+    let (before, after) = (objects(old), objects(new));
+    let changes = changed_objects(&before, &after);
+    let names: Vec<&str> = changes.iter().map(|(key, _)| *key).collect();
+    (!names.is_empty()).then(|| format!("its default policy has another {}", few("", &names)))
 }
 
 /// Objects that `spec.keep` keeps in the output folder and that no policy names. `check` refuses them.
-fn kept(session: &Session<'_>, target: &Target) -> Result<Vec<String>, RunError> {
-    let mut objects = BTreeMap::new();
-    for tree in unclaimed::kept_objects(session, &target.name)? {
-        tree.documents().filter(|root| unclaimed::is_applied(*root)).for_each(|root| add_objects(root, &mut objects));
-    }
-    Ok(objects.into_keys().map(|key| format!("{key} is kept in the output folder, and no policy names it")).collect())
+fn kept(before: &JsonByName, after: &JsonByName) -> Vec<String> {
+    let mut lines: Vec<String> =
+        after.keys().map(|key| format!("{key} is kept in the output folder, and no policy names it")).collect();
+    let is_old = |key: &str| before.contains_key(key);
+    let changes = changed_objects(before, after).into_iter().filter(|(key, _)| is_old(key));
+    lines.extend(changes.map(|(key, change)| format!("{key}, which was kept in the output folder, {change}")));
+    lines
 }
 
-/// The objects by kind and name, as JSON.
-fn judged_objects(project: &Project, target: &Target) -> BTreeMap<String, String> {
+fn kept_objects(session: &Session<'_>, target: &Target) -> Result<JsonByName, RunError> {
+    Ok(applied(&unclaimed::kept_objects(session, &target.name)?))
+}
+
+fn kept_objects_before(project: &Project, target: &Target, output: &dyn Committed) -> Result<JsonByName, RunError> {
+    Ok(applied(&unclaimed::kept_before(project, &target.name, output)?))
+}
+
+fn applied(trees: &[Tree]) -> JsonByName {
+    let mut objects = JsonByName::new();
+    let documents = trees.iter().flat_map(Tree::documents).filter(|root| unclaimed::is_applied(*root));
+    documents.for_each(|root| add_objects(root, &mut objects));
+    objects
+}
+
+/// Objects as JSON by kind and name.
+type JsonByName = BTreeMap<String, String>;
+
+fn judged_objects(project: &Project, target: &Target) -> JsonByName {
     let mut objects = BTreeMap::new();
     for policy in project.policies_of(target) {
         policy.judged(&mut |document| add_objects(document, &mut objects));
@@ -340,18 +426,23 @@ fn judged_objects(project: &Project, target: &Target) -> BTreeMap<String, String
 }
 
 /// Adds the object of a document, or those of a list.
-fn add_objects(document: NodeRef<'_>, objects: &mut BTreeMap<String, String>) {
+fn add_objects(document: NodeRef<'_>, objects: &mut JsonByName) {
     let mut add = |object: NodeRef<'_>| {
-        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-        let (kind, namespace, name) = (text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]));
-        let slash = if namespace.is_empty() { "" } else { "/" };
-        objects.insert(format!("{kind} {namespace}{slash}{name}"), yaml::schema::to_json(object).to_string());
+        objects.insert(name_of(object), yaml::schema::to_json(object).to_string());
     };
     let is_list = document.get("kind").and_then(NodeRef::as_str) == Some("List");
     match document.get("items").filter(|_| is_list) {
         Some(items) => items.items().for_each(&mut add),
         None => add(document),
     }
+}
+
+/// The kind of an object with its namespace and name.
+fn name_of(object: NodeRef<'_>) -> String {
+    let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+    let (kind, namespace, name) = (text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]));
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    format!("{kind} {namespace}{slash}{name}")
 }
 
 /// Describes the permissions that the rules of a role gain and lose; none if they grant the same, or without rules.
