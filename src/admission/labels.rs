@@ -6,7 +6,7 @@
 //! control     does the syncer care for it           sync         what it writes
 //! world       everything together, and the answers  chain        what lifts a level, and how it came there
 //! neighbours  the controllers beside it             declared     labels that a repository declares: fights, findings
-//! ask         questions and answers as JSON
+//! users       users whose pods the level refuses     ask          questions and answers as JSON
 //! ```
 //!
 //! Not here: the order of events. What comes out is where the controllers come to rest.
@@ -19,6 +19,7 @@ pub mod grants;
 pub mod namespace;
 pub mod neighbours;
 pub mod sync;
+pub mod users;
 pub mod world;
 
 use super::level::PolicyVersion;

@@ -2,6 +2,7 @@
 
 mod alike;
 mod applier;
+mod constraints;
 mod nodes;
 mod stacks;
 mod workloads;
@@ -18,6 +19,7 @@ use super::selection::{Selection, SelectionArguments};
 use super::session::{Session, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::access::risk;
+use crate::compile;
 use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::model::{DiagnosticSetting, DiagnosticSettings, Target};
 use crate::node::Version;
@@ -70,6 +72,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     if let Some(scene) = &scene {
         find_risks(scene, &selection, None, &mut sink);
         nodes::check_role(scene, &mut sink);
+        constraints::check_manifests(scene, &mut sink);
         let version = Version::new(scene.world.minor()).map_err(RunError::new)?;
         nodes::check_static_pods(global, &arguments.static_pods, &version, &files, &mut sink)?;
     }
@@ -96,7 +99,11 @@ fn lint(
         let scene = of_target_into(session, target, &scene_arguments, &mut sink)?;
         if let Some(scene) = scene.filter(|_| !sink.has_errors() && !all.has_errors()) {
             applier::check(session, target, &scene, &mut sink)?;
-            workloads::check(session, target, &scene, &mut sink)?;
+            let labels = compile::labels(&session.project, target, session.global.options(), &mut Sink::new())?;
+            workloads::check(session, target, (&scene, labels.as_ref()), &mut sink)?;
+            if let Some(labels) = &labels {
+                constraints::check(labels.world(), &|finding| session.project.accepts(finding), &mut sink);
+            }
             stacks::check(session, target, &scene, &mut sink)?;
             nodes::check_role(&scene, &mut sink);
             nodes::check_agents(&scene, access.agents_on(&target.name), &mut sink);

@@ -199,6 +199,8 @@ codes! {
         "Names that begin with `openshift-` count as the platform's. Their labels are synchronised only where the namespace opts in.";
     RunLevelBypass, "run-level-bypass", [Warning], "a label that switches the admission by constraints off",
         "`openshift.io/run-level` with 0 or 1 marks namespaces that have to start before the API server of OpenShift. In them no constraints hold.";
+    UserAboveAccounts, "user-above-accounts", [Warning], "a user who may create pods under looser constraints than the service accounts",
+        "On OpenShift, constraints admit a pod by what its creator may use, and by what its service account may use. The level that Pod Security enforces follows from the service accounts alone. A pod that its creator's constraints admit, and that the level forbids, is refused. Pods of controllers are not concerned.\n\nSubjects with full authority are left out.";
     RefusedByLevel, "refused-by-level", [Warning], "a workload whose pods the Pod Security level refuses",
         "The API server takes the workload and only warns; its pods are refused when the controller creates them, and the workload stays at zero.";
     RefusedByPolicies, "refused-by-psp", [Warning], "a workload whose pods no PodSecurityPolicy admits",

@@ -176,6 +176,11 @@ impl Files {
         self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).len()
     }
 
+    /// The ids of the texts that are there now.
+    pub fn ids(&self) -> impl Iterator<Item = FileId> + use<> {
+        (0..self.count()).filter_map(|number| u32::try_from(number).ok().map(FileId))
+    }
+
     /// Returns the path of every text, in the order of their ids.
     pub fn paths(&self) -> Vec<String> {
         let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner);

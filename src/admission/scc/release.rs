@@ -49,6 +49,13 @@ impl Release {
         (release >= Self::FIRST).then_some(release)
     }
 
+    /// The newest release that is built on a Kubernetes minor; none for a minor before the first release.
+    pub fn of_kubernetes(minor: u32) -> Option<Self> {
+        let fours = (Self::FIRST.minor..=Self::LAST_OF_FOUR.minor).map(Self::four);
+        let known = fours.chain([Self::LAST]).filter(|release| release.kubernetes_minor() <= minor);
+        known.max_by_key(|release| release.kubernetes_minor())
+    }
+
     /// The value of the `-version` labels.
     pub fn version_label(self) -> PolicyVersion {
         if self < Self::four(17) { PolicyVersion::Minor(24) } else { PolicyVersion::Latest }

@@ -11,16 +11,20 @@ use crate::admission::policy::Patches;
 use crate::admission::scc::defaults::{self, Start};
 use crate::admission::standards::labels::Mode;
 use crate::admission::workload::{Workload, template_json};
-use crate::compile;
 use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
 use crate::emit::words;
 use crate::k8s::list;
-use crate::label;
+use crate::label::{self, Labels};
 use crate::model::{Enforcement, Platform, PodSecurityProfile, Target};
 use crate::yaml::NodeRef;
 
 /// Reports the workloads of a target whose pods would be refused: those that its Manifests bring in or tell of.
-pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink: &mut Sink) -> Result<(), RunError> {
+pub(super) fn check(
+    session: &Session<'_>,
+    target: &Target,
+    (scene, labels): (&Scene, Option<&Labels>),
+    sink: &mut Sink,
+) -> Result<(), RunError> {
     let is_openshift = target.platform == Platform::Openshift;
     let mut gate = Gate::new(&scene.world, target.version.minor(), is_openshift);
     if let Some(settings) = label::settings(target) {
@@ -60,7 +64,7 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
     }
     each_object(session, target, &mut Sink::new(), &mut |object, place| take(object, Some(place)))?;
     hold_to_profiles(session, target, &mut gate);
-    enforce_defaults(session, target, &mut gate)?;
+    enforce_defaults(labels, &mut gate);
     let mut alike = Alike::default();
     for Brought { workload, template, place } in &workloads {
         for refused in gate.judge(workload, template) {
@@ -109,16 +113,14 @@ fn hold_to_profiles(session: &Session<'_>, target: &Target, gate: &mut Gate<'_>)
 }
 
 /// Tells the gate what OpenShift enforces in namespaces that say no level.
-fn enforce_defaults(session: &Session<'_>, target: &Target, gate: &mut Gate<'_>) -> Result<(), RunError> {
-    let labels = compile::labels(&session.project, target, session.global.options(), &mut Sink::new())?;
-    let Some(labels) = labels else { return Ok(()) };
+fn enforce_defaults(labels: Option<&Labels>, gate: &mut Gate<'_>) {
+    let Some(labels) = labels else { return };
     for (name, place) in gate.places() {
         if let Some(settled) = labels.world().settled(name) {
             let level = settled.enforced.name().to_owned();
             place.labels.entry(Mode::Enforce.label()).or_insert(level);
         }
     }
-    Ok(())
 }
 
 fn refusal(workload: &Workload, refused: &Refused, place: Origin) -> Diagnostic {
