@@ -24,8 +24,11 @@ fn cases(kind: &str) -> Vec<Value> {
     cases.filter(|case| case["kind"] == kind).cloned().collect()
 }
 
+/// Asks a question without the answer that a recorded row has beside it.
 fn ask(kind: &str, body: &Value) -> Value {
-    ask::answer(kind, body).expect("a question").expect("an answer")
+    let mut body = body.clone();
+    body.as_object_mut().expect("a map").retain(|key, _| !matches!(key.as_str(), "out" | "sameOrg"));
+    ask::answer(kind, &body).expect("a question").expect("an answer")
 }
 
 /// Compares an answer with the expectation of a case, which speaks of some of its keys.

@@ -3,8 +3,11 @@
 //! An [`Asker`] holds a world, which the question `world` replaces. Every other question is an object with one key, the
 //! kind of the question; `docs/ask.md` shows each with its answer.
 
+mod keys;
+
 use serde_json::{Map, Value, json};
 
+pub use self::keys::{Keys, RULE, check_keys};
 use super::aggregate::Stated;
 use super::compare::compare;
 use super::cover;
@@ -15,7 +18,7 @@ use super::who_can::{Scope, Where};
 use super::world::{Added, Builder, Layer, World};
 use super::write::{Escalation, Write, WriteVerb};
 use super::{decide::MissingRole, http};
-use crate::diag::{FileId, Origin, Span, nearest};
+use crate::diag::{FileId, Origin, Span};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
 use crate::k8s::rbac::{self, PolicyRule};
@@ -30,43 +33,23 @@ const IDENTITY: &[&str] = &["user", "groups"];
 /// The keys of a request.
 const REQUEST: &[&str] = &["verb", "group", "resource", "subresource", "namespace", "name", "path", "http"];
 
-/// The keys of each kind of question. A key that is misspelt would be a question about something else.
-const KEYS: [(&str, &[&[&str]]); 9] = [
+/// The keys of each kind of question.
+const KEYS: &[Keys] = &[
+    ("world", &[&["objects", "baseline", "minor", "statedRulesStay"]]),
     ("can-i", &[IDENTITY, REQUEST]),
     ("rules", &[IDENTITY, &["namespace"]]),
     ("covers", &[&["owner", "wanted"]]),
+    ("covers/owner/*", &[RULE]),
+    ("covers/wanted/*", &[RULE]),
     ("who-can", &[REQUEST]),
+    ("aggregate", &[]),
     ("write", &[IDENTITY, &["object", "old", "verb"]]),
     ("escalation", &[IDENTITY]),
     ("impersonate", &[IDENTITY, REQUEST, &["asUser", "asGroups", "asExtra", "asUid", "extra", "minor"]]),
     ("compare", &[&["old", "new", "baseline"]]),
     ("reconcile", &[&["expected", "existing", "removeExtra"]]),
+    ("default-policy", &[]),
 ];
-
-/// Keys that are the asker's own, in any object of a question: names, comments, and expected answers beside a question. Nothing
-/// reads them.
-const OWN_KEYS: &[&str] = &["id", "note", "why", "source", "expect", "allow", "by", "missing", "reason", "error"];
-
-/// Checks that an object of a question has none but these keys and the asker's own.
-///
-/// # Errors
-/// The first key that is not known, with what was meant.
-pub fn only_keys(body: &Value, known: &[&[&str]]) -> Result<(), String> {
-    let Some(map) = body.as_object() else { return Ok(()) };
-    let keys = || known.iter().flat_map(|keys| keys.iter().copied());
-    let is_known = |key: &str| OWN_KEYS.contains(&key) || keys().any(|known| known == key);
-    let Some(unknown) = map.keys().find(|key| !is_known(key)) else { return Ok(()) };
-    // The other questions have the name that Kubernetes' objects have.
-    let other_name = match unknown.as_str() {
-        "apiGroup" => keys().find(|known| *known == "group"),
-        "group" => keys().find(|known| *known == "apiGroup"),
-        _ => None,
-    };
-    Err(match other_name.or_else(|| nearest(unknown, keys())) {
-        Some(near) => format!("there is no key `{unknown}` here: did you mean `{near}`?"),
-        None => format!("there is no key `{unknown}` here: the keys are {}", keys().collect::<Vec<_>>().join(", ")),
-    })
-}
 
 /// Answers questions about a world.
 #[derive(Debug)]
@@ -100,9 +83,7 @@ impl Asker {
     pub fn ask(&self, question: &Value) -> Result<Value, String> {
         let entry = question.as_object().and_then(|map| map.iter().next().filter(|_| map.len() == 1));
         let Some((kind, body)) = entry else { return Err("a question is an object with one key".to_owned()) };
-        if let Some((_, keys)) = KEYS.iter().find(|(known, _)| known == kind) {
-            only_keys(body, keys)?;
-        }
+        check_keys(KEYS, kind, body)?;
         let answer = match kind.as_str() {
             "can-i" => self.can_i(body),
             "rules" => self.rules(body),
@@ -128,7 +109,7 @@ impl Asker {
     }
 
     fn set_world(&mut self, body: &Value) -> Result<Value, String> {
-        only_keys(body, &[&["objects", "baseline", "minor", "statedRulesStay"]])?;
+        check_keys(KEYS, "world", body)?;
         let minor = match body.get("minor") {
             None | Some(Value::Null) => LAST_MINOR,
             Some(number) => known_minor(number)?,

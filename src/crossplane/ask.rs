@@ -19,6 +19,7 @@ use super::personas;
 use super::provider::{Composite, Provider, is_family};
 use super::revision::{Revision, Verbs};
 use super::stack::Stack;
+use crate::access::ask::{Keys, RULE, check_keys};
 use crate::diag::{Code, Diagnostic, FileId, Origin, Severity, Sink, Span};
 use crate::k8s::rbac::PolicyRule;
 use crate::yaml;
@@ -29,21 +30,61 @@ use crate::yaml::de::from_node;
 /// # Errors
 /// Inside: why it cannot be answered.
 pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
-    Some(match kind {
-        "stack" => stack(body),
-        "stack-plan" => plan(body),
-        "namespace-personas" => namespace_personas(body),
-        "truncate" => truncate(body),
-        "provider" => provider(body),
-        "composite" => composite(body),
-        "provider-family" => family(body),
-        "gate" => gate_question(body),
-        "permission-request" => {
-            Ok(json!({ "allowed": gate::rejected(&rules(body, "owner"), &rules(body, "servant")).is_empty() }))
-        }
+    let answer: fn(&Value) -> Result<Value, String> = match kind {
+        "stack" => stack,
+        "stack-plan" => plan,
+        "namespace-personas" => namespace_personas,
+        "truncate" => truncate,
+        "provider" => provider,
+        "composite" => composite,
+        "provider-family" => family,
+        "gate" => gate_question,
+        "permission-request" => permission_request,
         _ => return None,
-    })
+    };
+    Some(check_keys(KEYS, kind, body).and_then(|()| answer(body)))
 }
+
+/// The keys of a package in a question.
+const PACKAGE: &[&str] = &["install", "app", "crds", "package", "verbs", "files"];
+
+/// The keys of what is installed.
+const INSTALL: &[&str] = &["kind", "namespace", "name"];
+
+/// Any question may name a revision, whether its answer depends on it or not.
+const REVISION: &[&str] = &["revision"];
+
+/// The keys of each kind of question.
+const KEYS: &[Keys] = &[
+    ("stack", &[REVISION, PACKAGE]),
+    ("stack/install", &[INSTALL]),
+    ("stack-plan", &[REVISION, &["installs"]]),
+    ("stack-plan/installs/*", &[REVISION, PACKAGE]),
+    ("stack-plan/installs/*/install", &[INSTALL]),
+    ("namespace-personas", &[REVISION, &["namespaces"]]),
+    ("namespace-personas/namespaces/*", &[&["name", "labels"]]),
+    ("truncate", &[REVISION, &["in", "len", "multiParent"]]),
+    (
+        "provider",
+        &[
+            REVISION,
+            &["providerRevision", "crds", "capabilities", "package", "family"],
+            &["permissionRequests", "allowedPermissions", "serviceAccounts"],
+        ],
+    ),
+    ("provider/family/*", &[&["package", "crds"]]),
+    ("provider/serviceAccounts/*", &[&["namespace", "name"]]),
+    ("provider/permissionRequests/*", &[RULE]),
+    ("provider/allowedPermissions/*", &[RULE]),
+    ("composite", &[REVISION, &["xrd"]]),
+    ("composite/xrd", &[&["name", "group", "plural", "claimPlural"]]),
+    ("provider-family", &[REVISION, &["a", "b", "defaultRegistry"]]),
+    ("gate", &[REVISION, &["rule"]]),
+    ("gate/rule", &[RULE]),
+    ("permission-request", &[REVISION, &["owner", "servant"]]),
+    ("permission-request/owner/*", &[RULE]),
+    ("permission-request/servant/*", &[RULE]),
+];
 
 /// The objects of one stack, or why it is refused.
 fn stack(body: &Value) -> Result<Value, String> {
@@ -239,6 +280,10 @@ fn family(body: &Value) -> Result<Value, String> {
     let reader =
         word("defaultRegistry").map_or(Reader::V2, |default_registry| Reader { default_registry, ..Reader::V1 });
     Ok(json!({ "sameOrg": same_organisation(a, b, reader) }))
+}
+
+fn permission_request(body: &Value) -> Result<Value, String> {
+    Ok(json!({ "allowed": gate::rejected(&rules(body, "owner"), &rules(body, "servant")).is_empty() }))
 }
 
 fn gate_question(body: &Value) -> Result<Value, String> {

@@ -12,7 +12,7 @@ use super::powers::Powers;
 use super::reach::{Atlas, Certainty};
 use super::restriction::{Operation, SIGNER_VERB, Write, admit};
 use super::version::Version;
-use crate::access::ask::{judged_as_newest, only_keys};
+use crate::access::ask::{Keys, check_keys, judged_as_newest};
 use crate::access::{Builder, Identity, Layer, Request, ResourceRequest, UrlRequest, World};
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::list;
@@ -24,22 +24,50 @@ use crate::yaml::{self, Tree};
 /// # Errors
 /// Inside: why it cannot be answered.
 pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
-    let answer = match kind {
-        "node" => node(body),
-        "node-agent" => node_agent(body),
-        "node-chain" => node_chain(body),
-        "node-migration" => node_migration(body),
-        "node-reach" => node_reach(body),
-        "static-pod" => static_pod(body),
+    let answer: fn(&Value) -> Result<Value, String> = match kind {
+        "node" => node,
+        "node-agent" => node_agent,
+        "node-chain" => node_chain,
+        "node-migration" => node_migration,
+        "node-reach" => node_reach,
+        "static-pod" => static_pod,
         _ => return None,
     };
     let is_newer = Version::is_newer_than_known(text(body, "version"));
+    let answer = check_keys(KEYS, kind, body).and_then(|()| answer(body));
     Some(answer.map(|answer| if is_newer { judged_as_newest(answer) } else { answer }))
 }
 
 /// The keys of a request in a question.
 const REQUEST: &[&str] =
     &["user", "groups", "verb", "path", "apiGroup", "resource", "subresource", "namespace", "name", "fieldSelector"];
+
+/// The keys of the version of a question.
+const VERSION: &[&str] = &["version", "gates"];
+
+/// The keys of each kind of question.
+const KEYS: &[Keys] = &[
+    ("node", &[VERSION, &["openshift", "objects", "requests", "admission", "validation"]]),
+    ("node/requests/*", &[REQUEST]),
+    (
+        "node/admission/*",
+        &[
+            &["user", "groups", "extra", "operation", "apiGroup", "version", "resource", "subresource", "kind"],
+            &["namespace", "name", "object", "oldObject", "audiencesAllowed", "signersAllowed", "authz"],
+        ],
+    ),
+    ("node/validation/*", &[&["object", "oldObject"]]),
+    ("node-chain", &[VERSION, &["objects", "state", "chain", "requests"]]),
+    ("node-chain/requests/*", &[REQUEST]),
+    ("node-reach", &[VERSION, &["objects"]]),
+    ("node-agent", &[VERSION, &["agent"]]),
+    ("node-agent/agent", &[&["name", "serviceAccount", "reads", "ownNode"]]),
+    ("node-agent/agent/serviceAccount", &[&["namespace", "name"]]),
+    ("node-agent/agent/reads/*", &[&["apiGroup", "resources", "verbs"]]),
+    ("node-agent/agent/ownNode/*", &[&["apiGroup", "resources", "verbs", "node", "labels"]]),
+    ("node-migration", &[VERSION, &["apiserver", "kubelets", "nodes", "bindings"]]),
+    ("static-pod", &[VERSION, &["pod"]]),
+];
 
 /// The version of a question with its feature gates; the newest where it names none.
 fn version(body: &Value) -> Result<Version, String> {
@@ -109,7 +137,6 @@ fn attributes(asked: &Value) -> Request {
 }
 
 fn request(authorizer: &Authorizer<'_>, asked: &Value) -> Result<Value, String> {
-    only_keys(asked, &[REQUEST])?;
     let request = attributes(asked);
     // A selector that cannot be read selects nothing that is known.
     let selector = field_selector(text(asked, "fieldSelector")).unwrap_or_default();
@@ -186,7 +213,6 @@ fn node_chain(body: &Value) -> Result<Value, String> {
     let world = world(body, "objects");
     let chain = chain(body)?;
     let decide = |asked: &Value| {
-        only_keys(asked, &[REQUEST])?;
         let (who, request) = (identity(asked), attributes(asked));
         let selector = field_selector(text(asked, "fieldSelector")).unwrap_or_default();
         let allows = |name: &&&str| match **name {
