@@ -12,6 +12,7 @@
 
 pub mod ask;
 pub mod conflicts;
+pub mod controller;
 pub mod definition;
 pub mod dependency;
 pub mod gate;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::controller::Controller;
 use super::definition::Definition;
 use super::dependency::{Dependency, is_custom_group, warn_of};
 use super::image::{Image, Reader};
@@ -196,6 +197,8 @@ pub struct Package {
     pub dependencies: Vec<Dependency>,
     /// What it owns, in the order of the files.
     pub definitions: Vec<Definition>,
+    /// The controllers of its `install.yaml`.
+    pub controllers: Vec<Controller>,
 }
 
 impl Package {
@@ -228,6 +231,7 @@ impl Package {
             scope_origin,
             dependencies,
             definitions,
+            controllers: Vec::new(),
         })
     }
 

@@ -199,6 +199,8 @@ codes! {
         "Names that begin with `openshift-` count as the platform's. Their labels are synchronised only where the namespace opts in.";
     RunLevelBypass, "run-level-bypass", [Warning], "a label that switches the admission by constraints off",
         "`openshift.io/run-level` with 0 or 1 marks namespaces that have to start before the API server of OpenShift. In them no constraints hold.";
+    StackControllerOnNode, "stack-controller-on-node", [Warning], "a stack whose controller uses the node",
+        "The Stack Manager makes the Deployment of `install.yaml` with the account of the install, and passes the network, the processes and the paths of the node on. Such a pod reaches past its namespace, whatever its account may do. `refused-by-level` and the like report a controller whose pods admission refuses.";
     UserAboveAccounts, "user-above-accounts", [Warning], "a user who may create pods under looser constraints than the service accounts",
         "On OpenShift, constraints admit a pod by what its creator may use, and by what its service account may use. The level that Pod Security enforces follows from the service accounts alone. A pod that its creator's constraints admit, and that the level forbids, is refused. Pods of controllers are not concerned.\n\nSubjects with full authority are left out.";
     RefusedByLevel, "refused-by-level", [Warning], "a workload whose pods the Pod Security level refuses",

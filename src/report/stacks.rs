@@ -75,7 +75,10 @@ impl Told<'_> {
         }
         self.shared_definitions(&mut text);
         text.push_str("how far they reach\n");
-        self.stacks.iter().for_each(|told| self.reach_of(told, &mut text));
+        for told in &self.stacks {
+            self.reach_of(told, &mut text);
+            self.controllers_of(told.stack, &mut text);
+        }
         self.requests(&mut text);
         self.managers.iter().for_each(|manager| manager_line(manager, &mut text));
         text.finish()
@@ -96,6 +99,24 @@ impl Told<'_> {
                 })
                 .collect();
             writeln!(text, "  {}: {}", first.definition.name, owning.join("; "));
+        }
+    }
+
+    fn controllers_of(&self, stack: &Stack, text: &mut Page) {
+        for controller in &stack.package.controllers {
+            let place = place_text(controller.origin, self.files);
+            let parts = controller.on_node(stack.revision);
+            if !parts.is_empty() {
+                writeln!(text, "    its controller uses {} ({place})", parts.join(", "));
+            }
+            let replaced = controller.named_account().filter(|named| *named != stack.install.name);
+            if let Some(named) = replaced {
+                let own = &stack.install.name;
+                writeln!(
+                    text,
+                    "    its controller runs as `{own}` and not as `{named}`, which the manager replaces ({place})"
+                );
+            }
         }
     }
 
@@ -181,6 +202,13 @@ impl Told<'_> {
             .needs
             .iter()
             .filter_map(|(provider, names)| Some((self.all.get(*provider)?.install.id(), json!(names))));
+        let controllers = told.stack.package.controllers.iter().map(|controller| {
+            json!({
+                "place": place_text(controller.origin, self.files),
+                "onNode": controller.on_node(told.stack.revision),
+                "namedAccount": controller.named_account(),
+            })
+        });
         let outside: Vec<&str> = told.reach.outside.iter().map(|chain| chain.binding.name.as_str()).collect();
         let stones: Vec<&str> = told.reach.stepping_stones.iter().map(|(account, _)| account.name.as_str()).collect();
         json!({
@@ -196,6 +224,7 @@ impl Told<'_> {
             "canBecome": stones,
             "readsEverySecret": told.reach.reads_every_secret,
             "requestsClusterPackages": told.reach.requests_cluster_packages,
+            "controllers": controllers.collect::<Vec<_>>(),
         })
     }
 }

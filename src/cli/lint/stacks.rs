@@ -6,6 +6,7 @@ use super::super::scene::Scene;
 use super::super::session::Session;
 use super::super::stacks::{Refused, install_all};
 use super::MAXIMUM_RIGHTS;
+use crate::crossplane::controller::Controller;
 use crate::crossplane::object::Account;
 use crate::crossplane::reach::reach;
 use crate::crossplane::stack::Stack;
@@ -20,6 +21,9 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
     let stacks = session.project.stacks_of(target);
     for stack in stacks.filter(|stack| !stack.is_cluster()) {
         check_isolation(stack, scene, &bound, sink);
+    }
+    for stack in session.project.stacks_of(target) {
+        stack.package.controllers.iter().for_each(|controller| check_controller(stack, controller, sink));
     }
     for manager in session.project.stack_managers.iter().filter(|manager| manager.targets.contains(&target.name)) {
         for refused in install_all(session, target, scene, &manager.account)?.refused {
@@ -57,6 +61,21 @@ fn check_isolation(stack: &Stack, scene: &Scene, bound: &BTreeSet<String>, sink:
         let told = chains.fold(told, |told, chain| told.note(chain_text(chain, &scene.files)));
         sink.push(told.help("give the other account, or the stack, a namespace of its own"));
     }
+}
+
+/// A pod on the node is held by no namespace.
+fn check_controller(stack: &Stack, controller: &Controller, sink: &mut Sink) {
+    let parts = controller.on_node(stack.revision);
+    if parts.is_empty() {
+        return;
+    }
+    let message = format!("the controller of {} uses {}", stack.install, parts.join(", "));
+    sink.push(
+        Diagnostic::warning(Code::StackControllerOnNode, message)
+            .at(controller.origin)
+            .and(stack.install.origin, "installed here")
+            .help("take it out of `install.yaml`, or install the package where its author may have the node"),
+    );
 }
 
 fn cannot_install(account: &Account, refused: &Refused) -> Diagnostic {

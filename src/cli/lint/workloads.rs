@@ -16,7 +16,7 @@ use crate::emit::words;
 use crate::k8s::list;
 use crate::label::{self, Labels};
 use crate::model::{Enforcement, Platform, PodSecurityProfile, Target};
-use crate::yaml::NodeRef;
+use crate::yaml::{self, NodeRef};
 
 /// Reports the workloads of a target whose pods would be refused: those that its Manifests bring in or tell of.
 pub(super) fn check(
@@ -63,6 +63,12 @@ pub(super) fn check(
         policy.judged(&mut |document| list::objects(document).into_iter().for_each(|object| take(object, None)));
     }
     each_object(session, target, &mut Sink::new(), &mut |object, place| take(object, Some(place)))?;
+    for stack in session.project.stacks_of(target) {
+        for controller in &stack.package.controllers {
+            let tree = yaml::from_json(&controller.made_for(&stack.install, stack.revision));
+            tree.documents().for_each(|object| take(object, Some(controller.origin)));
+        }
+    }
     hold_to_profiles(session, target, &mut gate);
     enforce_defaults(labels, &mut gate);
     let mut alike = Alike::default();

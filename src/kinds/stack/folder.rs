@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::crossplane::controller::Controller;
 use crate::crossplane::definition::Definition;
 use crate::crossplane::package::{App, Package};
 use crate::diag::{Code, Diagnostic, FileId, Origin, Sink, Span};
@@ -34,6 +35,7 @@ pub(super) fn read(
     let mut found = Sink::new();
     let mut documents = Vec::new();
     let mut definitions = Vec::new();
+    let mut controllers = Vec::new();
     let mut custom: Vec<Resource> = Vec::new();
     let mut app: Option<(App, Origin)> = None;
     let mut has_app = false;
@@ -59,6 +61,14 @@ pub(super) fn read(
                     .at(start_of(path, linker, &mut Sink::new()))
                     .help("remove it: permissions follow from what the package owns and names under `dependsOn`"),
             ),
+            FileRole::Install => {
+                let tree = tree_of(path, linker, &mut found);
+                let roots = tree.iter().flat_map(|tree| tree.documents()).filter(|root| !root.is_null());
+                for root in roots {
+                    documents.push(root.origin());
+                    controllers.extend(Controller::read(root));
+                }
+            }
             FileRole::Known => {}
             FileRole::Unknown => found.push(
                 Diagnostic::error(Code::UnexpectedPackageFile, format!("the Stack Manager reads no `{relative}`"))
@@ -87,7 +97,8 @@ pub(super) fn read(
     let is_refused = found.has_errors();
     let package = app.and_then(|(app, origin)| Package::new(&app, definitions, image, origin, &mut found));
     sink.absorb(found);
-    Some(Folder { package: package.filter(|_| !is_refused), documents })
+    let package = package.filter(|_| !is_refused).map(|package| Package { controllers, ..package });
+    Some(Folder { package, documents })
 }
 
 /// The folder as a path of the workspace, and every YAML file below it, which belong to the policy from now on.
@@ -132,7 +143,9 @@ enum FileRole {
     Definitions,
     /// Permissions as they were asked for before the design.
     Rbac,
-    /// Texts and pictures for people, and the controller's Deployment.
+    /// The controller's Deployment.
+    Install,
+    /// Texts and pictures for people.
     Known,
     Unknown,
 }
@@ -142,7 +155,8 @@ fn role_of(relative: &str) -> FileRole {
     match name {
         _ if relative == "app.yaml" => FileRole::App,
         "rbac.yaml" => FileRole::Rbac,
-        "install.yaml" | "behavior.yaml" | "group.yaml" => FileRole::Known,
+        "install.yaml" => FileRole::Install,
+        "behavior.yaml" | "group.yaml" => FileRole::Known,
         _ if name.ends_with("resource.yaml") || name.ends_with("ui-schema.yaml") => FileRole::Known,
         _ if name.ends_with("crd.yaml") || name.ends_with("crds.yaml") => FileRole::Definitions,
         _ => FileRole::Unknown,

@@ -153,7 +153,7 @@ pub(super) const RULES: &[Rule] = &[
         Code::ReviewAccess,
         "L/L",
         "create tokenreviews.authentication,subjectaccessreviews.authorization,localsubjectaccessreviews.authorization",
-        "can ask whose a token is and what others may do",
+        "can ask what others may do, or whose a token is",
         "grant it to servers that authenticate by the cluster",
     ),
     holds(

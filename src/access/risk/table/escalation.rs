@@ -178,7 +178,7 @@ pub(super) const RULES: &[Rule] = &[
         Code::UsePrivilegedPolicy,
         "H/H",
         "use securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
-        "can run pods under [any pod policy, the privileged ones included]",
+        "may use [any pod policy, the privileged ones included] for its pods",
         "name the policies under `resourceNames`",
     )
     .named(Named::Policies),
