@@ -13,7 +13,8 @@
 //! default_policy  the roles and bindings that the server makes for itself
 //! rbac       rules, as questions and answers hold them
 //! selector   label selectors
-//! schemas    the shape of each kind: unknown fields, types
+//! openapi    the fields of every built-in kind: unknown fields, types
+//! schemas    the shape of the kinds that have a stored form of their own
 //! stored     a document in the form the API server stores it
 //! ```
 //!
@@ -25,6 +26,7 @@ pub mod default_policy;
 pub mod grants;
 pub mod list;
 pub mod names;
+pub mod openapi;
 pub mod quantity;
 pub mod rbac;
 pub mod rules;

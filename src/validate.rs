@@ -5,6 +5,8 @@
 //! objects, such as bindings to roles that are not there, is in [`set`]. Advice is in `lints`.
 
 mod alike;
+pub mod ask;
+mod fields;
 mod lints;
 mod meaning;
 pub mod rules;
@@ -16,14 +18,15 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use self::alike::{Alike, KnownId};
+use self::fields::KnownFields;
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::schemas;
 use crate::k8s::stored::{Form, to_stored};
-use crate::model::{Platform, Target, Unit};
+use crate::model::{ObjectType, Platform, Target, Unit};
 use crate::render::TemplateSet;
 use crate::yaml::schema::{Problem, ProblemKind};
-use crate::yaml::{self, NodeRef, Tree};
+use crate::yaml::{self, NodeId, NodeRef, Tree};
 pub use set::HomeFacts;
 pub use trace::Trees;
 
@@ -39,7 +42,7 @@ pub struct Validator<'p> {
     /// What was checked before; none where everything is to be checked by itself.
     alike: Option<Alike>,
     errors: Vec<rules::FieldError>,
-    served: HashMap<crate::model::ObjectType, ServedKind>,
+    served: HashMap<ObjectType, ServedKind>,
 }
 
 /// How many differences of one object are shown.
@@ -50,6 +53,7 @@ const MOST_CHANGES: usize = 20;
 struct ServedKind {
     served: Served,
     namespaced: Option<bool>,
+    fields: KnownFields,
 }
 
 impl<'p> Validator<'p> {
@@ -107,9 +111,9 @@ impl<'p> Validator<'p> {
         }
         check_server_fields(unit, root, self.trees, sink);
         self.check_served(unit, sink);
-        self.check_shape(unit, sink);
-        if sink.len() == before {
-            self.check_rules(unit, sink);
+        let is_clean = sink.len() == before;
+        if let Some(reported) = self.check_fields(unit, sink).filter(|_| is_clean) {
+            self.check_rules(unit, &reported, sink);
         }
         if sink.len() > before {
             return false;
@@ -179,14 +183,14 @@ impl<'p> Validator<'p> {
     pub fn keep(&mut self, unit: &Unit, text: &str) {
         let (form, minor) = (self.form(), self.target.version.minor());
         let object_type = &unit.identity.object_type;
-        let schema = schemas::schema_of(&object_type.api_version, &object_type.kind);
+        let fields = KnownFields::find(minor, &object_type.api_version, &object_type.kind);
         let mut read = |text: &str| {
             let mut sink = Sink::new();
             let mut tree = yaml::read(text, crate::diag::FileId::default(), &mut sink);
             let root = tree.document(0).filter(|_| sink.is_empty())?;
             let mut errors = Vec::new();
             rules::check(root, None, minor, &mut errors);
-            let is_valid = errors.is_empty() && schema.is_none_or(|schema| schema.fits(root));
+            let is_valid = errors.is_empty() && fields.problems(root).is_empty();
             let id = root.id();
             to_stored(&mut tree, id, form);
             is_valid.then_some(tree)
@@ -213,7 +217,7 @@ impl<'p> Validator<'p> {
     }
 
     /// Changes the object that was checked last, and puts it into the form to be written again.
-    pub fn amend(&mut self, change: impl FnOnce(&mut Tree, crate::yaml::NodeId)) {
+    pub fn amend(&mut self, change: impl FnOnce(&mut Tree, NodeId)) {
         let matched = self.matched.take().zip(self.alike.as_ref()).and_then(|(known, alike)| alike.tree(known));
         matched.into_iter().for_each(|tree| self.tree = tree.clone());
         let Some(root) = self.object().map(NodeRef::id) else { return };
@@ -251,19 +255,16 @@ impl<'p> Validator<'p> {
             .note(format!("the template is `{}`", unit.template))
     }
 
-    fn check_shape(&self, unit: &Unit, sink: &mut Sink) {
-        let object_type = &unit.identity.object_type;
-        let Some(schema) = schemas::schema_of(&object_type.api_version, &object_type.kind) else {
-            return;
-        };
-        let Some(root) = self.object() else { return };
-        if schema.fits(root) {
-            return;
-        }
-        // That the status is not for us to write was told already.
-        for problem in schema.problems(root).iter().filter(|problem| problem.path != "status") {
-            sink.push(self.shape_problem(unit, problem));
-        }
+    /// Reports unknown fields and wrong values, and returns the values that it reported. None where a value is of another type:
+    /// the rules would report what follows from that.
+    fn check_fields(&mut self, unit: &Unit, sink: &mut Sink) -> Option<Vec<NodeId>> {
+        let fields = self.served_kind(&unit.identity.object_type).fields;
+        let mut problems = fields.problems(self.object()?);
+        // A status has its own diagnostic.
+        problems.retain(|problem| problem.path != "status");
+        problems.iter().for_each(|problem| sink.push(self.shape_problem(unit, problem)));
+        let are_values = problems.iter().all(|problem| problem.kind == ProblemKind::OutOfBounds);
+        are_values.then(|| problems.iter().map(|problem| problem.node.id()).collect())
     }
 
     fn shape_problem(&self, unit: &Unit, problem: &Problem<'_>) -> Diagnostic {
@@ -282,11 +283,12 @@ impl<'p> Validator<'p> {
             .foldable()
     }
 
-    fn check_rules(&mut self, unit: &Unit, sink: &mut Sink) {
+    /// Reports what the server's own validation refuses, but for values that are `reported` already.
+    fn check_rules(&mut self, unit: &Unit, reported: &[NodeId], sink: &mut Sink) {
         let Some(root) = self.tree.document(0) else { return };
         self.errors.clear();
         rules::check(root, None, self.target.version.minor(), &mut self.errors);
-        for error in &self.errors {
+        for error in self.errors.iter().filter(|error| !reported.contains(&error.node)) {
             let node = self.tree.at(error.node);
             let place = self.trees.place_of(unit, &error.path, node.as_str());
             sink.push(
@@ -300,14 +302,7 @@ impl<'p> Validator<'p> {
 
     fn check_served(&mut self, unit: &Unit, sink: &mut Sink) {
         let object_type = &unit.identity.object_type;
-        let known = match self.served.get(object_type) {
-            Some(known) => *known,
-            None => {
-                let found = self.look_up(&object_type.api_version, &object_type.kind);
-                self.served.insert(object_type.clone(), found);
-                found
-            }
-        };
+        let known = self.served_kind(object_type);
         if known.served != Served::Yes {
             sink.push(self.not_served(unit));
             if !self.may_be_served(unit) {
@@ -337,6 +332,15 @@ impl<'p> Validator<'p> {
         }
     }
 
+    fn served_kind(&mut self, object_type: &ObjectType) -> ServedKind {
+        if let Some(known) = self.served.get(object_type) {
+            return *known;
+        }
+        let found = self.look_up(&object_type.api_version, &object_type.kind);
+        self.served.insert(object_type.clone(), found);
+        found
+    }
+
     fn look_up(&self, api_version: &str, kind: &str) -> ServedKind {
         let catalogue = self.api.catalogue();
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
@@ -361,7 +365,8 @@ impl<'p> Validator<'p> {
         };
         let namespaced = schemas::find(api_version, kind).map(|known| known.namespaced);
         let namespaced = namespaced.or_else(|| catalogue.find_kind(group, kind).map(|found| found.namespaced));
-        ServedKind { served, namespaced }
+        let fields = KnownFields::find(self.target.version.minor(), api_version, kind);
+        ServedKind { served, namespaced, fields }
     }
 
     /// Whether a kind that the table lacks may be there: the target is newer than every known version.

@@ -13,6 +13,7 @@ use crate::crossplane;
 use crate::diag::RunError;
 use crate::k8s::catalogue::LAST_MINOR;
 use crate::node;
+use crate::validate;
 
 /// Options of `ask`.
 #[derive(Debug, Args)]
@@ -84,7 +85,7 @@ fn answer(asker: &mut Asker, question: &Value) -> Result<Value, String> {
     let entry = question.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
     let alone = entry.and_then(|(kind, body)| {
         let elsewhere = || crossplane::ask::answer(kind, body).or_else(|| node::ask::answer(kind, body));
-        admission::ask::answer(kind, body).or_else(elsewhere)
+        admission::ask::answer(kind, body).or_else(|| validate::ask::answer(kind, body)).or_else(elsewhere)
     });
     alone.unwrap_or_else(|| asker.answer(question))
 }

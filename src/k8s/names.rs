@@ -101,6 +101,14 @@ pub fn dns_label_prefix(text: &str) -> Result<(), Reasons> {
     with_masked_dash(text, dns_label)
 }
 
+/// The prefix of a generated DNS-1035 label.
+///
+/// # Errors
+/// The reasons.
+pub fn dns_1035_label_prefix(text: &str) -> Result<(), Reasons> {
+    with_masked_dash(text, dns_1035_label)
+}
+
 /// The prefix of a generated DNS subdomain.
 ///
 /// # Errors
@@ -177,7 +185,9 @@ pub fn label_key(text: &str) -> Result<(), Reasons> {
 pub fn annotation_key(text: &str) -> Result<(), Reasons> {
     // The name part takes both cases, so only a prefix can profit, and most keys need no copy.
     if text.bytes().any(|byte| byte.is_ascii_uppercase() || !byte.is_ascii()) {
-        label_key(&text.to_lowercase())
+        // Go has one lower case letter for each letter: `i` for `İ`.
+        let lower: String = text.chars().filter_map(|letter| letter.to_lowercase().next()).collect();
+        label_key(&lower)
     } else {
         label_key(text)
     }

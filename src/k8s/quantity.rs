@@ -11,6 +11,10 @@ use crate::yaml::{NodeRef, Value};
 
 /// The billionths in one.
 const NANO: i128 = 1_000_000_000;
+/// A thousandth in billionths.
+const MILLI: i128 = 1_000_000;
+/// The server keeps a number of so many digits as 64 bits and a scale (`maxInt64Factors` of `pkg/api/resource/amount.go`).
+const MOST_INT64_DIGITS: usize = 18;
 /// The largest amount that is kept, in billionths.
 const MAXIMUM: i128 = i64::MAX as i128 * NANO;
 
@@ -30,33 +34,39 @@ pub enum Format {
 pub struct Quantity {
     nano: i128,
     format: Format,
+    /// Whether the server keeps the number as 64 bits and a scale.
+    has_few_digits: bool,
 }
 
 impl Quantity {
     /// Nothing.
-    pub const ZERO: Quantity = Quantity { nano: 0, format: Format::Decimal };
+    pub const ZERO: Quantity = Quantity { nano: 0, format: Format::Decimal, has_few_digits: true };
 
     /// Reads a quantity; none when the text is not one.
     pub fn parse(text: &str) -> Option<Quantity> {
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-        if text.is_empty() {
-            return None;
-        }
         let (whole, rest) = split_digits(unsigned);
         let (fraction, suffix) = rest.strip_prefix('.').map_or(("", rest), split_digits);
+        if whole.is_empty() && fraction.is_empty() {
+            // The server reads a sign alone as zero.
+            return matches!(text, "+" | "-").then_some(Quantity::ZERO);
+        }
         let (format, base, exponent) = interpret(suffix)?;
-        let magnitude = scaled(whole, fraction, base, exponent).min(MAXIMUM);
+        let most = if format == Format::Binary { MAXIMUM } else { i128::MAX };
+        let magnitude = scaled(whole, fraction, base, exponent).min(most);
         let nano = if text.starts_with('-') { -magnitude } else { magnitude };
-        Some(Quantity { nano, format })
+        let digits = whole.trim_start_matches('0').len() + fraction.len();
+        let has_few_digits = format != Format::Binary && digits <= MOST_INT64_DIGITS;
+        Some(Quantity { nano, format, has_few_digits })
     }
 
     /// Reads a quantity from a node: a string or a number, as the API server takes both.
     pub fn of(node: NodeRef<'_>) -> Option<Quantity> {
         match node.value() {
             Value::Null => Some(Quantity::ZERO),
-            Value::Int(number) => Some(Quantity { nano: i128::from(number) * NANO, format: Format::Decimal }),
+            Value::Int(number) => Quantity::parse(&number.to_string()),
             Value::Float(number) => Quantity::parse(&go_float(number)),
-            Value::Str(_) => Quantity::parse(node.as_str()?.trim()),
+            Value::Str(_) => Quantity::parse(node.as_str()?.trim_matches(is_trimmed)),
             Value::Bool(_) | Value::Seq(_) | Value::Map(_) => None,
         }
     }
@@ -71,14 +81,31 @@ impl Quantity {
         self.nano == 0
     }
 
-    /// True without a fractional part.
+    /// Whether the server takes the quantity for a whole number (`ValidateResourceQuantityValue` of
+    /// `pkg/apis/core/validation/validation.go`, Kubernetes 1.37.2).
     pub fn is_whole(self) -> bool {
-        self.nano % NANO == 0
+        self.thousandths() % 1000 == 0
     }
 
-    /// The amount in billionths.
-    pub fn nano(self) -> i128 {
-        self.nano
+    /// The amount in units, rounded up, as the server counts in 64 bits (`Value` of `pkg/api/resource/quantity.go`). What does
+    /// not fit counts as zero where the number has few digits, and otherwise as its low bits.
+    pub fn units(self) -> i64 {
+        self.counted(NANO)
+    }
+
+    /// The amount in thousandths (`MilliValue`); see [`Quantity::units`].
+    pub fn thousandths(self) -> i64 {
+        self.counted(MILLI)
+    }
+
+    fn counted(self, unit: i128) -> i64 {
+        let count = self.nano / unit + (self.nano % unit).signum();
+        i64::try_from(count).unwrap_or(if self.has_few_digits { 0 } else { count as i64 })
+    }
+
+    /// Whether the quantity is larger than what is kept of it. The server keeps all digits.
+    pub fn is_beyond(self) -> bool {
+        self.nano.abs() == i128::MAX
     }
 
     /// True when `text` is how the quantity is stored.
@@ -125,6 +152,13 @@ impl fmt::Display for Quantity {
             (_, exponent) => formatter.write_str(decimal_suffix(exponent)),
         }
     }
+}
+
+/// Whether the server trims a character from the ends of a quantity. It trims the text of the JSON value, in which control
+/// characters and the two separators are escaped (`UnmarshalJSON` of `pkg/api/resource/quantity.go`,
+/// k8s.io/apimachinery v0.37.2).
+fn is_trimmed(character: char) -> bool {
+    character.is_whitespace() && !matches!(character, '\t'..='\r' | '\u{2028}' | '\u{2029}')
 }
 
 /// True for one to three digits without a leading zero and a suffix that is a power of a thousand or 1024:
@@ -203,9 +237,9 @@ fn interpret(suffix: &str) -> Option<(Format, i128, i32)> {
     }
 }
 
-/// The magnitude in billionths, capped a little above [`MAXIMUM`], parts of a billionth rounded up.
+/// The magnitude in billionths, at most `i128::MAX`, parts of a billionth rounded up.
 fn scaled(whole: &str, fraction: &str, base: i128, exponent: i32) -> i128 {
-    let cap = MAXIMUM.saturating_mul(2);
+    let cap = i128::MAX;
     let mut mantissa: i128 = 0;
     let mut lost = false;
     let mut places: i32 = 0;
@@ -288,7 +322,8 @@ mod tests {
             ("100000", "100k"),
             ("0.1n", "1n"),
             ("1.0001Ki", "1025"),
-            ("99999999999999999999999", "9223372036854775807"),
+            ("99999999999999999999999", "99999999999999999999999"),
+            ("99999999999999Ei", "9223372036854775807"),
         ];
         for (written, expected) in rows {
             assert_eq!(stored(written), expected, "{written}");

@@ -158,6 +158,7 @@ impl Walk<'_> {
         }
         // What is no quantity stays as it is: the rules report it.
         if let Some(quantity) = Quantity::of(node)
+            && !quantity.is_beyond()
             && !written.is_some_and(|text| quantity.is_canonical(text))
         {
             let text = quantity.to_string();

@@ -11,9 +11,9 @@ mod admission_policy;
 mod binding;
 pub mod holes;
 mod limits;
-mod metadata;
+pub(super) mod metadata;
 mod namespace;
-mod network;
+pub(super) mod network;
 mod pod_security;
 mod quota;
 mod roles;
@@ -92,59 +92,69 @@ pub struct FieldError {
 
 /// Checks an object, as an update of `old` where one is given, for a Kubernetes minor such as `21`.
 ///
-/// An object of a kind without rules is passed over.
+/// The metadata of every kind is checked; the rest of an object only where the kind has rules ([`has_rules`]).
 pub fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, minor: u32, errors: &mut Vec<FieldError>) {
     let mut report = Report { errors, minor };
     let report = &mut report;
+    let (api_version, kind) = (text(object, "apiVersion"), text(object, "kind"));
     static_name::check(object, old, report);
-    match (text(object, "apiVersion"), text(object, "kind")) {
-        (RBAC, "Role") => {
-            metadata::check(object, &NameRule::SEGMENT, report);
-            roles::role(object, report);
-        }
-        (RBAC, "ClusterRole") => {
-            metadata::check(object, &NameRule::SEGMENT, report);
-            roles::cluster_role(object, old, report);
-        }
-        (RBAC, kind @ ("RoleBinding" | "ClusterRoleBinding")) => {
-            metadata::check(object, &NameRule::SEGMENT, report);
-            binding::check(object, old, kind == "ClusterRoleBinding", report);
-        }
-        ("v1", "ServiceAccount") => metadata::check(object, &NameRule::SUBDOMAIN, report),
-        ("v1", "Namespace") => namespace::check(object, old, report),
-        ("v1", "ResourceQuota") => {
-            metadata::check(object, &NameRule::SUBDOMAIN, report);
-            quota::check(object, old, report);
-        }
-        ("v1", "LimitRange") => {
-            metadata::check(object, &NameRule::OPTIONAL_SUBDOMAIN, report);
-            limits::check(object, report);
-        }
-        ("networking.k8s.io/v1", "NetworkPolicy") => {
-            metadata::check(object, &NameRule::SUBDOMAIN, report);
-            network::check(object, report);
-        }
-        ("policy/v1beta1", "PodSecurityPolicy") => {
-            metadata::check(object, &NameRule::SUBDOMAIN, report);
-            pod_security::check(object, report);
-        }
-        ("security.openshift.io/v1", "SecurityContextConstraints") => {
-            metadata::check(object, &NameRule::SUBDOMAIN, report);
-            scc::check(object, report);
-        }
-        (
-            "admissionregistration.k8s.io/v1",
-            kind @ ("ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding"),
-        )
+    metadata::check(object, &NameRule::find(api_version, kind, minor), report);
+    match rules_of(api_version, kind) {
+        Some(Rules::Role) => roles::role(object, report),
+        Some(Rules::ClusterRole) => roles::cluster_role(object, old, report),
+        Some(Rules::Binding) => binding::check(object, old, kind == "ClusterRoleBinding", report),
+        Some(Rules::Namespace) => namespace::check(object, old, report),
+        Some(Rules::ResourceQuota) => quota::check(object, old, report),
+        Some(Rules::LimitRange) => limits::check(object, report),
+        Some(Rules::NetworkPolicy) => network::check(object, report),
+        Some(Rules::PodSecurityPolicy) => pod_security::check(object, report),
+        Some(Rules::SecurityContextConstraints) => scc::check(object, report),
+        Some(Rules::AdmissionPolicy) => admission_policy::check(object, old, kind, report),
+        Some(Rules::MetadataAlone) | None => {}
+    }
+}
+
+/// Whether [`check`] knows all rules of a kind. Of other kinds it knows the rules of their metadata.
+pub fn has_rules(api_version: &str, kind: &str) -> bool {
+    rules_of(api_version, kind).is_some()
+}
+
+/// The rules of a kind beyond those of its metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rules {
+    Role,
+    ClusterRole,
+    Binding,
+    Namespace,
+    ResourceQuota,
+    LimitRange,
+    NetworkPolicy,
+    PodSecurityPolicy,
+    SecurityContextConstraints,
+    AdmissionPolicy,
+    /// The server checks nothing else of the kind.
+    MetadataAlone,
+}
+
+fn rules_of(api_version: &str, kind: &str) -> Option<Rules> {
+    Some(match (api_version, kind) {
+        (RBAC, "Role") => Rules::Role,
+        (RBAC, "ClusterRole") => Rules::ClusterRole,
+        (RBAC, "RoleBinding" | "ClusterRoleBinding") => Rules::Binding,
+        ("v1", "ServiceAccount") => Rules::MetadataAlone,
+        ("v1", "Namespace") => Rules::Namespace,
+        ("v1", "ResourceQuota") => Rules::ResourceQuota,
+        ("v1", "LimitRange") => Rules::LimitRange,
+        ("networking.k8s.io/v1", "NetworkPolicy") => Rules::NetworkPolicy,
+        ("policy/v1beta1", "PodSecurityPolicy") => Rules::PodSecurityPolicy,
+        ("security.openshift.io/v1", "SecurityContextConstraints") => Rules::SecurityContextConstraints,
+        ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding")
         | (
             "admissionregistration.k8s.io/v1" | "admissionregistration.k8s.io/v1beta1",
-            kind @ ("MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding"),
-        ) => {
-            metadata::check(object, &NameRule::SUBDOMAIN, report);
-            admission_policy::check(object, old, kind, report);
-        }
-        _ => {}
-    }
+            "MutatingAdmissionPolicy" | "MutatingAdmissionPolicyBinding",
+        ) => Rules::AdmissionPolicy,
+        _ => return None,
+    })
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
@@ -283,14 +293,14 @@ fn shown(value: &str) -> String {
 /// A finalizer without a domain is one of these.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// Checks the word of a finalizer; the two checks have paths of their own.
-fn finalizer(item: NodeRef<'_>, key_path: &Path<'_>, word_path: &Path<'_>, report: &mut Report<'_>) {
+/// Checks a finalizer. `standard_path` is where one without a domain has to be a standard one; none where it need not be.
+fn finalizer(item: NodeRef<'_>, key_path: &Path<'_>, standard_path: Option<&Path<'_>>, report: &mut Report<'_>) {
     let name = item.as_str().unwrap_or_default();
     report.grammar(names::label_key(name), key_path, item, "the finalizer", name);
-    if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
+    if let Some(path) = standard_path.filter(|_| !name.contains('/') && !STANDARD_FINALIZERS.contains(&name)) {
         report.teach(
             ErrorKind::Invalid,
-            word_path,
+            path,
             item,
             format!("the finalizer `{}` has no domain and is not a standard one", shown(name)),
             format!("write `example.com/{}`, or one of: `kubernetes`, `orphan`, `foregroundDeletion`", shown(name)),

@@ -148,22 +148,21 @@ impl Schema {
                 let keyword = error.schema_path();
                 let object = keyword.as_str().rsplit_once('/').map_or("", |(object, _)| object);
                 let known = self.names_at(object);
+                let known: Vec<&str> = known.iter().map(String::as_str).collect();
                 for name in unexpected {
                     let key = node.entry(name).map_or(node, |(key, _)| key);
-                    let mut belongs = None;
-                    let help = if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
-                        Some(format!("did you mean `{near}`?"))
-                    } else if let Some(field) = self.field_with(object, name, node) {
-                        belongs = Some(join(&path, field));
-                        Some(format!("`{name}` belongs in `{field}`: write it there, indented deeper"))
+                    let mut problem = Problem::unknown_field(key, join(&path, name), name, &known);
+                    if nearest(name, known.iter().copied()).is_some() {
+                        problems.push(problem);
+                        continue;
+                    }
+                    if let Some(field) = self.field_with(object, name, node) {
+                        problem.belongs = Some(join(&path, field));
+                        problem.help = Some(format!("`{name}` belongs in `{field}`: write it there, indented deeper"));
                     } else if let Some(above) = self.above_with(object, name) {
-                        Some(format!("`{name}` belongs in `{above}`: write it there, indented less"))
-                    } else {
-                        Some(format!("known here: {}", listed(&known))).filter(|_| !known.is_empty())
-                    };
-                    let (path, message) = (join(&path, name), format!("unknown field `{name}`"));
-                    let kind = ProblemKind::UnknownField;
-                    problems.push(Problem { node: key, path, kind, message, help, belongs });
+                        problem.help = Some(format!("`{name}` belongs in `{above}`: write it there, indented less"));
+                    }
+                    problems.push(problem);
                 }
             }
             ValidationErrorKind::Required { property } => {
@@ -172,9 +171,11 @@ impl Schema {
                 push(node, join(&path, name), ProblemKind::MissingField, message, Some(format!("add `{name}:`")));
             }
             ValidationErrorKind::Type { kind } => {
-                let message = format!("expected {}, found {}", expected_type(kind), node.describe());
-                let help = type_help(kind, node);
-                push(node, path, ProblemKind::WrongType, message, help);
+                let expected: Vec<JsonType> = match kind {
+                    TypeKind::Single(one) => vec![*one],
+                    TypeKind::Multiple(several) => several.iter().collect(),
+                };
+                problems.push(Problem::wrong_type(node, path, &expected));
             }
             ValidationErrorKind::Enum { options } => {
                 let options: Vec<String> = options
@@ -239,6 +240,31 @@ impl Schema {
         None
     }
 }
+
+impl<'t> Problem<'t> {
+    /// A field that is not one of the known fields; `key` is its name in the text.
+    pub fn unknown_field(key: NodeRef<'t>, path: String, name: &str, known: &[&str]) -> Self {
+        let help = match nearest(name, known.iter().copied()) {
+            Some(near) => Some(format!("did you mean `{near}`?")),
+            None if known.is_empty() => Some("remove it".to_owned()),
+            None => Some(match known.split_at_checked(MOST_LISTED) {
+                Some((first, rest @ [_, ..])) => format!("known here: {}, and {} more", listed(first), rest.len()),
+                _ => format!("known here: {}", listed(known)),
+            }),
+        };
+        Self { node: key, path, kind: ProblemKind::UnknownField, message: format!("unknown field `{name}`"), help, belongs: None }
+    }
+
+    /// A value that is of none of the expected types.
+    pub fn wrong_type(node: NodeRef<'t>, path: String, expected: &[JsonType]) -> Self {
+        let message = format!("expected {}, found {}", expected_type(expected), node.describe());
+        let help = type_help(expected, node);
+        Self { node, path, kind: ProblemKind::WrongType, message, help, belongs: None }
+    }
+}
+
+/// The most fields that are listed where none is near.
+const MOST_LISTED: usize = 20;
 
 /// What a bound says, in our words.
 fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
@@ -311,16 +337,13 @@ fn plain(value: &serde_json::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn listed(names: &[String]) -> String {
+fn listed(names: &[impl std::fmt::Display]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn expected_type(kind: &TypeKind) -> String {
-    // Null is taken wherever Kubernetes takes it, and is never what somebody should write.
-    let types: Vec<&str> = match kind {
-        TypeKind::Single(one) => vec![type_name(*one)],
-        TypeKind::Multiple(several) => several.iter().filter(|one| *one != JsonType::Null).map(type_name).collect(),
-    };
+fn expected_type(expected: &[JsonType]) -> String {
+    // Null is taken wherever Kubernetes takes it, and is no advice.
+    let types: Vec<&str> = expected.iter().filter(|one| **one != JsonType::Null).map(|one| type_name(*one)).collect();
     types.join(" or ")
 }
 
@@ -337,11 +360,8 @@ fn type_name(json_type: JsonType) -> &'static str {
 }
 
 /// Quotes are what is missing most often.
-fn type_help(kind: &TypeKind, node: NodeRef<'_>) -> Option<String> {
-    let wants = |json_type: JsonType| match kind {
-        TypeKind::Single(one) => *one == json_type,
-        TypeKind::Multiple(several) => several.iter().any(|one| one == json_type),
-    };
+fn type_help(expected: &[JsonType], node: NodeRef<'_>) -> Option<String> {
+    let wants = |json_type: JsonType| expected.contains(&json_type);
     match node.value() {
         Value::Bool(_) | Value::Int(_) | Value::Float(_) if wants(JsonType::String) => {
             Some("put it in quotes; without them kubectl reads it so too".to_owned())

@@ -272,6 +272,9 @@ pub struct NodeRef<'t> {
     id: NodeId,
 }
 
+/// The first number beyond 64 bits.
+const I64_END: f64 = 9_223_372_036_854_775_808.0;
+
 impl<'t> NodeRef<'t> {
     /// The node's name in its tree.
     pub fn id(self) -> NodeId {
@@ -324,10 +327,11 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// The whole number, if it is one.
+    /// The whole number, if it is one. `80.0` is one: on the way to the server it becomes `80`.
     pub fn as_int(self) -> Option<i64> {
         match self.value() {
             Value::Int(number) => Some(number),
+            Value::Float(number) if number.fract() == 0.0 && number.abs() < I64_END => Some(number as i64),
             _ => None,
         }
     }

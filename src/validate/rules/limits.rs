@@ -97,6 +97,15 @@ fn name_for(limit_type: &str, name: &str, key: NodeRef<'_>, path: &Path<'_>, rep
     }
 }
 
+/// Whether a ratio is more than a maximum and a minimum allow. The server counts thousandths where they fit into 64 bits.
+fn is_ratio_above(ratio: Quantity, min: Quantity, max: Quantity) -> bool {
+    const MOST: i64 = i64::MAX / 1000;
+    if [ratio, min, max].iter().all(|amount| amount.units() < MOST) {
+        return ratio.thousandths() as f64 / 1000.0 > max.thousandths() as f64 / min.thousandths() as f64;
+    }
+    ratio.units() as f64 > max.units() as f64 / min.units() as f64
+}
+
 /// The amounts of one resource, completed as the server's defaulting does.
 struct Amounts {
     min: Option<Quantity>,
@@ -158,7 +167,7 @@ impl Amounts {
             report.add(ErrorKind::Invalid, &path, key, message);
         }
         if let (Some(min), Some(max)) = (self.min, self.max)
-            && ratio.nano() as f64 / 1e9 > max.nano() as f64 / min.nano() as f64
+            && is_ratio_above(ratio, min, max)
         {
             let message =
                 format!("the ratio of `{}`, `{ratio}`, is more than its maximum and minimum allow", shown(name));

@@ -3,7 +3,7 @@
 use crate::k8s::names;
 use crate::yaml::NodeRef;
 
-use super::metadata::{self, NameRule};
+use super::metadata::NAME_LABEL_SINCE;
 use super::{ErrorKind, Path, Report, entries, finalizer, items, place, shown, text};
 
 /// The prefix of the labels that Pod Security reads.
@@ -11,28 +11,26 @@ pub(super) const POD_SECURITY: &str = "pod-security.kubernetes.io/";
 
 /// Checks a Namespace.
 pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report: &mut Report<'_>) {
-    let before = report.errors.len();
-    metadata::check(object, &NameRule::LABEL, report);
     name_label(object, report);
     let path = Path::root("spec");
     let path = path.field("finalizers");
     for (_, item) in items(place(object, "spec"), "finalizers") {
-        finalizer(item, &path, &path, report);
+        finalizer(item, &path, Some(&path), report);
     }
     // The admission plug-in comes after validation, and leaves an update alone that changes none of its errors.
     let changed = old.is_none_or(|old| !bad_labels(object).eq(bad_labels(old)));
-    if report.errors.len() == before && changed {
+    if report.errors.is_empty() && changed {
         for (key, _, value) in pod_security_labels(object) {
             pod_security(key, value, report);
         }
     }
 }
 
-/// The server copies the name into a label (since 1.21), where it has to fit as well.
+/// The server copies the name into a label, where it has to fit as well.
 fn name_label(object: NodeRef<'_>, report: &mut Report<'_>) {
     let metadata = place(object, "metadata");
     let name = text(metadata, "name");
-    if report.minor >= 21 {
+    if report.minor >= NAME_LABEL_SINCE {
         let path = Path::root("metadata");
         let what = "the value of the label `kubernetes.io/metadata.name`, made of the name";
         report.grammar(names::label_value(name), &path.field("labels"), place(metadata, "name"), what, name);

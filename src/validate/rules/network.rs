@@ -1,9 +1,10 @@
 //! NetworkPolicy (`specs/kubernetes.md` section 3.5).
 
-use std::net::IpAddr;
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::k8s::names;
-use crate::yaml::{NodeRef, Value};
+use crate::yaml::NodeRef;
 
 use super::{ErrorKind, Path, Report, items, place, selector, shown, text};
 
@@ -62,8 +63,8 @@ fn port(port: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     let end = port.get("endPort").filter(|node| !node.is_null());
     let end_path = path.field("endPort");
     let path = path.field("port");
-    match number.map(|node| (node, node.value())) {
-        Some((node, Value::Int(first))) => {
+    match number.map(|node| (node, node.as_int())) {
+        Some((node, Some(first))) => {
             if let Some(end) = end {
                 let last = end.as_int().unwrap_or_default();
                 if last < first {
@@ -129,11 +130,16 @@ fn ip_block(block: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         not_a_range(cidr, place(block, "cidr"), &cidr_path, report);
         return;
     };
+    refuse_ambiguous(cidr, place(block, "cidr"), &cidr_path, report);
     let except = path.field("except");
     for (index, item) in items(block, "except") {
         let path = except.index(index);
         let written = item.as_str().unwrap_or_default();
-        match Range::parse(written) {
+        let hole = Range::parse(written);
+        if hole.is_some() {
+            refuse_ambiguous(written, item, &path, report);
+        }
+        match hole {
             None => not_a_range(written, item, &path, report),
             Some(hole) if !range.strictly_contains(hole) => {
                 let message = format!("`{}` is not a part of `{}`", shown(written), shown(cidr));
@@ -149,6 +155,32 @@ fn not_a_range(written: &str, node: NodeRef<'_>, path: &Path<'_>, report: &mut R
     report.teach(ErrorKind::Invalid, path, node, message, "write address and length, such as `10.0.0.0/8`");
 }
 
+/// The first minor that refuses ranges that programs read in different ways: the feature gate StrictIPCIDRValidation is on.
+pub(in crate::validate) const STRICT_SINCE: u32 = 36;
+
+fn refuse_ambiguous(written: &str, node: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
+    if let Some((reason, help)) = ambiguity(written).filter(|_| report.minor >= STRICT_SINCE) {
+        report.teach(ErrorKind::Invalid, path, node, format!("the range `{}` {reason}", shown(written)), help);
+    }
+}
+
+/// Why programs read a range in different ways, and what to write: the reasons of StrictIPCIDRValidation (`parseCIDR` of
+/// `pkg/util/validation/ip.go`, k8s.io/apimachinery v0.37.2). None for a text that is no range.
+pub(in crate::validate) fn ambiguity(text: &str) -> Option<(&'static str, String)> {
+    let range = Range::parse(text)?;
+    let (address, length) = text.split_once('/')?;
+    let has_leading_zero = |number: &str| number.len() > 1 && number.starts_with('0');
+    if address.parse::<IpAddr>().is_err() || has_leading_zero(length) {
+        return Some(("has a number with leading zeros", format!("write `{}`", range.masked())));
+    }
+    if matches!(range.address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some()) {
+        return Some(("is an IPv4 range in the form of IPv6", "write the range as IPv4".to_owned()));
+    }
+    let masked = range.masked();
+    (masked.address != range.address)
+        .then(|| ("has bits beyond its length", format!("write `{masked}`, or the length of the address")))
+}
+
 /// An address and how many of its leading bits count.
 #[derive(Clone, Copy)]
 struct Range {
@@ -156,13 +188,35 @@ struct Range {
     length: u32,
 }
 
+impl fmt::Display for Range {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.address, self.length)
+    }
+}
+
 impl Range {
+    /// Reads a range as every minor does, with leading zeros and bits beyond the length.
     fn parse(text: &str) -> Option<Range> {
         let (address, length) = text.split_once('/')?;
-        let address: IpAddr = address.parse().ok()?;
+        let address = address.parse().ok().or_else(|| without_leading_zeros(address))?;
         let length = length.bytes().all(|byte| byte.is_ascii_digit()).then(|| length.parse().ok()).flatten()?;
         let bits = if address.is_ipv4() { 32 } else { 128 };
         (length <= bits).then_some(Range { address, length })
+    }
+
+    /// The range without the bits beyond its length.
+    fn masked(self) -> Range {
+        let address = match self.address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32 - self.length).unwrap_or_default();
+                IpAddr::V4(Ipv4Addr::from_bits(address.to_bits() & mask))
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128 - self.length).unwrap_or_default();
+                IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & mask))
+            }
+        };
+        Range { address, ..self }
     }
 
     fn strictly_contains(self, other: Range) -> bool {
@@ -179,9 +233,35 @@ impl Range {
     }
 }
 
+/// An IPv4 address whose numbers have leading zeros. Kubernetes reads them as decimal numbers.
+fn without_leading_zeros(text: &str) -> Option<IpAddr> {
+    let mut parts = text.split('.').map(|part| {
+        let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        is_number
+            .then(|| part.trim_start_matches('0'))
+            .and_then(|digits| if digits.is_empty() { Some(0) } else { digits.parse::<u8>().ok() })
+    });
+    let mut next = || parts.next().flatten();
+    let octets = [next()?, next()?, next()?, next()?];
+    parts.next().is_none().then(|| IpAddr::from(octets))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Range;
+    use super::{Range, ambiguity};
+
+    #[test]
+    fn a_range_is_read_in_one_way() {
+        for text in ["010.0.0.0/8", "10.0.0.0/08", "10.0.0.1/8", "::ffff:1.2.3.0/120", "2001:db8::1/32"] {
+            assert!(ambiguity(text).is_some() && Range::parse(text).is_some(), "{text}");
+        }
+        for text in ["10.0.0.0/8", "0.0.0.0/0", "2001:db8::/32", "::/0", "10.0.0.1/32", "x", "10.0.0/8", "1.2.3.4.5/8"]
+        {
+            assert!(ambiguity(text).is_none(), "{text}");
+        }
+        assert_eq!(ambiguity("010.1.0.0/8").unwrap().1, "write `10.0.0.0/8`");
+        assert!(Range::parse("10.0.0.256/8").is_none() && Range::parse("10..0.0/8").is_none());
+    }
 
     #[test]
     fn an_exception_lies_strictly_inside() {

@@ -1,0 +1,86 @@
+//! The question `validate` of `bailiwick ask`: the API server's answer to a create or an update; `docs/ask.md` has an example.
+
+use serde_json::{Value, json};
+
+use super::fields::KnownFields;
+use super::rules;
+use crate::k8s::catalogue::{Catalogue, LAST_MINOR, Served};
+use crate::k8s::stored::{Form, to_stored};
+use crate::yaml::schema::{ProblemKind, to_json};
+use crate::yaml::{self, NodeRef, Tree};
+
+/// The keys of a question.
+const KEYS: [&str; 3] = ["object", "old", "minor"];
+
+/// Answers a question if it is of the kind `validate`.
+///
+/// # Errors
+/// Inside: why it cannot be answered.
+pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
+    (kind == "validate").then(|| validate(body))
+}
+
+fn validate(body: &Value) -> Result<Value, String> {
+    let unknown = body.as_object().and_then(|map| map.keys().find(|key| !KEYS.contains(&key.as_str())));
+    if let Some(key) = unknown {
+        return Err(format!("there is no key `{key}` here: the keys are {}", KEYS.join(", ")));
+    }
+    let minor = match body.get("minor") {
+        None => LAST_MINOR,
+        Some(minor) => minor.as_u64().and_then(|minor| u32::try_from(minor).ok()).ok_or("`minor` is no number")?,
+    };
+    let read = |key: &str| body.get(key).filter(|object| object.is_object()).map(yaml::from_json);
+    let mut tree = read("object").ok_or("`object` is no object")?;
+    let old = read("old");
+    let object = root(&tree).ok_or("`object` is no object")?;
+    let text = |key: &str| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if api_version.is_empty() || kind.is_empty() {
+        return Err("`object` has no `apiVersion` or no `kind`".to_owned());
+    }
+    let (group, catalogue) = (api_version.rsplit_once('/').map_or("", |(group, _)| group), Catalogue::get());
+    let fields = KnownFields::find(minor, api_version, kind);
+    let checked = match fields {
+        _ if rules::has_rules(api_version, kind) => "rules",
+        KnownFields::BuiltIn(_) | KnownFields::Schema(_) => "fields",
+        KnownFields::Unknown => "metadata",
+    };
+    if catalogue.is_builtin_group(group) && catalogue.kind(minor, api_version, kind) == Served::No {
+        let message = format!("Kubernetes 1.{minor} does not serve {api_version} {kind}");
+        let error = json!({ "field": "kind", "type": "not-served", "message": message });
+        return Ok(json!({ "accepted": false, "checked": checked, "errors": [error] }));
+    }
+    let problems = fields.problems(object);
+    let mut errors: Vec<Value> = problems
+        .iter()
+        .map(|problem| json!({ "field": problem.path, "type": id(problem.kind), "message": problem.message }))
+        .collect();
+    if errors.is_empty() {
+        let mut found = Vec::new();
+        rules::check(object, old.as_ref().and_then(root), minor, &mut found);
+        errors.extend(
+            found.iter().map(|error| json!({ "field": error.path, "type": error.kind.id(), "message": error.message })),
+        );
+    }
+    let mut answer = json!({ "accepted": errors.is_empty(), "checked": checked, "errors": errors });
+    if errors.is_empty() {
+        let id = object.id();
+        to_stored(&mut tree, id, Form::Stored);
+        answer["stored"] = root(&tree).map_or(Value::Null, to_json);
+    }
+    Ok(answer)
+}
+
+fn root(tree: &Tree) -> Option<NodeRef<'_>> {
+    tree.document(0)
+}
+
+/// The name of an error of decoding.
+fn id(kind: ProblemKind) -> &'static str {
+    match kind {
+        ProblemKind::UnknownField => "unknown-field",
+        ProblemKind::MissingField => "missing-field",
+        ProblemKind::WrongType => "wrong-type",
+        ProblemKind::UnknownValue | ProblemKind::OutOfBounds => "wrong-value",
+    }
+}

@@ -1,0 +1,213 @@
+// Command validation compares Bailiwick's checks of manifests with the decoding, defaulting and validation of Kubernetes.
+//
+//	validation compare --binary bailiwick --oracle FOLDER/v1.37 --minor 37 --fields openapi.txt [--count N] [--seed S]
+//	validation self-test --binary bailiwick --oracle FOLDER/v1.37 --minor 37 --fields openapi.txt
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"sort"
+
+	"bailiwick.dev/conformance/validation/internal/compare"
+	"bailiwick.dev/conformance/validation/internal/manifests"
+)
+
+type options struct {
+	binary, oracle, fields string
+	minor, count, most     int
+	seed                   uint64
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: validation compare|self-test OPTIONS")
+		os.Exit(2)
+	}
+	var chosen options
+	set := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
+	set.StringVar(&chosen.binary, "binary", "", "the program under test")
+	set.StringVar(&chosen.oracle, "oracle", "", "the real code")
+	set.StringVar(&chosen.fields, "fields", "", "facts/openapi.txt")
+	set.IntVar(&chosen.minor, "minor", 37, "minor of the real code")
+	set.IntVar(&chosen.count, "count", 5000, "how many manifests")
+	set.IntVar(&chosen.most, "most", 20, "how many differences to print")
+	set.Uint64Var(&chosen.seed, "seed", 1, "seed of the manifests")
+	_ = set.Parse(os.Args[2:])
+	differences, err := run(os.Args[1], chosen)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "validation:", err)
+		os.Exit(3)
+	}
+	if differences > 0 {
+		os.Exit(1)
+	}
+}
+
+func run(command string, chosen options) (int, error) {
+	ours, err := compare.Start(chosen.binary, "ask")
+	if err != nil {
+		return 0, err
+	}
+	theirs, err := compare.Start(chosen.oracle)
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	switch command {
+	case "compare":
+		count, err = compareRandom(ours, theirs, chosen)
+	case "self-test":
+		count, err = selfTest(ours, theirs, chosen)
+	default:
+		err = fmt.Errorf("there is no command %s", command)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := ours.Stop(); err != nil {
+		return 0, err
+	}
+	return count, theirs.Stop()
+}
+
+// batch is how many manifests are asked about at a time.
+const batch = 500
+
+func compareRandom(ours, theirs *compare.Process, chosen options) (int, error) {
+	fields, err := manifests.ReadFields(chosen.fields)
+	if err != nil {
+		return 0, err
+	}
+	source, err := manifests.NewSource(chosen.seed, fields)
+	if err != nil {
+		return 0, err
+	}
+	differences, verdicts := 0, map[compare.Verdict]int{}
+	unjudged, skipped := map[string]int{}, map[string]int{}
+	report := func(object map[string]any, why string) {
+		differences++
+		if differences <= chosen.most {
+			text, _ := json.Marshal(object)
+			fmt.Printf("DIFFER %.3000s\n  %.1200s\n", text, why)
+		}
+	}
+	for done := 0; done < chosen.count; done += batch {
+		var objects []map[string]any
+		for range min(batch, chosen.count-done) {
+			objects = append(objects, source.Next())
+		}
+		answers, verdictsOfServer, err := askBoth(ours, theirs, objects, chosen.minor)
+		if err != nil {
+			return 0, err
+		}
+		var accepted []int
+		var stored []any
+		for index, object := range objects {
+			kind, _ := object["kind"].(string)
+			verdict, why := compare.Compare(object, answers[index], verdictsOfServer[index])
+			verdicts[verdict]++
+			switch verdict {
+			case compare.Different:
+				report(object, why)
+			case compare.Unjudged:
+				unjudged[kind]++
+			case compare.Skipped:
+				skipped[why]++
+			case compare.Same:
+				if answers[index].Accepted {
+					accepted = append(accepted, index)
+					stored = append(stored, answers[index].Stored)
+				}
+			}
+		}
+		again, err := compare.Ask[compare.Theirs](theirs, stored)
+		if err != nil {
+			return 0, err
+		}
+		for place, index := range accepted {
+			if same, why := compare.SameStored(objects[index], verdictsOfServer[index], again[place]); !same {
+				report(objects[index], why)
+			}
+		}
+	}
+	fmt.Printf("1.%d: %d manifests: %d the same, %d refused by rules of their kind alone, %d skipped, %d differ\n",
+		chosen.minor, chosen.count, verdicts[compare.Same], verdicts[compare.Unjudged], verdicts[compare.Skipped], differences)
+	printCounts("refused by rules of the kind", unjudged)
+	printCounts("skipped", skipped)
+	return differences, nil
+}
+
+func askBoth(ours, theirs *compare.Process, objects []map[string]any, minor int) ([]compare.Ours, []compare.Theirs, error) {
+	var questions, plain []any
+	for _, object := range objects {
+		questions = append(questions, map[string]any{"validate": map[string]any{"object": object, "minor": minor}})
+		plain = append(plain, object)
+	}
+	type answer struct {
+		theirs []compare.Theirs
+		err    error
+	}
+	server := make(chan answer, 1)
+	go func() {
+		verdicts, err := compare.Ask[compare.Theirs](theirs, plain)
+		server <- answer{verdicts, err}
+	}()
+	answers, err := compare.Ask[compare.Ours](ours, questions)
+	other := <-server
+	if err == nil {
+		err = other.err
+	}
+	return answers, other.theirs, err
+}
+
+// selfTest checks that all unchanged manifests are accepted, and that a lie about each is noticed.
+func selfTest(ours, theirs *compare.Process, chosen options) (int, error) {
+	objects, err := manifests.Valid()
+	if err != nil {
+		return 0, err
+	}
+	answers, verdicts, err := askBoth(ours, theirs, objects, chosen.minor)
+	if err != nil {
+		return 0, err
+	}
+	wrong, lies := 0, 0
+	for index, object := range objects {
+		kind, _ := object["kind"].(string)
+		if verdict, why := compare.Compare(object, answers[index], verdicts[index]); verdict != compare.Same {
+			fmt.Printf("DIFFER %s: %s\n", kind, why)
+			wrong++
+		}
+		flipped := answers[index]
+		flipped.Accepted = !flipped.Accepted
+		if verdict, _ := compare.Compare(object, flipped, verdicts[index]); verdict != compare.Different {
+			fmt.Printf("a wrong verdict on %s is not noticed\n", kind)
+			wrong++
+		}
+		lies++
+		if answers[index].Accepted {
+			if same, _ := compare.SameStored(object, verdicts[index], verdicts[(index+1)%len(objects)]); same {
+				fmt.Printf("another object in place of %s is not noticed\n", kind)
+				wrong++
+			}
+			lies++
+		}
+	}
+	fmt.Printf("self-test: %d lies, %d mistakes\n", lies, wrong)
+	return wrong, nil
+}
+
+func printCounts(title string, counts map[string]int) {
+	var names []string
+	for name := range counts {
+		names = append(names, name)
+	}
+	sort.Slice(names, func(i, j int) bool {
+		return counts[names[i]] > counts[names[j]] || counts[names[i]] == counts[names[j]] && names[i] < names[j]
+	})
+	for _, name := range names {
+		fmt.Printf("  %s: %d %s\n", title, counts[name], name)
+	}
+}
