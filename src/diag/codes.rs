@@ -317,6 +317,8 @@ codes! {
         "A file written by `bailiwick index` holds a world as it was settled: for one version, over one baseline. It ends with a checksum, and begins with the version of its format. What was cut off, changed, or written by another version is refused and not guessed at.";
     UnknownVersion, "unknown-version", [Error], "a version without known facts",
         "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.37.";
+    LegacyAddress, "legacy-address", [Warning], "a range of addresses that later versions refuse",
+        "Before Kubernetes 1.36 the API server takes `010.0.0.0/8`, `10.0.0.1/8` and `::ffff:10.0.0.0/104` in a NetworkPolicy. Programs read such ranges in different ways: as octal numbers, as the one address, as IPv4 or as IPv6. Since 1.36 the server refuses them (feature gate StrictIPCIDRValidation) when a policy is created or its range is changed.\n\nWrite the range in its one form: no leading zeros, no bits beyond the length, IPv4 as IPv4.";
     UnknownResource, "unknown-resource", [Error], "a resource that is not served",
         "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource of that name. A rule may leave out `apiGroups` only where some group serves the resource: name the groups, or bring the definition in with a Manifests policy. Of a question, `--any-resource` takes the name as it stands.";
     NewerThanKnown, "newer-than-known", [Warning], "a version that is newer than every known one",

@@ -8,9 +8,10 @@
 //! apps.v1.DeploymentSpec                         a type, followed by its fields
 //!  paused boolean                                a field: name, form of the value
 //!  revisionHistoryLimit int32 16-21,25-          minors of the field, where they are not all minors of the type
+//!  policy =Never|Not%20always 24-                a text that is one of these words
 //! ```
 //!
-//! A form is a scalar, `[]` and the form of the items, `{}` and the form of the values, or the name of a type. A type is
+//! A form is a scalar, `=` and words, `[]` and the form of the items, `{}` and the form of the values, or the name of a type. A type is
 //! read when a value of it is first checked: most runs need few.
 //!
 //! Left out on purpose: `required`, which the API server does not enforce when it decodes an object.
@@ -29,6 +30,7 @@ const TEXT: &str = include_str!("facts/openapi.txt");
 pub struct KindFields {
     of_type: TypeId,
     minor: u32,
+    checks_words: bool,
 }
 
 /// A type of the table, by its place in it.
@@ -63,6 +65,8 @@ enum Form {
     Text,
     /// RFC 3339.
     Time,
+    /// One of these words, or nothing: defaulting fills most of such fields.
+    Word(Vec<String>),
     List(Box<Form>),
     Map(Box<Form>),
     Object(TypeId),
@@ -94,7 +98,15 @@ impl KindFields {
         let mut kinds = Table::get().kinds.iter();
         let found =
             kinds.find(|(version, name, _, minors)| *version == api_version && *name == kind && minors.holds(minor));
-        found.map(|&(_, _, of_type, _)| KindFields { of_type, minor })
+        found.map(|&(_, _, of_type, _)| KindFields { of_type, minor, checks_words: true })
+    }
+}
+
+impl KindFields {
+    /// The same fields without the words that a text may be: for a kind whose rules name them.
+    #[must_use]
+    pub fn without_words(self) -> Self {
+        Self { checks_words: false, ..self }
     }
 }
 
@@ -218,9 +230,10 @@ impl Table {
             "schema-or-strings" => Form::SchemaOrStrings,
             "string" => Form::Text,
             "time" => Form::Time,
-            _ => match (text.strip_prefix("[]"), text.strip_prefix("{}")) {
-                (Some(items), _) => Form::List(Box::new(self.parse_form(items)?)),
-                (_, Some(values)) => Form::Map(Box::new(self.parse_form(values)?)),
+            _ => match (text.strip_prefix("[]"), text.strip_prefix("{}"), text.strip_prefix('=')) {
+                (Some(items), _, _) => Form::List(Box::new(self.parse_form(items)?)),
+                (_, Some(values), _) => Form::Map(Box::new(self.parse_form(values)?)),
+                (_, _, Some(words)) => Form::Word(words.split('|').map(|word| word.replace("%20", " ")).collect()),
                 _ => Form::Object(self.find(text)?),
             },
         })

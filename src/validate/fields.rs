@@ -1,5 +1,6 @@
 //! Which fields an object may have, and values of which types.
 
+use super::rules;
 use crate::k8s::openapi::KindFields;
 use crate::k8s::schemas;
 use crate::yaml::NodeRef;
@@ -19,7 +20,11 @@ pub(super) enum KnownFields {
 impl KnownFields {
     /// The fields of a kind at a minor of Kubernetes.
     pub(super) fn find(minor: u32, api_version: &str, kind: &str) -> Self {
-        let built_in = KindFields::find(minor, api_version, kind).map(KnownFields::BuiltIn);
+        // The server's rules for a StatefulSet leave out most of its templates.
+        let has_other_rules = rules::has_rules(api_version, kind) || kind == "StatefulSet";
+        let built_in = KindFields::find(minor, api_version, kind)
+            .map(|fields| if has_other_rules { fields.without_words() } else { fields })
+            .map(KnownFields::BuiltIn);
         let schema = || schemas::schema_of(api_version, kind).map(KnownFields::Schema);
         built_in.or_else(schema).unwrap_or(KnownFields::Unknown)
     }

@@ -1,6 +1,6 @@
 //! Advice about single objects: accepted by the server, and still not what anybody wants.
 
-use super::rules::static_name;
+use super::rules::{network, static_name};
 use super::trace::Trees;
 use super::with_askers;
 use crate::diag::{Code, Diagnostic, Sink};
@@ -23,6 +23,7 @@ pub(super) fn check(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, si
     }
     match &*unit.identity.object_type.kind {
         "PodSecurityPolicy" => pod_security_policy(unit, root, trees, sink),
+        "NetworkPolicy" if api.minor() < network::STRICT_SINCE => addresses(unit, root, trees, sink),
         // The rules of policies were judged as they were written.
         "Role" | "ClusterRole" if unit.is_brought_in() && root.get("aggregationRule").is_none() => {
             role(unit, root, api, trees, sink);
@@ -60,6 +61,23 @@ fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sin
                 .foldable();
             sink.push(if reason.fails_check() { told.failing_check() } else { told });
         }
+    }
+}
+
+/// Ranges of addresses that later versions refuse.
+fn addresses(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
+    for range in network::ranges(root) {
+        let Some((reason, help)) = network::ambiguity(range) else { continue };
+        let message = format!("the range `{range}` {reason}; Kubernetes 1.36 and later refuse it");
+        sink.push(
+            with_askers(
+                Diagnostic::warning(Code::LegacyAddress, message).at(trees.place_of(unit, "spec", Some(range))),
+                unit,
+            )
+            .help(help)
+            .note(format!("in {}", unit.identity))
+            .foldable(),
+        );
     }
 }
 

@@ -182,11 +182,8 @@ impl Schema {
                     .as_array()
                     .map(|list| list.iter().filter_map(|option| option.as_str().map(str::to_owned)).collect())
                     .unwrap_or_default();
-                let written = node.as_str().unwrap_or_default();
-                let help = nearest(written, options.iter().map(String::as_str))
-                    .map_or_else(|| format!("one of: {}", listed(&options)), |near| format!("did you mean `{near}`?"));
-                let message = format!("unknown value {}", bare(node));
-                push(node, path, ProblemKind::UnknownValue, message, Some(help));
+                let options: Vec<&str> = options.iter().map(String::as_str).collect();
+                problems.push(Problem::unknown_value(node, path, &options));
             }
             ValidationErrorKind::Constant { expected_value } => {
                 let message = format!("expected `{}`, found {}", plain(expected_value), node.describe());
@@ -253,6 +250,14 @@ impl<'t> Problem<'t> {
             }),
         };
         Self { node: key, path, kind: ProblemKind::UnknownField, message: format!("unknown field `{name}`"), help, belongs: None }
+    }
+
+    /// A value that is none of the known words.
+    pub fn unknown_value(node: NodeRef<'t>, path: String, known: &[&str]) -> Self {
+        let help = nearest(node.as_str().unwrap_or_default(), known.iter().copied())
+            .map_or_else(|| format!("one of: {}", listed(known)), |near| format!("did you mean `{near}`?"));
+        let message = format!("unknown value {}", bare(node));
+        Self { node, path, kind: ProblemKind::UnknownValue, message, help: Some(help) }
     }
 
     /// A value that is of none of the expected types.
@@ -369,7 +374,10 @@ fn type_help(expected: &[JsonType], node: NodeRef<'_>) -> Option<String> {
         Value::Str(_) if wants(JsonType::Integer) || wants(JsonType::Boolean) => {
             Some("leave out the quotes, and write nothing but the value".to_owned())
         }
-        Value::Seq(_) | Value::Map(_) => None,
+        Value::Float(_) if wants(JsonType::Integer) => Some("write a number without a fraction".to_owned()),
+        Value::Map(_) if wants(JsonType::Array) => Some("write a list: put `- ` before the first key".to_owned()),
+        Value::Seq(_) if wants(JsonType::Object) => Some("write a map: remove the `- ` before the keys".to_owned()),
+        Value::Seq(_) | Value::Map(_) => Some("write a single value".to_owned()),
         Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) if wants(JsonType::Object) => {
             Some("write it as a map: lines of `name: value`, or `{name: value}`".to_owned())
         }

@@ -20,7 +20,7 @@ impl KindFields {
 
     /// Each unknown field and wrong value of an object, in the order of the text.
     pub fn problems(self, object: NodeRef<'_>) -> Vec<Problem<'_>> {
-        let mut check = Check { minor: self.minor, is_strict: true, path: Vec::new(), problems: Vec::new() };
+        let mut check = Check { fields: self, is_strict: true, path: Vec::new(), problems: Vec::new() };
         check.object(object, self.of_type);
         check.problems
     }
@@ -35,7 +35,7 @@ enum Step<'t> {
 
 /// A walk over an object.
 struct Check<'t> {
-    minor: u32,
+    fields: KindFields,
     /// Whether unknown fields are reported.
     is_strict: bool,
     path: Vec<Step<'t>>,
@@ -62,6 +62,7 @@ impl<'t> Check<'t> {
                 Value::Int(_) | Value::Float(_) => self.whole_number(node, i32::MIN.into(), i32::MAX.into()),
                 _ => self.wrong_type(node, &[JsonType::Integer, JsonType::String]),
             },
+            Form::Word(words) => self.word(node, words),
             Form::Bytes | Form::Time | Form::MicroTime => self.encoded_text(node, form),
             Form::Quantity => self.quantity(node),
             Form::List(items) => self.list(node, items),
@@ -121,7 +122,7 @@ impl<'t> Check<'t> {
         for (key, value) in node.entries() {
             let name = key.as_str().unwrap_or_default();
             let entries = entries_of(fields, name);
-            match entries.iter().find(|field| field.minors.holds(self.minor)) {
+            match entries.iter().find(|field| field.minors.holds(self.fields.minor)) {
                 Some(field) => self.at(Step::Key(name), |check| check.value(value, &field.form)),
                 None if self.is_strict => {
                     self.at(Step::Key(name), |check| check.unknown_field(key, name, fields, entries))
@@ -141,7 +142,8 @@ impl<'t> Check<'t> {
         match number {
             None => self.wrong_type(node, &[JsonType::Integer]),
             Some(number) if number < i128::from(least) || number > i128::from(most) => {
-                self.add(node, format!("{number} is not between {least} and {most}"), None);
+                let help = if number < i128::from(least) { "write a larger number" } else { "write a smaller number" };
+                self.add(node, format!("{number} is not between {least} and {most}"), help);
             }
             Some(_) => {}
         }
@@ -164,7 +166,18 @@ impl<'t> Check<'t> {
             }
         };
         if !is_right {
-            self.add(node, format!("{} is not {what}", node.describe()), Some(help));
+            self.add(node, format!("{} is not {what}", node.describe()), help);
+        }
+    }
+
+    fn word(&mut self, node: NodeRef<'t>, words: &[String]) {
+        let Some(text) = node.as_str() else { return self.wrong_type(node, &[JsonType::String]) };
+        // A create drops the status before its words are checked.
+        let is_status = matches!(self.path.first(), Some(Step::Key("status")));
+        let is_known = text.is_empty() || words.iter().any(|word| word == text);
+        if self.fields.checks_words && !is_status && !is_known {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            self.problems.push(Problem::unknown_value(node, written(&self.path), &words));
         }
     }
 
@@ -174,7 +187,7 @@ impl<'t> Check<'t> {
             self.wrong_type(node, &[JsonType::String, JsonType::Number]);
         } else if Quantity::of(node).is_none() {
             let help = "write a number with a suffix, such as `500m` or `1Gi`";
-            self.add(node, format!("{} is not a quantity", node.describe()), Some(help));
+            self.add(node, format!("{} is not a quantity", node.describe()), help);
         }
     }
 
@@ -190,18 +203,21 @@ impl<'t> Check<'t> {
 
     /// Reports the field of the path, which the type does not have at this minor; `entries` are those at other minors.
     fn unknown_field(&mut self, key: NodeRef<'t>, name: &str, fields: &[Field], entries: &[Field]) {
-        let known = fields.iter().filter(|field| field.minors.holds(self.minor)).map(|field| field.name);
+        let known = fields.iter().filter(|field| field.minors.holds(self.fields.minor)).map(|field| field.name);
         let mut problem = Problem::unknown_field(key, written(&self.path), name, &known.collect::<Vec<_>>());
         if !entries.is_empty() {
             let minors = Minors::union(entries.iter().map(|field| field.minors));
-            problem.help =
-                Some(format!("Kubernetes has this field {}, and the target is 1.{}", minors.describe(), self.minor));
+            problem.help = Some(format!(
+                "Kubernetes has this field {}, and the target is 1.{}",
+                minors.describe(),
+                self.fields.minor
+            ));
         }
         self.problems.push(problem);
     }
 
-    fn add(&mut self, node: NodeRef<'t>, message: String, help: Option<&str>) {
-        let (path, help) = (written(&self.path), help.map(str::to_owned));
+    fn add(&mut self, node: NodeRef<'t>, message: String, help: &str) {
+        let (path, help) = (written(&self.path), Some(help.to_owned()));
         self.problems.push(Problem { node, path, kind: ProblemKind::OutOfBounds, message, help });
     }
 }

@@ -1,12 +1,13 @@
 //! NetworkPolicy (`specs/kubernetes.md` section 3.5).
 
 use std::fmt;
+use std::iter;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::k8s::names;
 use crate::yaml::NodeRef;
 
-use super::{ErrorKind, Path, Report, items, place, selector, shown, text};
+use super::{ErrorKind, Path, Report, items, place, selector, shown, strings, text};
 
 /// Checks a NetworkPolicy.
 pub(super) fn check(object: NodeRef<'_>, report: &mut Report<'_>) {
@@ -115,6 +116,15 @@ fn peer(peer: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         let help = "give `podSelector`, `namespaceSelector` or `ipBlock`";
         report.teach(ErrorKind::Required, path, peer, message, help);
     }
+}
+
+/// The ranges of addresses that a NetworkPolicy names.
+pub(in crate::validate) fn ranges<'t>(object: NodeRef<'t>) -> impl Iterator<Item = &'t str> {
+    let spec = place(object, "spec");
+    let rules = ["ingress", "egress"].into_iter().flat_map(move |direction| items(spec, direction));
+    let peers = rules.flat_map(|(_, rule)| ["from", "to"].into_iter().flat_map(move |key| items(rule, key)));
+    let blocks = peers.filter_map(|(_, peer)| peer.get("ipBlock"));
+    blocks.flat_map(|block| iter::once(text(block, "cidr")).chain(strings(block, "except")))
 }
 
 fn ip_block(block: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {

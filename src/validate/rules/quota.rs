@@ -142,8 +142,9 @@ fn scopes(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         let scope = item.as_str().unwrap_or_default();
         if !is_scope(scope, report.minor) {
             unknown_scope(scope, path, item, report);
+        } else {
+            misfits(spec, scope, path, item, report);
         }
-        misfits(spec, scope, path, item, report);
     }
     for (left, right) in EXCLUSIVE {
         if strings(spec, "scopes").any(|scope| scope == left) && strings(spec, "scopes").any(|scope| scope == right) {
@@ -161,8 +162,9 @@ fn scope_selector(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         let operator = text(expression, "operator");
         if !is_scope(scope, report.minor) {
             unknown_scope(scope, &path.field("scopeName"), place(expression, "scopeName"), report);
+        } else {
+            misfits(spec, scope, path, expression, report);
         }
-        misfits(spec, scope, path, expression, report);
         let exists_only = !matches!(scope, "PriorityClass" | "VolumeAttributesClass") && SCOPES.contains(&scope);
         if exists_only && operator != "Exists" {
             report.teach(
@@ -201,8 +203,10 @@ fn scope_selector(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
 
 fn is_scope(scope: &str, minor: u32) -> bool {
     match scope {
-        "CrossNamespacePodAffinity" => minor >= 21,
-        "VolumeAttributesClass" => minor >= 31,
+        // The feature gate PodAffinityNamespaceSelector is on since 1.22; `helpers.go` of `pkg/apis/core/helper` has the other
+        // scope since 1.33.
+        "CrossNamespacePodAffinity" => minor >= 22,
+        "VolumeAttributesClass" => minor >= 33,
         _ => SCOPES.contains(&scope),
     }
 }

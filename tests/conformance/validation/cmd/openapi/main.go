@@ -2,17 +2,21 @@
 //
 //	go run ./cmd/openapi 1.16.15 1.17.17 ... 1.37.2 > ../../../src/k8s/facts/openapi.txt
 //
-// It reads api/openapi-spec/swagger.json of each release of k8s.io/kubernetes, which the go command downloads. A new
-// minor is one argument more. The form of the file is described at the top of src/k8s/openapi.rs.
+// It reads api/openapi-spec/swagger.json of each release of k8s.io/kubernetes, which the go command downloads, and from 1.24
+// on the words that a text may be from pkg/generated/openapi: the document leaves them out. A new minor is one argument more. The form of the file is described at the top of src/k8s/openapi.rs.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -26,6 +30,7 @@ type schema struct {
 	Items                *schema            `json:"items"`
 	AdditionalProperties *schema            `json:"additionalProperties"`
 	Properties           map[string]*schema `json:"properties"`
+	Description          string             `json:"description"`
 	Kinds                []kind             `json:"x-kubernetes-group-version-kind"`
 }
 
@@ -58,7 +63,9 @@ func run(releases []string) error {
 		return fmt.Errorf("name the releases, such as 1.36.3 1.37.2")
 	}
 	found := table{types: map[string]minors{}, fields: map[string]map[[2]string]minors{}, kinds: map[[2]string]map[string]minors{}}
-	for _, release := range releases {
+	// From the newest on: releases before 1.24 do not have the words, and take those of 1.24.
+	var words map[place]string
+	for _, release := range slices.Backward(releases) {
 		parts := strings.Split(release, ".")
 		if len(parts) != 3 {
 			return fmt.Errorf("%s is not a release such as 1.37.2", release)
@@ -67,41 +74,90 @@ func run(releases []string) error {
 		if err != nil {
 			return err
 		}
-		definitions, err := read(release)
+		definitions, own, err := read(release)
 		if err != nil {
 			return fmt.Errorf("%s: %w", release, err)
 		}
+		if own != nil {
+			words = own
+		}
 		found.all = append(found.all, minor)
-		found.add(minor, definitions)
+		found.add(minor, definitions, words)
 	}
+	slices.Sort(found.all)
 	return found.write(releases)
 }
 
-// read returns the definitions of a release's OpenAPI document.
-func read(release string) (map[string]*schema, error) {
+// read returns the definitions of a release's OpenAPI document, and the words of its fields.
+func read(release string) (map[string]*schema, map[place]string, error) {
 	command := exec.Command("go", "mod", "download", "-json", "k8s.io/kubernetes@v"+release)
 	command.Stderr = os.Stderr
 	output, err := command.Output()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var module struct{ Dir string }
 	if err := json.Unmarshal(output, &module); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	text, err := os.ReadFile(filepath.Join(module.Dir, "api", "openapi-spec", "swagger.json"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var document struct {
 		Definitions map[string]*schema `json:"definitions"`
 	}
-	return document.Definitions, json.Unmarshal(text, &document)
+	if err := json.Unmarshal(text, &document); err != nil {
+		return nil, nil, err
+	}
+	source, err := os.ReadFile(filepath.Join(module.Dir, "pkg", "generated", "openapi", "zz_generated.openapi.go"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return document.Definitions, nil, nil
+	}
+	return document.Definitions, wordsOf(string(source)), err
+}
+
+// place is a field of a type.
+type place struct{ typeName, field string }
+
+var (
+	generated = regexp.MustCompile(`^func schema_(?:k8sio_)?api_([a-z]+)_(v\d+(?:(?:alpha|beta)\d+)?)_(\w+)\(`)
+	property  = regexp.MustCompile(`^\t{5}"(\w+)": \{`)
+	// gated is a field that the server drops, whatever it holds, while its feature gate is off.
+	gated  = regexp.MustCompile(`(?i)\balpha\b|feature ?(gate|flag)`)
+	quoted = regexp.MustCompile(`"([^"]*)"`)
+)
+
+// wordsOf reads the words that a text may be from the generated definitions: `A|B`, or `[]A|B` for the items of a list.
+func wordsOf(source string) map[place]string {
+	found, at, items := map[place]string{}, place{}, ""
+	for _, line := range strings.Split(source, "\n") {
+		if parts := generated.FindStringSubmatch(line); parts != nil {
+			at = place{typeName: parts[1] + "." + parts[2] + "." + parts[3]}
+		} else if strings.HasPrefix(line, "func ") {
+			at = place{}
+		}
+		if parts := property.FindStringSubmatch(line); parts != nil {
+			at.field, items = parts[1], ""
+		}
+		if strings.Contains(line, "Items:") {
+			items = "[]"
+		}
+		if _, list, ok := strings.Cut(line, "Enum: "); ok && at.typeName != "" {
+			var words []string
+			for _, word := range quoted.FindAllStringSubmatch(list, -1) {
+				words = append(words, strings.ReplaceAll(word[1], " ", "%20"))
+			}
+			found[at] = items + "=" + strings.Join(words, "|")
+		}
+	}
+	return found
 }
 
 // add takes the kinds that a client creates, and every type that they lead to.
-func (found *table) add(minor int, definitions map[string]*schema) {
+func (found *table) add(minor int, definitions map[string]*schema, words map[place]string) {
 	bit := minors(1) << minor
+	open := openTypes(definitions)
 	var visit func(name string)
 	visit = func(name string) {
 		short := shorten(name)
@@ -113,7 +169,12 @@ func (found *table) add(minor int, definitions map[string]*schema) {
 			found.fields[short] = map[[2]string]minors{}
 		}
 		for field, value := range definitions[name].Properties {
-			found.fields[short][[2]string{field, form(value, visit)}] |= bit
+			written := form(value, visit)
+			known := words[place{short, field}]
+			if known != "" && open[name] && (written == "string" || written == "[]string") && !isGated(name, field, value) {
+				written = known
+			}
+			found.fields[short][[2]string{field, written}] |= bit
 		}
 	}
 	for name, definition := range definitions {
@@ -134,6 +195,45 @@ func (found *table) add(minor int, definitions map[string]*schema) {
 			visit(name)
 		}
 	}
+}
+
+// isGated is whether the server drops a field while a feature gate is off.
+func isGated(typeName, field string, value *schema) bool {
+	// The description of this field does not name its gate, ImageVolume.
+	return gated.MatchString(value.Description) || strings.HasSuffix(typeName, ".core.v1.Volume") && field == "image"
+}
+
+// openTypes are the types that a kind leads to by fields without a feature gate.
+func openTypes(definitions map[string]*schema) map[string]bool {
+	open := map[string]bool{}
+	var visit func(name string)
+	reach := func(value *schema) string {
+		for value.Items != nil || value.AdditionalProperties != nil {
+			if value.Items != nil {
+				value = value.Items
+			} else {
+				value = value.AdditionalProperties
+			}
+		}
+		return strings.TrimPrefix(value.Ref, "#/definitions/")
+	}
+	visit = func(name string) {
+		if open[name] || definitions[name] == nil {
+			return
+		}
+		open[name] = true
+		for field, value := range definitions[name].Properties {
+			if !isGated(name, field, value) {
+				visit(reach(value))
+			}
+		}
+	}
+	for name, definition := range definitions {
+		if len(definition.Kinds) > 0 {
+			visit(name)
+		}
+	}
+	return open
 }
 
 // scalars are the types that Kubernetes reads by code of their own.

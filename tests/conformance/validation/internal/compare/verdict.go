@@ -133,7 +133,7 @@ func compareErrors(object map[string]any, ours Ours, theirs Theirs) (Verdict, st
 var sharedRules = []string{"name", "generateName", "namespace", "labels", "annotations", "finalizers", "ownerReferences", "generation"}
 
 // namesOfTheirOwn are kinds whose names follow from other fields, or have a grammar of their own.
-var namesOfTheirOwn = []string{"CustomResourceDefinition", "APIService", "StorageVersion", "IPAddress", "ClusterTrustBundle", "LeaseCandidate"}
+var namesOfTheirOwn = []string{"CustomResourceDefinition", "APIService", "StorageVersion", "IPAddress", "ClusterTrustBundle", "LeaseCandidate", "Job"}
 
 // isMetadata is whether an error is one of the rules that all objects share, about something that the manifest states.
 func isMetadata(object map[string]any, found TheirError) bool {

@@ -251,6 +251,9 @@ func (source *Source) of(form string, depth int) any {
 		}
 		return object
 	}
+	if words, ok := strings.CutPrefix(form, "="); ok {
+		return pick(source, append(strings.Split(strings.ReplaceAll(words, "%20", " "), "|"), "", "Foo"))
+	}
 	switch form {
 	case "boolean":
 		return source.random.IntN(2) == 0
