@@ -62,13 +62,13 @@ fn validate(body: &Value) -> Result<Value, String> {
             found.iter().map(|error| json!({ "field": error.path, "type": error.kind.id(), "message": error.message })),
         );
     }
-    let mut answer = json!({ "accepted": errors.is_empty(), "checked": checked, "errors": errors });
-    if errors.is_empty() {
-        let id = object.id();
-        to_stored(&mut tree, id, Form::Stored);
-        answer["stored"] = root(&tree).map_or(Value::Null, to_json);
+    if !errors.is_empty() {
+        return Ok(json!({ "accepted": false, "checked": checked, "errors": errors }));
     }
-    Ok(answer)
+    let id = object.id();
+    to_stored(&mut tree, id, Form::Stored);
+    let stored = root(&tree).map(to_json);
+    Ok(json!({ "accepted": true, "checked": checked, "errors": [], "stored": stored }))
 }
 
 fn root(tree: &Tree) -> Option<NodeRef<'_>> {
