@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Global, Outcome};
 use crate::access::Builder;
-use crate::access::ask::Asker;
+use crate::access::ask::{Asker, check_keys};
 use crate::admission;
 use crate::crossplane;
 use crate::diag::RunError;
@@ -85,9 +85,15 @@ fn answer(asker: &mut Asker, question: &Value) -> Result<Value, String> {
     let entry = question.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
     let alone = entry.and_then(|(kind, body)| {
         let elsewhere = || crossplane::ask::answer(kind, body).or_else(|| node::ask::answer(kind, body));
-        admission::ask::answer(kind, body).or_else(|| validate::ask::answer(kind, body)).or_else(elsewhere)
+        let validity = || (kind == "validate").then(|| validity(body));
+        admission::ask::answer(kind, body).or_else(validity).or_else(elsewhere)
     });
     alone.unwrap_or_else(|| asker.answer(question))
+}
+
+fn validity(body: &Value) -> Result<Value, String> {
+    check_keys(&[("validate", &[validate::ask::KEYS])], "validate", body)?;
+    validate::ask::answer(body)
 }
 
 fn cannot_read(error: io::Error) -> RunError {

@@ -10,21 +10,13 @@ use crate::yaml::schema::{ProblemKind, to_json};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// The keys of a question.
-const KEYS: [&str; 3] = ["object", "old", "minor"];
+pub const KEYS: &[&str] = &["object", "old", "minor"];
 
-/// Answers a question if it is of the kind `validate`.
+/// Answers a question.
 ///
 /// # Errors
-/// Inside: why it cannot be answered.
-pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
-    (kind == "validate").then(|| validate(body))
-}
-
-fn validate(body: &Value) -> Result<Value, String> {
-    let unknown = body.as_object().and_then(|map| map.keys().find(|key| !KEYS.contains(&key.as_str())));
-    if let Some(key) = unknown {
-        return Err(format!("there is no key `{key}` here: the keys are {}", KEYS.join(", ")));
-    }
+/// Why it cannot be answered.
+pub fn answer(body: &Value) -> Result<Value, String> {
     let minor = match body.get("minor") {
         None => LAST_MINOR,
         Some(minor) => minor.as_u64().and_then(|minor| u32::try_from(minor).ok()).ok_or("`minor` is no number")?,

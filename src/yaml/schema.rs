@@ -249,7 +249,19 @@ impl<'t> Problem<'t> {
                 _ => format!("known here: {}", listed(known)),
             }),
         };
-        Self { node: key, path, kind: ProblemKind::UnknownField, message: format!("unknown field `{name}`"), help, belongs: None }
+        Self {
+            node: key,
+            path,
+            kind: ProblemKind::UnknownField,
+            message: format!("unknown field `{name}`"),
+            help,
+            belongs: None,
+        }
+    }
+
+    /// A value that is out of bounds.
+    pub fn out_of_bounds(node: NodeRef<'t>, path: String, message: String, help: &str) -> Self {
+        Self { node, path, kind: ProblemKind::OutOfBounds, message, help: Some(help.to_owned()), belongs: None }
     }
 
     /// A value that is none of the known words.
@@ -257,7 +269,7 @@ impl<'t> Problem<'t> {
         let help = nearest(node.as_str().unwrap_or_default(), known.iter().copied())
             .map_or_else(|| format!("one of: {}", listed(known)), |near| format!("did you mean `{near}`?"));
         let message = format!("unknown value {}", bare(node));
-        Self { node, path, kind: ProblemKind::UnknownValue, message, help: Some(help) }
+        Self { node, path, kind: ProblemKind::UnknownValue, message, help: Some(help), belongs: None }
     }
 
     /// A value that is of none of the expected types.

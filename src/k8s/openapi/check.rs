@@ -9,7 +9,7 @@ use jsonschema::JsonType;
 
 use super::{Field, Form, KindFields, Minors, Table, TypeId, time};
 use crate::k8s::quantity::Quantity;
-use crate::yaml::schema::{Problem, ProblemKind};
+use crate::yaml::schema::Problem;
 use crate::yaml::{NodeRef, Value};
 
 impl KindFields {
@@ -217,8 +217,7 @@ impl<'t> Check<'t> {
     }
 
     fn add(&mut self, node: NodeRef<'t>, message: String, help: &str) {
-        let (path, help) = (written(&self.path), Some(help.to_owned()));
-        self.problems.push(Problem { node, path, kind: ProblemKind::OutOfBounds, message, help });
+        self.problems.push(Problem::out_of_bounds(node, written(&self.path), message, help));
     }
 }
 
