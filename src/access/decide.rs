@@ -9,7 +9,7 @@ use super::request::{Identity, Request, ResourceRequest};
 use super::rules::{Rule, RuleListId};
 use super::served::Liveness;
 use super::symbols::{Symbol, Symbols};
-use super::world::{Binding, Holder, RoleKind, World};
+use super::world::{Binding, Holder, RoleKind, Subject, SubjectKind, World, account_user};
 
 /// The first minor that asks for `create` when a web socket is opened by GET.
 pub const STREAMS_NEED_CREATE_SINCE: u32 = 35;
@@ -337,6 +337,22 @@ impl World {
         let user = Holder { is_group: false, name: self.symbols.find(&who.user) };
         let groups = who.groups.iter().map(|group| Holder { is_group: true, name: self.symbols.find(group) });
         std::iter::once(user).chain(groups).filter(|holder| holder.name != Symbol::FOREIGN)
+    }
+
+    /// The user or group that a subject of a binding is; none for a subject that matches nobody.
+    pub(crate) fn holder(&self, subject: Subject, binding_namespace: Option<Symbol>) -> Option<Holder> {
+        let is_group = match subject.kind {
+            SubjectKind::User => false,
+            SubjectKind::Group => true,
+            SubjectKind::ServiceAccount => {
+                let own = Some(subject.namespace).filter(|namespace| *namespace != Symbol::EMPTY);
+                let namespace = self.symbols.text(own.or(binding_namespace)?);
+                let name = self.symbols.find(&account_user(namespace, self.symbols.text(subject.name)));
+                return (name != Symbol::FOREIGN).then_some(Holder { is_group: false, name });
+            }
+            SubjectKind::Unknown => return None,
+        };
+        Some(Holder { is_group, name: subject.name })
     }
 
     /// The bindings of a holder: cluster-wide, and then in a namespace.

@@ -368,6 +368,8 @@ codes! {
         "Without its binding a controller or an administrator is locked out.";
     AggregatedIntoDefaultRole, "aggregated-into-default-role", [Finding], "a role whose label adds to a default role",
         "The label `rbac.authorization.k8s.io/aggregate-to-ROLE` puts the rules of a ClusterRole into `admin`, `edit` or `view`, and so into the hands of everybody who holds one of these, in objects that do not change. The severity is that of what is added.";
+    WriteIdentities, "write-identities", [Finding], "a grant to write users, groups or logins of OpenShift",
+        "OpenShift keeps its users and groups as objects. A writer of a Group or a User adds users to a group that roles are bound to; a writer of a UserIdentityMapping gives a login to another user; the OAuth configuration names the identity providers, and an OAuthClient receives tokens of the users who log in through it. An Identity is not among these: it gives no login as long as the User does not name it as well.";
     UsePrivilegedPolicy, "use-privileged-policy", [Finding], "a grant to run pods under privileged policies",
         "`use` on a PodSecurityPolicy or SecurityContextConstraints lets pods run as it allows; a privileged one makes every pod root on its node. Without names it is all of them.";
     WritePodPolicies, "write-pod-policies", [Finding], "a grant to write the policies that fence pods in",
@@ -484,8 +486,18 @@ codes! {
         "Everything that the role grants lives in namespaces, and the account does so as well. A RoleBinding in each namespace that is meant says the same for fewer.";
     BindingWithoutSubjects, "binding-without-subjects", [Finding], "a binding without subjects",
         "It grants nothing, and is often left behind when a subject was removed.";
+    UnusedRole, "unused-role", [Finding], "a role that nothing uses",
+        "No binding among the objects names the role, no aggregated role gathers it, and no rule allows to bind it by name. A binding elsewhere may still use it: the finding holds for the objects that were read.";
+    RepeatedUsers, "repeated-users", [Finding], "the same users in several bindings",
+        "At least three bindings from different places list the same users, two or more. A change of the team has to reach every list; a user who leaves stays where one is forgotten.";
+    ShadowedBinding, "shadowed-binding", [Finding], "a binding that adds nothing",
+        "Every subject of the binding holds all its rules by other bindings, in the same namespace or cluster-wide. All bindings that are reported so can be removed together, and nobody loses a permission. Groups that a user may be a member of do not count.";
+    RepeatedRole, "repeated-role", [Finding], "several roles with the same rules",
+        "At least three roles from different places have the same rules, whatever the order. Copies drift apart: a correction has to reach every one.";
     ForeignAccount, "foreign-account", [Finding], "a binding for an account of another namespace",
         "A subject that may run pods in the other namespace holds the rights of this binding.";
+    ManyRoles, "many-roles", [Finding], "a subject with many roles",
+        "The subject is bound to more than four roles with different rules (the threshold of krane). Roles with the same rules in several namespaces count once. Its permissions are the union of all of them, which no single object shows; `bailiwick explain` prints it.";
     Wildcard, "wildcard", [Finding], "a role with a star",
         "A star means what there is and what there will be: verbs such as `escalate` and `impersonate`, subresources such as `pods/exec`, and every custom resource that is installed later.";
     SlashStarResource, "slash-star-resource", [Finding], "a resource that ends in `/*`",

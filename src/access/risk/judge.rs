@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::Severity;
 use super::condition::Condition;
 use super::dead_parts::DeadPart;
+use super::hygiene::Overview;
 use super::matching::Held;
 use super::objects::{Applied, Bound, RoleHit, few};
 use super::table::{self, Named, Rule, When};
@@ -90,6 +91,7 @@ pub(super) struct Judge<'w> {
     default_roles: HashSet<RoleName>,
     /// The roles among them that aggregate others.
     default_aggregated: Vec<&'w Role>,
+    aggregated: Vec<&'w Role>,
     /// Given roles of those names that grant more than the server's own.
     widened: HashSet<RoleName>,
     /// For each of [`USER_FACING`] that is the server's by name, which of its rules the server gives it.
@@ -98,6 +100,7 @@ pub(super) struct Judge<'w> {
     shapes: Vec<u128>,
     /// The dead parts of the lists of rules that were looked at.
     pub(super) dead_parts: RefCell<HashMap<RuleListId, Rc<[DeadPart]>>>,
+    pub(super) overview: Overview,
 }
 
 /// Findings, the alike ones folded.
@@ -136,6 +139,7 @@ impl World {
         judge.holders(&mut findings);
         judge.roles(&mut findings);
         judge.bindings(&mut findings);
+        judge.subjects(&mut findings);
         let mut list = findings.list;
         list.sort_by(|left, right| {
             let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule.id);
@@ -156,14 +160,16 @@ impl<'w> Judge<'w> {
             default_bindings: HashSet::new(),
             default_roles: HashSet::new(),
             default_aggregated: Vec::new(),
+            aggregated: world.roles.iter().filter(|role| role.aggregation.is_some()).collect(),
             widened: HashSet::new(),
             ordinary: HashMap::new(),
             shapes,
             dead_parts: RefCell::default(),
+            overview: Overview::default(),
         };
         judge.learn_defaults();
-        let aggregated = world.roles.iter().filter(|role| role.aggregation.is_some() && judge.has_default_name(role));
-        judge.default_aggregated = aggregated.collect();
+        let default = judge.aggregated().filter(|role| judge.has_default_name(role)).collect();
+        judge.default_aggregated = default;
         judge
     }
 
@@ -221,6 +227,11 @@ impl<'w> Judge<'w> {
     /// True for a role that is the server's by name, whatever it grants.
     pub(super) fn has_default_name(&self, role: &Role) -> bool {
         !is_given(role.layer) || self.default_roles.contains(&(role.namespace, role.name))
+    }
+
+    /// Every aggregated role.
+    pub(super) fn aggregated(&self) -> impl Iterator<Item = &'w Role> {
+        self.aggregated.iter().copied()
     }
 
     /// The aggregated roles that the server makes for itself, by name.
@@ -282,7 +293,7 @@ impl<'w> Judge<'w> {
             .iter()
             .filter_map(|rule| match rule.when {
                 When::Role(check) => Some((*rule, check)),
-                When::Holds(_) | When::Binding(_) => None,
+                When::Holds(_) | When::Binding(_) | When::Subject(_) => None,
             })
             .collect();
         if selected.is_empty() {
@@ -361,7 +372,7 @@ impl<'w> Judge<'w> {
                 }
                 let in_namespace = binding.namespace.is_some();
                 let Some(severity) = rule.level(in_namespace, false) else { continue };
-                for what in check(&Bound { judge: self, binding }) {
+                for what in check(&Bound { judge: self, id, binding }) {
                     let role = self.world.role_of(binding);
                     let of_role = match role {
                         Some(role) => self.shape(role.rules),
@@ -378,6 +389,38 @@ impl<'w> Judge<'w> {
                         || Affected { subject: self.world.binding_name(binding), scope: self.scope(binding.namespace) };
                     findings.add(likeness, affected, || self.of_binding(rule, severity, binding, role, what));
                 }
+            }
+        }
+    }
+
+    fn subjects(&self, findings: &mut Findings) {
+        for rule in &self.options.rules {
+            let When::Subject(check) = rule.when else { continue };
+            let Some(severity) = rule.level(false, false) else { continue };
+            for (holder, roles, place) in self.roles_of_subjects() {
+                let Some(what) = check(roles) else { continue };
+                let likeness = Likeness {
+                    rule: rule.id,
+                    severity,
+                    in_namespace: false,
+                    shapes: vec![roles as u128],
+                    place: self.apart(place),
+                };
+                let affected = || Affected { subject: self.world.holder_name(holder), scope: Scope::Cluster };
+                findings.add(likeness, affected, || Finding {
+                    rule,
+                    severity,
+                    count: 0,
+                    first: Vec::new(),
+                    names: Vec::new(),
+                    role: None,
+                    what,
+                    folded: Vec::new(),
+                    help: None,
+                    proof: Vec::new(),
+                    rule_of_role: None,
+                    place,
+                });
             }
         }
     }

@@ -24,6 +24,8 @@ use crate::k8s::rbac::{GROUP, PolicyRule};
 pub(super) type OfRole = fn(&Applied<'_>) -> Vec<RoleHit>;
 /// A check of a binding: what is wrong, once for each subject that is.
 pub(super) type OfBinding = fn(&Bound<'_>) -> Vec<String>;
+/// A check of the number of roles that a subject has.
+pub(super) type OfSubject = fn(usize) -> Option<String>;
 
 /// A role as it is applied.
 pub(super) struct Applied<'j> {
@@ -46,9 +48,13 @@ pub(super) struct RoleHit {
     pub(super) help: Option<String>,
 }
 
+/// The position of a hit that is about a role as a whole.
+pub(super) const WHOLE_ROLE: usize = usize::MAX;
+
 /// A binding.
 pub(super) struct Bound<'j> {
     pub(super) judge: &'j Judge<'j>,
+    pub(super) id: u32,
     pub(super) binding: &'j Binding,
 }
 
@@ -371,7 +377,7 @@ impl Bound<'_> {
     }
 
     /// The subjects that are so, by kind and name.
-    fn subjects(&self, wanted: impl Fn(&Subject, &str) -> bool) -> Vec<String> {
+    pub(super) fn subjects(&self, wanted: impl Fn(&Subject, &str) -> bool) -> Vec<String> {
         let world = self.world();
         let subjects = world.subjects(self.binding).iter();
         subjects

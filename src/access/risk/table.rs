@@ -9,7 +9,7 @@ mod network;
 mod workloads;
 
 use super::Severity;
-use super::objects::{OfBinding, OfRole};
+use super::objects::{OfBinding, OfRole, OfSubject};
 use crate::diag::Code;
 
 /// A rule.
@@ -76,6 +76,8 @@ pub(super) enum When {
     Role(OfRole),
     /// A binding is so.
     Binding(OfBinding),
+    /// A subject has so many roles.
+    Subject(OfSubject),
 }
 
 /// What names in a rule do to the severity.
@@ -185,7 +187,7 @@ impl Rule {
     pub fn condition(&self) -> Option<&'static str> {
         match self.when {
             When::Holds(text) => Some(text),
-            When::Role(_) | When::Binding(_) => None,
+            When::Role(_) | When::Binding(_) | When::Subject(_) => None,
         }
     }
 }

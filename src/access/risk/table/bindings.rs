@@ -1,6 +1,6 @@
 //! B: bindings and their subjects.
 
-use super::super::objects;
+use super::super::{hygiene, objects};
 use super::{Rule, When};
 use crate::diag::Code;
 
@@ -70,6 +70,14 @@ pub(super) const RULES: &[Rule] = &[
         "bring the role in, or remove the binding: it gives whatever somebody puts under that name",
     ),
     Rule::new(
+        "B010",
+        Code::UnusedRole,
+        "I/I",
+        When::Role(hygiene::unused_role),
+        "has no binding among the objects, and no aggregated role gathers it",
+        "remove the role, or bring in what binds it",
+    ),
+    Rule::new(
         "B011",
         Code::BindingWithoutSubjects,
         "I/I",
@@ -78,12 +86,44 @@ pub(super) const RULES: &[Rule] = &[
         "remove the binding, or name whom it is for",
     ),
     Rule::new(
+        "B012",
+        Code::RepeatedUsers,
+        "I/I",
+        When::Binding(hygiene::repeated_users),
+        "names {what}",
+        "bind a group that has these users, where the identity provider can make one",
+    ),
+    Rule::new(
+        "B013",
+        Code::ShadowedBinding,
+        "I/I",
+        When::Binding(hygiene::shadowed),
+        "gives {role} to {what}",
+        "remove the binding, or the wider one if the narrow one is meant",
+    ),
+    Rule::new(
+        "B014",
+        Code::RepeatedRole,
+        "I/I",
+        When::Role(hygiene::repeated_role),
+        "has the same rules as {what}",
+        "write the rules once, as a ClusterRole, and bind it where it is needed",
+    ),
+    Rule::new(
         "B015",
         Code::ForeignAccount,
         "L/L",
         When::Binding(objects::foreign_account),
         "gives {role} to {what}, which lives in another namespace",
         "see that the other namespace is in the same hands: whoever makes pods there holds it",
+    ),
+    Rule::new(
+        "B017",
+        Code::ManyRoles,
+        "I/I",
+        When::Subject(hygiene::many_roles),
+        "is bound to {what} roles with different rules",
+        "put the rules that belong together into one role, as far as they are held in the same places",
     ),
     Rule::new(
         "B018",

@@ -174,6 +174,16 @@ pub(super) const RULES: &[Rule] = &[
         "take the label away, and bind the role to whom it is for",
     ),
     holds(
+        "E019",
+        Code::WriteIdentities,
+        "C/-",
+        "create,update,patch users.user.openshift.io,groups.user.openshift.io,useridentitymappings.user.openshift.io,oauthclients.oauth.openshift.io,oauths.config.openshift.io where known",
+        "can change users, groups or logins of OpenShift",
+        "leave identities to the identity provider, its group sync and administrators, or name the objects under `resourceNames`",
+    )
+    .power("changes users, groups or logins of OpenShift")
+    .reach(Reach::Secrets),
+    holds(
         "E020",
         Code::UsePrivilegedPolicy,
         "H/H",
