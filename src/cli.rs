@@ -32,6 +32,7 @@ mod summary;
 mod table;
 mod targets;
 mod test;
+mod unchecked;
 mod unclaimed;
 mod who_can;
 

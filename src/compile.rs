@@ -21,6 +21,7 @@ use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::catalogue::Api;
+use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, Filling, Labels};
 use crate::model::{
@@ -56,6 +57,8 @@ pub struct Project {
     pub existing: BTreeMap<String, BTreeSet<Identity>>,
     /// The API of each target, by its name.
     pub apis: BTreeMap<String, Api>,
+    /// The fields of the custom resources of each target, by its name.
+    pub custom_fields: BTreeMap<String, Vec<Arc<CustomFields>>>,
     /// Policies that hold until a day.
     pub expiries: Vec<Expiry>,
     /// The expectations of the AccessTests.
@@ -96,6 +99,11 @@ impl Project {
     /// Returns the API of a target.
     pub fn api(&self, target: &Target) -> Api {
         self.apis.get(&target.name).cloned().unwrap_or_else(|| target.version.api())
+    }
+
+    /// Returns the fields of the custom resources of a target.
+    pub fn custom_fields(&self, target: &Target) -> &[Arc<CustomFields>] {
+        self.custom_fields.get(&target.name).map_or(&[], Vec::as_slice)
     }
 
     /// Warns of policies whose last day is over. The caller gives the day; the output is the same on any day.
@@ -327,7 +335,8 @@ impl Draft {
 
 impl<'p> Worker<'p> {
     fn new(project: &'p Project, target: &'p Target, options: Options<'p>, labels: Option<&'p Labels>) -> Self {
-        let validator = Validator::new(target, project.api(target), &project.files, &project.trees);
+        let validator =
+            Validator::new(target, project.api(target), project.custom_fields(target), &project.files, &project.trees);
         Self {
             project,
             detached: project

@@ -350,6 +350,12 @@ impl Sink {
         self.list
     }
 
+    /// True when one of the diagnostics behind the first `count` is an error.
+    pub fn has_errors_after(&self, count: usize) -> bool {
+        let later = self.diagnostics().get(count..).unwrap_or_default();
+        later.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
     /// True when at least one error was collected.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)

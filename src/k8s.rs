@@ -14,6 +14,7 @@
 //! rbac       rules, as questions and answers hold them
 //! selector   label selectors
 //! openapi    the fields of every built-in kind: unknown fields, types
+//! custom_fields  the fields of custom resources, by the schema of their definition
 //! schemas    the shape of the kinds that have a stored form of their own
 //! stored     a document in the form the API server stores it
 //! ```
@@ -21,6 +22,7 @@
 //! Left out on purpose: what a valid object must also satisfy (`validate::rules`), and what it grants (`access`).
 
 pub mod catalogue;
+pub mod custom_fields;
 pub mod dead;
 pub mod default_policy;
 pub mod grants;

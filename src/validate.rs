@@ -22,12 +22,14 @@ use self::fields::KnownFields;
 use self::rules::metadata::{NAME_LABEL, NAME_LABEL_SINCE};
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
+use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::schemas;
 use crate::k8s::stored::{Form, to_stored};
 use crate::model::{ObjectType, Platform, Target, Unit};
 use crate::render::TemplateSet;
 use crate::yaml::schema::{Problem, ProblemKind};
 use crate::yaml::{self, NodeId, NodeRef, Tree};
+pub use fields::Reach;
 pub use set::HomeFacts;
 pub use trace::Trees;
 
@@ -35,6 +37,7 @@ pub use trace::Trees;
 pub struct Validator<'p> {
     target: &'p Target,
     api: Api,
+    definitions: &'p [Arc<CustomFields>],
     files: &'p Files,
     trees: &'p Trees,
     /// The object that was checked last, unless it was matched.
@@ -43,7 +46,7 @@ pub struct Validator<'p> {
     /// What was checked before; none where everything is to be checked by itself.
     alike: Option<Alike>,
     errors: Vec<rules::FieldError>,
-    served: HashMap<ObjectType, ServedKind>,
+    served: HashMap<ObjectType, ServedKind<'p>>,
 }
 
 /// How many differences of one object are shown.
@@ -51,18 +54,26 @@ const MOST_CHANGES: usize = 20;
 
 /// Whether the target has a kind, and whether its objects live in namespaces.
 #[derive(Debug, Clone, Copy)]
-struct ServedKind {
+struct ServedKind<'p> {
     served: Served,
     namespaced: Option<bool>,
-    fields: KnownFields,
+    fields: KnownFields<'p>,
 }
 
 impl<'p> Validator<'p> {
-    /// A validator for a target with what it serves; `trees` are the policies, for the places of values.
-    pub fn new(target: &'p Target, api: Api, files: &'p Files, trees: &'p Trees) -> Self {
+    /// A validator for a target with what it serves and the fields of its custom resources; `trees` are the policies, for
+    /// the places of values.
+    pub fn new(
+        target: &'p Target,
+        api: Api,
+        definitions: &'p [Arc<CustomFields>],
+        files: &'p Files,
+        trees: &'p Trees,
+    ) -> Self {
         Self {
             target,
             api,
+            definitions,
             files,
             trees,
             tree: Tree::new(crate::diag::FileId::default()),
@@ -114,11 +125,11 @@ impl<'p> Validator<'p> {
         check_name_label(unit, root, self.target.version.minor(), self.trees, sink);
         check_port_ranges(unit, root, self.target.version.minor(), self.trees, sink);
         self.check_served(unit, sink);
-        let is_clean = sink.len() == before;
+        let is_clean = !sink.has_errors_after(before);
         if let Some(reported) = self.check_fields(unit, sink).filter(|_| is_clean) {
             self.check_rules(unit, &reported, sink);
         }
-        if sink.len() > before {
+        if sink.has_errors_after(before) {
             return false;
         }
         if let Some(root) = self.object() {
@@ -186,7 +197,7 @@ impl<'p> Validator<'p> {
     pub fn keep(&mut self, unit: &Unit, text: &str) {
         let (form, minor) = (self.form(), self.target.version.minor());
         let object_type = &unit.identity.object_type;
-        let fields = KnownFields::find(minor, &object_type.api_version, &object_type.kind);
+        let fields = KnownFields::find(minor, self.definitions, &object_type.api_version, &object_type.kind);
         let mut read = |text: &str| {
             let mut sink = Sink::new();
             let mut tree = yaml::read(text, crate::diag::FileId::default(), &mut sink);
@@ -312,6 +323,9 @@ impl<'p> Validator<'p> {
                 return;
             }
         }
+        if matches!(known.fields, KnownFields::MetadataAlone(_)) {
+            self.check_group(unit, sink);
+        }
         match (known.namespaced, &unit.identity.namespace) {
             (Some(true), None) => sink.push(
                 with_askers(
@@ -335,7 +349,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn served_kind(&mut self, object_type: &ObjectType) -> ServedKind {
+    fn served_kind(&mut self, object_type: &ObjectType) -> ServedKind<'p> {
         if let Some(known) = self.served.get(object_type) {
             return *known;
         }
@@ -344,7 +358,29 @@ impl<'p> Validator<'p> {
         found
     }
 
-    fn look_up(&self, api_version: &str, kind: &str) -> ServedKind {
+    /// Warns of a built-in kind in a group that looks like the kind's own: neither is checked.
+    fn check_group(&self, unit: &Unit, sink: &mut Sink) {
+        let ObjectType { api_version, kind } = &unit.identity.object_type;
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        let catalogue = self.api.catalogue();
+        if catalogue.is_builtin_group(group) {
+            return;
+        }
+        let known = catalogue.api_versions_of_kind(self.target.version.minor(), kind);
+        let group_of = |known: &str| known.rsplit_once('/').map_or("core", |(group, _)| group).to_owned();
+        let is_meant = |known: &String| group_of(known) == group || nearest(group, [&*group_of(known)]).is_some();
+        let Some(meant) = known.iter().find(|known| is_meant(known)) else { return };
+        let message =
+            format!("no version of Kubernetes has `{api_version}`; this {kind} is checked for its metadata alone");
+        sink.push(
+            with_askers(Diagnostic::warning(Code::UncheckedGroup, message).at(unit.content), unit)
+                .help(format!("write `apiVersion: {meant}`"))
+                .note(format!("in {}", unit.identity))
+                .foldable(),
+        );
+    }
+
+    fn look_up(&self, api_version: &str, kind: &str) -> ServedKind<'p> {
         let catalogue = self.api.catalogue();
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         let there = match (api_version, kind) {
@@ -368,7 +404,8 @@ impl<'p> Validator<'p> {
         };
         let namespaced = schemas::find(api_version, kind).map(|known| known.namespaced);
         let namespaced = namespaced.or_else(|| catalogue.find_kind(group, kind).map(|found| found.namespaced));
-        let fields = KnownFields::find(self.target.version.minor(), api_version, kind);
+        let minor = self.target.version.minor();
+        let fields = KnownFields::find(minor, self.definitions, api_version, kind);
         ServedKind { served, namespaced, fields }
     }
 

@@ -13,7 +13,7 @@ use super::summary::Command;
 use super::targets::TargetChanges;
 use super::test::Tally;
 use super::unclaimed::Unclaimed;
-use super::{Global, Outcome, isolation, test, unclaimed};
+use super::{Global, Outcome, isolation, test, unchecked, unclaimed};
 use crate::diag::{RunError, Severity, Sink};
 use crate::model::Target;
 
@@ -66,6 +66,7 @@ fn check(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> R
         return Ok(outcome);
     }
     beside.unclaimed.absorb(unclaimed);
+    unchecked::note(session, targets);
     judge(session, targets, arguments, (outcome, &beside.unclaimed))
 }
 

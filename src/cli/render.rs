@@ -12,7 +12,7 @@ use super::session::{Comparison, Found, Session, with_part};
 use super::shard::{self, Loss, ShardArguments};
 use super::summary::{Command, Consent};
 use super::targets::TargetChanges;
-use super::{DiagnosticForm, Global, Outcome, removal};
+use super::{DiagnosticForm, Global, Outcome, removal, unchecked};
 use crate::cache::KeptTarget;
 use crate::compile::{OutputFile, Wanted};
 use crate::diag::{Code, Diagnostic, RunError, Sink, foreign};
@@ -190,6 +190,7 @@ fn write(
     terminal.note(&changed_since(folder, written, "written anew"));
     terminal.note(&changed_since(folder, gone, "removed"));
     terminal.problem(&changes.lines(folder, false));
+    unchecked::note(session, targets);
     for (target, plan) in plans {
         terminal.problem(&told(&session.title(target), &Totals::of(&plan), Form::of(session.global, false)));
     }

@@ -156,6 +156,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     known::check(&surroundings, sink);
     let expiries = std::mem::take(&mut linker.expiries);
     let apis = std::mem::take(&mut linker.apis);
+    let custom_fields = std::mem::take(&mut linker.custom_fields);
     let access_checks = std::mem::take(&mut linker.access_checks);
     kinds::node_access::unknown_pools(&linker.node_access, sink);
     let node_access = std::mem::take(&mut linker.node_access);
@@ -180,6 +181,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
         existing,
         baselines,
         apis,
+        custom_fields,
         expiries,
         access_checks,
         node_access,

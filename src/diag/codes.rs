@@ -319,6 +319,8 @@ codes! {
         "The default policy, the resources and the switches of the authorizer are known for Kubernetes 1.16 to 1.37.";
     LegacyAddress, "legacy-address", [Warning], "a range of addresses that later versions refuse",
         "Before Kubernetes 1.36 the API server takes `010.0.0.0/8`, `10.0.0.1/8` and `::ffff:10.0.0.0/104` in a NetworkPolicy. Programs read such ranges in different ways: as octal numbers, as the one address, as IPv4 or as IPv6. Since 1.36 the server refuses them (feature gate StrictIPCIDRValidation) when a policy is created or its range is changed.\n\nWrite the range in its one form: no leading zeros, no bits beyond the length, IPv4 as IPv4.";
+    UncheckedGroup, "unchecked-group", [Warning], "a built-in kind in a group that does not exist",
+        "The apiVersion of an object is like one that Kubernetes has for the kind, and is another: `core/v1` for `v1`, or `app/v1` for `apps/v1`. A custom resource could have that group, so the object is written, checked for its metadata alone. The API server answers that it does not know the kind.\n\nCorrect the apiVersion, or bring in the CustomResourceDefinition of the kind with a Manifests policy.";
     UnknownResource, "unknown-resource", [Error], "a resource that is not served",
         "Neither the cluster's version nor a CustomResourceDefinition among the inputs serves a resource of that name. A rule may leave out `apiGroups` only where some group serves the resource: name the groups, or bring the definition in with a Manifests policy. Of a question, `--any-resource` takes the name as it stands.";
     NewerThanKnown, "newer-than-known", [Warning], "a version that is newer than every known one",

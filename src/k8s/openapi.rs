@@ -21,6 +21,8 @@ mod time;
 
 use std::sync::OnceLock;
 
+pub use check::metadata_problems;
+
 use super::catalogue::{FIRST_MINOR, LAST_MINOR};
 
 const TEXT: &str = include_str!("facts/openapi.txt");

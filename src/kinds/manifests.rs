@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::{Resource, read_custom};
+use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
 use crate::model::{
     Category, Contribution, Data, Home, Identity, Kind, Linker, Mention, MentionedBy, Mentions, ObjectType, Pattern,
@@ -69,6 +70,7 @@ impl Kind for ManifestsKind {
         let mut objects = Vec::new();
         let mut custom = Vec::new();
         let mut trees = Vec::new();
+        let mut custom_fields = Vec::new();
         let mut named = BTreeSet::new();
         for (path, named_at) in matching_files(document, &spec.files, linker, sink) {
             linker.claimed.insert(path.clone());
@@ -82,7 +84,10 @@ impl Kind for ManifestsKind {
             };
             for root in tree.documents() {
                 read_object(root, &mut objects, &mut custom, sink);
-                list::objects(root).into_iter().for_each(|object| note_names(object, &mut named));
+                for object in list::objects(root) {
+                    note_names(object, &mut named);
+                    custom_fields.extend(CustomFields::read(&tree, object).into_iter().map(Arc::new));
+                }
             }
             trees.push(tree);
         }
@@ -93,6 +98,7 @@ impl Kind for ManifestsKind {
             }
         }
         linker.bring(&document.meta.targets, &custom);
+        linker.bring_fields(&document.meta.targets, &custom_fields);
         for (by, names) in [(MentionedBy::Made, made(&objects)), (MentionedBy::Manifest, mentions(named))] {
             linker.mentions.push(Mentions::new(document.meta.clone(), by, names));
         }
@@ -290,6 +296,10 @@ impl Policy for Linked {
 
     fn judged(&self, visit: &mut dyn FnMut(NodeRef<'_>)) {
         self.judged.iter().flat_map(|tree| tree.documents()).for_each(visit);
+    }
+
+    fn brought_types(&self, visit: &mut dyn FnMut(&ObjectType)) {
+        self.objects.iter().for_each(|object| visit(&object.identity.object_type));
     }
 
     fn brought(&self, visit: &mut dyn FnMut(Origin)) {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Account, Data, Date, Home, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
+use super::{Account, Data, Date, Home, ObjectType, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
 use crate::crossplane::object;
 use crate::crossplane::provider::Provider;
 use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink, Span, nearest};
 use crate::k8s::catalogue::{Api, Resource};
+use crate::k8s::custom_fields::CustomFields;
 use crate::source::Sources;
 use crate::yaml::{NodeRef, Spanned};
 
@@ -118,6 +119,9 @@ pub trait Policy: Send + Sync {
 
     /// Tells each object that is in the cluster without being compiled, for whoever judges the whole.
     fn judged(&self, _visit: &mut dyn FnMut(NodeRef<'_>)) {}
+
+    /// Visits the type of each object that is written as its manifest has it.
+    fn brought_types(&self, _visit: &mut dyn FnMut(&ObjectType)) {}
 
     /// The profile, for a policy that is one.
     fn profile(&self) -> Option<&PodSecurityProfile> {
@@ -310,6 +314,8 @@ pub struct Linker<'w> {
     pub existing: BTreeMap<String, BTreeSet<super::Identity>>,
     /// What each target serves, by its name, with the custom resources that [`Linker::learn`] knows of.
     pub apis: BTreeMap<String, Api>,
+    /// The fields of custom resources, by target, in the order of their definitions.
+    pub custom_fields: BTreeMap<String, Vec<Arc<CustomFields>>>,
     /// Custom resources that were brought and are not learnt yet.
     custom: BTreeMap<String, Vec<Resource>>,
     /// The packages that are installed.
@@ -344,6 +350,7 @@ impl<'w> Linker<'w> {
             lacks_accounts: false,
             mentions: Vec::new(),
             apis: targets.iter().map(|target| (target.name.clone(), target.version.api())).collect(),
+            custom_fields: BTreeMap::new(),
             custom: BTreeMap::new(),
             stacks: Vec::new(),
             providers: Vec::new(),
@@ -371,6 +378,13 @@ impl<'w> Linker<'w> {
     pub fn bring(&mut self, targets: &BTreeSet<String>, resources: &[Resource]) {
         for target in targets {
             self.custom.entry(target.clone()).or_default().extend_from_slice(resources);
+        }
+    }
+
+    /// Brings the fields of custom resources to some targets.
+    pub fn bring_fields(&mut self, targets: &BTreeSet<String>, fields: &[Arc<CustomFields>]) {
+        for target in targets.iter().filter(|_| !fields.is_empty()) {
+            self.custom_fields.entry(target.clone()).or_default().extend_from_slice(fields);
         }
     }
 

@@ -1,16 +1,19 @@
 //! The question `validate` of `bailiwick ask`: the API server's answer to a create or an update; `docs/ask.md` has an example.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use super::fields::KnownFields;
+use super::fields::{KnownFields, Reach};
 use super::rules;
 use crate::k8s::catalogue::{Catalogue, LAST_MINOR, Served};
+use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::stored::{Form, to_stored};
 use crate::yaml::schema::{ProblemKind, to_json};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// The keys of a question.
-pub const KEYS: &[&str] = &["object", "old", "minor"];
+pub const KEYS: &[&str] = &["object", "old", "minor", "definitions"];
 
 /// Answers a question.
 ///
@@ -22,6 +25,12 @@ pub fn answer(body: &Value) -> Result<Value, String> {
         Some(minor) => minor.as_u64().and_then(|minor| u32::try_from(minor).ok()).ok_or("`minor` is no number")?,
     };
     let read = |key: &str| body.get(key).filter(|object| object.is_object()).map(yaml::from_json);
+    let definitions = body.get("definitions").and_then(Value::as_array).into_iter().flatten();
+    let definitions: Vec<Arc<CustomFields>> = definitions
+        .map(|definition| Arc::new(yaml::from_json(definition)))
+        .flat_map(|tree| root(&tree).map(|object| CustomFields::read(&tree, object)).unwrap_or_default())
+        .map(Arc::new)
+        .collect();
     let mut tree = read("object").ok_or("`object` is no object")?;
     let old = read("old");
     let object = root(&tree).ok_or("`object` is no object")?;
@@ -31,12 +40,8 @@ pub fn answer(body: &Value) -> Result<Value, String> {
         return Err("`object` has no `apiVersion` or no `kind`".to_owned());
     }
     let (group, catalogue) = (api_version.rsplit_once('/').map_or("", |(group, _)| group), Catalogue::get());
-    let fields = KnownFields::find(minor, api_version, kind);
-    let checked = match fields {
-        _ if rules::has_rules(api_version, kind) => "rules",
-        KnownFields::BuiltIn(_) | KnownFields::Schema(_) => "fields",
-        KnownFields::Unknown => "metadata",
-    };
+    let fields = KnownFields::find(minor, &definitions, api_version, kind);
+    let checked = Reach::find(minor, &definitions, api_version, kind).id();
     if catalogue.is_builtin_group(group) && catalogue.kind(minor, api_version, kind) == Served::No {
         let message = format!("Kubernetes 1.{minor} does not serve {api_version} {kind}");
         let error = json!({ "field": "kind", "type": "not-served", "message": message });

@@ -1,32 +1,72 @@
 //! Which fields an object may have, and values of which types.
 
+use std::sync::Arc;
+
 use super::rules;
+use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::openapi::KindFields;
+use crate::k8s::openapi::metadata_problems;
 use crate::k8s::schemas;
 use crate::yaml::NodeRef;
 use crate::yaml::schema::{Problem, Schema};
 
+/// How far the checks of a kind reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// Metadata alone.
+    Metadata,
+    /// Metadata, fields, types and words.
+    Fields,
+    /// All rules of the server.
+    Rules,
+}
+
+impl Reach {
+    /// The name in answers of `bailiwick ask`.
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Reach::Metadata => "metadata",
+            Reach::Fields => "fields",
+            Reach::Rules => "rules",
+        }
+    }
+
+    /// How far the checks of a kind reach at a minor of Kubernetes.
+    pub fn find(minor: u32, definitions: &[Arc<CustomFields>], api_version: &str, kind: &str) -> Self {
+        match KnownFields::find(minor, definitions, api_version, kind) {
+            _ if rules::has_rules(api_version, kind) => Reach::Rules,
+            KnownFields::MetadataAlone(_) => Reach::Metadata,
+            _ => Reach::Fields,
+        }
+    }
+}
+
 /// What is known about the fields of a kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum KnownFields {
+pub(super) enum KnownFields<'d> {
     /// A built-in kind at one minor.
     BuiltIn(KindFields),
     /// A kind of OpenShift.
     Schema(&'static Schema),
-    /// Nothing.
-    Unknown,
+    /// A custom resource whose definition is among the inputs, at a minor.
+    Custom(&'d CustomFields, u32),
+    /// Nothing but the metadata, at a minor.
+    MetadataAlone(u32),
 }
 
-impl KnownFields {
-    /// The fields of a kind at a minor of Kubernetes.
-    pub(super) fn find(minor: u32, api_version: &str, kind: &str) -> Self {
+impl<'d> KnownFields<'d> {
+    /// The fields of a kind at a minor of Kubernetes. Of two definitions of one kind the last counts.
+    pub(super) fn find(minor: u32, definitions: &'d [Arc<CustomFields>], api_version: &str, kind: &str) -> Self {
         // The server's rules for a StatefulSet leave out most of its templates.
         let has_other_rules = rules::has_rules(api_version, kind) || kind == "StatefulSet";
-        let built_in = KindFields::find(minor, api_version, kind)
-            .map(|fields| if has_other_rules { fields.without_words() } else { fields })
-            .map(KnownFields::BuiltIn);
-        let schema = || schemas::schema_of(api_version, kind).map(KnownFields::Schema);
-        built_in.or_else(schema).unwrap_or(KnownFields::Unknown)
+        if let Some(fields) = KindFields::find(minor, api_version, kind) {
+            return KnownFields::BuiltIn(if has_other_rules { fields.without_words() } else { fields });
+        }
+        if let Some(schema) = schemas::schema_of(api_version, kind) {
+            return KnownFields::Schema(schema);
+        }
+        let custom = definitions.iter().rev().find(|definition| definition.is_of(api_version, kind));
+        custom.map_or(KnownFields::MetadataAlone(minor), |custom| KnownFields::Custom(custom, minor))
     }
 
     /// Each unknown field and wrong value of an object, in the order of the text.
@@ -34,7 +74,13 @@ impl KnownFields {
         match self {
             KnownFields::BuiltIn(fields) => fields.problems(object),
             KnownFields::Schema(schema) if !schema.fits(object) => schema.problems(object),
-            KnownFields::Schema(_) | KnownFields::Unknown => Vec::new(),
+            KnownFields::Schema(_) => Vec::new(),
+            KnownFields::Custom(fields, minor) => {
+                let mut problems = metadata_problems(minor, object);
+                problems.extend(fields.problems(object));
+                problems
+            }
+            KnownFields::MetadataAlone(minor) => metadata_problems(minor, object),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
-use jsonschema::{Draft, JsonType, ValidationError, Validator};
+use jsonschema::{Draft, JsonType, PatternOptions, ValidationError, Validator};
 
 use super::de::DeError;
 use super::tree::{Entries, Items, NodeRef, Value};
@@ -86,6 +86,17 @@ impl Schema {
     /// When the document is not a valid schema, which is a mistake of this program.
     pub fn compile(document: serde_json::Value) -> Result<Self, String> {
         let options = jsonschema::options_for::<TreeJson>().with_draft(Draft::Draft7).should_validate_formats(false);
+        let validator = options.build(&document).map_err(|error| error.to_string())?;
+        Ok(Self { validator, document })
+    }
+
+    /// Compiles a schema that another author wrote: its patterns are matched in linear time, and each takes at most 1 MiB.
+    ///
+    /// # Errors
+    /// When the document is not a valid schema, or a pattern is too large.
+    pub fn compile_foreign(document: serde_json::Value) -> Result<Self, String> {
+        let options = jsonschema::options_for::<TreeJson>().with_draft(Draft::Draft7).should_validate_formats(false);
+        let options = options.with_pattern_options(PatternOptions::regex().size_limit(1 << 20));
         let validator = options.build(&document).map_err(|error| error.to_string())?;
         Ok(Self { validator, document })
     }

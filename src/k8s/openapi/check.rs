@@ -8,6 +8,7 @@ use data_encoding::BASE64;
 use jsonschema::JsonType;
 
 use super::{Field, Form, KindFields, Minors, Table, TypeId, time};
+use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::quantity::Quantity;
 use crate::yaml::schema::Problem;
 use crate::yaml::{NodeRef, Value};
@@ -24,6 +25,17 @@ impl KindFields {
         check.object(object, self.of_type);
         check.problems
     }
+}
+
+/// Each unknown field and wrong value of the metadata of an object, whatever its kind.
+pub fn metadata_problems(minor: u32, object: NodeRef<'_>) -> Vec<Problem<'_>> {
+    let (Some(of_type), Some(metadata)) = (Table::get().find("meta.v1.ObjectMeta"), object.get("metadata")) else {
+        return Vec::new();
+    };
+    let fields = KindFields { of_type, minor: minor.clamp(FIRST_MINOR, LAST_MINOR), checks_words: true };
+    let mut check = Check { fields, is_strict: true, path: Vec::new(), problems: Vec::new() };
+    check.at(Step::Key("metadata"), |check| check.value(metadata, &Form::Object(of_type)));
+    check.problems
 }
 
 /// A step from a value to one inside it.
