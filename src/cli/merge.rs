@@ -12,7 +12,7 @@ use super::session::{Session, with_targets};
 use super::shard::Loss;
 use super::summary::{Command, Consent, Summary};
 use super::targets::{ObjectsByTarget, TargetChanges};
-use super::{DiagnosticForm, Global, Outcome, check, diff, render};
+use super::{DiagnosticForm, Global, Outcome, check, diff, render, unchecked};
 use crate::compile::{self, PartRecord};
 use crate::diag::{Code, Diagnostic, RunError, Sink};
 use crate::emit::totals::Totals;
@@ -222,6 +222,7 @@ fn conclude_render(
         }
         return Outcome::Invalid;
     }
+    unchecked::note(session, targets);
     terminal.problem(&lines);
     Outcome::Fine
 }
@@ -263,6 +264,7 @@ fn conclude_check(
     if drift {
         terminal.note(diff::NOTE_OF_DRIFT);
     }
+    unchecked::note(session, targets);
     let outcome = judged.worse(if drift { Outcome::No } else { Outcome::Fine });
     let mut broken = Sink::new();
     whole.isolation.into_iter().for_each(|diagnostic| broken.push(diagnostic));

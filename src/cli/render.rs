@@ -189,8 +189,8 @@ fn write(
     let (written, gone): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, is_written)| *is_written);
     terminal.note(&changed_since(folder, written, "written anew"));
     terminal.note(&changed_since(folder, gone, "removed"));
-    terminal.problem(&changes.lines(folder, false));
     unchecked::note(session, targets);
+    terminal.problem(&changes.lines(folder, false));
     for (target, plan) in plans {
         terminal.problem(&told(&session.title(target), &Totals::of(&plan), Form::of(session.global, false)));
     }

@@ -11,8 +11,12 @@ use crate::validate::Reach;
 /// How many kinds a line names.
 const MOST_NAMED: usize = 6;
 
-/// Prints how many brought-in objects are checked for their fields or metadata alone, a line for each.
+/// Prints how many brought-in objects are checked for their fields or metadata alone, a line for each. A run of parts prints
+/// them once, when the parts are merged.
 pub(super) fn note(session: &Session<'_>, targets: &[&Target]) {
+    if session.shard.is_some() {
+        return;
+    }
     let project = &session.project;
     let mut kinds: BTreeMap<(Reach, String), usize> = BTreeMap::new();
     for policy in &project.policies {
