@@ -117,6 +117,33 @@ fn many_cells_with_blanks_take_no_quadratic_time() {
     assert!(output.stderr.len() < 1_000_000, "{} bytes", output.stderr.len());
 }
 
+/// The schema of a definition is another author's: patterns that blow up, schemas in schemas, keywords of wrong types.
+#[test]
+fn the_schema_of_a_definition_takes_little() {
+    let folder = tempfile::tempdir().expect("a folder");
+    workspace(folder.path());
+    let policy =
+        "apiVersion: bailiwick.dev/v1alpha1\nkind: Manifests\nmetadata: {name: a}\nspec: {files: [crd/*.yaml]}\n";
+    std::fs::write(folder.path().join("policies/a.yaml"), policy).expect("a file");
+    std::fs::create_dir(folder.path().join("policies/crd")).expect("a folder");
+    let blowing = "{type: string, pattern: '((a{0,500}){0,500}){0,500}'}";
+    let many = (0..5_000).fold(String::new(), |mut text, index| {
+        let _ = write!(text, "p{index}: {{type: string, pattern: '^(a|aa|aaa){{1,50}}$'}}, ");
+        text
+    });
+    let deep = "{type: object, properties: {d: ".repeat(40) + "{type: string}" + &"}}".repeat(40);
+    let wrong = "{type: [object], required: 5, enum: {a: b}, properties: [x], items: [1], minimum: a, pattern: 3, maxLength: -1, additionalProperties: 7}";
+    let objects = format!(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: widgets.example.com}}\nspec:\n  group: example.com\n  scope: Namespaced\n  names: {{plural: widgets, kind: Widget}}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema: {{type: object, properties: {{spec: {{type: object, properties: {{{many}blowing: {blowing}, deep: {deep}}}}}, wrong: {wrong}}}}}\n---\napiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: a, namespace: b}}\nspec: {{p1: b, p4999: b, blowing: \"{}\", unknown: 1}}\nwrong: [1]\n",
+        "a".repeat(5_000)
+    );
+    std::fs::write(folder.path().join("policies/crd/a.yaml"), objects).expect("a file");
+    let output = within(700, folder.path(), &["render"], |_| ());
+    let printed = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{printed}");
+    assert!(printed.contains("unknown field `unknown`") && printed.contains("`spec.p1`"), "{printed}");
+}
+
 #[test]
 fn a_huge_cell_and_deep_indentation_take_memory_as_they_are_long() {
     let folder = tempfile::tempdir().expect("a folder");
