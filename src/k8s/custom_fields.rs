@@ -6,10 +6,11 @@
 //! value of a field, because the server prunes it there.
 //!
 //! Left out on purpose: `x-kubernetes-validations`, `allOf`, `anyOf`, `oneOf`, `not`, `format`, `multipleOf` and
-//! `uniqueItems`. A pattern that this program cannot read is left out too.
+//! `uniqueItems`, and the fields of the metadata of embedded objects. A pattern that the crate `jsonschema` cannot read, such as one with `(?i)`, is left out too.
 
 mod pattern;
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
@@ -72,8 +73,12 @@ impl CustomFields {
     /// Each unknown field and wrong value of an object but those of its metadata, in the order of the text.
     pub fn problems<'t>(&self, object: NodeRef<'t>) -> Vec<Problem<'t>> {
         let schema = self.compiled.get_or_init(|| {
-            let mut conversion = Conversion { is_closed: self.is_closed, patterns: 0 };
-            Schema::compile_foreign(conversion.object(self.tree.at(self.schema), true)).ok()
+            let compile = |patterns| {
+                let mut conversion = Conversion { is_closed: self.is_closed, patterns };
+                Schema::compile_foreign(conversion.object(self.tree.at(self.schema))).ok()
+            };
+            // A schema whose patterns cannot be compiled together still says what is a field.
+            compile(0).or_else(|| compile(MOST_PATTERNS))
         });
         schema.as_ref().filter(|schema| !schema.fits(object)).map_or_else(Vec::new, |schema| schema.problems(object))
     }
@@ -92,24 +97,18 @@ struct Conversion {
 }
 
 impl Conversion {
-    /// The schema of an object of the API: it has a type and metadata, which the server checks by itself.
-    fn object(&mut self, schema: NodeRef<'_>, is_root: bool) -> Value {
-        let mut converted = self.value(schema, !is_root);
-        if let Some(map) = converted.as_object_mut() {
-            let properties = map.entry("properties").or_insert_with(|| json!({}));
-            if let Some(properties) = properties.as_object_mut() {
-                properties.insert("apiVersion".to_owned(), json!({ "type": "string" }));
-                properties.insert("kind".to_owned(), json!({ "type": "string" }));
-                properties.insert("metadata".to_owned(), json!({}));
-            }
-        }
+    /// The schema of a custom resource.
+    fn object(&mut self, schema: NodeRef<'_>) -> Value {
+        let mut converted = self.value(schema, false);
+        converted.as_object_mut().into_iter().for_each(add_identity);
         converted
     }
 
-    /// The schema of a value. `may_be_null` is set for the value of a field.
-    fn value(&mut self, schema: NodeRef<'_>, may_be_null: bool) -> Value {
+    /// The schema of a value. `is_pruned` is set where the server prunes a null: the value of a field that is not nullable.
+    fn value(&mut self, schema: NodeRef<'_>, is_pruned: bool) -> Value {
         let flag = |key: &str| schema.get(key).and_then(NodeRef::as_bool) == Some(true);
-        let may_be_null = may_be_null || flag("nullable");
+        let is_pruned = is_pruned && !flag("nullable");
+        let may_be_null = is_pruned || flag("nullable");
         let mut converted = Map::new();
         let types = match schema.get("type").and_then(NodeRef::as_str) {
             _ if flag("x-kubernetes-int-or-string") => vec!["integer", "string"],
@@ -125,45 +124,42 @@ impl Conversion {
             converted.insert("items".to_owned(), self.value(items, false));
         }
         if let Some(words) = schema.get("enum").filter(|words| words.is_seq()) {
-            let null = may_be_null.then_some(Value::Null);
+            let null = is_pruned.then_some(Value::Null);
             converted.insert("enum".to_owned(), words.items().map(to_json).chain(null).collect());
         }
         self.add_bounds(schema, &mut converted);
+        if flag("x-kubernetes-embedded-resource") {
+            add_identity(&mut converted);
+        }
         Value::Object(converted)
     }
 
     fn add_fields(&mut self, schema: NodeRef<'_>, types: &[&str], converted: &mut Map<String, Value>) {
         let flag = |key: &str| schema.get(key).and_then(NodeRef::as_bool) == Some(true);
-        let is_embedded = flag("x-kubernetes-embedded-resource");
+        // Defaulting comes before validation.
+        let has_default = |name: &str| schema.path(&["properties", name, "default"]).is_some();
+        let required = schema.get("required").into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str);
+        let required: BTreeSet<&str> = required.filter(|name| !has_default(name)).collect();
         let mut properties = Map::new();
         for (name, field) in schema.get("properties").into_iter().flat_map(NodeRef::entries) {
             let name = name.as_str().unwrap_or_default();
-            let field = match field.get("x-kubernetes-embedded-resource").and_then(NodeRef::as_bool) {
-                Some(true) => self.object(field, false),
-                _ => self.value(field, true),
-            };
+            // A required field that is pruned is missing.
+            let field = self.value(field, !required.contains(name));
             properties.insert(name.to_owned(), field);
         }
         let additional = schema.get("additionalProperties");
         let has_fields = !properties.is_empty() || types == ["object"];
         match additional {
             Some(values) if values.is_map() => {
-                converted.insert("additionalProperties".to_owned(), self.value(values, false));
+                converted.insert("additionalProperties".to_owned(), self.value(values, true));
             }
-            None if has_fields && self.is_closed && !is_embedded && !flag("x-kubernetes-preserve-unknown-fields") => {
-                converted.insert("additionalProperties".to_owned(), Value::Bool(false));
-            }
-            None if is_embedded && self.is_closed && !flag("x-kubernetes-preserve-unknown-fields") => {
+            None if has_fields && self.is_closed && !flag("x-kubernetes-preserve-unknown-fields") => {
                 converted.insert("additionalProperties".to_owned(), Value::Bool(false));
             }
             _ => {}
         }
-        // Defaulting comes before validation.
-        let has_default = |name: &str| schema.path(&["properties", name, "default"]).is_some();
-        let required = schema.get("required").into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str);
-        let required: Vec<Value> = required.filter(|name| !has_default(name)).map(Value::from).collect();
         if !required.is_empty() {
-            converted.insert("required".to_owned(), Value::Array(required));
+            converted.insert("required".to_owned(), required.into_iter().collect());
         }
         if !properties.is_empty() {
             converted.insert("properties".to_owned(), Value::Object(properties));
@@ -184,9 +180,20 @@ impl Conversion {
         let pattern = schema.get("pattern").and_then(NodeRef::as_str).filter(|_| self.patterns < MOST_PATTERNS);
         if let Some(pattern) = pattern {
             self.patterns += 1;
-            if let Some(pattern) = from_go(pattern) {
+            let is_read = |pattern: &String| Schema::compile_foreign(json!({ "pattern": pattern })).is_ok();
+            if let Some(pattern) = from_go(pattern).filter(is_read) {
                 converted.insert("pattern".to_owned(), Value::from(pattern));
             }
         }
+    }
+}
+
+/// Adds the fields that every object of the API has. The server checks the metadata by itself.
+fn add_identity(schema: &mut Map<String, Value>) {
+    let properties = schema.entry("properties").or_insert_with(|| json!({}));
+    if let Some(properties) = properties.as_object_mut() {
+        properties.insert("apiVersion".to_owned(), json!({ "type": "string" }));
+        properties.insert("kind".to_owned(), json!({ "type": "string" }));
+        properties.insert("metadata".to_owned(), json!({ "type": ["object", "null"] }));
     }
 }

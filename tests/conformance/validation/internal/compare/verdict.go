@@ -239,12 +239,12 @@ func forget(object, stored map[string]any) {
 }
 
 var (
-	loose    = regexp.MustCompile(`^\+?[0-9]+\.?$`)
+	loose    = regexp.MustCompile(`^\+?0*[0-9]+\.?$`)
 	exponent = regexp.MustCompile(`^[0-9.]+[eE]\+?[0-9]+$`)
 )
 
-// plain writes quantities in one of the forms that the server keeps or changes, depending on their length: without a plus sign
-// and a final point, and with a small `e`.
+// plain writes quantities in one of the forms that the server keeps or changes, depending on their length: without a plus sign,
+// leading zeros and a final point, and with a small `e`.
 func plain(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -257,7 +257,7 @@ func plain(value any) any {
 		}
 	case string:
 		if loose.MatchString(value) {
-			return strings.Trim(value, "+.")
+			return strings.TrimLeft(strings.Trim(value, "+."), "0")
 		}
 		if exponent.MatchString(value) {
 			return strings.ReplaceAll(strings.ToLower(value), "+", "")

@@ -54,6 +54,10 @@ func judge(manifest []byte) (answer verdict) {
 			answer = verdict{Stage: "panic", Message: fmt.Sprint(cause)}
 		}
 	}()
+	var custom customObject
+	if json.Unmarshal(manifest, &custom) == nil && custom.Custom != nil {
+		return judgeCustom(custom)
+	}
 	manifest, err := asClientsSend(manifest)
 	if err != nil {
 		return verdict{Stage: "decode", Message: err.Error()}
