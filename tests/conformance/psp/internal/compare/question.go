@@ -108,7 +108,11 @@ func (q question) line() ([]byte, error) {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(cases.Object{q.kind: q.body}); err != nil {
+	body := q.body
+	if q.kind == meaning {
+		body = cases.Object{"old": q.body["old"], "new": q.body["new"]}
+	}
+	if err := encoder.Encode(cases.Object{q.kind: body}); err != nil {
 		return nil, err
 	}
 	return bytes.TrimRight(line.Bytes(), "\n"), nil
