@@ -8,25 +8,32 @@
 //! Reading and evaluating are bounded in depth and in work, so that no expression can hang or overflow.
 //!
 //! Left out on purpose, and answered with [`Fail::Unknown`]: timestamps and durations, URLs, IP addresses, quantities,
-//! named formats, versions, `format()`, and everything of an authorizer. Static types are looked at only as far as they
-//! decide what an expression means: one that the API server refuses for its types may have an answer here.
+//! named formats, versions, `format()`, and everything of an authorizer. [`compiled`] says what an API server refuses for its
+//! names and types; the evaluation looks at static types only as far as they decide what an expression means, so that
+//! an expression that the API server refuses may have an answer here.
 
 mod ast;
 mod check;
+mod declared;
 mod eval;
 mod functions;
 mod lexer;
 mod lists;
+mod literals;
 mod macros;
 mod parser;
 mod pattern;
 mod strings;
 #[cfg(test)]
 mod tests;
+mod types;
+mod typing;
 mod value;
 
 pub use check::Names;
 pub use eval::{Environment, Evaluation};
+pub use types::Type;
+pub use typing::{Refusal, Scope, Wanted, compiled};
 pub use value::{Key, Map, Value};
 
 use ast::Expr;
@@ -49,15 +56,6 @@ impl Fail {
     /// What the API server says of arguments that no function takes.
     fn no_such_overload() -> Self {
         Self::error("no such overload")
-    }
-}
-
-/// Why a text is no expression of the language, in words; none for an expression, and for one that is not read here. An API server
-/// compiles the expressions of a policy when it is written, and refuses such a text.
-pub fn syntax_problem(source: &str) -> Option<String> {
-    match parser::parse(source) {
-        Err(Problem::Syntax(why)) => Some(why),
-        Err(Problem::NotRead(_)) | Ok(_) => None,
     }
 }
 

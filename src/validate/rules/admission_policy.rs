@@ -1,11 +1,11 @@
 //! ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings (`specs/kubernetes.md` section 3.8).
 //!
-//! Left out on purpose: whether the names, functions and types of an expression fit, and whether who writes the policy may
-//! read its parameters.
+//! Left out on purpose: whether the expressions fit the kinds that the policy matches, which the API server says in the status
+//! of a policy, and whether who writes the policy may read its parameters.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::admission::policy::cel;
+use crate::admission::policy::cel::{self, Refusal, Scope, Wanted};
 use crate::k8s::names::{self, Reasons};
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
@@ -90,17 +90,24 @@ fn policy(
     }
     // What a stored policy has already may stay.
     let is_stored = |old| ["paramKind", "matchConditions"].iter().all(|field| is_same(spec, old, field));
+    let scope =
+        Scope { minor: report.minor, params: given(spec, "paramKind").is_some(), authorizer: true, ..Scope::default() };
+    let mut expressions = Expressions { scope, stored: old.map(stored_expressions).unwrap_or_default() };
     if !old.is_some_and(is_stored) {
-        match_conditions(spec, &path.field("matchConditions"), report);
+        match_conditions(spec, &path.field("matchConditions"), &mut expressions, report);
+    }
+    if mutates || !is_empty(spec, "variables") {
+        expressions.scope.variables = Some(BTreeMap::new());
     }
     let variables = path.field("variables");
     for (index, item) in items(spec, "variables") {
-        variable(item, &variables.index(index), report);
+        variable(item, &variables.index(index), &mut expressions, report);
     }
     if mutates {
-        mutations(spec, path, report);
+        expressions.scope.patches = true;
+        mutations(spec, path, &mut expressions, report);
     } else {
-        validations(object, spec, path, report);
+        validations(object, spec, path, &mut expressions, report);
     }
 }
 
@@ -298,7 +305,7 @@ fn resources(rule: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn match_conditions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
+fn match_conditions(spec: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, report: &mut Report<'_>) {
     let list = place(spec, "matchConditions");
     if list.is_seq() && list.len() > MAXIMUM_CONDITIONS {
         let message = format!("{} conditions are given, {MAXIMUM_CONDITIONS} is the most", list.len());
@@ -307,7 +314,7 @@ fn match_conditions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>)
     let mut seen = BTreeSet::new();
     for (index, item) in items(spec, "matchConditions") {
         let path = path.index(index);
-        expression(item, "expression", &path, report);
+        expressions.check(item, "expression", &path, Wanted::Bool, report);
         let name = text(item, "name");
         let (node, at) = (place(item, "name"), path.field("name"));
         if name.is_empty() {
@@ -322,7 +329,7 @@ fn match_conditions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>)
     }
 }
 
-fn variable(item: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
+fn variable(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, report: &mut Report<'_>) {
     let name = text(item, "name");
     let (node, at) = (place(item, "name"), path.field("name"));
     if name.trim().is_empty() {
@@ -332,7 +339,11 @@ fn variable(item: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         let help = "letters, digits and `_`, not a digit first, and not a word of the language such as `in`";
         report.teach(ErrorKind::Invalid, &at, node, message, help);
     }
-    expression(item, "expression", path, report);
+    let of = expressions.check(item, "expression", path, Wanted::Any, report);
+    // What is empty is not compiled, and declares nothing.
+    if let (Some(variables), Some(of)) = (&mut expressions.scope.variables, of) {
+        variables.insert(name.to_owned(), of);
+    }
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -340,7 +351,13 @@ fn is_identifier(name: &str) -> bool {
     is_word && !name.starts_with(|first: char| first.is_ascii_digit()) && !RESERVED.contains(&name)
 }
 
-fn validations(object: NodeRef<'_>, spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
+fn validations(
+    object: NodeRef<'_>,
+    spec: NodeRef<'_>,
+    path: &Path<'_>,
+    expressions: &mut Expressions,
+    report: &mut Report<'_>,
+) {
     if is_empty(spec, "validations") && is_empty(spec, "auditAnnotations") {
         for field in ["validations", "auditAnnotations"] {
             let message = "the policy neither validates nor annotates".to_owned();
@@ -350,7 +367,7 @@ fn validations(object: NodeRef<'_>, spec: NodeRef<'_>, path: &Path<'_>, report: 
     }
     let list = path.field("validations");
     for (index, item) in items(spec, "validations") {
-        validation(item, &list.index(index), report);
+        validation(item, &list.index(index), expressions, report);
     }
     let list = path.field("auditAnnotations");
     let node = place(spec, "auditAnnotations");
@@ -365,12 +382,12 @@ fn validations(object: NodeRef<'_>, spec: NodeRef<'_>, path: &Path<'_>, report: 
     };
     let mut seen = BTreeSet::new();
     for (index, item) in items(spec, "auditAnnotations") {
-        audit_annotation(item, &policy, &list.index(index), &mut seen, report);
+        audit_annotation(item, &policy, &list.index(index), &mut seen, expressions, report);
     }
 }
 
-fn validation(item: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
-    expression(item, "expression", path, report);
+fn validation(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, report: &mut Report<'_>) {
+    expressions.check(item, "expression", path, Wanted::Bool, report);
     for field in ["messageExpression", "message"] {
         let written = text(item, field);
         let (node, at) = (place(item, field), path.field(field));
@@ -380,7 +397,10 @@ fn validation(item: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
             let message = format!("the message `{}` has a line break", shown(written));
             report.teach(ErrorKind::Invalid, &at, node, message, "write it on one line");
         } else if field == "messageExpression" && !written.is_empty() {
-            syntax(item, field, path, report);
+            // An API server makes messages without an authorizer.
+            expressions.scope.authorizer = false;
+            expressions.compile(item, field, path, Wanted::String, report);
+            expressions.scope.authorizer = true;
         }
     }
     let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
@@ -392,6 +412,7 @@ fn audit_annotation<'t>(
     policy: &str,
     path: &Path<'_>,
     seen: &mut BTreeSet<&'t str>,
+    expressions: &mut Expressions,
     report: &mut Report<'_>,
 ) {
     let key = text(item, "key");
@@ -411,7 +432,7 @@ fn audit_annotation<'t>(
             format!("the expression has {} bytes, {MAXIMUM_ANNOTATION_EXPRESSION} is the most", written.len());
         report.teach(ErrorKind::Required, &at, node, message, "shorten it");
     } else {
-        expression(item, "valueExpression", path, report);
+        expressions.check(item, "valueExpression", path, Wanted::StringOrNull, report);
     }
     if !seen.insert(key) {
         let message = format!("two audit annotations have the key `{}`", shown(key));
@@ -419,14 +440,14 @@ fn audit_annotation<'t>(
     }
 }
 
-fn mutations(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
+fn mutations(spec: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, report: &mut Report<'_>) {
     let list = path.field("mutations");
     if is_empty(spec, "mutations") {
         let message = "the policy changes nothing".to_owned();
         report.add(ErrorKind::Required, &list, place(spec, "mutations"), message);
     }
     for (index, item) in items(spec, "mutations") {
-        mutation(item, &list.index(index), report);
+        mutation(item, &list.index(index), expressions, report);
     }
     let again = text(spec, "reinvocationPolicy");
     let (node, at) = (place(spec, "reinvocationPolicy"), path.field("reinvocationPolicy"));
@@ -439,11 +460,11 @@ fn mutations(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
 }
 
-fn mutation(item: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
+fn mutation(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, report: &mut Report<'_>) {
     let patch = text(item, "patchType");
-    let (own, other) = match patch {
-        "JSONPatch" => ("jsonPatch", "applyConfiguration"),
-        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch"),
+    let (own, other, wanted) = match patch {
+        "JSONPatch" => ("jsonPatch", "applyConfiguration", Wanted::Patches),
+        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", Wanted::Object),
         "" => {
             let message = "the type of the patch is missing".to_owned();
             let help = "add `patchType:` with `ApplyConfiguration` or `JSONPatch`";
@@ -458,7 +479,9 @@ fn mutation(item: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         }
     };
     match given(item, own) {
-        Some(patch) => expression(patch, "expression", &path.field(own), report),
+        Some(patch) => {
+            expressions.check(patch, "expression", &path.field(own), wanted, report);
+        }
         None => {
             let message = format!("a patch of the type `{patch}` needs `{own}`");
             report.add(ErrorKind::Required, &path.field(own), place(item, own), message);
@@ -530,24 +553,65 @@ fn validation_actions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_
     }
 }
 
-/// An expression must be there, and be one of the language.
-fn expression(map: NodeRef<'_>, field: &str, path: &Path<'_>, report: &mut Report<'_>) {
-    if text(map, field).trim().is_empty() {
-        let message = format!("`{field}` is empty");
-        report.teach(ErrorKind::Required, &path.field(field), place(map, field), message, "write a CEL expression");
-    } else {
-        syntax(map, field, path, report);
+/// What the expressions of a policy may use, at the place that is looked at.
+struct Expressions {
+    scope: Scope,
+    /// The expressions of the stored policy.
+    stored: BTreeSet<String>,
+}
+
+impl Expressions {
+    /// An expression must be there, and compile. The type is that of an expression that is there.
+    fn check(
+        &mut self,
+        map: NodeRef<'_>,
+        field: &str,
+        path: &Path<'_>,
+        wanted: Wanted,
+        report: &mut Report<'_>,
+    ) -> Option<cel::Type> {
+        if text(map, field).trim().is_empty() {
+            let message = format!("`{field}` is empty");
+            report.teach(ErrorKind::Required, &path.field(field), place(map, field), message, "write a CEL expression");
+            return None;
+        }
+        Some(self.compile(map, field, path, wanted, report))
+    }
+
+    /// The API server compiles expressions when the policy is written (`pkg/apis/admissionregistration/validation/validation.go`
+    /// of Kubernetes 1.37.2).
+    fn compile(
+        &mut self,
+        map: NodeRef<'_>,
+        field: &str,
+        path: &Path<'_>,
+        wanted: Wanted,
+        report: &mut Report<'_>,
+    ) -> cel::Type {
+        let source = text(map, field);
+        self.scope.is_stored = self.stored.contains(source);
+        let refusal = match cel::compiled(source, &self.scope, wanted) {
+            Ok(of) => return of,
+            Err(refusal) => refusal,
+        };
+        let message = match refusal {
+            Refusal::Syntax(why) => format!("`{field}` is no CEL expression: {why}"),
+            Refusal::Meaning(why) => format!("`{field}` does not compile: {why}"),
+        };
+        let help = "correct the expression: the API server compiles it and refuses the policy";
+        report.teach(ErrorKind::Invalid, &path.field(field), place(map, field), message, help);
+        cel::Type::Dyn
     }
 }
 
-/// The API server compiles expressions when the policy is written (`pkg/apis/admissionregistration/validation/validation.go` of
-/// Kubernetes 1.36.3). Whether names, functions and types fit is not looked at.
-fn syntax(map: NodeRef<'_>, field: &str, path: &Path<'_>, report: &mut Report<'_>) {
-    if let Some(why) = cel::syntax_problem(text(map, field)) {
-        let message = format!("`{field}` is no CEL expression: {why}");
-        let help = "correct the expression: the API server compiles it and refuses the policy";
-        report.teach(ErrorKind::Invalid, &path.field(field), place(map, field), message, help);
-    }
+/// The expressions of a policy, wherever they stand.
+fn stored_expressions(spec: NodeRef<'_>) -> BTreeSet<String> {
+    let lists = ["matchConditions", "variables", "validations", "auditAnnotations", "mutations"];
+    let entries = lists.into_iter().flat_map(|list| items(spec, list)).map(|(_, item)| item);
+    let places = entries.flat_map(|item| [Some(item), given(item, "jsonPatch"), given(item, "applyConfiguration")]);
+    let fields = ["expression", "messageExpression", "valueExpression"];
+    let texts = places.flatten().flat_map(|place| fields.into_iter().map(move |field| text(place, field)));
+    texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
 /// One of a few words where something is given; what is missing is completed by the server.

@@ -13,13 +13,15 @@ pub(super) enum Expr {
     /// `operand.field`, or `operand.?field`.
     Select { operand: Box<Expr>, field: String, optional: bool },
     /// `has(operand.field)`.
-    Has { operand: Box<Expr>, field: String, optional: bool },
+    Has { operand: Box<Expr>, field: String },
     /// `operand[index]`, or `operand[?index]`.
     Index { operand: Box<Expr>, index: Box<Expr>, optional: bool },
     /// A list; an entry with a mark is there only where its optional has a value.
     List(Vec<(Expr, bool)>),
     /// A map, likewise.
     Map(Vec<(Expr, Expr, bool)>),
+    /// `name{field: value}`; a field with a mark is there only where its optional has a value.
+    Struct { name: String, fields: Vec<Field> },
     /// `!operand`.
     Not(Box<Expr>),
     /// `-operand`.
@@ -37,6 +39,9 @@ pub(super) enum Expr {
     /// A macro over the entries of a list or map.
     Fold(Box<Fold>),
 }
+
+/// A field of an object that is made: its name, its value, and whether it has a mark.
+pub(super) type Field = (String, Expr, bool);
 
 /// The operators of two operands that evaluate both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +61,15 @@ pub(super) enum Operator {
 }
 
 impl Expr {
+    /// The names of a name, or of a chain of fields that begins with one, with points between them.
+    pub(super) fn path(&self) -> Option<String> {
+        match self {
+            Expr::Ident(name) => Some(name.clone()),
+            Expr::Select { operand, field, optional: false } => Some(format!("{}.{field}", operand.path()?)),
+            _ => None,
+        }
+    }
+
     /// The nodes below, for what walks the tree.
     pub(super) fn children(&self) -> Vec<&Expr> {
         match self {
@@ -67,6 +81,7 @@ impl Expr {
             Expr::List(items) => items.iter().map(|(item, _)| item).collect(),
             Expr::Map(entries) => entries.iter().flat_map(|(key, value, _)| [key, value]).collect(),
             Expr::Binary { left, right, .. } => vec![left, right],
+            Expr::Struct { fields, .. } => fields.iter().map(|(_, value, _)| value).collect(),
             Expr::And(terms) | Expr::Or(terms) => terms.iter().collect(),
             Expr::Conditional { condition, then, otherwise } => vec![condition, then, otherwise],
             Expr::Call { target, arguments, .. } => target.as_deref().into_iter().chain(arguments).collect(),

@@ -5,7 +5,9 @@
 use std::collections::BTreeSet;
 
 use super::ast::Expr;
-use super::functions;
+use super::declared::{Declared, Since};
+use super::macros::FoldKind;
+use super::types::Type;
 use super::value::Value;
 
 /// The names that an expression may use.
@@ -19,35 +21,9 @@ pub struct Names<'n> {
     pub minor: u32,
 }
 
-const REQUEST: [&str; 12] = [
-    "kind",
-    "resource",
-    "subResource",
-    "requestKind",
-    "requestResource",
-    "requestSubResource",
-    "name",
-    "namespace",
-    "operation",
-    "userInfo",
-    "dryRun",
-    "options",
-];
-const USER: [&str; 4] = ["username", "uid", "groups", "extra"];
-const NAMESPACE: [&str; 3] = ["metadata", "spec", "status"];
-/// Those of the two whose type is a timestamp are not evaluated here.
-const NAMESPACE_METADATA: [&str; 10] = [
-    "name",
-    "generateName",
-    "namespace",
-    "labels",
-    "annotations",
-    "UID",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "resourceVersion",
-    "finalizers",
-];
+/// The types of `request` and `namespaceObject`.
+pub(super) const REQUEST: &str = "kubernetes.AdmissionRequest";
+pub(super) const NAMESPACE: &str = "kubernetes.Namespace";
 
 /// The names of types that stand for themselves.
 const TYPES: [&str; 9] = ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type"];
@@ -62,11 +38,12 @@ pub(super) fn type_named(name: &str) -> Option<Value> {
 /// # Errors
 /// What of it is not known.
 pub(super) fn check(expr: &Expr, names: &Names<'_>) -> Result<(), String> {
-    Check { names, bound: Vec::new() }.expr(expr)
+    Check { names, declared: Declared::get(), bound: Vec::new() }.expr(expr)
 }
 
 struct Check<'c> {
     names: &'c Names<'c>,
+    declared: &'static Declared,
     /// The names that macros bind here.
     bound: Vec<&'c str>,
 }
@@ -76,11 +53,15 @@ impl<'c> Check<'c> {
         match expr {
             Expr::Ident(name) => return self.ident(name),
             Expr::Select { operand, field, .. } | Expr::Has { operand, field, .. } => {
-                if let Some(path) = self.root(operand) {
-                    return self.field(&path, field);
+                if let Some(root) = self.root(operand) {
+                    return self.field(&root, field);
                 }
             }
+            Expr::Struct { .. } => return Err("an object of a type is made, which is not evaluated here".to_owned()),
             Expr::Fold(fold) => {
+                if matches!(fold.kind, FoldKind::MapOfEntries | FoldKind::SortBy) {
+                    return Err(format!("`{}` is not evaluated here", fold.name()));
+                }
                 self.expr(&fold.range)?;
                 let outer = self.bound.len();
                 self.bound.extend(fold.names.iter().map(String::as_str));
@@ -90,26 +71,28 @@ impl<'c> Check<'c> {
             }
             Expr::Call { target: Some(target), function, arguments } => {
                 if let Expr::Ident(namespace) = target.as_ref()
-                    && functions::is_namespace(namespace)
+                    && self.declared.is_namespace(namespace)
                     && !self.bound.contains(&namespace.as_str())
                 {
                     let name = format!("{namespace}.{function}");
-                    if !functions::is_global(&name, arguments.len()) {
+                    if !self.declared.is_evaluated(&name, false, arguments.len()) {
                         return Err(format!("`{name}` is not evaluated here"));
                     }
                     return arguments.iter().try_for_each(|argument| self.expr(argument));
                 }
                 // Before its name, so that what is of an authorizer says so.
                 self.expr(target)?;
-                if !functions::is_member(function, arguments.len()) {
+                if !self.declared.is_evaluated(function, true, arguments.len()) {
                     return Err(format!("the function `{function}` is not evaluated here"));
                 }
-                if let Some(since) = functions::member_since(function).filter(|since| self.names.minor < *since) {
+                if let Some(since) = self.later(function) {
                     let minor = self.names.minor;
                     return Err(format!("Kubernetes 1.{minor} has no function `{function}`; it came with 1.{since}"));
                 }
             }
-            Expr::Call { target: None, function, arguments } if !functions::is_global(function, arguments.len()) => {
+            Expr::Call { target: None, function, arguments }
+                if !self.declared.is_evaluated(function, false, arguments.len()) =>
+            {
                 return Err(format!("the function `{function}` is not evaluated here"));
             }
             _ => {}
@@ -131,39 +114,44 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// The path of a name whose fields are known beforehand.
-    fn root(&self, expr: &Expr) -> Option<String> {
+    /// The minor that brought a function of values, if the API server is older. Stored expressions are read with the library of
+    /// the server.
+    fn later(&self, function: &str) -> Option<u32> {
+        let since = self.declared.functions(function).iter().filter_map(|function| match function.since {
+            Since::Library(minor) | Since::Server(minor) => Some(minor),
+            Since::Patches => None,
+        });
+        since.min().filter(|since| self.names.minor < *since)
+    }
+
+    /// The path of a name whose fields are declared, and the type that declares them.
+    fn root(&self, expr: &Expr) -> Option<(String, &'static str)> {
         match expr {
             Expr::Ident(name) if !self.bound.contains(&name.as_str()) => {
-                matches!(name.as_str(), "request" | "variables" | "namespaceObject").then(|| name.clone())
+                let object = match name.as_str() {
+                    "request" => REQUEST,
+                    "namespaceObject" => NAMESPACE,
+                    "variables" => "",
+                    _ => return None,
+                };
+                Some((name.clone(), object))
             }
             Expr::Select { operand, field, .. } => {
-                let path = format!("{}.{field}", self.root(operand)?);
-                let is_known = matches!(
-                    path.as_str(),
-                    "request.userInfo"
-                        | "request.kind"
-                        | "request.requestKind"
-                        | "request.resource"
-                        | "request.requestResource"
-                        | "namespaceObject.metadata"
-                );
-                is_known.then_some(path)
+                let (path, object) = self.root(operand)?;
+                match self.declared.fields(object)?.get(field.as_str())? {
+                    Type::Named(object) => Some((format!("{path}.{field}"), self.declared.object(object)?)),
+                    _ => None,
+                }
             }
             _ => None,
         }
     }
 
-    fn field(&self, path: &str, field: &str) -> Result<(), String> {
-        let is_known = match path {
-            "variables" => self.names.variables.contains(field),
-            "request" => REQUEST.contains(&field),
-            "request.userInfo" => USER.contains(&field),
-            "request.kind" | "request.requestKind" => ["group", "version", "kind"].contains(&field),
-            "request.resource" | "request.requestResource" => ["group", "version", "resource"].contains(&field),
-            "namespaceObject" => NAMESPACE.contains(&field),
-            "namespaceObject.metadata" => NAMESPACE_METADATA.contains(&field),
-            _ => true,
+    fn field(&self, (path, object): &(String, &str), field: &str) -> Result<(), String> {
+        let is_known = match self.declared.fields(object) {
+            None => self.names.variables.contains(field),
+            // Points in time are not evaluated here.
+            Some(fields) => fields.get(field).is_some_and(|of| !matches!(of, Type::Timestamp)),
         };
         if is_known { Ok(()) } else { Err(format!("`{path}` has no field `{field}` that is evaluated here")) }
     }

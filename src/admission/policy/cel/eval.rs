@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::ast::{Expr, Operator};
+use super::declared::Declared;
 use super::macros::{Fold, FoldKind};
 use super::value::{Key, Map, Value, compare, equal, length};
 use super::{Fail, Outcome, Program, check, functions, lists};
@@ -117,12 +118,12 @@ impl<'e> Evaluation<'e> {
                 let operand = self.operand(operand, field)?;
                 member(&operand, &Value::text(field.as_str()), *optional)
             }
-            Expr::Has { operand, field, optional } => {
+            Expr::Has { operand, field } => {
                 let operand = self.operand(operand, field)?;
-                let found = match (&operand, optional) {
-                    (Value::Optional(None), _) => None,
-                    (Value::Optional(Some(inner)), _) => inner.at(&Value::text(field.as_str()))?,
-                    (operand, _) => operand.at(&Value::text(field.as_str()))?,
+                let found = match &operand {
+                    Value::Optional(None) => None,
+                    Value::Optional(Some(inner)) => inner.at(&Value::text(field.as_str()))?,
+                    operand => operand.at(&Value::text(field.as_str()))?,
                 };
                 Ok(Value::Bool(found.is_some()))
             }
@@ -137,6 +138,7 @@ impl<'e> Evaluation<'e> {
             }
             Expr::List(items) => self.list(items),
             Expr::Map(entries) => self.map(entries),
+            Expr::Struct { .. } => Err(Fail::Unknown("an object of a type is not evaluated here".to_owned())),
             Expr::Not(operand) => match self.eval(operand)? {
                 Value::Bool(truth) => Ok(Value::Bool(!truth)),
                 _ => Err(Fail::no_such_overload()),
@@ -307,7 +309,8 @@ impl<'e> Evaluation<'e> {
     fn call(&mut self, target: Option<&'e Expr>, function: &'e str, arguments: &'e [Expr]) -> Outcome {
         let (name, target) = match target {
             Some(Expr::Ident(namespace))
-                if functions::is_namespace(namespace) && !self.bound.iter().any(|(bound, _)| bound == namespace) =>
+                if Declared::get().is_namespace(namespace)
+                    && !self.bound.iter().any(|(bound, _)| bound == namespace) =>
             {
                 (format!("{namespace}.{function}"), None)
             }
@@ -400,6 +403,9 @@ impl<'e> Evaluation<'e> {
             FoldKind::All => self.quantified(fold, entries, false),
             FoldKind::Exists => self.quantified(fold, entries, true),
             FoldKind::ExistsOne => self.exists_one(fold, entries),
+            FoldKind::MapOfEntries | FoldKind::SortBy => {
+                Err(Fail::Unknown(format!("`{}` is not evaluated here", fold.name())))
+            }
             _ => self.transform(fold, entries),
         }
     }

@@ -5,48 +5,9 @@ use super::eval::Evaluation;
 use super::value::{Value, length, whole};
 use super::{Fail, Outcome, lists, strings};
 
-/// What stands before the point of functions that belong to no value.
-pub(super) fn is_namespace(name: &str) -> bool {
-    matches!(name, "optional" | "lists" | "sets")
-}
-
-/// Whether there is a function of a name with a number of arguments.
-pub(super) fn is_global(name: &str, arguments: usize) -> bool {
-    match name {
-        "size" | "int" | "uint" | "double" | "string" | "bool" | "bytes" | "type" | "dyn" => arguments == 1,
-        "matches" => arguments == 2,
-        "optional.none" => arguments == 0,
-        "optional.of" | "optional.ofNonZeroValue" | "lists.range" => arguments == 1,
-        "sets.contains" | "sets.equivalent" | "sets.intersects" => arguments == 2,
-        _ => false,
-    }
-}
-
 /// Whether a function makes a value of another type, with an implementation for each type that it is made of.
 pub(super) fn is_conversion(name: &str) -> bool {
     matches!(name, "int" | "uint" | "double" | "string" | "bool" | "bytes")
-}
-
-/// The minor since which an environment for stored expressions has a function of values; none for a function that every
-/// environment has (`pkg/cel/environment/base.go` of k8s.io/apiserver v0.37.2).
-pub(super) fn member_since(name: &str) -> Option<u32> {
-    (name == "includes").then_some(37)
-}
-
-/// Whether a value has a function of a name with a number of arguments.
-pub(super) fn is_member(name: &str, arguments: usize) -> bool {
-    match name {
-        "size" | "lowerAscii" | "upperAscii" | "trim" | "hasValue" | "value" | "isSorted" | "sum" | "min" | "max"
-        | "distinct" | "reverse" | "sort" | "first" | "last" => arguments == 0,
-        "contains" | "startsWith" | "endsWith" | "matches" | "charAt" | "find" | "or" | "orValue" | "includes" => {
-            arguments == 1
-        }
-        "join" | "flatten" => arguments <= 1,
-        "indexOf" | "lastIndexOf" | "split" | "substring" | "findAll" => matches!(arguments, 1 | 2),
-        "replace" => matches!(arguments, 2 | 3),
-        "slice" => arguments == 2,
-        _ => false,
-    }
 }
 
 /// A function that belongs to no value.

@@ -1,6 +1,7 @@
 //! The macros: calls that bind a name, or look at their arguments before these have values.
 
 use super::ast::Expr;
+use super::declared::Since;
 use super::parser::Problem;
 
 /// A macro over the entries of something.
@@ -15,6 +16,24 @@ pub(super) struct Fold {
     pub(super) bodies: Vec<Expr>,
 }
 
+impl Fold {
+    /// The macro as the expression calls it, in short.
+    pub(super) fn name(&self) -> &'static str {
+        let fits = |found: &&Macro| found.kind == self.kind && found.names == self.names.len();
+        MACROS.iter().find(fits).map(|found| found.name).unwrap_or_default()
+    }
+
+    /// The library that brought the macro (k8s.io/apiserver v0.37.2 `pkg/cel/environment/base.go`).
+    pub(super) fn since(&self) -> Since {
+        Since::Library(match self.kind {
+            FoldKind::SortBy => 34,
+            FoldKind::OptionalMap | FoldKind::OptionalFlatMap => 28,
+            _ if self.names.len() > 1 => 32,
+            _ => 0,
+        })
+    }
+}
+
 /// What becomes of the answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FoldKind {
@@ -26,6 +45,10 @@ pub(super) enum FoldKind {
     Filter,
     /// A map of the last body under the entry's key, likewise.
     MapOfValues,
+    /// A map of the entries of the last body, likewise.
+    MapOfEntries,
+    /// The list in the order of the last body.
+    SortBy,
     /// The value of the optional under the name, as an optional again.
     OptionalMap,
     /// The same, where the body is an optional itself.
@@ -44,7 +67,7 @@ const fn fold(name: &'static str, kind: FoldKind, names: usize, bodies: usize) -
     Macro { name, kind, names, bodies }
 }
 
-const MACROS: [Macro; 16] = [
+const MACROS: [Macro; 20] = [
     fold("all", FoldKind::All, 1, 1),
     fold("all", FoldKind::All, 2, 1),
     fold("exists", FoldKind::Exists, 1, 1),
@@ -60,28 +83,29 @@ const MACROS: [Macro; 16] = [
     fold("transformList", FoldKind::Map, 2, 2),
     fold("transformMap", FoldKind::MapOfValues, 2, 1),
     fold("transformMap", FoldKind::MapOfValues, 2, 2),
+    fold("transformMapEntry", FoldKind::MapOfEntries, 2, 1),
+    fold("transformMapEntry", FoldKind::MapOfEntries, 2, 2),
+    fold("sortBy", FoldKind::SortBy, 1, 1),
     fold("optMap", FoldKind::OptionalMap, 1, 1),
+    fold("optFlatMap", FoldKind::OptionalFlatMap, 1, 1),
 ];
-const FLAT: Macro = fold("optFlatMap", FoldKind::OptionalFlatMap, 1, 1);
-/// Macros that are not evaluated here.
-const OTHERS: [&str; 2] = ["transformMapEntry", "sortBy"];
 
 /// `target.function(arguments)`, which may be a macro.
 ///
 /// # Errors
 /// Why it can be none.
 pub(super) fn member_call(target: Expr, function: String, arguments: Vec<Expr>) -> Result<Expr, Problem> {
-    if OTHERS.contains(&function.as_str()) {
-        return Err(Problem::NotRead(format!("`{function}` is not evaluated here")));
-    }
     let fits = |found: &&Macro| found.name == function && found.names + found.bodies == arguments.len();
-    let Some(found) = MACROS.iter().chain([&FLAT]).find(fits) else {
+    let Some(found) = MACROS.iter().find(fits) else {
         return Ok(Expr::Call { target: Some(Box::new(target)), function, arguments });
     };
     let mut arguments = arguments.into_iter();
     let mut names = Vec::new();
     for argument in arguments.by_ref().take(found.names) {
         match argument {
+            Expr::Ident(name) if name.starts_with('.') => {
+                return Err(Problem::NotRead(format!("`{name}` is not bound here")));
+            }
             Expr::Ident(name) if !names.contains(&name) => names.push(name),
             _ => return Err(Problem::Syntax(format!("`{function}` needs a name first"))),
         }
@@ -99,7 +123,7 @@ pub(super) fn global_call(function: String, arguments: Vec<Expr>) -> Result<Expr
         return Ok(Expr::Call { target: None, function, arguments });
     }
     match <[Expr; 1]>::try_from(arguments) {
-        Ok([Expr::Select { operand, field, optional }]) => Ok(Expr::Has { operand, field, optional }),
+        Ok([Expr::Select { operand, field, optional: false }]) => Ok(Expr::Has { operand, field }),
         _ => Err(Problem::Syntax("`has` takes one field".to_owned())),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::vec::IntoIter;
 
-use super::ast::{Expr, Operator};
+use super::ast::{Expr, Field, Operator};
 use super::lexer::{Token, tokens};
 use super::macros;
 use super::value::Literal;
@@ -240,13 +240,36 @@ impl Parser {
                 depth = depth.max(deep);
                 self.expect("]")?;
                 expr = Expr::Index { operand: Box::new(expr), index: Box::new(index), optional };
-            } else if matches!((self.peek(), &expr), (Some(Token::Symbol("{")), Expr::Ident(_) | Expr::Select { .. })) {
-                return Err(Problem::NotRead("an object of a type is made, which is not evaluated here".to_owned()));
+            } else if matches!(self.peek(), Some(Token::Symbol("{")))
+                && let Some(name) = expr.path()
+            {
+                self.takes("{");
+                let (fields, deep) = self.fields()?;
+                depth = depth.max(deep);
+                expr = Expr::Struct { name, fields };
             } else {
                 return Ok((expr, depth));
             }
             (expr, depth) = deeper(expr, depth)?;
         }
+    }
+
+    /// The fields of an object, up to its end.
+    fn fields(&mut self) -> Result<(Vec<Field>, usize), Problem> {
+        let (mut fields, mut depth) = (Vec::new(), 0);
+        while !self.takes("}") {
+            let optional = self.takes("?");
+            let field = self.name()?;
+            self.expect(":")?;
+            let (value, deep) = self.expression()?;
+            depth = depth.max(deep);
+            fields.push((field, value, optional));
+            if !self.takes(",") {
+                self.expect("}")?;
+                break;
+            }
+        }
+        Ok((fields, depth))
     }
 
     fn name(&mut self) -> Result<String, Problem> {
@@ -297,10 +320,8 @@ impl Parser {
                     let (arguments, depth) = self.arguments(")")?;
                     return deeper(macros::global_call(name, arguments)?, depth);
                 }
-                if is_absolute {
-                    return Err(Problem::NotRead("a name that begins with a point is not looked up here".to_owned()));
-                }
-                Ok((Expr::Ident(name), 1))
+                // A name behind a point is none that a macro binds.
+                Ok((Expr::Ident(if is_absolute { format!(".{name}") } else { name }), 1))
             }
             _ => Ok((Expr::Literal(self.literal(false)?), 1)),
         }

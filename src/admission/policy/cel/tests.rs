@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Environment, Fail, Names, Program, Value};
+use super::declared::Declared;
+use super::{Environment, Fail, Names, Program, Refusal, Scope, Value, Wanted, compiled};
 
 /// What an expression comes to, in short.
 fn told(expression: &str) -> String {
@@ -272,4 +273,108 @@ fn no_expression_hangs_or_overflows() {
     assert_eq!(told(&format!("1{}", "+1".repeat(100))), "101");
     assert_eq!(told(&format!("{}true", "!".repeat(30_000))), "true");
     assert_eq!(told("'a'.replace('', 'b', -9223372036854775808)"), "\"bab\"");
+}
+
+/// What an API server's compiler says of an expression, in short.
+fn verdict(expression: &str, minor: u32, wanted: Wanted) -> String {
+    let scope = Scope { minor, authorizer: true, variables: Some(BTreeMap::new()), ..Scope::default() };
+    match compiled(expression, &scope, wanted) {
+        Ok(of) => of.to_string(),
+        Err(Refusal::Syntax(why)) => format!("syntax: {why}"),
+        Err(Refusal::Meaning(why)) => why,
+    }
+}
+
+#[test]
+fn types_are_those_of_the_compiler() {
+    for (expression, expected) in [
+        ("[1, 2].map(x, string(x))", "list(string)"),
+        ("{'a': [1]}.a[0]", "int"),
+        ("[]", "list(dyn)"),
+        ("[].map(x, 1)", "list(int)"),
+        ("object.?a.optMap(x, x + 1).orValue(2)", "int"),
+        ("object.a ? 1 : 'a'", "a choice with `?` and `:` does not take `dyn` and `int` and `string`"),
+        ("[1, 'a']", "a list or map holds `int` and `string`, and the API server takes one type"),
+        ("'%s %d'.format(['a', 1])", "string"),
+        ("'%s'.format([1, 2])", "`%s` has places for 1 values, and `format` gets 2"),
+        ("1 + 'a'", "the operator `+` does not take `int` and `string`"),
+        ("1 < 1.5", "bool"),
+        ("request.name.nosuch()", "there is no function `nosuch`"),
+        ("request.nosuch", "`kubernetes.AdmissionRequest` has no field `nosuch`"),
+        ("authorizer.requestResource.check('get').allowed()", "bool"),
+        (
+            "[authorizer].map(authorizer, authorizer.requestResource)",
+            "`kubernetes.authorization.Authorizer` has no field `requestResource`",
+        ),
+        ("Object{}", "there is no type `Object`"),
+        ("[1].map(request, .request.name + string(request))", "list(string)"),
+        ("google.protobuf.Timestamp{seconds: 1}", "dyn"),
+        ("params", "`params` is used, and the policy has no `paramKind`"),
+    ] {
+        assert_eq!(verdict(expression, 37, Wanted::Any), expected, "{expression}");
+    }
+}
+
+#[test]
+fn a_library_is_taken_in_new_expressions_a_minor_after_it_came() {
+    for (expression, first) in [
+        ("'a'.contains('a')", 28),
+        ("optional.none()", 29),
+        ("sets.contains([1], [1])", 30),
+        ("ip('::1')", 31),
+        ("format.named('uri')", 32),
+        ("[1].all(i, v, v == i)", 33),
+        ("[1].first()", 33),
+        ("semver('1.2.3')", 34),
+        ("[1].sortBy(x, x)", 35),
+        ("[1].includes(1)", 38),
+    ] {
+        assert!(
+            verdict(expression, first, Wanted::Any) == "dyn" || !verdict(expression, first, Wanted::Any).contains(' '),
+            "{expression}"
+        );
+        if first > 28 {
+            assert!(verdict(expression, first - 1, Wanted::Any).contains("Kubernetes 1."), "{expression}");
+        }
+        let scope = Scope { minor: 37, is_stored: true, ..Scope::default() };
+        assert!(compiled(expression, &scope, Wanted::Any).is_ok(), "{expression}");
+    }
+}
+
+#[test]
+fn types_that_grow_without_end_are_not_looked_at() {
+    for (start, step, end) in [
+        ("[1]", ".map(x, {[x]: x})", ""),
+        ("[1]", ".map(x, [[x]])", ""),
+        ("[[]]", ".map(x, [x, []])", ""),
+        ("optional.of(1)", ".optMap(x, {[x]: [x]})", ""),
+        ("", "[[],", &"]".repeat(100)),
+    ] {
+        let expression = format!("{start}{}{end}", step.repeat(100));
+        verdict(&expression, 37, Wanted::Bool);
+    }
+    let many = vec!["[]"; 8_000].join(" == ");
+    verdict(&many, 37, Wanted::Bool);
+    let many = format!("[{}]", vec!["[]"; 16_000].join(","));
+    verdict(&many, 37, Wanted::Bool);
+}
+
+#[test]
+fn every_line_of_the_table_is_read() {
+    let lines = include_str!("declared.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let words = ["library ", "server ", "patches", "object "];
+    let lines: Vec<&str> = lines.filter(|line| !words.iter().any(|word| line.starts_with(word))).collect();
+    let functions = lines.iter().filter(|line| line.starts_with(['+', '-']));
+    let repeated = |line: &str| {
+        if line.contains("comparable") {
+            8
+        } else if line.contains("summable") {
+            4
+        } else {
+            1
+        }
+    };
+    let functions_read: usize = functions.clone().map(|line| repeated(line)).sum();
+    let fields = lines.len() - functions.count();
+    assert_eq!(Declared::get().len(), (functions_read, fields));
 }

@@ -1,6 +1,7 @@
 // Command validation compares Bailiwick's checks of manifests with the decoding, defaulting and validation of Kubernetes.
 //
 //	validation compare --binary bailiwick --oracle FOLDER/v1.37 --minor 37 --fields openapi.txt [--count N] [--seed S]
+//	validation expressions --binary bailiwick --oracle FOLDER/v1.37 --minor 37 --policies FOLDER,FOLDER [--count N] [--seed S]
 //	validation self-test --binary bailiwick --oracle FOLDER/v1.37 --minor 37 --fields openapi.txt
 package main
 
@@ -11,20 +12,22 @@ import (
 	"os"
 	"regexp"
 	"sort"
+	"strings"
 
 	"bailiwick.dev/conformance/validation/internal/compare"
+	"bailiwick.dev/conformance/validation/internal/expressions"
 	"bailiwick.dev/conformance/validation/internal/manifests"
 )
 
 type options struct {
-	binary, oracle, fields string
-	minor, count, most     int
-	seed                   uint64
+	binary, oracle, fields, policies string
+	minor, count, most               int
+	seed                             uint64
 }
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: validation compare|self-test OPTIONS")
+		fmt.Fprintln(os.Stderr, "usage: validation compare|expressions|self-test OPTIONS")
 		os.Exit(2)
 	}
 	var chosen options
@@ -32,6 +35,7 @@ func main() {
 	set.StringVar(&chosen.binary, "binary", "", "the program under test")
 	set.StringVar(&chosen.oracle, "oracle", "", "the real code")
 	set.StringVar(&chosen.fields, "fields", "", "facts/openapi.txt")
+	set.StringVar(&chosen.policies, "policies", "", "folders with admission policies")
 	set.IntVar(&chosen.minor, "minor", 37, "minor of the real code")
 	set.IntVar(&chosen.count, "count", 5000, "how many manifests")
 	set.IntVar(&chosen.most, "most", 20, "how many differences to print")
@@ -65,6 +69,8 @@ func run(command string, chosen options) (int, error) {
 			more, err = compareCustom(ours, theirs, chosen)
 			count += more
 		}
+	case "expressions":
+		count, err = compareExpressions(ours, theirs, chosen)
 	case "self-test":
 		count, err = selfTest(ours, theirs, chosen)
 	default:
@@ -198,6 +204,34 @@ func compareCustom(ours, theirs *compare.Process, chosen options) (int, error) {
 	return differences, nil
 }
 
+// compareExpressions asks about all policies of some folders, and about the same with one expression that is changed.
+func compareExpressions(ours, theirs *compare.Process, chosen options) (int, error) {
+	corpus, err := expressions.Corpus(strings.Split(chosen.policies, ","))
+	if err != nil {
+		return 0, err
+	}
+	source, report := expressions.NewSource(chosen.seed, corpus), expressions.NewReport()
+	for done := 0; done < len(corpus)+chosen.count; done += batch {
+		var objects []map[string]any
+		for number := done; number < min(done+batch, len(corpus)+chosen.count); number++ {
+			if number < len(corpus) {
+				objects = append(objects, corpus[number])
+			} else {
+				objects = append(objects, source.Next())
+			}
+		}
+		answers, verdicts, err := askBoth(ours, theirs, objects, chosen.minor)
+		if err != nil {
+			return 0, err
+		}
+		for index, object := range objects {
+			report.Take(object, answers[index], verdicts[index])
+		}
+	}
+	report.Print(chosen.minor, chosen.most)
+	return len(report.Wrong), report.Vacuous()
+}
+
 func askBoth(ours, theirs *compare.Process, objects []map[string]any, minor int) ([]compare.Ours, []compare.Theirs, error) {
 	var questions, plain []any
 	for _, object := range objects {
@@ -252,6 +286,19 @@ func selfTest(ours, theirs *compare.Process, chosen options) (int, error) {
 			}
 			lies++
 		}
+	}
+	policies, err := expressions.Corpus(nil)
+	if err != nil {
+		return 0, err
+	}
+	for _, policy := range policies {
+		report := expressions.NewReport()
+		report.Take(policy, compare.Ours{Errors: []compare.OurError{{Field: "spec.variables[0].expression"}}}, compare.Theirs{})
+		if len(report.Wrong) != 1 {
+			fmt.Println("a wrong refusal of an expression is not noticed")
+			wrong++
+		}
+		lies++
 	}
 	fmt.Printf("self-test: %d lies, %d mistakes\n", lies, wrong)
 	return wrong, nil

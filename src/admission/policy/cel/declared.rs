@@ -1,0 +1,179 @@
+//! The functions and the object types that expressions may use, as one table: [`declared.txt`](declared.txt).
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use super::types::Type;
+
+/// Which API servers take a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Since {
+    /// Those whose library is of this minor or a later one.
+    Library(u32),
+    /// Those of this minor or a later one.
+    Server(u32),
+    /// All, in expressions that change objects.
+    Patches,
+}
+
+/// A function with the types that it takes.
+#[derive(Debug, Clone)]
+pub(super) struct Function {
+    pub(super) since: Since,
+    /// Whether it is a function of a value, whose type is that of the first argument.
+    pub(super) is_member: bool,
+    pub(super) arguments: Vec<Type>,
+    pub(super) result: Type,
+    /// How many free types there are.
+    pub(super) free: usize,
+    /// Whether it is evaluated here.
+    pub(super) is_evaluated: bool,
+}
+
+/// What the table says.
+#[derive(Debug, Default)]
+pub(super) struct Declared {
+    functions: BTreeMap<&'static str, Vec<Function>>,
+    objects: BTreeMap<&'static str, BTreeMap<&'static str, Type>>,
+}
+
+/// The types that `comparable` stands for.
+const COMPARABLE: [Type; 8] =
+    [Type::Int, Type::UInt, Type::Double, Type::Bool, Type::Duration, Type::Timestamp, Type::String, Type::Bytes];
+/// The types that `summable` stands for.
+const SUMMABLE: [Type; 4] = [Type::Int, Type::UInt, Type::Double, Type::Duration];
+
+static DECLARED: LazyLock<Declared> = LazyLock::new(|| read(include_str!("declared.txt")));
+
+impl Declared {
+    pub(super) fn get() -> &'static Self {
+        &DECLARED
+    }
+
+    /// The functions of a name.
+    pub(super) fn functions(&self, name: &str) -> &[Function] {
+        self.functions.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether a function of a name with a number of arguments is evaluated here.
+    pub(super) fn is_evaluated(&self, name: &str, is_member: bool, arguments: usize) -> bool {
+        let arguments = arguments + usize::from(is_member);
+        let fits = |function: &Function| function.is_member == is_member && function.arguments.len() == arguments;
+        self.functions(name).iter().any(|function| function.is_evaluated && fits(function))
+    }
+
+    /// The fields of an object type that has declared ones.
+    pub(super) fn fields(&self, object: &str) -> Option<&BTreeMap<&'static str, Type>> {
+        self.objects.get(object)
+    }
+
+    /// The name of an object type that has declared fields.
+    pub(super) fn object(&self, name: &str) -> Option<&'static str> {
+        self.objects.get_key_value(name).map(|(name, _)| *name)
+    }
+
+    /// Whether functions begin with a name and a point.
+    pub(super) fn is_namespace(&self, name: &str) -> bool {
+        let prefix = format!("{name}.");
+        self.functions.range(prefix.as_str()..).next().is_some_and(|(found, _)| found.starts_with(&prefix))
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> (usize, usize) {
+        (self.functions.values().map(Vec::len).sum(), self.objects.values().map(BTreeMap::len).sum())
+    }
+}
+
+/// Reads the table. A line that is none is passed over; a test counts the lines.
+fn read(text: &'static str) -> Declared {
+    let mut declared = Declared::default();
+    let (mut since, mut object) = (Since::Library(0), None);
+    for line in text.lines() {
+        let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match first {
+            "" | "#" => {}
+            "library" => since = Since::Library(rest.parse().unwrap_or_default()),
+            "server" => since = Since::Server(rest.parse().unwrap_or_default()),
+            "patches" => since = Since::Patches,
+            "object" => object = Some(rest),
+            "+" | "-" => {
+                let words = [("comparable", &COMPARABLE[..]), ("summable", &SUMMABLE[..])];
+                let word = words.into_iter().find(|(word, _)| rest.contains(word));
+                let meanings: Vec<Word<'_>> = match word {
+                    Some((word, types)) => types.iter().map(|of| Some((word, of))).collect(),
+                    None => vec![None],
+                };
+                for (name, made) in meanings.into_iter().filter_map(|word| function(rest, since, first == "+", word)) {
+                    declared.functions.entry(name).or_default().push(made);
+                }
+            }
+            field => {
+                if let (Some(object), Some((of, ""))) = (object, read_type(rest, None)) {
+                    declared.objects.entry(object).or_default().insert(field, of);
+                }
+            }
+        }
+    }
+    declared
+}
+
+/// A word of the table, and the type that it stands for.
+type Word<'w> = Option<(&'static str, &'w Type)>;
+
+fn function(text: &'static str, since: Since, is_evaluated: bool, word: Word<'_>) -> Option<(&'static str, Function)> {
+    let (mut arguments, mut rest, is_member) = (Vec::new(), text, text.starts_with('('));
+    if is_member {
+        let (of, behind) = read_type(rest.strip_prefix('(')?, word)?;
+        arguments.push(of);
+        rest = behind.strip_prefix(").")?;
+    }
+    // The name of an index has a bracket, and that of a condition a colon; no name has a parenthesis.
+    let (name, behind) = rest.split_once('(')?;
+    rest = behind;
+    while !rest.starts_with(')') {
+        let (of, behind) = read_type(rest, word)?;
+        arguments.push(of);
+        rest = behind.strip_prefix(", ").unwrap_or(behind);
+    }
+    let (result, behind) = read_type(rest.strip_prefix(") -> ")?, word)?;
+    let free = arguments.iter().chain([&result]).map(count_free).max().unwrap_or_default();
+    behind.is_empty().then_some((name, Function { since, is_member, arguments, result, free, is_evaluated }))
+}
+
+fn count_free(of: &Type) -> usize {
+    match of {
+        Type::Free(number) => number + 1,
+        Type::List(inner) | Type::Optional(inner) | Type::Type(inner) => count_free(inner),
+        Type::Map(key, value) => count_free(key).max(count_free(value)),
+        _ => 0,
+    }
+}
+
+/// Reads a type, and says what stands behind it.
+fn read_type<'t>(text: &'t str, word: Word<'_>) -> Option<(Type, &'t str)> {
+    let end =
+        text.find(|letter: char| !(letter.is_ascii_alphanumeric() || "._".contains(letter))).unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    if let Some(inner) = rest.strip_prefix('(') {
+        let (first, rest) = read_type(inner, word)?;
+        let (made, rest) = match name {
+            "map" => {
+                let (second, rest) = read_type(rest.strip_prefix(", ")?, word)?;
+                (Type::map(first, second), rest)
+            }
+            "list" => (Type::list(first), rest),
+            "optional" => (Type::optional(first), rest),
+            "type" => (Type::Type(first.into()), rest),
+            _ => return None,
+        };
+        return Some((made, rest.strip_prefix(')')?));
+    }
+    let made = match (word, name) {
+        (Some((word, of)), name) if name == word => of.clone(),
+        (_, "A") => Type::Free(0),
+        (_, "B") => Type::Free(1),
+        (_, "") => return None,
+        (_, name) => Type::simple(name).unwrap_or_else(|| Type::named(name)),
+    };
+    Some((made, rest))
+}

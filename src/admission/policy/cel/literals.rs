@@ -1,0 +1,131 @@
+//! Texts that the API server reads when it compiles an expression: patterns, times and formats (cel-go v0.29.2 `cel/validator.go`
+//! and `ext/formatting.go`). A text that is not certainly wrong is taken.
+
+use super::ast::Expr;
+use super::value::Value;
+
+/// Why a call with literals is refused.
+pub(super) fn problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> Option<String> {
+    let Some(Expr::Literal(Value::String(text))) = arguments.first() else {
+        return format_problem(function, target, arguments);
+    };
+    match function {
+        "matches" if is_no_pattern(text) => Some(format!("`{text}` is no regular expression")),
+        "find" | "findAll" if target.is_some() && is_no_pattern(text) => {
+            Some(format!("`{text}` is no regular expression"))
+        }
+        "duration" if !is_duration(text) => Some(format!("`{text}` is no duration")),
+        "timestamp" if !is_timestamp(text) => Some(format!("`{text}` is no timestamp")),
+        _ => None,
+    }
+}
+
+/// Whether a text is certainly no regular expression: its brackets do not match, or it repeats nothing.
+fn is_no_pattern(pattern: &str) -> bool {
+    if pattern.contains("\\Q") {
+        return false;
+    }
+    if pattern.starts_with(['*', '+', '?']) {
+        return true;
+    }
+    let (mut letters, mut open) = (pattern.chars(), 0_u32);
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' if letters.next().is_none() => return true,
+            '[' => {
+                // A bracket that closes at once stands for itself, and a class may hold classes by their names.
+                let rest = letters.as_str();
+                let rest = rest.strip_prefix('^').unwrap_or(rest);
+                let rest = rest.strip_prefix(']').unwrap_or(rest);
+                let Some(end) = end_of_class(rest) else { return true };
+                letters = rest.get(end..).unwrap_or_default().chars();
+            }
+            '(' => open += 1,
+            ')' if open == 0 => return true,
+            ')' => open -= 1,
+            _ => {}
+        }
+    }
+    open > 0
+}
+
+/// The first byte behind the bracket that ends a class.
+fn end_of_class(text: &str) -> Option<usize> {
+    let mut letters = text.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '\\' => {
+                letters.next();
+            }
+            '[' if text.get(at..).is_some_and(|rest| rest.starts_with("[:")) => {
+                let rest = text.get(at + 2..)?;
+                if let Some(end) = rest.find(":]") {
+                    letters = text.char_indices();
+                    letters.by_ref().take_while(|(place, _)| *place < at + 2 + end + 1).for_each(drop);
+                }
+            }
+            ']' => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a text is a duration of Go: numbers with units behind a sign, or a zero.
+fn is_duration(text: &str) -> bool {
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if rest == "0" {
+        return true;
+    }
+    if rest.is_empty() {
+        return false;
+    }
+    while !rest.is_empty() {
+        let unit = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let number = rest.strip_suffix(unit).unwrap_or_default();
+        let units = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"];
+        let ends =
+            |behind: &&str| behind.is_empty() || behind.starts_with(|next: char| next.is_ascii_digit() || next == '.');
+        let Some(behind) = units.iter().filter_map(|name| unit.strip_prefix(name)).find(ends) else { return false };
+        if number.matches('.').count() > 1 || !number.contains(|letter: char| letter.is_ascii_digit()) {
+            return false;
+        }
+        rest = behind;
+    }
+    true
+}
+
+/// Whether a text has the form of RFC 3339, roughly: days are not counted.
+fn is_timestamp(text: &str) -> bool {
+    let form = "dddd-dd-ddTdd:dd:dd";
+    let fits = |(form, letter): (char, char)| if form == 'd' { letter.is_ascii_digit() } else { letter == form };
+    let rest = text.get(form.len()..).unwrap_or_default();
+    text.len() > form.len() && form.chars().zip(text.chars()).all(fits) && (rest.ends_with('Z') || rest.contains([':']))
+}
+
+/// `format` takes as many values as its text has places for them.
+fn format_problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> Option<String> {
+    let (Some(Expr::Literal(Value::String(text))), [Expr::List(values)]) = (target, arguments) else { return None };
+    if function != "format" {
+        return None;
+    }
+    let (mut letters, mut places) = (text.chars(), 0);
+    while let Some(letter) = letters.next() {
+        if letter != '%' {
+            continue;
+        }
+        let mut verb = letters.next()?;
+        if verb == '%' {
+            continue;
+        }
+        if verb == '.' {
+            verb = letters.find(|letter| !letter.is_ascii_digit())?;
+        }
+        if !"sdfebxXo".contains(verb) {
+            return Some(format!("`format` has no `%{verb}`"));
+        }
+        places += 1;
+    }
+    let given = values.len();
+    (given != places).then(|| format!("`{text}` has places for {places} values, and `format` gets {given}"))
+}
