@@ -254,10 +254,18 @@ impl Parser {
         }
     }
 
+    /// Whether something in brackets ends here. The grammar takes a comma in what is empty.
+    fn ends(&mut self, end: &str, is_empty: bool) -> Result<bool, Problem> {
+        if is_empty && self.takes(",") {
+            return self.expect(end).map(|()| true);
+        }
+        Ok(self.takes(end))
+    }
+
     /// The fields of an object, up to its end.
     fn fields(&mut self) -> Result<(Vec<Field>, usize), Problem> {
         let (mut fields, mut depth) = (Vec::new(), 0);
-        while !self.takes("}") {
+        while !self.ends("}", fields.is_empty())? {
             let optional = self.takes("?");
             let field = self.name()?;
             self.expect(":")?;
@@ -329,7 +337,7 @@ impl Parser {
 
     fn list(&mut self) -> Result<Node, Problem> {
         let (mut items, mut depth) = (Vec::new(), 0);
-        while !self.takes("]") {
+        while !self.ends("]", items.is_empty())? {
             let optional = self.takes("?");
             let (item, deep) = self.expression()?;
             depth = depth.max(deep);
@@ -344,7 +352,7 @@ impl Parser {
 
     fn map(&mut self) -> Result<Node, Problem> {
         let (mut entries, mut depth) = (Vec::new(), 0);
-        while !self.takes("}") {
+        while !self.ends("}", entries.is_empty())? {
             let optional = self.takes("?");
             let (key, deep) = self.expression()?;
             depth = depth.max(deep);

@@ -291,6 +291,8 @@ fn types_are_those_of_the_compiler() {
         ("[1, 2].map(x, string(x))", "list(string)"),
         ("{'a': [1]}.a[0]", "int"),
         ("[]", "list(dyn)"),
+        ("[,]", "list(dyn)"),
+        ("[,1]", "syntax: `]` is expected before a number"),
         ("[].map(x, 1)", "list(int)"),
         ("object.?a.optMap(x, x + 1).orValue(2)", "int"),
         ("object.a ? 1 : 'a'", "a choice with `?` and `:` does not take `dyn` and `int` and `string`"),

@@ -273,7 +273,14 @@ func selfTest(ours, theirs *compare.Process, chosen options) (int, error) {
 			wrong++
 		}
 		flipped := answers[index]
-		flipped.Accepted = !flipped.Accepted
+		if verdicts[index].Stage == "decode" && flipped.Checked == "metadata" {
+			// Neither side knows the kind at this minor.
+			continue
+		}
+		flipped.Accepted, flipped.Errors = !flipped.Accepted, nil
+		if !flipped.Accepted {
+			flipped.Errors = []compare.OurError{{Field: "spec", Type: "invalid"}}
+		}
 		if verdict, _ := compare.Compare(object, flipped, verdicts[index]); verdict != compare.Different {
 			fmt.Printf("a wrong verdict on %s is not noticed\n", kind)
 			wrong++
