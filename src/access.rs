@@ -23,6 +23,7 @@
 
 pub mod aggregate;
 pub mod ask;
+mod clouds;
 pub mod compare;
 pub mod cover;
 pub mod decide;

@@ -88,6 +88,11 @@ pub(super) fn defaulted(object: NodeRef<'_>) -> Value {
     json
 }
 
+/// True for an object that says that it must be left alone.
+pub(super) fn is_kept(object: NodeRef<'_>) -> bool {
+    object.path(&["metadata", "annotations", AUTOUPDATE]).and_then(NodeRef::as_str) == Some("false")
+}
+
 fn compare(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_extra: bool) -> Reconciliation {
     let is_binding = expected.get("roleRef").is_some();
     let Some(existing) = existing else {
@@ -106,10 +111,9 @@ fn compare(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_extra: b
             result: to_json(expected),
         };
     };
-    let annotation = existing.path(&["metadata", "annotations", AUTOUPDATE]).and_then(NodeRef::as_str);
     let mut reconciliation = Reconciliation {
         operation: Operation::None,
-        protected: annotation == Some("false"),
+        protected: is_kept(existing),
         missing: Map::new(),
         extra: Map::new(),
         result: to_json(existing),

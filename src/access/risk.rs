@@ -5,6 +5,7 @@
 //! matching    is a condition met, and by what      holders     what users, groups and accounts hold
 //! table       every rule, one file a family        objects     roles as they are applied, and bindings
 //! paths       how somebody becomes more than they are       dead_parts  what in rules matches no request
+//! edited      default objects that the server brings up
 //! powers      what makes an account a trampoline            hygiene     objects to leave out or to write once
 //! ```
 //!
@@ -17,13 +18,13 @@
 //! to `admin`, `edit` and `view`, in a namespace of users, since these names say what they open.
 //!
 //! The catalogue is `facts/rbac/lint-rules.yaml`, with the design of `specs/rbac.md` section 3. Left to later, as RBAC
-//! alone cannot tell: E017 and E018 (profiles and annotations of clouds), B009 and B016 (need workloads and the accounts
-//! of a cluster), T (needs to know which namespaces are tenants), X (`access::compare` has the difference). E020 knows
+//! alone cannot tell: B009 and B016 (need workloads and the accounts of a cluster), T (needs to know which namespaces are tenants), X (`access::compare` has the difference). E020 knows
 //! the named SCCs of OpenShift by heart and does not read the objects. D013 is reported where aggregation is settled
-//! ([`super::aggregate::Doubts::stated`]), and D015 needs the reconciler. D018, D019 and E024 are not in the catalogue.
+//! ([`super::aggregate::Doubts::stated`]). D018, D019 and E024 are not in the catalogue.
 
 mod condition;
 mod dead_parts;
+mod edited;
 mod holders;
 mod hygiene;
 mod judge;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::{Deserialize, Serialize};
 
 use super::aggregate::Doubts;
+use super::clouds::Clouds;
 use super::rules::{Rule, RuleListId, RuleLists};
 use super::symbols::{Symbol, Symbols};
 use super::world::{Binding, Layer, Parts, Role, RoleKind, Subject, World};
@@ -16,7 +17,7 @@ use crate::k8s::selector::LabelSelector;
 use crate::sealed::Seal;
 
 /// Marks such a file, with the version of its format.
-pub const SEAL: Seal = Seal::new("bailiwick world", "\x02");
+pub const SEAL: Seal = Seal::new("bailiwick world", "\x03");
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
@@ -30,6 +31,7 @@ struct Saved {
     subjects: Vec<Subject>,
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     custom: Vec<Resource>,
+    clouds: Clouds,
     doubts: Doubts,
 }
 
@@ -44,6 +46,7 @@ struct SavedRole {
     doubtful: Option<RuleListId>,
     aggregation: Option<Box<[LabelSelector]>>,
     labels: Box<[(Symbol, Symbol)]>,
+    is_kept: bool,
     layer: SavedLayer,
 }
 
@@ -54,6 +57,7 @@ struct SavedBinding {
     role_kind: RoleKind,
     role_name: Symbol,
     subjects: u32,
+    is_kept: bool,
     layer: SavedLayer,
 }
 
@@ -96,6 +100,7 @@ pub fn save(world: &World, files: &Files) -> Result<Vec<u8>, String> {
         doubtful: role.doubtful,
         aggregation: role.aggregation.clone(),
         labels: role.labels.clone(),
+        is_kept: role.is_kept,
         layer: texts.layer(role.layer),
     });
     let roles = roles.collect();
@@ -105,6 +110,7 @@ pub fn save(world: &World, files: &Files) -> Result<Vec<u8>, String> {
         role_kind: binding.role_kind,
         role_name: binding.role_name,
         subjects: u32::try_from(world.subjects(binding).len()).unwrap_or(u32::MAX),
+        is_kept: binding.is_kept,
         layer: texts.layer(binding.layer),
     });
     let bindings = bindings.collect();
@@ -119,6 +125,7 @@ pub fn save(world: &World, files: &Files) -> Result<Vec<u8>, String> {
         subjects: world.bindings.iter().flat_map(|binding| world.subjects(binding)).copied().collect(),
         namespaces: world.namespaces().clone(),
         custom: world.custom.clone(),
+        clouds: world.clouds.clone(),
         doubts: world.doubts().clone(),
     };
     SEAL.close(&saved)
@@ -146,6 +153,7 @@ pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
         doubtful: role.doubtful,
         aggregation: role.aggregation,
         labels: role.labels,
+        is_kept: role.is_kept,
         layer: layer(role.layer),
     });
     let mut next_subject: u32 = 0;
@@ -160,6 +168,7 @@ pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
             role: None,
             first_subject,
             subjects: binding.subjects,
+            is_kept: binding.is_kept,
             layer: layer(binding.layer),
         }
     });
@@ -173,6 +182,7 @@ pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
         subjects: saved.subjects,
         namespaces: saved.namespaces,
         custom: saved.custom,
+        clouds: saved.clouds,
         doubts: saved.doubts,
     }))
 }

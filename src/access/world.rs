@@ -10,7 +10,9 @@ use std::sync::OnceLock;
 use serde::{Deserialize, Serialize};
 
 use super::aggregate::{self, Doubts, Stated};
+use super::clouds::Clouds;
 use super::index::{Held, Index};
+use super::reconcile;
 use super::rules::{Rule, RuleListId, RuleLists};
 use super::shape;
 use super::symbols::{Symbol, Symbols};
@@ -57,6 +59,8 @@ pub(crate) struct Role {
     /// What it gathers.
     pub(crate) aggregation: Option<Box<[LabelSelector]>>,
     pub(crate) labels: Box<[(Symbol, Symbol)]>,
+    /// True when the API server leaves it as it is at its start.
+    pub(crate) is_kept: bool,
     pub(crate) layer: Layer,
 }
 
@@ -72,6 +76,8 @@ pub(crate) struct Binding {
     pub(crate) role: Option<u32>,
     pub(super) first_subject: u32,
     pub(super) subjects: u32,
+    /// True when the API server leaves it as it is at its start.
+    pub(crate) is_kept: bool,
     pub(crate) layer: Layer,
 }
 
@@ -130,6 +136,7 @@ pub struct Builder {
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     custom: BTreeMap<(String, String), Resource>,
     baseline: Option<u32>,
+    clouds: Clouds,
     stated: Stated,
     /// The rules that were read already of roles known to have the same.
     read: HashMap<SameRules, RuleListId>,
@@ -150,6 +157,7 @@ pub struct World {
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     pub(crate) custom: Vec<Resource>,
     baseline: Option<u32>,
+    pub(crate) clouds: Clouds,
     doubts: Doubts,
     /// The aggregated roles by number.
     gathering: HashMap<u32, Gathering>,
@@ -179,6 +187,7 @@ impl Builder {
             namespaces: BTreeMap::new(),
             custom: BTreeMap::new(),
             baseline: None,
+            clouds: Clouds::default(),
             stated: Stated::default(),
             read: HashMap::new(),
         }
@@ -277,7 +286,14 @@ impl Builder {
                 self.namespaces.insert(name.to_owned(), labels);
                 Added::Taken
             }
-            ("", "ServiceAccount") => Added::Taken,
+            ("", "ServiceAccount") => {
+                self.clouds.add_account(object, namespace.unwrap_or("default"), name);
+                Added::Taken
+            }
+            ("", "ConfigMap") => {
+                self.clouds.add_config_map(namespace.unwrap_or("default"), name);
+                Added::Ignored
+            }
             ("apiextensions.k8s.io", "CustomResourceDefinition") => {
                 let Some(custom) = read_custom(object) else { return Added::Malformed };
                 // Like every other object, a later definition takes the place of an earlier one.
@@ -325,6 +341,7 @@ impl Builder {
                 .filter(|_| is_cluster_role)
                 .map(|(key, value)| (self.symbols.add(key), self.symbols.add(value)))
                 .collect(),
+            is_kept: reconcile::is_kept(object),
             layer,
         };
         let next = u32::try_from(self.roles.len()).unwrap_or(u32::MAX);
@@ -367,6 +384,7 @@ impl Builder {
             role: None,
             first_subject,
             subjects: u32::try_from(self.subjects.len()).unwrap_or(u32::MAX) - first_subject,
+            is_kept: reconcile::is_kept(object),
             layer,
         };
         let next = u32::try_from(self.bindings.len()).unwrap_or(u32::MAX);
@@ -416,6 +434,7 @@ impl Builder {
             subjects: self.subjects,
             namespaces: self.namespaces,
             custom: self.custom.into_values().collect(),
+            clouds: self.clouds,
             doubts,
         })
     }
@@ -432,6 +451,7 @@ pub(super) struct Parts {
     pub(super) subjects: Vec<Subject>,
     pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) custom: Vec<Resource>,
+    pub(super) clouds: Clouds,
     pub(super) doubts: Doubts,
 }
 
@@ -529,6 +549,7 @@ impl World {
             namespaces: parts.namespaces,
             custom: parts.custom,
             baseline: parts.baseline,
+            clouds: parts.clouds,
             doubts: parts.doubts,
             gathering,
         }

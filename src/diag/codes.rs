@@ -370,6 +370,10 @@ codes! {
         "Without its binding a controller or an administrator is locked out.";
     AggregatedIntoDefaultRole, "aggregated-into-default-role", [Finding], "a role whose label adds to a default role",
         "The label `rbac.authorization.k8s.io/aggregate-to-ROLE` puts the rules of a ClusterRole into `admin`, `edit` or `view`, and so into the hands of everybody who holds one of these, in objects that do not change. The severity is that of what is added.";
+    ChangeAwsAuth, "change-aws-auth", [Finding], "a grant to change the ConfigMap `aws-auth`",
+        "EKS reads from this ConfigMap of `kube-system` which users and roles of AWS are which users and groups of the cluster, `system:masters` included. The rule asks where the ConfigMap is among the objects or a role names it. A cluster whose authentication mode is `API` alone does not read it.";
+    ReachCloudAccount, "reach-cloud-account", [Finding], "a grant that reaches a service account with an identity in a cloud",
+        "An annotation of the account (`eks.amazonaws.com/role-arn`, `iam.gke.io/gcp-service-account`, `azure.workload.identity/client-id`) names an identity in a cloud. A subject that may request tokens of the account, or run pods with it, gets a token that the cloud takes for that identity, unless an admission policy refuses these pods. The objects do not show what that identity may do. Grants that are limited by names are not reported.";
     WriteIdentities, "write-identities", [Finding], "a grant to write users, groups or logins of OpenShift",
         "OpenShift keeps its users and groups as objects. A writer of a Group or a User adds users to a group that roles are bound to; a writer of a UserIdentityMapping gives a login to another user; the OAuth configuration names the identity providers, and an OAuthClient receives tokens of the users who log in through it. An Identity is not among these: it gives no login as long as the User does not name it as well.";
     UsePrivilegedPolicy, "use-privileged-policy", [Finding], "a grant to run pods under privileged policies",
@@ -524,6 +528,8 @@ codes! {
         "Requests without a name match it: all that create, list, watch and delete collections. A list of names that was meant to limit opens everything.";
     NamespaceOnGroup, "namespace-on-group", [Finding], "a namespace on a user or group",
         "Users and groups belong to no namespace, and the field is ignored: `system:serviceaccounts` with a namespace is every account of the cluster, as in the example of seed 002.";
+    EditedDefaultObject, "edited-default-object", [Finding], "a default role or binding without a part that comes back",
+        "At every start the API server brings the roles and bindings of its default policy up to date: it adds the rules, subjects and aggregation rules that are missing, and replaces a binding to another role. What was taken away comes back without a trace in the manifests. The annotation `rbac.authorization.kubernetes.io/autoupdate: \"false\"` on the object prevents it. Rules and subjects that were added stay. The default policy is that of the given version.";
     ReadOnlyInName, "read-only-in-name", [Finding], "a role that calls itself read-only and is not",
         "Some verbs that look like reading are not: `get` on `nodes/proxy` and, before 1.35, on `pods/exec` runs commands, and listing secrets reads them.";
     // The output.

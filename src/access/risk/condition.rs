@@ -12,6 +12,7 @@
 //! ?, ?/scale, userextras/?, impersonate-on:user-info:?    any text in the place of the question mark
 //! /metrics, /?                        a URL, any URL
 //! of any name                         resourceNames make no difference to this ask
+//! of name aws-auth                    an ask about the object of this name
 //! before 1.35, since 1.36             an ask of some minors only
 //! where known                         stars count where a definition of the group is among the inputs; else the rule has to name it
 //! ```
@@ -50,6 +51,8 @@ pub(super) struct Atom {
     pub(super) what: What,
     /// True when a rule with names is as good as one without.
     pub(super) of_any_name: bool,
+    /// The name of the object that it is about, where it is about one.
+    pub(super) of_name: Option<Symbol>,
     /// The group that a rule has to name: nobody knows whether the cluster has it.
     pub(super) named_group: Option<Symbol>,
     /// Whether a grant that holds cluster-wide, and one in a namespace, can ever take effect.
@@ -123,18 +126,21 @@ impl Need {
             let words: Vec<&str> = ask.split(' ').collect();
             let ([verbs, resources], conditions) = words.split_first_chunk::<2>()?;
             let mut of_any_name = false;
+            let mut of_name = None;
             let mut where_known = false;
             let mut counts = true;
             match conditions {
                 [] => {}
                 ["of", "any", "name"] => of_any_name = true,
+                ["of", "name", name] => of_name = Some(world.symbols.find(name)),
                 ["where", "known"] => where_known = true,
                 ["before", version] => counts = world.minor() < minor(version)?,
                 ["since", version] => counts = world.minor() >= minor(version)?,
                 _ => return None,
             }
             for resource in resources.split(',').filter(|_| counts) {
-                atoms.extend(verbs.split(',').map(|verb| Atom::new(verb, resource, (of_any_name, where_known), world)));
+                let atom = |verb| Atom { of_name, ..Atom::new(verb, resource, (of_any_name, where_known), world) };
+                atoms.extend(verbs.split(',').map(atom));
             }
         }
         Some(Self { atoms })
@@ -151,7 +157,14 @@ impl Atom {
         if let Some(path) = written.strip_prefix('/') {
             let path = (path != "?").then(|| written.to_owned());
             let what = What::Url { verb: symbols.find(verb), path };
-            return Self { what, of_any_name, named_group: None, live_in_cluster: true, live_in_namespace: false };
+            return Self {
+                what,
+                of_any_name,
+                of_name: None,
+                named_group: None,
+                live_in_cluster: true,
+                live_in_namespace: false,
+            };
         }
         let (resource, group) = written.split_once('.').unwrap_or((written, ""));
         let group = full_group(group);
@@ -175,7 +188,8 @@ impl Atom {
         let live = |in_namespace| is_loose && group == "?" || can_be_asked(world, verb, &group, resource, in_namespace);
         let is_unknown = where_known && world.api().versions_of(&group).is_empty();
         let named_group = is_unknown.then(|| symbols.find(&group));
-        Self { what, of_any_name, named_group, live_in_cluster: live(false), live_in_namespace: live(true) }
+        let (live_in_cluster, live_in_namespace) = (live(false), live(true));
+        Self { what, of_any_name, of_name: None, named_group, live_in_cluster, live_in_namespace }
     }
 }
 

@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use super::Severity;
 use super::judge::{Finding, Findings, Judge, Likeness};
 use super::matching::{Held, Met, Part, Step};
-use super::table::{CONTROL_PLANE, NEARLY_FULL, Named, Rule};
+use super::objects::few;
+use super::table::{CONTROL_PLANE, NEARLY_FULL, Named, Needs, Rule};
+use crate::access::clouds::AWS_AUTH_NAMESPACE;
 use crate::access::compare::Affected;
 use crate::access::proof::{Chain, place};
 use crate::access::request::{MASTERS, service_account};
@@ -62,6 +64,7 @@ impl Judge<'_> {
         for (place, class) in &classes.places {
             let all = classes.judged.get(*class).map(Vec::as_slice).unwrap_or_default();
             let selected = all.iter().filter(|judged| judged.is_told && self.is_selected(judged.rule));
+            let selected = selected.filter(|judged| self.has_what_it_needs(*place, judged));
             let with_severity = selected.map(|judged| (judged, self.severity(*place, judged, &powers)));
             let told: Vec<(&Judged, Severity)> =
                 with_severity.filter(|found| !self.is_behind(*place, *found, all, &powers)).collect();
@@ -70,6 +73,7 @@ impl Judge<'_> {
                 match head {
                     Some(head) if std::ptr::eq(head, *judged) => {
                         let same_rules = all.iter().filter(|other| other.is_told && self.is_only_wide(other));
+                        let same_rules = same_rules.filter(|other| self.has_what_it_needs(*place, other));
                         let worst = same_rules.map(|other| self.severity(*place, other, &powers)).max();
                         let folded: Vec<&Judged> = told
                             .iter()
@@ -247,7 +251,7 @@ impl Judge<'_> {
                 first: Vec::new(),
                 names,
                 role: Some(self.world.role_link(role)),
-                what: if judged.rule.id == NEARLY_FULL[0] { self.verbs(&steps) } else { String::new() },
+                what: self.what((holder, namespace), judged, &steps),
                 folded: folded.iter().map(|other| other.rule).collect(),
                 help: None,
                 proof: self.chains(holder, namespace, judged, &steps),
@@ -283,6 +287,35 @@ impl Judge<'_> {
             role.rules == step.list && self.gives_default(*id, binding, role) == step.part.is_default()
         };
         bound.find(is_it).map(|(_, found)| found)
+    }
+
+    /// True where the objects are that a rule needs: in the namespace, or anywhere for what holds cluster-wide.
+    fn has_what_it_needs(&self, place: Place, judged: &Judged) -> bool {
+        match judged.rule.needs {
+            Needs::Nothing => true,
+            Needs::CloudAccount => !self.cloud_accounts(place).is_empty(),
+            Needs::AwsAuth => place.1.is_none_or(|namespace| self.world.symbols.text(namespace) == AWS_AUTH_NAMESPACE),
+        }
+    }
+
+    /// The accounts with an identity in a cloud in a scope, without the holder itself.
+    fn cloud_accounts(&self, (holder, namespace): Place) -> Vec<String> {
+        let symbols = &self.world.symbols;
+        let own = Some(symbols.text(holder.name)).filter(|_| !holder.is_group).and_then(service_account);
+        let accounts = self.world.clouds.accounts(namespace.map(|namespace| symbols.text(namespace)));
+        let others = accounts.filter(|account| Some(*account) != own);
+        others.map(|(namespace, name)| format!("`ServiceAccount/{namespace}/{name}`")).collect()
+    }
+
+    /// What a message says beside the rule's own words.
+    fn what(&self, place: Place, judged: &Judged, steps: &[Step]) -> String {
+        if judged.rule.id == NEARLY_FULL[0] {
+            self.verbs(steps)
+        } else if judged.rule.needs == Needs::CloudAccount {
+            few(&self.cloud_accounts(place))
+        } else {
+            String::new()
+        }
     }
 
     /// The verbs of rules, each once, in words.

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::Severity;
 use super::condition::Condition;
 use super::dead_parts::DeadPart;
+use super::edited::Edited;
 use super::hygiene::Overview;
 use super::matching::Held;
 use super::objects::{Applied, Bound, RoleHit, few};
@@ -84,7 +85,7 @@ pub(super) struct Likeness {
 pub(super) struct Judge<'w> {
     pub(super) world: &'w World,
     pub(super) options: &'w Options,
-    /// The conditions of every rule that has one, the selected ones and the others.
+    /// The conditions of every rule that has one and what it needs, the selected ones and the others.
     pub(super) conditions: Vec<(&'static Rule, Condition)>,
     /// Bindings and the names of roles that the server makes for itself, wherever they were read.
     default_bindings: HashSet<u32>,
@@ -101,6 +102,7 @@ pub(super) struct Judge<'w> {
     /// The dead parts of the lists of rules that were looked at.
     pub(super) dead_parts: RefCell<HashMap<RuleListId, Rc<[DeadPart]>>>,
     pub(super) overview: Overview,
+    pub(super) edited: Vec<Edited>,
 }
 
 /// Findings, the alike ones folded.
@@ -140,6 +142,7 @@ impl World {
         judge.roles(&mut findings);
         judge.bindings(&mut findings);
         judge.subjects(&mut findings);
+        judge.edited(&mut findings);
         let mut list = findings.list;
         list.sort_by(|left, right| {
             let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule.id);
@@ -151,7 +154,8 @@ impl World {
 
 impl<'w> Judge<'w> {
     fn new(world: &'w World, options: &'w Options) -> Self {
-        let conditions = table::all().filter_map(|rule| Some((rule, Condition::parse(rule.condition()?, world)?)));
+        let answerable = table::all().filter(|rule| rule.has_what_it_needs(world));
+        let conditions = answerable.filter_map(|rule| Some((rule, Condition::parse(rule.condition()?, world)?)));
         let shapes = world.lists.ids().map(|id| shape(world.lists.get(id))).collect();
         let mut judge = Self {
             world,
@@ -166,6 +170,7 @@ impl<'w> Judge<'w> {
             shapes,
             dead_parts: RefCell::default(),
             overview: Overview::default(),
+            edited: Vec::new(),
         };
         judge.learn_defaults();
         let default = judge.aggregated().filter(|role| judge.has_default_name(role)).collect();
@@ -188,6 +193,7 @@ impl<'w> Judge<'w> {
                 let namespace = known.namespace.map(|namespace| expected.symbols.text(namespace));
                 let given =
                     world.role(namespace, expected.symbols.text(known.name)).filter(|role| is_given(role.layer));
+                self.edited.extend(given.and_then(|role| Edited::role(world, role, &expected, known)));
                 if given.is_some_and(|role| is_wider(world, role, &expected, known)) {
                     self.widened.insert(key);
                 }
@@ -195,6 +201,8 @@ impl<'w> Judge<'w> {
             for (id, binding) in (0..).zip(&world.bindings) {
                 let namespace = binding.namespace.map(|namespace| symbols.text(namespace));
                 let known = expected.find_binding(namespace, symbols.text(binding.name));
+                let given = known.filter(|_| is_given(binding.layer));
+                self.edited.extend(given.and_then(|known| Edited::binding(world, binding, &expected, known)));
                 if known.is_some_and(|known| is_made_so(world, binding, &expected, known)) {
                     self.default_bindings.insert(id);
                 }
@@ -293,7 +301,7 @@ impl<'w> Judge<'w> {
             .iter()
             .filter_map(|rule| match rule.when {
                 When::Role(check) => Some((*rule, check)),
-                When::Holds(_) | When::Binding(_) | When::Subject(_) => None,
+                When::Holds(_) | When::Binding(_) | When::Subject(_) | When::Default => None,
             })
             .collect();
         if selected.is_empty() {

@@ -338,6 +338,9 @@ impl World {
                     };
                     query.is_allowed_by(rule, symbols)
                 };
+                if let Some(name) = atom.of_name {
+                    return if allows(name) { Fit::Full } else { Fit::No };
+                }
                 let free = if *naming == Naming::Always { Symbol::FOREIGN } else { Symbol::EMPTY };
                 let is_asked = |name| *naming != Naming::ByApply || can_apply(atom, name);
                 let is_named =

@@ -20,7 +20,10 @@ impl<'w> PowersOf<'w> {
     /// The powers in a world.
     pub fn new(world: &'w World) -> Self {
         let of_rule = |rule: &'static Rule| Some((rule, Condition::parse(rule.condition()?, world)?));
-        let conditions = table::all().filter(|rule| rule.power.is_some()).filter_map(of_rule).collect();
+        let conditions = table::all()
+            .filter(|rule| rule.power.is_some() && rule.has_what_it_needs(world))
+            .filter_map(of_rule)
+            .collect();
         Self { world, conditions, known: HashMap::new() }
     }
 

@@ -10,6 +10,9 @@ mod workloads;
 
 use super::Severity;
 use super::objects::{OfBinding, OfRole, OfSubject};
+use crate::access::clouds::AWS_AUTH;
+use crate::access::symbols::Symbol;
+use crate::access::world::World;
 use crate::diag::Code;
 
 /// A rule.
@@ -43,6 +46,19 @@ pub struct Rule {
     in_control_plane: Option<Severity>,
     /// True when other namespaces do not matter.
     elsewhere: bool,
+    /// Objects beside roles and bindings that have to be there.
+    pub(super) needs: Needs,
+}
+
+/// Objects without which a rule says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Roles and bindings are enough.
+    Nothing,
+    /// A service account with an identity in a cloud, where the rule is met.
+    CloudAccount,
+    /// The ConfigMap with the users of AWS, or a rule that names it.
+    AwsAuth,
 }
 
 /// What one comes to by what one holds.
@@ -78,6 +94,8 @@ pub(super) enum When {
     Binding(OfBinding),
     /// A subject has so many roles.
     Subject(OfSubject),
+    /// An object of the default policy is given without something that the server adds again.
+    Default,
 }
 
 /// What names in a rule do to the severity.
@@ -131,6 +149,7 @@ impl Rule {
             behind: &[],
             in_control_plane: None,
             elsewhere: true,
+            needs: Needs::Nothing,
         }
     }
 
@@ -169,6 +188,27 @@ impl Rule {
         self
     }
 
+    const fn needs(mut self, needs: Needs) -> Self {
+        self.needs = needs;
+        self
+    }
+
+    /// True where the objects are that the rule needs.
+    pub(super) fn has_what_it_needs(&self, world: &World) -> bool {
+        let names_it = |rule: &crate::access::rules::Rule| {
+            let is_it = |name: &Symbol| world.symbols.text(*name) == AWS_AUTH;
+            let is_config_map = |resource: &Symbol| world.symbols.text(*resource) == "configmaps";
+            rule.names().iter().any(is_it) && rule.resources().iter().any(is_config_map)
+        };
+        match self.needs {
+            Needs::Nothing => true,
+            Needs::CloudAccount => world.clouds.has_accounts(),
+            Needs::AwsAuth => {
+                world.clouds.has_aws_auth || world.lists.all().iter().flat_map(|list| list.iter()).any(names_it)
+            }
+        }
+    }
+
     /// How bad it is cluster-wide, in a namespace of the control plane, or in any other.
     pub(super) fn level(&self, in_namespace: bool, in_control_plane: bool) -> Option<Severity> {
         match (in_namespace, in_control_plane) {
@@ -187,7 +227,7 @@ impl Rule {
     pub fn condition(&self) -> Option<&'static str> {
         match self.when {
             When::Holds(text) => Some(text),
-            When::Role(_) | When::Binding(_) | When::Subject(_) => None,
+            When::Role(_) | When::Binding(_) | When::Subject(_) | When::Default => None,
         }
     }
 }

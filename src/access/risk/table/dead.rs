@@ -89,6 +89,14 @@ pub(super) const RULES: &[Rule] = &[
         "take the namespace away; for the accounts of one namespace the group is `system:serviceaccounts:NAMESPACE`",
     ),
     Rule::new(
+        "D015",
+        Code::EditedDefaultObject,
+        "M/-",
+        When::Default,
+        "{what}",
+        "keep the annotation `rbac.authorization.kubernetes.io/autoupdate: \"false\"` on it if the change is meant, or remove the change",
+    ),
+    Rule::new(
         "D016",
         Code::ReadOnlyInName,
         "H/H",

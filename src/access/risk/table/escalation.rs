@@ -1,7 +1,7 @@
 //! E: how to become more than one is.
 
 use super::super::objects::adds_to_default_roles;
-use super::{Named, Reach, Rule, When, holds};
+use super::{Named, Needs, Reach, Rule, Severity, When, holds};
 use crate::diag::Code;
 
 pub(super) const RULES: &[Rule] = &[
@@ -173,6 +173,29 @@ pub(super) const RULES: &[Rule] = &[
         "adds by its labels to {what}, for everybody who holds that",
         "take the label away, and bind the role to whom it is for",
     ),
+    holds(
+        "E017",
+        Code::ChangeAwsAuth,
+        "C/-",
+        "update,patch configmaps of name aws-auth",
+        "can change which identities of AWS are which users and groups of the cluster (ConfigMap `aws-auth`)",
+        "grant other ConfigMaps of `kube-system` by name, and leave this one to administrators",
+    )
+    .power("changes which identities of AWS are which users")
+    .reach(Reach::Secrets)
+    .in_control_plane(Severity::Critical)
+    .nowhere_else()
+    .needs(Needs::AwsAuth),
+    holds(
+        "E018",
+        Code::ReachCloudAccount,
+        "M/M",
+        "create serviceaccounts/token or create pods or create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch",
+        "can get tokens of {what}, by which a cloud knows an identity of its own",
+        "keep accounts with an identity in a cloud in namespaces of their own",
+    )
+    .named(Named::Void)
+    .needs(Needs::CloudAccount),
     holds(
         "E019",
         Code::WriteIdentities,
