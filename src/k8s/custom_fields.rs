@@ -107,7 +107,8 @@ impl Conversion {
     /// The schema of a value. `is_pruned` is set where the server prunes a null: the value of a field that is not nullable.
     fn value(&mut self, schema: NodeRef<'_>, is_pruned: bool) -> Value {
         let flag = |key: &str| schema.get(key).and_then(NodeRef::as_bool) == Some(true);
-        let is_pruned = is_pruned && !flag("nullable");
+        // The default takes the place of a null.
+        let is_pruned = (is_pruned || schema.get("default").is_some()) && !flag("nullable");
         let may_be_null = is_pruned || flag("nullable");
         let mut converted = Map::new();
         let types = match schema.get("type").and_then(NodeRef::as_str) {

@@ -153,7 +153,7 @@ func compareRandom(ours, theirs *compare.Process, chosen options) (int, error) {
 }
 
 // embedded is a refusal for the metadata of an embedded object alone, whose fields Bailiwick does not check.
-var embedded = regexp.MustCompile(`^\[spec(\.[^.]+|\[\d+\])*\.metadata\.\w+\]$|^spec\S*\.metadata: Invalid value`)
+var embedded = regexp.MustCompile(`^\[spec(\.[^.]+|\[\d+\])*\.metadata\.\w+\]$|(?s)^spec.*\.metadata: Invalid value`)
 
 // compareCustom compares custom resources. The schemas have no keyword that Bailiwick leaves out.
 func compareCustom(ours, theirs *compare.Process, chosen options) (int, error) {
