@@ -60,9 +60,9 @@ pub fn code(code: Code) -> String {
         let _ = write!(text, "\n{}\n\n`lint --from`: rule {ids}. Severity: {severities}.\n", severity(code));
         return text;
     }
-    let _ = write!(text, "\nWhat to do: {}.\n\nRule {}. Severity: {severities}.", rule.help, ids.join(", "));
+    let _ = write!(text, "\nRemedy: {}.\n\nRule {}. Severity: {severities}.", rule.help, ids.join(", "));
     if let Some(condition) = rule.condition() {
-        let _ = write!(text, " Told of whoever holds:\n\n```text\n{}\n```", condition.replace("; ", ";\n"));
+        let _ = write!(text, " Reported for a subject that holds:\n\n```text\n{}\n```", condition.replace("; ", ";\n"));
     }
     text.push('\n');
     text

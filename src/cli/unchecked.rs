@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 
 use super::session::Session;
 use crate::model::{ObjectType, Target};
+use crate::report::page::Page;
 use crate::validate::Reach;
 
 /// How many kinds a line names.
@@ -37,6 +38,7 @@ pub(super) fn note(session: &Session<'_>, targets: &[&Target]) {
             }
         }
     }
+    let mut page = Page::new();
     for (reach, what) in [
         (Reach::Fields, "for fields, types and metadata, not for every rule of the kind"),
         (Reach::Metadata, "for metadata alone, as no CustomResourceDefinition among the inputs describes the kind"),
@@ -55,6 +57,7 @@ pub(super) fn note(session: &Session<'_>, targets: &[&Target]) {
         let more = found.len().saturating_sub(MOST_NAMED);
         let more = if more > 0 { format!(", and {more} more kinds") } else { String::new() };
         let objects = if all == 1 { "1 object is".to_owned() } else { format!("{all} objects are") };
-        session.global.terminal().note(&format!("note: {objects} checked {what}: {}{more}\n", named.join(", ")));
+        writeln!(page, "note: {objects} checked {what}: {}{more}", named.join(", "));
     }
+    session.global.terminal().note(page.as_str());
 }

@@ -21,11 +21,18 @@ use crate::yaml::{NodeRef, Spanned, Tree};
 /// The kind.
 pub struct ManifestsKind;
 
-/// Plain Kubernetes manifests that take part: checked like everything else, and written to the output in the same
-/// form, or only looked at.
+/// Plain Kubernetes manifests that take part: checked, and written to the output in the same form as compiled objects, or
+/// only looked at.
 ///
-/// A CustomResourceDefinition among them tells which custom resources the targets have, either way: rules may then name
-/// them without their group, and mistakes in rules and objects about them are found.
+/// The metadata of every object is checked by the API server's rules. Built-in kinds are checked for unknown fields, types
+/// and words at the version of each target; RBAC, Namespaces, quotas, limits, NetworkPolicies, PodSecurityPolicies,
+/// SecurityContextConstraints and admission policies by all rules of the server. `render` and `check` print how many objects
+/// are checked for less.
+///
+/// A CustomResourceDefinition among them lists custom resources of the targets, either way: rules may then name them without
+/// their group, and mistakes in rules and objects about them are found. Custom resources are checked by the schema of their
+/// definition: unknown fields, types, required fields, words, patterns and bounds. `x-kubernetes-validations`, `allOf`,
+/// `anyOf`, `oneOf`, `not`, `format` and patterns that JSON Schema does not have, such as `(?i)`, are not checked.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1

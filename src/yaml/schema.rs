@@ -4,14 +4,18 @@
 //! caller decides which place and which code they get.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
-use jsonschema::{Draft, JsonType, PatternOptions, ValidationError, Validator};
+use jsonschema::{Draft, JsonType, PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator};
 
 use super::de::DeError;
 use super::tree::{Entries, Items, NodeRef, Value};
 use crate::diag::{Code, Diagnostic, Sink, nearest};
+
+/// The most memory that one pattern of another author may take, in bytes.
+pub const LARGEST_PATTERN: usize = 1 << 20;
 
 /// The pattern of a text that stands for a number.
 pub const VARIABLE: &str = "^\\{[^{}]+\\}$";
@@ -85,18 +89,24 @@ impl Schema {
     /// # Errors
     /// When the document is not a valid schema, which is a mistake of this program.
     pub fn compile(document: serde_json::Value) -> Result<Self, String> {
-        let options = jsonschema::options_for::<TreeJson>().with_draft(Draft::Draft7).should_validate_formats(false);
-        let validator = options.build(&document).map_err(|error| error.to_string())?;
-        Ok(Self { validator, document })
+        Self::build(jsonschema::options_for::<TreeJson>(), document)
     }
 
-    /// Compiles a schema that another author wrote: its patterns are matched in linear time, and each takes at most 1 MiB.
+    /// Compiles a schema that another author wrote: its patterns are matched in linear time, and each takes at most
+    /// [`LARGEST_PATTERN`].
     ///
     /// # Errors
     /// When the document is not a valid schema, or a pattern is too large.
     pub fn compile_foreign(document: serde_json::Value) -> Result<Self, String> {
-        let options = jsonschema::options_for::<TreeJson>().with_draft(Draft::Draft7).should_validate_formats(false);
-        let options = options.with_pattern_options(PatternOptions::regex().size_limit(1 << 20));
+        let patterns = PatternOptions::regex().size_limit(LARGEST_PATTERN);
+        Self::build(jsonschema::options_for::<TreeJson>().with_pattern_options(patterns), document)
+    }
+
+    fn build(
+        options: ValidationOptions<'_, Arc<dyn Retrieve>, TreeJson>,
+        document: serde_json::Value,
+    ) -> Result<Self, String> {
+        let options = options.with_draft(Draft::Draft7).should_validate_formats(false);
         let validator = options.build(&document).map_err(|error| error.to_string())?;
         Ok(Self { validator, document })
     }

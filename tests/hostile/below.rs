@@ -173,6 +173,21 @@ fn an_object_that_is_not_written_changes_access_alone() {
     );
 }
 
+/// A copy of the former object does not hide the one before it.
+#[test]
+fn a_second_object_of_a_name_hides_no_change() {
+    let folder = committed();
+    write(folder.path(), "policies/seen.yaml", SEEN);
+    write(folder.path(), "policies/seen/b.yaml", &binding("system:basic-user"));
+    commit(folder.path());
+    write(folder.path(), "policies/seen/a.yaml", &binding("cluster-admin"));
+    let printed = diff(folder.path(), 1);
+    assert_told(
+        &printed,
+        &["target `production`: ClusterRoleBinding seen, which is judged and not written, changes\n"],
+    );
+}
+
 #[test]
 fn a_kept_object_changes_access_alone() {
     let folder = committed();

@@ -309,7 +309,7 @@ pub(super) fn read_only_in_name(applied: &Applied<'_>) -> Vec<RoleHit> {
     hits
 }
 
-/// B018: the first rule with a star; full authority is E001, and E024 or S007 says of whoever holds it that a rule is for every
+/// B018: the first rule with a star; full authority is E001, and E024 or S007 reports a subject whose rule is for every
 /// resource.
 pub(super) fn wildcard(applied: &Applied<'_>) -> Vec<RoleHit> {
     let says_so = |id| table::of_id(id).is_some_and(|rule| applied.judge.is_selected(rule));

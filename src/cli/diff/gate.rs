@@ -428,7 +428,8 @@ fn judged_objects(project: &Project, target: &Target) -> JsonByName {
 /// Adds the object of a document, or those of a list.
 fn add_objects(document: NodeRef<'_>, objects: &mut JsonByName) {
     let mut add = |object: NodeRef<'_>| {
-        objects.insert(name_of(object), yaml::schema::to_json(object).to_string());
+        // A second object of the same name hides no change of the first.
+        objects.entry(name_of(object)).or_default().push_str(&yaml::schema::to_json(object).to_string());
     };
     let is_list = document.get("kind").and_then(NodeRef::as_str) == Some("List");
     match document.get("items").filter(|_| is_list) {

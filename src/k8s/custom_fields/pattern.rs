@@ -2,8 +2,7 @@
 
 use regex::RegexBuilder;
 
-/// The most memory that one pattern may take, in bytes.
-pub(in crate::k8s) const LARGEST: usize = 1 << 20;
+use crate::yaml::schema::LARGEST_PATTERN;
 
 /// The pattern that matches the same texts; none where there is none, or it would take too much memory.
 pub(super) fn from_go(pattern: &str) -> Option<String> {
@@ -36,7 +35,7 @@ pub(super) fn from_go(pattern: &str) -> Option<String> {
             _ => translated.push(letter),
         }
     }
-    let built = RegexBuilder::new(&translated).size_limit(LARGEST).build();
+    let built = RegexBuilder::new(&translated).size_limit(LARGEST_PATTERN).build();
     built.is_ok().then_some(translated)
 }
 

@@ -38,7 +38,7 @@ const (
 	Same Verdict = iota
 	// Unjudged: only the server's validation of a kind whose rules Bailiwick does not know refuses the manifest.
 	Unjudged
-	// Skipped: the harness cannot judge, with a reason of `excuse`.
+	// Skipped: the harness cannot judge; the reason is counted.
 	Skipped
 	Different
 )

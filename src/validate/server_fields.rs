@@ -1,0 +1,82 @@
+//! Fields that the API server accepts and does not keep: what is written would be a difference for ever, or less than it says.
+
+use super::rules::metadata::{NAME_LABEL, NAME_LABEL_SINCE};
+use super::trace::Trees;
+use super::with_askers;
+use crate::diag::{Code, Diagnostic, Sink};
+use crate::model::Unit;
+use crate::yaml::NodeRef;
+
+/// Checks an object for a minor of Kubernetes.
+pub(super) fn check(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: &mut Sink) {
+    owned_fields(unit, root, trees, sink);
+    name_label(unit, root, minor, trees, sink);
+    port_ranges(unit, root, minor, trees, sink);
+}
+
+/// Fields that only the server may set.
+fn owned_fields(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
+    const OWNED: [&str; 7] =
+        ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp"];
+    let metadata = root.get("metadata");
+    let found = OWNED.iter().filter(|name| metadata.is_some_and(|metadata| metadata.entry(name).is_some()));
+    let found = found.map(|name| format!("metadata.{name}"));
+    let status = root.entry("status").map(|_| "status".to_owned());
+    for path in found.chain(status) {
+        let place = trees.place_of(unit, &path, None);
+        sink.push(
+            with_askers(
+                Diagnostic::error(Code::ServerField, format!("`{path}` is for the server to set")).at(place),
+                unit,
+            )
+            .help("remove the field")
+            .note(format!("in {}", unit.identity))
+            .foldable(),
+        );
+    }
+}
+
+/// The server writes the name of a Namespace into a label, over any other value: a difference for ever.
+fn name_label(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: &mut Sink) {
+    let object_type = &unit.identity.object_type;
+    let is_namespace = &*object_type.kind == "Namespace" && &*object_type.api_version == "v1";
+    let label = root.path(&["metadata", "labels", NAME_LABEL]).filter(|_| is_namespace && minor >= NAME_LABEL_SINCE);
+    let Some(label) = label.filter(|label| label.as_str() != Some(&*unit.identity.name)) else { return };
+    let message = format!("the label `{NAME_LABEL}` is {}, and the server sets it to the name", label.describe());
+    let place = trees.place_of(unit, &format!("metadata.labels.{NAME_LABEL}"), label.as_str());
+    sink.push(
+        with_askers(Diagnostic::error(Code::InvalidObject, message).at(place), unit)
+            .help("remove the label; the server adds it")
+            .note(format!("in {}", unit.identity))
+            .foldable(),
+    );
+}
+
+/// The first minor that keeps `endPort` of a NetworkPolicy: the feature gate NetworkPolicyEndPort is on.
+const PORT_RANGES_SINCE: u32 = 22;
+
+/// A server that drops the end of a range of ports opens its first port alone.
+fn port_ranges(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: &mut Sink) {
+    if minor >= PORT_RANGES_SINCE || &*unit.identity.object_type.kind != "NetworkPolicy" {
+        return;
+    }
+    for direction in ["ingress", "egress"] {
+        let rules = root.path(&["spec", direction]).into_iter().flat_map(NodeRef::items).enumerate();
+        for (rule_index, rule) in rules {
+            let ports = rule.get("ports").into_iter().flat_map(NodeRef::items).enumerate();
+            for (index, _) in ports.filter(|(_, port)| port.get("endPort").is_some_and(|end| !end.is_null())) {
+                let path = format!("spec.{direction}[{rule_index}].ports[{index}].endPort");
+                let message = format!("Kubernetes 1.{minor} drops `endPort`, and opens the first port alone");
+                sink.push(
+                    with_askers(
+                        Diagnostic::error(Code::MalformedObject, message).at(trees.place_of(unit, &path, None)),
+                        unit,
+                    )
+                    .help("write each port, or leave the policy out on this target; 1.22 and later keep the field")
+                    .note(format!("in {}", unit.identity))
+                    .foldable(),
+                );
+            }
+        }
+    }
+}
