@@ -23,11 +23,13 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Whether a diagnostic is printed for the first time: the same place in the same words says nothing new.
+    /// Whether a diagnostic is printed for the first time: the same places in the same words say nothing new. The targets do
+    /// not count: what holds for several of them is printed with the first.
     fn is_first(&mut self, diagnostic: &Diagnostic, files: &Files) -> bool {
         let Diagnostic { code, severity, message, notes, .. } = diagnostic;
         let mut text = format!("{}\0{severity}\0{message}", code.id());
-        if let Some(origin) = diagnostic.origin {
+        let further = diagnostic.labels.iter().map(|label| label.origin);
+        for origin in diagnostic.origin.into_iter().chain(further) {
             let (start, end) = (origin.span.start, origin.span.end);
             text.push_str(&format!("\0{}\0{start}\0{end}", files.get(origin.file).path()));
         }
