@@ -137,13 +137,18 @@ impl World {
 
     /// The roles through which an aggregated role has a rule.
     pub(crate) fn gathered_from(&self, role: &Role, rule: &Rule) -> Vec<Link> {
+        self.sources_of(role, rule).into_iter().map(|source| self.role_link(source)).collect()
+    }
+
+    /// Returns the roles through which an aggregated role has a rule; the last one states it.
+    pub(crate) fn sources_of(&self, role: &Role, rule: &Rule) -> Vec<&Role> {
         let mut path = Vec::new();
         let mut met = HashSet::new();
         let mut at = role;
         // No chain is longer than there are roles, and a ring is left at the first repetition.
         while let Some(source) = self.gathered(at).and_then(|gathered| gathered.get(rule)).copied() {
             let Some(role) = self.roles.get(source).filter(|_| met.insert(source)) else { break };
-            path.push(self.role_link(role));
+            path.push(role);
             at = role;
         }
         path

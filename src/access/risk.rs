@@ -7,6 +7,7 @@
 //! paths       how somebody becomes more than they are       dead_parts  what in rules matches no request
 //! edited      default objects that the server brings up
 //! powers      what makes an account a trampoline            hygiene     objects to leave out or to write once
+//! baseline_roles  roles of the baseline as one finding each
 //! ```
 //!
 //! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
@@ -20,8 +21,9 @@
 //! The catalogue is `facts/rbac/lint-rules.yaml`, with the design of `specs/rbac.md` section 3. Left to later, as RBAC
 //! alone cannot tell: B009 and B016 (need workloads and the accounts of a cluster), T (needs to know which namespaces are tenants), X (`access::compare` has the difference). E020 knows
 //! the named SCCs of OpenShift by heart and does not read the objects. D013 is reported where aggregation is settled
-//! ([`super::aggregate::Doubts::stated`]). D018, D019 and E024 are not in the catalogue.
+//! ([`super::aggregate::Doubts::stated`]). D018, D019, E024 and B019 are not in the catalogue.
 
+mod baseline_roles;
 mod condition;
 mod dead_parts;
 mod edited;
@@ -36,7 +38,7 @@ mod table;
 
 use std::fmt;
 
-pub use judge::{Finding, Options};
+pub use judge::{Finding, Folded, Options};
 pub use paths::Path;
 pub use powers::PowersOf;
 pub use table::{Reach, Rule, all, of_code, of_id};

@@ -18,10 +18,10 @@ use super::scene::{Scene, SceneArguments, of_manifests, of_target_into};
 use super::selection::{Selection, SelectionArguments};
 use super::session::{Session, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
-use crate::access::risk;
+use crate::access::risk::{self, Finding};
 use crate::compile;
 use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
-use crate::model::{DiagnosticSetting, DiagnosticSettings, Target};
+use crate::model::{DiagnosticSetting, Target};
 use crate::node::Version;
 use crate::report::{self, rule_places::RulePlaces};
 
@@ -108,7 +108,7 @@ fn lint(
             nodes::check_role(&scene, &mut sink);
             nodes::check_agents(&scene, access.agents_on(&target.name), &mut sink);
             nodes::check_selectors(&scene, access.pools_on(&target.name), &mut sink);
-            find_risks(&scene, selection, Some(&session.project.workspace.diagnostics), &mut sink);
+            find_risks(&scene, selection, Some(session), &mut sink);
         }
         all.absorb_of_target(sink, &target.name);
     }
@@ -130,23 +130,49 @@ fn lint(
     Ok(outcome)
 }
 
-/// Reports what the grants of a world open. Those of a workspace have its severities.
-fn find_risks(scene: &Scene, selection: &Selection, settings: Option<&DiagnosticSettings>, sink: &mut Sink) {
-    let options = if settings.is_some() { selection.options_of_workspace() } else { selection.options() };
+/// Reports the findings of a world. Findings of a workspace have its severities.
+fn find_risks(scene: &Scene, selection: &Selection, session: Option<&Session<'_>>, sink: &mut Sink) {
+    let options = if session.is_some() { selection.options_of_workspace() } else { selection.options() };
     let mut rules = RulePlaces::new(&scene.files);
-    for mut finding in scene.world.findings(&options) {
-        let setting = settings.and_then(|settings| settings.of_finding(finding.rule.code));
-        finding.severity = match setting {
-            Some(DiagnosticSetting::Critical) => risk::Severity::Critical,
-            Some(DiagnosticSetting::High) => risk::Severity::High,
-            Some(DiagnosticSetting::Medium) => risk::Severity::Medium,
-            Some(DiagnosticSetting::Low) => risk::Severity::Low,
-            Some(DiagnosticSetting::Info) => risk::Severity::Info,
-            _ => finding.severity,
+    for finding in scene.world.findings(&options) {
+        let found = match session {
+            None => Some(finding),
+            Some(session) => as_set(session, finding),
         };
+        let Some(finding) = found else { continue };
         if selection.shows(&finding) {
             sink.push(report::risk::diagnostic(&finding, &scene.files, &mut rules));
         }
+    }
+}
+
+/// Gives a finding, and those that it stands for, the severities of a workspace. Returns none where it stood for nothing but what is
+/// ignored or accepted.
+fn as_set(session: &Session<'_>, finding: Finding) -> Option<Finding> {
+    let settings = &session.project.workspace.diagnostics;
+    let place = finding.place;
+    let is_accepted = |code| session.project.accepts(&Diagnostic::warning(code, String::new()).at_maybe(place));
+    let mut finding = finding.with_folded_judged(|folded| {
+        let code = folded.rule.code;
+        match settings.of_finding(code) {
+            Some(DiagnosticSetting::Ignore) => None,
+            _ if is_accepted(code) => None,
+            setting => Some(severity(setting, folded.severity)),
+        }
+    })?;
+    finding.severity = severity(settings.of_finding(finding.rule.code), finding.severity);
+    Some(finding)
+}
+
+/// Returns the severity of a setting, or this one.
+fn severity(setting: Option<DiagnosticSetting>, severity: risk::Severity) -> risk::Severity {
+    match setting {
+        Some(DiagnosticSetting::Critical) => risk::Severity::Critical,
+        Some(DiagnosticSetting::High) => risk::Severity::High,
+        Some(DiagnosticSetting::Medium) => risk::Severity::Medium,
+        Some(DiagnosticSetting::Low) => risk::Severity::Low,
+        Some(DiagnosticSetting::Info) => risk::Severity::Info,
+        Some(DiagnosticSetting::Error | DiagnosticSetting::Warning | DiagnosticSetting::Ignore) | None => severity,
     }
 }
 

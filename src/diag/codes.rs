@@ -486,6 +486,8 @@ codes! {
         "Its members may do everything before any rule is asked, so that the binding gives nothing. It makes the group look like one that can be managed.";
     ClusterAdminBinding, "cluster-admin-binding", [Finding], "a binding to `cluster-admin`",
         "Cluster-wide it is everything; in a namespace everything there, the namespace itself and all accounts included.";
+    BaselineRoleBinding, "baseline-role-binding", [Finding], "a binding to a powerful role of the baseline",
+        "A role such as `admin` or `edit` comes with the cluster, and a binding to it is one decision. The finding stands for every finding of `lint` about the rules of the role, has the severity of the worst, and counts them; `--select` with the name of one of them reports that one. A role that the inputs define or change is not among the roles of the baseline, and neither is a rule that the inputs add to such a role by aggregation: findings about these are reported one by one. A permission that the subject also holds by another role is reported there as well.";
     DefaultAccountBound, "default-account-bound", [Finding], "a binding for the default service account",
         "The account `default` is what pods get that ask for none: each of them holds what is bound to it.";
     NeedlesslyClusterWide, "needlessly-cluster-wide", [Finding], "a ClusterRoleBinding for what lives in namespaces",

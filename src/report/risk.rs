@@ -80,17 +80,16 @@ fn about(finding: &Finding) -> Risk {
         subject: first.map_or_else(String::new, |first| first.subject.clone()),
         namespace,
         count: finding.count,
-        folded: finding.folded.iter().map(|rule| rule.code.id().into()).collect(),
+        folded: finding.folded.iter().map(|folded| folded.rule.code.id().into()).collect(),
     }
 }
 
 /// The findings that one stands for, the worst first.
 fn folded(finding: &Finding) -> Option<String> {
-    let mut rules = finding.folded.clone();
-    let in_namespace = finding.first.first().is_some_and(|first| first.scope != Scope::Cluster);
-    rules.sort_by_key(|rule| Reverse(if in_namespace { rule.namespace } else { rule.cluster }));
-    let named: Vec<&str> = rules.iter().take(MAXIMUM_FOLDED).map(|rule| rule.code.id()).collect();
-    let more = match rules.len().saturating_sub(named.len()) {
+    let mut folded = finding.folded.clone();
+    folded.sort_by_key(|folded| Reverse(folded.severity));
+    let named: Vec<&str> = folded.iter().take(MAXIMUM_FOLDED).map(|folded| folded.rule.code.id()).collect();
+    let more = match folded.len().saturating_sub(named.len()) {
         0 => String::new(),
         more => format!(" and {}", number(more, "more finding")),
     };
@@ -106,7 +105,8 @@ fn chain_text(chain: &Chain, files: &Files) -> String {
         format!("rule {}: {}{gathered}", rule.number, rule_text(&rule.rule))
     });
     let rules: Vec<String> = rules.collect();
-    format!("{} binds {}, {}", link(&chain.binding, files), link(&chain.role, files), rules.join("; "))
+    let rules = if rules.is_empty() { String::new() } else { format!(", {}", rules.join("; ")) };
+    format!("{} binds {}{rules}", link(&chain.binding, files), link(&chain.role, files))
 }
 
 /// What somebody can become, and by what.

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use super::Severity;
-use super::judge::{Finding, Findings, Judge, Likeness};
-use super::matching::{Held, Met, Part, Step};
+use super::baseline_roles::Parts;
+use super::judge::{Finding, Findings, Folded, Judge, Likeness};
+use super::matching::{Counts, Held, Met, Part, Step};
 use super::objects::few;
 use super::table::{CONTROL_PLANE, NEARLY_FULL, Named, Needs, Rule};
 use crate::access::clouds::AWS_AUTH_NAMESPACE;
@@ -18,25 +19,28 @@ use crate::access::world::{Binding, Holder, Role, World, account_user};
 use crate::diag::Origin;
 
 /// A holder in a scope.
-type Place = (Holder, Option<Symbol>);
+pub(super) type Place = (Holder, Option<Symbol>);
 
 /// What a set of lists comes to.
-struct Judged {
-    rule: &'static Rule,
+#[derive(Debug, Clone)]
+pub(super) struct Judged {
+    pub(super) rule: &'static Rule,
     /// How bad it is without names.
     level: Severity,
     /// How bad it is, as far as the rules alone can tell.
-    severity: Severity,
+    pub(super) severity: Severity,
     met: Met,
     /// True when something given is needed for it; what the server gives is not told, but what it makes somebody able
     /// to do counts where another may act as them.
-    is_told: bool,
+    pub(super) is_told: bool,
 }
 
 /// Everything that is held, by class.
 struct Classes {
     /// Each place with the number of its class, sorted by name.
     places: Vec<(Place, usize)>,
+    /// For each class what is held, and whether that is in the control plane.
+    sets: Vec<(Held, bool)>,
     judged: Vec<Vec<Judged>>,
 }
 
@@ -49,7 +53,7 @@ pub(super) fn is_wide(rule: &rules::Rule) -> bool {
 }
 
 /// The worst that a user or group holds anywhere.
-type Powers = HashMap<Holder, Severity>;
+pub(super) type Powers = HashMap<Holder, Severity>;
 
 impl Judge<'_> {
     /// Judges what everybody holds.
@@ -61,33 +65,50 @@ impl Judge<'_> {
                 && matches!(judged.rule.named, Named::Users | Named::Groups | Named::Accounts)
         });
         let powers = if needs_powers { self.classes(true).powers() } else { Powers::new() };
+        let mut parts = Parts::default();
         for (place, class) in &classes.places {
-            let all = classes.judged.get(*class).map(Vec::as_slice).unwrap_or_default();
-            let selected = all.iter().filter(|judged| judged.is_told && self.is_selected(judged.rule));
-            let selected = selected.filter(|judged| self.has_what_it_needs(*place, judged));
-            let with_severity = selected.map(|judged| (judged, self.severity(*place, judged, &powers)));
-            let told: Vec<(&Judged, Severity)> =
-                with_severity.filter(|found| !self.is_behind(*place, *found, all, &powers)).collect();
-            let head = self.head(&told);
-            for (judged, severity) in &told {
-                match head {
-                    Some(head) if std::ptr::eq(head, *judged) => {
-                        let same_rules = all.iter().filter(|other| other.is_told && self.is_only_wide(other));
-                        let same_rules = same_rules.filter(|other| self.has_what_it_needs(*place, other));
-                        let worst = same_rules.map(|other| self.severity(*place, other, &powers)).max();
-                        let folded: Vec<&Judged> = told
-                            .iter()
-                            .map(|(other, _)| *other)
-                            .filter(|other| !std::ptr::eq(*other, head) && self.is_only_wide(other))
-                            .collect();
-                        let severity = worst.map_or(*severity, |worst| worst.min(judged.level));
-                        self.tell(*place, judged, severity, &folded, findings);
-                    }
-                    Some(_) if self.is_only_wide(judged) => {}
-                    _ => self.tell(*place, judged, *severity, &[], findings),
+            let Some((held, all)) = classes.sets.get(*class).zip(classes.judged.get(*class)) else { continue };
+            let left = self.tell_baseline_roles(*place, (*class, held, all), (&powers, &mut parts), findings);
+            self.tell_all(*place, &left, &powers, findings);
+        }
+    }
+
+    /// Adds the findings of a place.
+    fn tell_all(&self, place: Place, all: &[Judged], powers: &Powers, findings: &mut Findings) {
+        let told = self.told(place, all, powers, &|rule| self.is_selected(rule));
+        let head = self.head(&told);
+        for (judged, severity) in &told {
+            match head {
+                Some(head) if std::ptr::eq(head, *judged) => {
+                    let same_rules = all.iter().filter(|other| other.is_told && self.is_only_wide(other));
+                    let same_rules = same_rules.filter(|other| self.has_what_it_needs(place, other));
+                    let worst = same_rules.map(|other| self.severity(place, other, powers)).max();
+                    let folded: Vec<(&Judged, Severity)> = told
+                        .iter()
+                        .filter(|(other, _)| !std::ptr::eq(*other, head) && self.is_only_wide(other))
+                        .copied()
+                        .collect();
+                    let severity = worst.map_or(*severity, |worst| worst.min(judged.level));
+                    self.tell(place, judged, severity, &folded, findings);
                 }
+                Some(_) if self.is_only_wide(judged) => {}
+                _ => self.tell(place, judged, *severity, &[], findings),
             }
         }
+    }
+
+    /// Returns what is to be told of a place, with its severity there.
+    pub(super) fn told<'j>(
+        &self,
+        place: Place,
+        all: &'j [Judged],
+        powers: &Powers,
+        is_selected: &dyn Fn(&Rule) -> bool,
+    ) -> Vec<(&'j Judged, Severity)> {
+        let selected = all.iter().filter(|judged| judged.is_told && is_selected(judged.rule));
+        let selected = selected.filter(|judged| self.has_what_it_needs(place, judged));
+        let with_severity = selected.map(|judged| (judged, self.severity(place, judged, powers)));
+        with_severity.filter(|found| !self.is_behind(place, *found, all, (powers, is_selected))).collect()
     }
 
     /// The finding that stands for all others that the same rules open: they allow some verbs on every resource.
@@ -112,7 +133,7 @@ impl Judge<'_> {
         });
         let control_plane = CONTROL_PLANE.map(|namespace| symbols.find(namespace));
         let masters = symbols.find(MASTERS);
-        let mut classes = Classes { places: Vec::with_capacity(places.len()), judged: Vec::new() };
+        let mut classes = Classes { places: Vec::with_capacity(places.len()), sets: Vec::new(), judged: Vec::new() };
         let mut known: HashMap<(Held, bool), usize> = HashMap::new();
         for (holder, namespace) in places {
             // No binding gives its members anything: they have everything before anybody is asked.
@@ -126,7 +147,8 @@ impl Judge<'_> {
             let in_control_plane = namespace.is_some_and(|namespace| control_plane.contains(&namespace));
             let next = classes.judged.len();
             let class = *known.entry((held, in_control_plane)).or_insert_with_key(|(held, in_control_plane)| {
-                classes.judged.push(self.judged(held, *in_control_plane));
+                classes.judged.push(self.judged(held, *in_control_plane, &|_, _| true));
+                classes.sets.push((held.clone(), *in_control_plane));
                 next
             });
             classes.places.push(((holder, namespace), class));
@@ -157,14 +179,14 @@ impl Judge<'_> {
         Some((binding, self.world.role_of(binding)?))
     }
 
-    /// What a set of lists comes to, by every rule.
-    fn judged(&self, held: &Held, in_control_plane: bool) -> Vec<Judged> {
+    /// What some rules of a set of lists come to, by every rule.
+    pub(super) fn judged(&self, held: &Held, in_control_plane: bool, counts: &Counts<'_>) -> Vec<Judged> {
         let wide = held.is_in_namespace().then(|| held.wide_alone());
         let conditions = self.conditions.iter();
         conditions
             .filter_map(|(rule, condition)| {
                 let level = rule.level(held.is_in_namespace(), in_control_plane)?;
-                let met = self.world.meets(condition, held)?;
+                let met = self.world.meets_by(condition, held, counts)?;
                 let is_told = met.steps.iter().any(|step| !step.part.is_default());
                 let is_here = met.steps.iter().any(|step| step.part.is_own());
                 // What holds cluster-wide is told there, and not once more in each namespace.
@@ -195,13 +217,13 @@ impl Judge<'_> {
         place: Place,
         (judged, severity): (&Judged, Severity),
         others: &[Judged],
-        powers: &Powers,
+        (powers, is_selected): (&Powers, &dyn Fn(&Rule) -> bool),
     ) -> bool {
         others.iter().filter(|other| other.is_told).any(|other| {
             let says_more = other.rule.id == "E001" || judged.rule.behind.contains(&other.rule.id);
             other.rule.id != judged.rule.id
                 && says_more
-                && self.is_selected(other.rule)
+                && is_selected(other.rule)
                 && (!other.met.is_named() || judged.met.is_named())
                 && self.severity(place, other, powers) >= severity
         })
@@ -213,7 +235,7 @@ impl Judge<'_> {
         (holder, namespace): Place,
         judged: &Judged,
         severity: Severity,
-        folded: &[&Judged],
+        folded: &[(&Judged, Severity)],
         findings: &mut Findings,
     ) {
         let Some(anchor) = judged.met.steps.iter().find(|step| !step.part.is_default()) else { return };
@@ -224,7 +246,7 @@ impl Judge<'_> {
             return;
         }
         let mut steps = judged.met.steps.clone();
-        for step in folded.iter().flat_map(|other| &other.met.steps) {
+        for step in folded.iter().flat_map(|(other, _)| &other.met.steps) {
             if !steps.contains(step) {
                 steps.push(*step);
             }
@@ -252,7 +274,10 @@ impl Judge<'_> {
                 names,
                 role: Some(self.world.role_link(role)),
                 what: self.what((holder, namespace), judged, &steps),
-                folded: folded.iter().map(|other| other.rule).collect(),
+                folded: folded
+                    .iter()
+                    .map(|(other, severity)| Folded { rule: other.rule, severity: *severity })
+                    .collect(),
                 help: None,
                 proof: self.chains(holder, namespace, judged, &steps),
                 rule_of_role: None,

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::Severity;
+use super::baseline_roles::RulesOfBaseline;
 use super::condition::Condition;
 use super::dead_parts::DeadPart;
 use super::edited::Edited;
@@ -50,7 +51,7 @@ pub struct Finding {
     /// What was found.
     pub what: String,
     /// The rules about other things that the same rules of roles open, which are not reported for themselves.
-    pub folded: Vec<&'static Rule>,
+    pub folded: Vec<Folded>,
     /// What to do, where that is more than the help of the rule.
     pub help: Option<String>,
     /// The fewest bindings, with the rules of their roles, that prove it.
@@ -59,6 +60,15 @@ pub struct Finding {
     pub rule_of_role: Option<RuleLink>,
     /// Where the binding or role stands.
     pub place: Option<Origin>,
+}
+
+/// A finding that another one stands for.
+#[derive(Debug, Clone, Copy)]
+pub struct Folded {
+    /// By which rule.
+    pub rule: &'static Rule,
+    /// How bad it is.
+    pub severity: Severity,
 }
 
 /// The namespace of a role, where it has one, and its name.
@@ -95,6 +105,9 @@ pub(super) struct Judge<'w> {
     aggregated: Vec<&'w Role>,
     /// Given roles of those names that grant more than the server's own.
     widened: HashSet<RoleName>,
+    /// Given roles of those names that grant what the server's own do.
+    unchanged: HashSet<RoleName>,
+    pub(super) rules_of_baseline: RulesOfBaseline,
     /// For each of [`USER_FACING`] that is the server's by name, which of its rules the server gives it.
     ordinary: HashMap<Symbol, Vec<bool>>,
     /// For each list of rules a number that lists have in common which differ in names alone.
@@ -166,6 +179,8 @@ impl<'w> Judge<'w> {
             default_aggregated: Vec::new(),
             aggregated: world.roles.iter().filter(|role| role.aggregation.is_some()).collect(),
             widened: HashSet::new(),
+            unchanged: HashSet::new(),
+            rules_of_baseline: RulesOfBaseline::default(),
             ordinary: HashMap::new(),
             shapes,
             dead_parts: RefCell::default(),
@@ -194,8 +209,10 @@ impl<'w> Judge<'w> {
                 let given =
                     world.role(namespace, expected.symbols.text(known.name)).filter(|role| is_given(role.layer));
                 self.edited.extend(given.and_then(|role| Edited::role(world, role, &expected, known)));
-                if given.is_some_and(|role| is_wider(world, role, &expected, known)) {
-                    self.widened.insert(key);
+                match given {
+                    Some(role) if is_wider(world, role, &expected, known) => _ = self.widened.insert(key),
+                    Some(role) if !is_narrower(world, role, &expected, known) => _ = self.unchanged.insert(key),
+                    _ => {}
                 }
             }
             for (id, binding) in (0..).zip(&world.bindings) {
@@ -252,6 +269,11 @@ impl<'w> Judge<'w> {
         self.widened.contains(&(role.namespace, role.name))
     }
 
+    /// Whether a given role is the server's by name and grants what the server's own does.
+    pub(super) fn is_unchanged(&self, role: &Role) -> bool {
+        self.unchanged.contains(&(role.namespace, role.name))
+    }
+
     fn is_default_role(&self, role: &Role) -> bool {
         self.has_default_name(role) && !self.is_widened(role)
     }
@@ -282,7 +304,7 @@ impl<'w> Judge<'w> {
         let held = Held::only(list, in_namespace);
         let severities = self.conditions.iter().filter_map(|(rule, condition)| {
             let level = rule.level(in_namespace, false)?;
-            let met = self.world.meets_by(condition, &held, counts)?;
+            let met = self.world.meets_by(condition, &held, &|_, rule| counts(rule))?;
             let level = condition.cases.get(met.case).and_then(|case| case.level).unwrap_or(level);
             match (met.is_named(), rule.named) {
                 (false, _) => Some(level),
@@ -301,7 +323,7 @@ impl<'w> Judge<'w> {
             .iter()
             .filter_map(|rule| match rule.when {
                 When::Role(check) => Some((*rule, check)),
-                When::Holds(_) | When::Binding(_) | When::Subject(_) | When::Default => None,
+                When::Holds(_) | When::Binding(_) | When::Subject(_) | When::Default | When::BaselineRole => None,
             })
             .collect();
         if selected.is_empty() {
@@ -477,11 +499,13 @@ impl Finding {
     pub fn message(&self) -> String {
         let Some(first) = self.first.first() else { return String::new() };
         let role = self.role.as_ref().map_or("", |role| role.name.as_str());
-        let says = self.says().replace("{what}", &self.what).replace("{role}", &format!("`{role}`"));
-        let place = match (&first.scope, self.rule.condition()) {
-            (_, None) => String::new(),
-            (Scope::Cluster, _) => ", cluster-wide".to_owned(),
-            (Scope::Namespace(namespace), _) => format!(", in namespace `{namespace}`"),
+        let what = if self.rule.when.is_folding() { self.powers() } else { self.what.clone() };
+        let says = self.says().replace("{what}", &what).replace("{role}", &format!("`{role}`"));
+        let is_held = self.rule.condition().is_some() || self.rule.when.is_folding();
+        let place = match &first.scope {
+            _ if !is_held => String::new(),
+            Scope::Cluster => ", cluster-wide".to_owned(),
+            Scope::Namespace(namespace) => format!(", in namespace `{namespace}`"),
         };
         format!("`{}` {says}{place}", first.subject)
     }
@@ -496,6 +520,31 @@ impl Finding {
         }
     }
 
+    /// Counts the findings that it stands for, and the worst of them.
+    fn powers(&self) -> String {
+        let worst = self.folded.iter().filter(|folded| folded.severity == self.severity).count();
+        let words = |count: usize, word: &str| format!("{count} {word}power{}", if count == 1 { "" } else { "s" });
+        match self.folded.len() - worst {
+            0 => words(worst, &format!("{} ", self.severity)),
+            lesser => format!("{} and {lesser} lesser", words(worst, &format!("{} ", self.severity))),
+        }
+    }
+
+    /// Judges again what a finding stands for: `severity` gives the severity of each, and none for those that do not count. Returns
+    /// none where nothing is left of a finding that stands for nothing else. The severity of a finding that is more than those
+    /// that it stands for stays.
+    pub fn with_folded_judged(mut self, severity: impl Fn(Folded) -> Option<Severity>) -> Option<Self> {
+        self.folded = self
+            .folded
+            .into_iter()
+            .filter_map(|folded| severity(folded).map(|severity| Folded { severity, ..folded }))
+            .collect();
+        if self.rule.when.is_folding() {
+            self.severity = self.folded.iter().map(|folded| folded.severity).max()?;
+        }
+        Some(self)
+    }
+
     /// True when the message has the names.
     pub fn says_names(&self) -> bool {
         self.rule.says.contains('[')
@@ -508,16 +557,23 @@ impl Finding {
     }
 }
 
-fn is_given(layer: Layer) -> bool {
+pub(super) fn is_given(layer: Layer) -> bool {
     matches!(layer, Layer::Input(_))
+}
+
+/// Returns the rules of a role as texts.
+fn texts(world: &World, role: &Role) -> Vec<PolicyRule> {
+    world.rules_of(role).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect()
+}
+
+/// Whether a given role lacks something that the server's own grants.
+fn is_narrower(world: &World, role: &Role, expected: &World, known: &Role) -> bool {
+    !cover::uncovered(&texts(world, role), &texts(expected, known)).is_empty()
 }
 
 /// True when a given role grants what neither the server's own does, nor the given roles that the server would gather
 /// for it: of these E016 tells.
 fn is_wider(world: &World, role: &Role, expected: &World, known: &Role) -> bool {
-    let texts = |world: &World, role: &Role| -> Vec<PolicyRule> {
-        world.rules_of(role).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect()
-    };
     let mut allowed = texts(expected, known);
     let selectors = known.aggregation.as_deref().unwrap_or_default();
     let is_gathered = |other: &Role| {

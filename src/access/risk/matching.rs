@@ -128,14 +128,17 @@ enum Fit {
     Full,
 }
 
+/// Whether a rule of a list is looked at.
+pub(super) type Counts<'c> = dyn Fn(RuleListId, &Rule) -> bool + 'c;
+
 impl World {
     /// How a condition is met by what is held: without limits if that can be, else for some names; none when it is not.
     pub(super) fn meets(&self, condition: &Condition, held: &Held) -> Option<Met> {
-        self.meets_by(condition, held, &|_| true)
+        self.meets_by(condition, held, &|_, _| true)
     }
 
     /// As [`World::meets`], by some of the rules alone.
-    pub(super) fn meets_by(&self, condition: &Condition, held: &Held, counts: &dyn Fn(&Rule) -> bool) -> Option<Met> {
+    pub(super) fn meets_by(&self, condition: &Condition, held: &Held, counts: &Counts<'_>) -> Option<Met> {
         let mut named = None;
         for (position, case) in condition.cases.iter().enumerate() {
             let Some((steps, names)) = self.meets_case(case, held, counts) else { continue };
@@ -148,12 +151,7 @@ impl World {
         named
     }
 
-    fn meets_case(
-        &self,
-        case: &Case,
-        held: &Held,
-        counts: &dyn Fn(&Rule) -> bool,
-    ) -> Option<(Vec<Step>, Vec<Vec<Symbol>>)> {
+    fn meets_case(&self, case: &Case, held: &Held, counts: &Counts<'_>) -> Option<(Vec<Step>, Vec<Vec<Symbol>>)> {
         let (mut steps, mut names) = (Vec::new(), Vec::new());
         for need in &case.needs {
             names.push(self.meets_need(need, held, counts, &mut steps)?);
@@ -166,17 +164,11 @@ impl World {
     }
 
     /// Adds the rule that meets a need, unless one that is there does; returns the names it is limited to.
-    fn meets_need(
-        &self,
-        need: &Need,
-        held: &Held,
-        counts: &dyn Fn(&Rule) -> bool,
-        steps: &mut Vec<Step>,
-    ) -> Option<Vec<Symbol>> {
+    fn meets_need(&self, need: &Need, held: &Held, counts: &Counts<'_>, steps: &mut Vec<Step>) -> Option<Vec<Symbol>> {
         let can_apply = |atom: &Atom, name| self.can_apply(atom, name, held, counts);
         let fit_of = |step: &Step| {
             let in_namespace = held.in_namespace && step.part.is_own();
-            let rule = self.lists.get(step.list).get(step.rule).filter(|rule| counts(rule));
+            let rule = self.lists.get(step.list).get(step.rule).filter(|rule| counts(step.list, rule));
             rule.map_or(Fit::No, |rule| self.fit_of_need(need, rule, (held.in_namespace, in_namespace), &can_apply))
         };
         if steps.iter().any(|step| fit_of(step) == Fit::Full) {
@@ -213,11 +205,12 @@ impl World {
 
     /// True when some rule allows the request that creates an object of this name: server-side apply, or an update of a kind
     /// that an update creates.
-    fn can_apply(&self, atom: &Atom, name: Symbol, held: &Held, counts: &dyn Fn(&Rule) -> bool) -> bool {
+    fn can_apply(&self, atom: &Atom, name: Symbol, held: &Held, counts: &Counts<'_>) -> bool {
         Part::ALL.into_iter().any(|part| {
             let is_live = !held.in_namespace || !part.is_own() || atom.live_in_namespace;
-            let mut rules = held.lists(part).iter().flat_map(|&list| self.lists.get(list));
-            is_live && rules.any(|rule| counts(rule) && self.is_applying(atom, rule, name))
+            let mut lists = held.lists(part).iter().map(|&list| (list, self.lists.get(list)));
+            let is_applying = |list, rule| counts(list, rule) && self.is_applying(atom, rule, name);
+            is_live && lists.any(|(list, rules)| rules.iter().any(|rule| is_applying(list, rule)))
         })
     }
 

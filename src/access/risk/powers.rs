@@ -60,7 +60,7 @@ impl<'w> PowersOf<'w> {
 
     fn met(&self, held: &Held, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static Rule> {
         let is_met = |condition: &Condition| {
-            let is_unlimited = |rule: &_| {
+            let is_unlimited = |_, rule: &_| {
                 condition.cases.iter().all(|case| {
                     let part = self.world.narrowed(case, rule);
                     part.verbs.is_empty() || counts(&part)

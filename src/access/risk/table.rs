@@ -80,6 +80,9 @@ pub(super) const FULL_AUTHORITY: &str = "E001";
 /// roles open.
 pub(super) const NEARLY_FULL: [&str; 2] = ["E024", "S007"];
 
+/// The id of the rule about roles of the baseline, which stands for what else they open.
+pub(super) const BASELINE_ROLE: &str = "B019";
+
 /// The namespaces of the control plane.
 pub(super) const CONTROL_PLANE: [&str; 2] = ["kube-node-lease", "kube-system"];
 
@@ -96,6 +99,8 @@ pub(super) enum When {
     Subject(OfSubject),
     /// An object of the default policy is given without something that the server adds again.
     Default,
+    /// A role of the baseline is given by a binding, and other rules have something to say of it.
+    BaselineRole,
 }
 
 /// What names in a rule do to the severity.
@@ -227,7 +232,7 @@ impl Rule {
     pub fn condition(&self) -> Option<&'static str> {
         match self.when {
             When::Holds(text) => Some(text),
-            When::Role(_) | When::Binding(_) | When::Subject(_) | When::Default => None,
+            When::Role(_) | When::Binding(_) | When::Subject(_) | When::Default | When::BaselineRole => None,
         }
     }
 }

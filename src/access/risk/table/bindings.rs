@@ -133,4 +133,12 @@ pub(super) const RULES: &[Rule] = &[
         "has a star among {what}, which grows with every version and every custom resource",
         "write out what is needed",
     ),
+    Rule::new(
+        "B019",
+        Code::BaselineRoleBinding,
+        "C/H",
+        When::BaselineRole,
+        "holds {role}, a role of the baseline with {what}",
+        "bind a role with what is needed, or accept the role as a whole",
+    ),
 ];
