@@ -7,12 +7,15 @@
 
 mod config;
 pub mod index;
+mod objects;
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
+
+pub use objects::{EntryMode, Object, Objects, TreeEntry};
 
 use crate::diag::RunError;
 
@@ -24,9 +27,6 @@ const MAXIMUM_LINK: u64 = 16 << 10;
 
 /// How many bytes the configuration of a repository may have, and the list of its references.
 const MAXIMUM_CONFIGURATION: u64 = 64 << 20;
-
-/// How many bytes a blob of a revision may have.
-const MAXIMUM_BLOB: usize = 512 << 20;
 
 /// Settings that a repository cannot change: those of the command line come last.
 const SETTINGS: &[&str] = &[
@@ -182,35 +182,15 @@ impl Repository {
         Ok(found.map(|id| String::from_utf8_lossy(&id).trim().to_owned()))
     }
 
-    /// Lists every entry below a folder of a commit, in the form of `git ls-tree -r -z`; the folder is a path below the
-    /// root of the work tree, empty for the root itself.
-    ///
-    /// # Errors
-    /// When git is missing, does not read the repository, or lacks an object.
-    pub fn list(&self, commit: &str, folder: &str) -> Result<Vec<u8>, RunError> {
-        let below = format!("{folder}/");
-        let mut arguments = vec!["ls-tree", "-r", "-z", "--full-tree", commit];
-        if !folder.is_empty() {
-            arguments.extend(["--", &below]);
-        }
-        self.answer(&arguments)?.ok_or_else(|| missing(commit))
-    }
-
     /// Starts a reader of objects.
     ///
     /// # Errors
     /// When git is missing or cannot be started.
     pub fn objects(&self) -> Result<Objects, RunError> {
-        let mut command = self.git(&["cat-file", "--batch"])?;
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| not_started(&error))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(RunError::new("git has no pipes"));
-        };
-        Ok(Objects { child, input: Some(input), output: BufReader::new(output) })
+        Objects::start(self)
     }
 
-    /// Returns what git prints; none when it says no, which `rev-parse` and `ls-tree` do with an exit code.
+    /// Returns what git prints; none when it says no, which `rev-parse` does with an exit code.
     fn answer(&self, arguments: &[&str]) -> Result<Option<Vec<u8>>, RunError> {
         let output = self.git(arguments)?.output().map_err(|error| not_started(&error))?;
         match output.status.code() {
@@ -337,49 +317,4 @@ fn not_started(error: &std::io::Error) -> RunError {
 fn missing(object: &str) -> RunError {
     RunError::new(format!("the repository lacks objects of `{object}`"))
         .help("nothing is fetched on its own; fetch them first: `git fetch --refetch --no-filter`")
-}
-
-/// A reader of objects: one `git cat-file --batch` answers every question.
-#[derive(Debug)]
-pub struct Objects {
-    child: Child,
-    /// None once the child is waited for.
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-}
-
-impl Objects {
-    /// Reads a blob by the id that git gives to it. `path` is where it lies in the revision, for messages.
-    ///
-    /// # Errors
-    /// When the repository lacks the blob, the blob is too large, or git ends.
-    pub fn blob(&mut self, id: &str, path: &str) -> Result<Vec<u8>, RunError> {
-        let failed = |_| RunError::new(format!("git does not answer for `{path}`"));
-        let Some(input) = &mut self.input else { return Err(RunError::new("git has ended")) };
-        input.write_all(format!("{id}\n").as_bytes()).and_then(|()| input.flush()).map_err(failed)?;
-        let mut head = String::new();
-        self.output.by_ref().take(200).read_line(&mut head).map_err(failed)?;
-        let fields: Vec<&str> = head.split_whitespace().collect();
-        let size: usize = match fields.as_slice() {
-            [_, "blob", size] => size.parse().map_err(|_| missing(path))?,
-            // A git without a switch against fetching ends when the fetch is denied.
-            [] | [_, "missing"] => return Err(missing(path)),
-            _ => return Err(RunError::new(format!("git has no file for `{path}`"))),
-        };
-        if size > MAXIMUM_BLOB {
-            return Err(RunError::new(format!("`{path}` has {} MiB in git", size >> 20))
-                .help(format!("at most {} MiB are read", MAXIMUM_BLOB >> 20)));
-        }
-        let mut bytes = vec![0; size + 1];
-        self.output.read_exact(&mut bytes).map_err(failed)?;
-        bytes.pop();
-        Ok(bytes)
-    }
-}
-
-impl Drop for Objects {
-    fn drop(&mut self) {
-        drop(self.input.take());
-        let _ = self.child.wait();
-    }
 }

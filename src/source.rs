@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use recorded::{Answered, Answers, RecordedWorld};
+pub use resolve::is_of_git;
 pub use table::{Cell, Row, cell_place, read_csv, read_list, read_names};
 pub use world::{Content, DiskWorld, Listing, MemoryWorld, Refusal, World};
 
@@ -246,6 +247,13 @@ fn refused(path: &str, refusal: Refusal, most: usize) -> Diagnostic {
         Refusal::NoFile(kind) => {
             Diagnostic::error(Code::UnreadableFile, format!("`{path}` is {kind}, not a regular file"))
                 .help("only regular files are read; replace it by one")
+        }
+        Refusal::NotText => {
+            Diagnostic::error(Code::UnreadableFile, format!("`{path}` has a path that is not UTF-8")).help("rename it")
+        }
+        Refusal::Pointer => {
+            Diagnostic::error(Code::UnreadableFile, format!("`{path}` is a pointer of Git LFS, not the file itself"))
+                .help("the repository does not hold the content of the file; compare with a checkout instead")
         }
         Refusal::TooLarge(size) => Diagnostic::error(Code::FileTooLarge, format!("`{path}` has {} MiB", size >> 20))
             .help(format!("at most {} MiB are read; split the file", most >> 20)),

@@ -61,7 +61,7 @@ const POLICY_KINDS: [&str; 10] = [
 ];
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
-const WITHOUT_PLACE: [Code; 24] = [
+const WITHOUT_PLACE: [Code; 25] = [
     Code::InvalidUsage,
     Code::InvalidQuestion,
     Code::NewerThanKnown,
@@ -70,6 +70,7 @@ const WITHOUT_PLACE: [Code; 24] = [
     Code::UnknownResource,
     Code::UnknownVersion,
     Code::UnusableIndex,
+    Code::BrokenBase,
     Code::ForeignFile,
     Code::EditedByHand,
     Code::LinkInOutput,

@@ -4,6 +4,7 @@
 //! An attack that a folder of files describes is a case below `tests/hostile/<topic>/`, in the form of `tests/cases.rs`;
 //! the others are tests here, one file for each topic.
 
+mod base;
 mod below;
 mod cache;
 mod declared;

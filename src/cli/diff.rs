@@ -2,9 +2,12 @@
 
 mod alike;
 mod base;
+mod compiled;
+mod earlier;
 mod effect;
 mod gate;
 mod meaning;
+mod tree;
 mod whole;
 
 use std::collections::BTreeSet;
@@ -39,7 +42,8 @@ const MAXIMUM_DIFF: usize = 16 << 20;
 /// Options of `diff`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Compare with a folder, or with the output as it was in a revision in git. Default: the output folder.
+    /// Compare with the compiled policies of a revision in git or of another workspace's folder, or with a folder of output.
+    /// Default: the output folder.
     #[arg(long, value_name = "REF-or-DIR")]
     against: Option<String>,
     /// Only these targets.
@@ -66,16 +70,20 @@ impl Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
     with_targets(global, &arguments.targets, |session, targets| {
-        let base = Base::open(session, arguments.against.as_deref())?;
+        let mut base = Base::open(session, arguments.against.as_deref())?;
         if let Some(problem) = base.missing(session, targets)? {
             print(global, vec![problem], &session.project.files);
             return Ok(Outcome::Invalid);
         }
         let is_whole = arguments.targets.is_empty();
+        let mut sink = Sink::new();
+        base.compile(session, (!is_whole).then_some(targets), &mut sink)?;
+        session.global.terminal().note(&base.kind());
+        session.global.terminal().problem(&base.staleness());
         let changes = if is_whole { base.gone(session)? } else { TargetChanges::default() };
         let (summary, every) = (arguments.summary, arguments.no_group);
         let wanted = Wanted { base: &base, summary, every, is_check: false };
-        compare_and_print(session, targets, wanted, changes, Sink::new()).map(|(outcome, _)| outcome)
+        compare_and_print(session, targets, wanted, changes, sink).map(|(outcome, _)| outcome)
     })
 }
 
@@ -116,7 +124,7 @@ pub(super) fn compare_and_print(
     let mut renewals = Renewals::default();
     let mut unclaimed = Unclaimed::default();
     for target in targets {
-        let committed = base.output(session, Some(target))?;
+        let committed = base.output(session, Some(target));
         let shown = |path: &str| format!("{output}/{}/{path}", target.name);
         let stacks = StackNames::of(session, target);
         let (known, ways) = (Known::default(), Ways::default());

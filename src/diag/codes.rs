@@ -559,6 +559,8 @@ codes! {
         "Renaming a templated object deletes and creates it everywhere at once. On 2024-06-12 such a rename took Toolforge's API servers down. Roll it out in parts: first add the new name, then remove the old one.";
     ImmutableRoleRef, "immutable-roleRef", [Warning], "a binding whose role changes under the same name",
         "`roleRef` cannot be changed: the object has to be deleted and created again, and Flux and server-side Argo CD syncs fail until that is done. Give the binding a new name instead.";
+    BrokenBase, "broken-base", [Warning], "a base of a comparison whose policies do not compile",
+        "`diff --against` compiles the policies of the other side, with the workspace file, the templates and the account lists of that side. If they do not compile, the committed output of the other side takes the place of the compiled output. That output may be stale, and may be absent.\n\nThe notes show the first errors of the other side. Compare with a revision whose policies compile.";
     // Parts of a run.
     UnusableSummary, "unusable-summary", [Error], "a summary that `merge` cannot use",
         "`render` and `check` write a summary with `--shard K/N --summary-to FILE`, and `merge` takes those of all N parts. Each has to be as it was written (a checksum tells), by this version of the program, from this very input: other policies, templates or account lists mean other objects.\n\nRun the part again, on the commit that `merge` runs on.";

@@ -54,7 +54,7 @@ pub(super) fn parts(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether an earlier version wrote these bytes and this version writes the same objects below its own header.
-pub(super) fn differs_in_header_alone(old: &[u8], new: &str) -> bool {
+pub fn differs_in_header_alone(old: &[u8], new: &str) -> bool {
     let old = std::str::from_utf8(old).ok().filter(|old| old.starts_with(FORMER_HEADER)).and_then(parts);
     old.is_some_and(|(_, body)| new.strip_prefix(HEADER) == Some(body))
 }

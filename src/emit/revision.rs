@@ -1,16 +1,33 @@
-//! Earlier output in a revision of git.
+//! A folder as it was in a revision of git.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::{Mutex, PoisonError};
 
-use super::committed::{Committed, Entry, EntryKind, escaped};
+use super::committed::{EntryKind, escaped};
 use crate::diag::RunError;
-use crate::git::{Objects, Repository};
+use crate::git::{EntryMode, Object, Objects, Repository, TreeEntry};
+
+/// How many entries of a revision are read. A tree may hold another one many times, so that a small repository can have
+/// more entries than any disk.
+const MAXIMUM_ENTRIES: usize = 4 << 20;
+
+/// How many bytes the paths of the entries may have together.
+const MAXIMUM_PATHS: usize = 512 << 20;
+
+/// How many entries a tree may have that is kept: a tree that is asked for many times costs little for each entry anyway.
+const SMALL_TREE: usize = 64;
+
+/// How many bytes a blob of a revision may have.
+const MAXIMUM_BLOB: u64 = 512 << 20;
+
+/// How many bytes the target of a link may have, as on Linux.
+const MAXIMUM_TARGET: u64 = 4096;
 
 /// A folder as it was in a revision.
 #[derive(Debug)]
 pub struct Revision {
-    /// The id of each blob and its kind, by its path below the folder.
+    /// The id of each blob and its kind, by its path below the folder. A submodule has no blob, and is an entry all the same.
     blobs: BTreeMap<String, (String, EntryKind)>,
     reader: Mutex<Objects>,
 }
@@ -25,46 +42,136 @@ impl Revision {
             RunError::new(format!("git knows no revision `{revision}`"))
                 .help("name a branch, a tag or a commit; in CI, fetch enough history")
         })?;
-        let listing = repository.list(&commit, folder)?;
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let entries = listing.split(|byte| *byte == 0).filter_map(|record| entry(record, &prefix));
-        Ok(Self { blobs: entries.collect(), reader: Mutex::new(repository.objects()?) })
+        let mut objects = repository.objects()?;
+        let mut walk =
+            Walk { objects: &mut objects, blobs: BTreeMap::new(), small: HashMap::new(), entries: 0, bytes: 0 };
+        walk.below(&commit, folder)?;
+        Ok(Self { blobs: walk.blobs, reader: Mutex::new(objects) })
     }
-}
 
-/// Reads a record of `ls-tree`: the mode, the type, the id, and behind a tab the path.
-fn entry(record: &[u8], prefix: &str) -> Option<(String, (String, EntryKind))> {
-    let shown;
-    let (record, is_text) = match std::str::from_utf8(record) {
-        Ok(record) => (record, true),
-        Err(_) => {
-            // The only byte before the path that is escaped is the tab.
-            shown = escaped(record).replacen("\\t", "\t", 1);
-            (shown.as_str(), false)
-        }
-    };
-    let (meta, path) = record.split_once('\t')?;
-    let mut fields = meta.split(' ');
-    let (mode, blob) = (fields.next()?, fields.nth(1)?);
-    // A mode begins with 100 for a file, with 120 for a link, and with 160 for another repository.
-    let kind = match mode.get(..3) {
-        _ if !is_text => EntryKind::NotText,
-        Some("100") => EntryKind::File,
-        Some("120") => EntryKind::Link,
-        _ => EntryKind::Other,
-    };
-    Some((path.strip_prefix(prefix)?.to_owned(), (blob.to_owned(), kind)))
-}
+    /// Returns the kind of an entry; none where there is none, and for a folder.
+    pub fn kind(&self, path: &str) -> Option<EntryKind> {
+        self.blobs.get(path).map(|(_, kind)| *kind)
+    }
 
-impl Committed for Revision {
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+    /// The entries below a folder, with their paths below the root, in the order of their paths. The root is an empty path.
+    pub fn below<'r>(&'r self, folder: &str) -> impl Iterator<Item = (&'r str, EntryKind)> + use<'r> {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let entries = self.blobs.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+        let entries = entries.map(|(path, (_, kind))| (path.as_str(), *kind));
+        entries.take_while(move |(path, _)| path.starts_with(&prefix))
+    }
+
+    /// Reads a file of at most `most` bytes; none where there is no file. `shown` is the path for messages.
+    ///
+    /// # Errors
+    /// When the repository lacks the object.
+    pub fn file(&self, path: &str, shown: &str, most: u64) -> Result<Option<Object>, RunError> {
         let Some((blob, EntryKind::File)) = self.blobs.get(path) else { return Ok(None) };
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        reader.blob(blob, path).map(Some)
+        reader.blob(blob, shown, most).map(Some)
     }
 
-    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
-        self.blobs.iter().for_each(|(path, (_, kind))| see(Entry { path: path.clone(), kind: *kind }));
+    /// Reads the bytes of a file; none where there is no file. `shown` is the path for messages.
+    ///
+    /// # Errors
+    /// When the repository lacks the object, or the file is too large.
+    pub fn bytes(&self, path: &str, shown: &str) -> Result<Option<Vec<u8>>, RunError> {
+        match self.file(path, shown, MAXIMUM_BLOB)? {
+            None => Ok(None),
+            Some(Object::Bytes(bytes)) => Ok(Some(bytes)),
+            Some(Object::TooLarge(size)) => Err(RunError::new(format!("`{shown}` has {} MiB in git", size >> 20))
+                .help(format!("at most {} MiB are read", MAXIMUM_BLOB >> 20))),
+        }
+    }
+
+    /// Reads the target of a link; none where there is no link, and where the target is longer than any system allows.
+    ///
+    /// # Errors
+    /// When the repository lacks the object.
+    pub fn link_target(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        let Some((blob, EntryKind::Link)) = self.blobs.get(path) else { return Ok(None) };
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(match reader.blob(blob, path, MAXIMUM_TARGET)? {
+            Object::Bytes(target) => Some(target),
+            Object::TooLarge(_) => None,
+        })
+    }
+}
+
+/// The way through the trees of a commit.
+struct Walk<'o> {
+    objects: &'o mut Objects,
+    blobs: BTreeMap<String, (String, EntryKind)>,
+    /// Small trees by their ids.
+    small: HashMap<String, Vec<TreeEntry>>,
+    entries: usize,
+    bytes: usize,
+}
+
+impl Walk<'_> {
+    /// Collects the entries below a folder of a commit; nothing where there is no such folder.
+    fn below(&mut self, commit: &str, folder: &str) -> Result<(), RunError> {
+        let mut entries = self.objects.tree_of_commit(commit)?;
+        let mut path = String::new();
+        for name in folder.split('/').filter(|name| !name.is_empty()) {
+            path = joined(&path, name);
+            let is_it = |entry: &&TreeEntry| entry.mode == EntryMode::Folder && entry.name == name.as_bytes();
+            let Some(tree) = entries.iter().find(is_it) else { return Ok(()) };
+            entries = self.objects.tree(&tree.id, &path)?;
+        }
+        // Folders with their paths, each with whether its path is text.
+        let mut folders = Vec::new();
+        self.take(entries, "", true, &mut folders)?;
+        while let Some((id, path, is_text)) = folders.pop() {
+            let entries = match self.small.get(&id) {
+                Some(known) => known.clone(),
+                None => self.objects.tree(&id, &path)?,
+            };
+            if entries.len() <= SMALL_TREE && !self.small.contains_key(&id) {
+                self.small.insert(id, entries.clone());
+            }
+            self.take(entries, &path, is_text, &mut folders)?;
+        }
         Ok(())
     }
+
+    /// Takes the entries of a folder.
+    fn take(
+        &mut self,
+        entries: Vec<TreeEntry>,
+        folder: &str,
+        is_folder_text: bool,
+        folders: &mut Vec<(String, String, bool)>,
+    ) -> Result<(), RunError> {
+        for TreeEntry { name, mode, id } in entries {
+            let (name, is_text) = match String::from_utf8(name) {
+                Ok(name) => (name, is_folder_text),
+                Err(error) => (escaped(error.as_bytes()), false),
+            };
+            let path = joined(folder, &name);
+            self.entries += 1;
+            self.bytes += path.len();
+            if self.entries > MAXIMUM_ENTRIES || self.bytes > MAXIMUM_PATHS {
+                return Err(RunError::new("the revision has too many files and folders")
+                    .help(format!("at most {MAXIMUM_ENTRIES} are read; compare with a folder instead")));
+            }
+            let kind = match mode {
+                EntryMode::Folder => {
+                    folders.push((id, path, is_text));
+                    continue;
+                }
+                _ if !is_text => EntryKind::NotText,
+                EntryMode::File => EntryKind::File,
+                EntryMode::Link => EntryKind::Link,
+                EntryMode::Other => EntryKind::Other,
+            };
+            self.blobs.insert(path, (id, kind));
+        }
+        Ok(())
+    }
+}
+
+fn joined(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

@@ -174,8 +174,8 @@ fn described(kind: FileType) -> &'static str {
     }
 }
 
-/// True for the name of a repository's folder, in every form that some file system takes for it.
-fn is_of_git(name: &[u8]) -> bool {
+/// Whether a name is that of a repository's folder, in every form that some file system takes for it.
+pub fn is_of_git(name: &[u8]) -> bool {
     // File systems may ignore case, points and blanks at the end, and some characters without a width.
     let text = String::from_utf8_lossy(name).to_lowercase();
     let is_ignored = |letter: &char| matches!(letter, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');

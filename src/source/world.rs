@@ -53,6 +53,10 @@ pub enum Refusal {
     NoFile(&'static str),
     /// A file of this many bytes.
     TooLarge(u64),
+    /// Its path is not UTF-8.
+    NotText,
+    /// It is a pointer of Git LFS, and its content is not in the repository.
+    Pointer,
 }
 
 /// The entries below a folder.

@@ -102,9 +102,12 @@ fn a_folder_and_a_revision_are_compared_in_the_same_way() {
         let run = Command::new("git").args(who).args(arguments).current_dir(root).output().expect("git is there");
         assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     };
+    // The revision has the templates from which its output was rendered.
+    fs::rename(root.join("templates"), root.join("later")).expect("a rename");
     git(&["init", "-q"]);
     git(&["add", "-A"]);
     git(&["commit", "-qm", "one"]);
+    fs::rename(root.join("later"), root.join("templates")).expect("a rename");
     let text = diff(root);
     assert_eq!(shown(&text), ["tenant-0"]);
     fs::rename(root.join("out"), root.join("earlier")).expect("a rename");

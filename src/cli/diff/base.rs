@@ -1,22 +1,20 @@
-//! The earlier side of `diff`: the output folder, a folder, or a revision in git.
+//! The earlier side of `diff`: the output folder, a folder, or another workspace.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use super::super::scene::{Ground, SceneArguments, add_committed, of_target_into};
 use super::super::session::Session;
 use super::super::targets::{TargetChanges, is_ours};
 use super::super::unclaimed::kept_before;
+use super::earlier::Earlier;
 use super::{gate, whole};
-use crate::compile::{self, Project};
-use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
-use crate::emit::committed::{Committed, EntryKind, Folder};
-use crate::emit::revision::Revision;
+use crate::compile::WORKSPACE_FILE;
+use crate::diag::{Code, Diagnostic, RunError, Sink};
+use crate::emit::committed::{Committed, Folder};
 use crate::emit::totals::Totals;
 use crate::git::Repository;
-use crate::model::{Target, Workspace};
-use crate::report::access::place_text;
-use crate::source::{Content, Listing, Refusal, Sources, World};
+use crate::model::Target;
+use crate::report::page::Page;
 
 /// The earlier side of the comparison.
 pub(in crate::cli) enum Base {
@@ -24,67 +22,8 @@ pub(in crate::cli) enum Base {
     Output,
     /// A folder of the same form, with the name that it was given.
     Folder(PathBuf, String),
-    /// The output in a revision.
-    Revision(Box<Earlier>),
-}
-
-/// A revision.
-pub(in crate::cli) struct Earlier {
-    repository: Repository,
-    revision: String,
-    /// The workspace's folder below the root of the work tree; empty for the root itself.
-    folder: String,
-    policies: Policies,
-    /// Its files, for what they say that is not written.
-    world: Arc<RevisionWorld>,
-}
-
-/// The policies of a revision.
-enum Policies {
-    Read(Box<Project>),
-    /// They cannot be read: the first reason, and the workspace if its own file can be.
-    Broken {
-        reason: String,
-        workspace: Option<Box<Workspace>>,
-    },
-}
-
-impl Earlier {
-    fn project(&self) -> Option<&Project> {
-        match &self.policies {
-            Policies::Read(project) => Some(project),
-            Policies::Broken { .. } => None,
-        }
-    }
-
-    fn workspace(&self) -> Option<&Workspace> {
-        match &self.policies {
-            Policies::Read(project) => Some(&project.workspace),
-            Policies::Broken { workspace, .. } => workspace.as_deref(),
-        }
-    }
-
-    fn target(&self, name: &str) -> Option<&Target> {
-        self.workspace()?.targets.iter().find(|target| target.name == name)
-    }
-}
-
-impl Policies {
-    fn read(world: &Arc<RevisionWorld>) -> Result<Self, RunError> {
-        let shared = || Box::new(Shared(Arc::clone(world)));
-        let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
-        if let Some(project) = compile::load(shared(), Arc::clone(&files), &mut sink)? {
-            return Ok(Self::Read(Box::new(project)));
-        }
-        let errors = sink.into_sorted(&files).into_iter().filter(|found| found.severity == Severity::Error);
-        let reason = errors.take(1).map(|error| match error.origin {
-            Some(origin) => format!("{}: {}", place_text(origin, &files), error.message),
-            None => error.message,
-        });
-        let mut sources = Sources::new(shared(), Arc::new(Files::new()));
-        let workspace = compile::load_workspace(&mut sources, &mut Sink::new())?;
-        Ok(Self::Broken { reason: reason.collect(), workspace: workspace.map(Box::new) })
-    }
+    /// Another workspace.
+    Workspace(Box<Earlier>),
 }
 
 impl Base {
@@ -92,7 +31,10 @@ impl Base {
     pub(in crate::cli) fn open(session: &Session<'_>, against: Option<&str>) -> Result<Self, RunError> {
         let Some(against) = against else { return Ok(Self::Output) };
         let repository = Repository::find(&session.root);
-        let folder = session.global.at(Path::new(against));
+        let mut folder = session.global.at(Path::new(against));
+        if folder.file_name().is_some_and(|name| name == WORKSPACE_FILE) && folder.is_file() {
+            folder = folder.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")).to_owned();
+        }
         if folder.is_dir() {
             // A commit can bring a folder that is called like a branch.
             let is_path = against.starts_with(['.', '/']);
@@ -103,6 +45,9 @@ impl Base {
                 return Err(RunError::new(format!("`{against}` is a folder and a revision"))
                     .help(format!("write `./{against}` for the folder, or the full name of the revision")));
             }
+            if folder.join(WORKSPACE_FILE).symlink_metadata().is_ok() {
+                return Ok(Self::Workspace(Box::new(Earlier::of_folder(against, folder)?)));
+            }
             return Ok(Self::Folder(folder, against.to_owned()));
         }
         let Some(repository) = repository? else {
@@ -111,29 +56,55 @@ impl Base {
             );
         };
         let below = session.root.strip_prefix(repository.work_tree()).unwrap_or(Path::new(""));
-        let folder = below.to_string_lossy().into_owned();
-        let world = Arc::new(RevisionWorld(Revision::open(&repository, against, &folder)?));
-        let policies = Policies::read(&world)?;
-        let revision = against.to_owned();
-        Ok(Self::Revision(Box::new(Earlier { repository, revision, folder, policies, world })))
+        let folder = below.to_string_lossy();
+        Ok(Self::Workspace(Box::new(Earlier::of_revision(&repository, against, &folder)?)))
+    }
+
+    /// Compiles the policies of another workspace: the targets of these names, or all of them.
+    pub(in crate::cli) fn compile(
+        &mut self,
+        session: &Session<'_>,
+        targets: Option<&[&Target]>,
+        sink: &mut Sink,
+    ) -> Result<(), RunError> {
+        if let Self::Workspace(earlier) = self {
+            earlier.compile(session, targets)?;
+            earlier.problem().into_iter().for_each(|problem| sink.push(problem));
+        }
+        Ok(())
+    }
+
+    /// Describes what a folder is taken for; empty for any other base.
+    pub(in crate::cli) fn kind(&self) -> String {
+        let mut page = Page::new();
+        match self {
+            Self::Folder(_, name) => {
+                writeln!(page, "`{name}` has no `{WORKSPACE_FILE}`: it is compared as a folder of output");
+            }
+            Self::Workspace(earlier) if earlier.is_folder() => {
+                writeln!(page, "`{}` is a workspace: the output of its policies is compared", earlier.name());
+            }
+            Self::Output | Self::Workspace(_) => {}
+        }
+        page.finish()
+    }
+
+    /// Describes committed output of another workspace that is not what its policies compile to; empty without such output.
+    pub(in crate::cli) fn staleness(&self) -> String {
+        match self {
+            Self::Workspace(earlier) => earlier.staleness(),
+            Self::Output | Self::Folder(..) => String::new(),
+        }
     }
 
     /// Opens the output of a target; that of all of them without one.
-    pub(in crate::cli) fn output(
-        &self,
-        session: &Session<'_>,
-        target: Option<&Target>,
-    ) -> Result<Box<dyn Committed>, RunError> {
+    pub(in crate::cli) fn output(&self, session: &Session<'_>, target: Option<&Target>) -> Box<dyn Committed> {
         let below = |folder: PathBuf| target.map_or(folder.clone(), |target| folder.join(&target.name));
-        Ok(match self {
+        match self {
             Self::Output => Box::new(Folder::new(below(session.output()))),
             Self::Folder(folder, _) => Box::new(Folder::new(below(folder.clone()))),
-            Self::Revision(earlier) => {
-                let output = earlier.workspace().unwrap_or(&session.project.workspace);
-                let path = below(Path::new(&earlier.folder).join(&output.output));
-                Box::new(Revision::open(&earlier.repository, &earlier.revision, &path.to_string_lossy())?)
-            }
-        })
+            Self::Workspace(earlier) => earlier.output(session, target),
+        }
     }
 
     /// Returns the targets that are gone since then.
@@ -143,8 +114,8 @@ impl Base {
             let beside = session.beside_targets(&mut Sink::new())?;
             return TargetChanges::of_leftovers(session, &beside);
         }
-        let mut changes = TargetChanges::of_folders(session, &*self.output(session, None)?)?;
-        if let Self::Revision(earlier) = self {
+        let mut changes = TargetChanges::of_folders(session, &*self.output(session, None))?;
+        if let Self::Workspace(earlier) = self {
             let targets = earlier.workspace().into_iter().flat_map(|workspace| &workspace.targets);
             targets
                 .filter(|target| !session.has_target(&target.name))
@@ -156,7 +127,7 @@ impl Base {
     /// Whether a target with these totals is new.
     pub(in crate::cli) fn is_new(&self, target: &Target, totals: &Totals) -> bool {
         let was_declared = match self {
-            Self::Revision(earlier) => earlier.target(&target.name).is_some(),
+            Self::Workspace(earlier) => earlier.target(&target.name).is_some(),
             _ => false,
         };
         totals.is_new() && !was_declared
@@ -190,17 +161,15 @@ impl Base {
 
     /// Describes what changed since then beside the output: the gate itself, and what is judged and not written.
     pub(in crate::cli) fn changes(&self, session: &Session<'_>) -> Result<Vec<String>, RunError> {
-        let Self::Revision(earlier) = self else { return Ok(Vec::new()) };
-        let project = match &earlier.policies {
-            Policies::Read(project) => project,
-            Policies::Broken { reason, workspace } => {
-                let message = "cannot be read: changes of the gate, and of access beside the output, are not known";
-                let mut lines = vec![format!("the policies of `{}` {message} ({reason})", earlier.revision)];
-                lines.extend(workspace.iter().flat_map(|old| gate::of_workspaces(old, &session.project.workspace)));
-                return Ok(lines);
-            }
+        let Self::Workspace(earlier) = self else { return Ok(Vec::new()) };
+        let Some(project) = earlier.project() else {
+            let message = "cannot be read: changes of the gate, and of access beside the output, are not known";
+            let mut lines = vec![format!("the policies of `{}` {message} ({})", earlier.name(), earlier.reason())];
+            let workspace = earlier.workspace().into_iter();
+            lines.extend(workspace.flat_map(|old| gate::of_workspaces(old, &session.project.workspace)));
+            return Ok(lines);
         };
-        gate::changes(project, &*earlier.world, &*self.output(session, None)?, session)
+        gate::changes(project, earlier.world(), &*earlier.committed(session), session)
     }
 
     /// Compares all access on a target, if its version, its baseline or the objects beside its output changed since then.
@@ -209,24 +178,24 @@ impl Base {
         session: &Session<'_>,
         target: &Target,
     ) -> Result<Option<String>, RunError> {
-        let Self::Revision(earlier) = self else { return Ok(None) };
+        let Self::Workspace(earlier) = self else { return Ok(None) };
         let (Some(project), Some(before)) = (earlier.project(), earlier.target(&target.name)) else { return Ok(None) };
-        let whole = self.output(session, None)?;
-        if !gate::is_other_below(project, before, (&*earlier.world, &*whole), session, target)? {
+        let whole = earlier.committed(session);
+        if !gate::is_other_below(project, before, (earlier.world(), &*whole), session, target)? {
             return Ok(None);
         }
         let mut sink = Sink::new();
         let inputs = Ground {
             global: session.global,
             project,
-            files: Box::new(Shared(Arc::clone(&earlier.world))),
+            files: earlier.shared_world(),
             kept: kept_before(project, &target.name, &*whole)?,
         };
         let old = inputs.builder(before, &SceneArguments::default(), &mut None, &mut sink)?;
         let Some(mut old) = old.filter(|_| !sink.has_errors()) else {
             return Ok(Some("  access: the baseline before cannot be read, and the change is not known\n".to_owned()));
         };
-        add_committed(&mut old, project, before, &*self.output(session, Some(target))?)?;
+        add_committed(&mut old, project, before, &*self.output(session, Some(target)))?;
         let Some(new) = of_target_into(session, target, &SceneArguments::default(), &mut sink)? else {
             return Ok(None);
         };
@@ -242,39 +211,4 @@ fn holds_output(folder: &Folder) -> Result<bool, RunError> {
         }
     }
     Ok(false)
-}
-
-/// The files of a workspace in a revision. No link is followed.
-pub(super) struct RevisionWorld(Revision);
-
-impl World for RevisionWorld {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
-        Ok(match Committed::read(&self.0, path)? {
-            None => Content::Missing,
-            Some(bytes) if bytes.len() as u64 > most => Content::Refused(Refusal::TooLarge(bytes.len() as u64)),
-            Some(bytes) => Content::Bytes(bytes),
-        })
-    }
-
-    fn list(&self, folder: &str) -> Result<Listing, RunError> {
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let is_hidden = |path: &str| path.split('/').any(|part| part.starts_with('.'));
-        let entries = self.0.list()?.into_iter().filter(|entry| entry.kind == EntryKind::File);
-        let files = entries.map(|entry| entry.path);
-        let files = files.filter(|path| path.strip_prefix(&prefix).is_some_and(|below| !is_hidden(below))).collect();
-        Ok(Listing { files, refused: Vec::new() })
-    }
-}
-
-/// The same files for a loader, which keeps its own.
-struct Shared(Arc<RevisionWorld>);
-
-impl World for Shared {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
-        self.0.read(path, most)
-    }
-
-    fn list(&self, folder: &str) -> Result<Listing, RunError> {
-        self.0.list(folder)
-    }
 }
