@@ -6,7 +6,9 @@
 
 pub mod ask;
 mod created;
+mod defaulted;
 pub mod gate;
+pub mod installed;
 pub mod labels;
 pub mod level;
 pub mod pod;

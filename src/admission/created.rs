@@ -39,7 +39,7 @@ pub(super) fn created(template: &Value, namespace: &str, automounts: bool) -> Va
 }
 
 /// A value without null and without empty lists, which the API server does not keep.
-fn stored(value: &Value) -> Value {
+pub(super) fn stored(value: &Value) -> Value {
     match value {
         Value::Object(entries) => {
             let kept = entries.iter().filter(|(_, value)| !is_absent(value));

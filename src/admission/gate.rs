@@ -195,7 +195,7 @@ impl<'w> Gate<'w> {
     /// Why the cluster would refuse the pods of a workload with this template; nothing where it lets them in. The answer is about objects of
     /// the API: see [`unseen_policies`].
     pub fn judge(&self, workload: &Workload, template: &Json) -> Vec<Refused> {
-        let namespace = if workload.namespace.is_empty() { "default" } else { &workload.namespace };
+        let namespace = workload.namespace();
         let nowhere = Place::default();
         let place = self.places.get(namespace).unwrap_or(&nowhere);
         let account = Identity::of(&account_user(namespace, workload.service_account()));
@@ -293,6 +293,27 @@ impl<'w> Gate<'w> {
             Verdict::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
             Verdict::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
         }
+    }
+
+    /// The Namespace object of a workload, if it is known.
+    pub fn namespace_object(&self, workload: &Workload) -> Option<Json> {
+        let namespace = workload.namespace();
+        self.places.get(namespace).map(|place| place.object(namespace))
+    }
+
+    /// The pod that the API server makes of a template, after the mutating policy of a profile; none where the defaults of the
+    /// profile cannot be filled in.
+    pub fn created_pod(&self, workload: &Workload, template: &Json) -> Option<Json> {
+        let namespace = workload.namespace();
+        let account = (namespace.to_owned(), workload.service_account().to_owned());
+        let mut pod = created(template, namespace, !self.without_token.contains(&account));
+        if let Some(place) = self.places.get(namespace)
+            && let Some(patches) = place.profile.as_ref().and_then(|profile| profile.patches.as_ref())
+        {
+            patches.apply(&mut pod, &place.object(namespace)).ok()?;
+        }
+        take_annotations(&mut pod);
+        Some(pod)
     }
 
     /// The pod as the admission policy of a profile sees it, if it can be read, and the reasons of the policy to refuse it. An

@@ -17,6 +17,7 @@
 pub mod ask;
 pub mod cel;
 mod decide;
+mod known;
 mod matching;
 mod patches;
 mod read;
@@ -24,6 +25,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+pub use known::Known;
 pub use patches::Patches;
 pub use read::{Action, Binding, Policy};
 pub use request::AdmissionRequest;

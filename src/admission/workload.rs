@@ -8,7 +8,6 @@ use super::pod::Pod;
 use crate::diag::Origin;
 use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
-use crate::yaml::schema::to_json;
 
 /// The kinds, by group and name, with the way to their template (`pod-security-admission/admission/admission.go`).
 const KINDS: [(&str, &str, &[&str]); 9] = [
@@ -37,9 +36,25 @@ pub fn template_of_kind<'t>(group: &str, kind: &str, object: NodeRef<'t>) -> Opt
     Some((kind, template))
 }
 
-/// The template of an object that brings pods, or the pod itself, as JSON; none for any other object.
-pub fn template_json(object: NodeRef<'_>) -> Option<serde_json::Value> {
-    template_of(object).map(|(_, template)| to_json(template))
+/// The template within the JSON of an object of a kind that brings pods.
+pub fn template_within<'o>(kind: &str, object: &'o serde_json::Value) -> Option<&'o serde_json::Value> {
+    let (_, _, path) = KINDS.iter().find(|(_, known, _)| *known == kind)?;
+    path.iter().try_fold(object, |node, key| node.get(key))
+}
+
+/// As [`template_within`], to change the template.
+pub(super) fn template_within_mut<'o>(
+    kind: &str,
+    object: &'o mut serde_json::Value,
+) -> Option<&'o mut serde_json::Value> {
+    let (_, _, path) = KINDS.iter().find(|(_, known, _)| *known == kind)?;
+    path.iter().try_fold(object, |node, key| node.get_mut(key))
+}
+
+/// The API group and the resource of a kind that brings pods.
+pub(super) fn resource_of(kind: &str) -> Option<(&'static str, String)> {
+    let (group, kind, _) = KINDS.iter().find(|(_, known, _)| *known == kind)?;
+    Some((group, format!("{}s", kind.to_lowercase())))
 }
 
 /// An object that brings pods.
@@ -93,6 +108,11 @@ impl Workload {
         let mut pod = self.template.clone().defaulted();
         pod.metadata.namespace.clone_from(&self.namespace);
         pod
+    }
+
+    /// The namespace that the object is in.
+    pub fn namespace(&self) -> &str {
+        if self.namespace.is_empty() { "default" } else { &self.namespace }
     }
 
     /// The service account that its pods run as.

@@ -3,6 +3,7 @@
 mod alike;
 mod applier;
 mod constraints;
+mod installed;
 mod nodes;
 mod stacks;
 mod workloads;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use self::installed::Unanswered;
 use super::printing::print;
 use super::sandbox::{Paths, SandboxArguments};
 use super::scene::{Scene, SceneArguments, of_manifests, of_target_into};
@@ -68,11 +70,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     }
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
+    let mut unanswered = Unanswered::default();
     let scene = of_manifests(global, &arguments.scene, &files, &mut sink)?;
     if let Some(scene) = &scene {
         find_risks(scene, &selection, None, &mut sink);
         nodes::check_role(scene, &mut sink);
         constraints::check_manifests(scene, &mut sink);
+        unanswered = installed::check_manifests(scene, &mut sink);
         let version = Version::new(scene.world.minor()).map_err(RunError::new)?;
         nodes::check_static_pods(global, &arguments.static_pods, &version, &files, &mut sink)?;
     }
@@ -82,6 +86,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
         global.terminal().note("no findings\n");
     }
     print(global, findings, &files);
+    global.terminal().note(&unanswered.note());
     Ok(if scene.is_none() { Outcome::Invalid } else { outcome })
 }
 
@@ -92,6 +97,7 @@ fn lint(
     selection: &Selection,
 ) -> Result<Outcome, RunError> {
     let mut all = Sink::new();
+    let mut unanswered = Unanswered::default();
     let access = &session.project.node_access;
     let scene_arguments = SceneArguments { with_surroundings: true, ..arguments.scene.clone() };
     for target in targets {
@@ -100,7 +106,7 @@ fn lint(
         if let Some(scene) = scene.filter(|_| !sink.has_errors() && !all.has_errors()) {
             applier::check(session, target, &scene, &mut sink)?;
             let labels = compile::labels(&session.project, target, session.global.options(), &mut Sink::new())?;
-            workloads::check(session, target, (&scene, labels.as_ref()), &mut sink)?;
+            workloads::check(session, target, (&scene, labels.as_ref()), &mut unanswered, &mut sink)?;
             if let Some(labels) = &labels {
                 constraints::check(labels.world(), &|finding| session.project.accepts(finding), &mut sink);
             }
@@ -127,6 +133,7 @@ fn lint(
         session.global.terminal().note("no findings\n");
     }
     print(session.global, findings, &session.project.files);
+    session.global.terminal().note(&unanswered.note());
     Ok(outcome)
 }
 

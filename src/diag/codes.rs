@@ -211,6 +211,8 @@ codes! {
         "Admission tries the constraints that the pod's service account may use, the most restrictive first, and fills in what they fill in.";
     RefusedByProfile, "refused-by-profile", [Warning], "a workload whose pods the profile of their namespace refuses",
         "The admission policy that is compiled from the profile judges the pod as the API server makes it: with the defaults of the profile where a mutating policy fills them in, with the volume of the service account's token, and with AppArmor annotations as fields. Each note is a validation that the pod fails.";
+    RefusedByAdmissionPolicy, "refused-by-admission-policy", [Warning], "a workload that an admission policy of the inputs refuses",
+        "A ValidatingAdmissionPolicy among the objects that a Manifests policy brings in, or among the manifests of `lint --from`, has a binding with the action `Deny` and rejects the workload or its pods. Each note is a validation that fails. The policy judges the objects with the common defaults of the API server.\n\nA policy that reads the user of the request, parameters, or other parts that the manifests do not show gives no answer. A note of the run names such policies with the reasons. Violations of a binding that only warns or audits are not reported.";
     KindNotServed, "kind-not-served", [Error, Warning], "an object of a kind that the target does not serve",
         "The target's Kubernetes version has no such kind at this apiVersion, so applying the output would fail as a whole.";
     AllowedHostPathsWithoutVolume, "allowed-host-paths-without-hostPath-volume", [Warning], "host paths that no pod can mount",

@@ -3,6 +3,7 @@
 use serde_json::Value as Json;
 
 use super::cel::{Environment, Fail, Program, Value};
+use super::known::Known;
 use super::matching::{Match, is_exempt, matches};
 use super::read::{Action, Binding, Policy, Validation};
 use super::request::{AdmissionRequest, namespace_value};
@@ -46,6 +47,17 @@ impl Policy {
     /// Without a binding, every violation is refused. `namespace` is the Namespace object that the request is in;
     /// without it, what depends on it is not known.
     pub fn evaluate(&self, request: &AdmissionRequest, binding: Option<&Binding>, namespace: Option<&Json>) -> Verdict {
+        self.evaluate_knowing(request, binding, namespace, &Known::default())
+    }
+
+    /// As [`Policy::evaluate`], for a request of which some parts are not known.
+    pub fn evaluate_knowing(
+        &self,
+        request: &AdmissionRequest,
+        binding: Option<&Binding>,
+        namespace: Option<&Json>,
+        known: &Known,
+    ) -> Verdict {
         let bound = binding.and_then(|binding| binding.constraints.as_ref());
         let by_policy = if is_exempt(request) { Match::No } else { matches(&self.constraints, request, namespace) };
         let by_binding = bound.map_or(Match::Yes, |bound| matches(bound, request, namespace));
@@ -69,7 +81,7 @@ impl Policy {
             environment
         };
         // Conditions see no namespace, not even that of the request.
-        let asked = self.asked(&environment(Some(Value::Null), CONDITIONS_BUDGET));
+        let asked = self.asked(&environment(Some(Value::Null), CONDITIONS_BUDGET), known);
         let decisions = match asked {
             Asked::No => return Verdict::new(Answer::Allow, false, ""),
             Asked::Unknown(reason) => return Verdict::new(Answer::Unknown, false, reason),
@@ -81,16 +93,16 @@ impl Policy {
                     _ if request.namespace.is_empty() || is_namespace => Some(Value::Null),
                     given => given.map(namespace_value),
                 };
-                self.decisions(&environment(namespace, BUDGET))
+                self.decisions(&environment(namespace, BUDGET), known)
             }
         };
         self.verdict(decisions, binding)
     }
 
-    fn asked(&self, environment: &Environment<'_>) -> Asked {
+    fn asked(&self, environment: &Environment<'_>, known: &Known) -> Asked {
         let (mut errors, mut unknown) = (Vec::new(), None);
         for condition in &self.conditions {
-            match condition.program.evaluate(environment) {
+            match known.evaluate(&condition.program, environment) {
                 Ok(Value::Bool(true)) => {}
                 Ok(Value::Bool(false)) => return Asked::No,
                 Ok(_) => {
@@ -117,15 +129,15 @@ impl Policy {
     }
 
     /// One decision for each validation, and one for each annotation that fails.
-    fn decisions(&self, environment: &Environment<'_>) -> Vec<Decision> {
-        let truths: Vec<_> = self.validations.iter().map(|one| one.program.evaluate(environment)).collect();
+    fn decisions(&self, environment: &Environment<'_>, known: &Known) -> Vec<Decision> {
+        let truths: Vec<_> = self.validations.iter().map(|one| known.evaluate(&one.program, environment)).collect();
         // The messages have variables of their own, and share the budget.
         let messages = environment.anew(environment.budget());
         let both = self.validations.iter().zip(truths);
         let mut decisions: Vec<Decision> = both
             .map(|(validation, truth)| {
                 // Evaluated for what holds, too: what it costs counts.
-                let message = validation.message_expression.as_ref().map(|program| program.evaluate(&messages));
+                let message = validation.message_expression.as_ref().map(|program| known.evaluate(program, &messages));
                 let untold = match &message {
                     Some(Err(Fail::Unknown(reason))) => Some(reason.clone()),
                     _ => None,
@@ -146,7 +158,7 @@ impl Policy {
             decisions.push(Decision::Unknown("the expressions may cost more than the API server allows".to_owned()));
         }
         let annotations = environment.anew(BUDGET);
-        decisions.extend(self.audit_annotations.iter().map(|program| match program.evaluate(&annotations) {
+        decisions.extend(self.audit_annotations.iter().map(|program| match known.evaluate(program, &annotations) {
             Ok(Value::String(_) | Value::Null) => Decision::Admit,
             Ok(_) => Decision::Unknown(format!("`{}` is neither a text nor null", program.source)),
             Err(Fail::Error(_)) if self.ignores_failures => Decision::Admit,

@@ -6,16 +6,19 @@ use std::sync::Arc;
 use super::super::scene::{Scene, each_object};
 use super::super::session::Session;
 use super::alike::Alike;
+use super::installed::{self, Unanswered};
 use crate::admission::gate::{By, Gate, Profile, Refused};
+use crate::admission::installed::Installed;
 use crate::admission::policy::Patches;
 use crate::admission::scc::defaults::{self, Start};
 use crate::admission::standards::labels::Mode;
-use crate::admission::workload::{Workload, template_json};
+use crate::admission::workload::{Workload, template_within};
 use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
 use crate::emit::words;
 use crate::k8s::list;
 use crate::label::{self, Labels};
 use crate::model::{Enforcement, Platform, PodSecurityProfile, Target};
+use crate::yaml::schema::to_json;
 use crate::yaml::{self, NodeRef};
 
 /// Reports the workloads of a target whose pods would be refused: those that its Manifests bring in or tell of.
@@ -23,6 +26,7 @@ pub(super) fn check(
     session: &Session<'_>,
     target: &Target,
     (scene, labels): (&Scene, Option<&Labels>),
+    unanswered: &mut Unanswered,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
     let is_openshift = target.platform == Platform::Openshift;
@@ -39,17 +43,23 @@ pub(super) fn check(
         tree.documents().flat_map(list::objects).for_each(|object| _ = gate.add(object));
     }
     let has_admission_policies = target.enforcement() == Enforcement::AdmissionPolicy;
+    let serves_admission_policies = target.version.minor() >= installed::FIRST_MINOR;
+    let mut brought_in = Installed::new(target.version.minor());
     let mut take = |object: NodeRef<'_>, place: Option<Origin>| {
         if has_admission_policies && place.is_some() {
             // The output has nothing that cannot be read.
             _ = gate.add_admission_policy(object);
         }
+        // Policies that are compiled from profiles and agents are judged with them.
+        if serves_admission_policies && !is_compiled_policy(session, object, place) {
+            brought_in.add(object);
+        }
         let added = gate.add(object).and_then(|()| Workload::read(object));
         match added {
             Ok(Some(workload)) => {
                 let place = place.unwrap_or(workload.origin);
-                let template = template_json(object).filter(|_| has_admission_policies).unwrap_or_default();
-                workloads.push(Brought { workload, template, place });
+                let json = if serves_admission_policies { to_json(object) } else { serde_json::Value::Null };
+                workloads.push(Brought { workload, json, place });
             }
             Ok(None) => {}
             Err(problem) => sink.push(
@@ -72,7 +82,15 @@ pub(super) fn check(
     hold_to_profiles(session, target, &mut gate);
     enforce_defaults(labels, &mut gate);
     let mut alike = Alike::default();
-    for Brought { workload, template, place } in &workloads {
+    for Brought { workload, json, place } in &workloads {
+        if !brought_in.is_empty() {
+            for (shape, finding) in installed::judge((&brought_in, &gate), workload, json, *place, unanswered) {
+                if !session.project.accepts(&finding) {
+                    alike.add(shape, &workload.to_string(), finding);
+                }
+            }
+        }
+        let template = template_within(workload.kind, json).unwrap_or(&serde_json::Value::Null);
         for refused in gate.judge(workload, template) {
             let diagnostic = refusal(workload, &refused, *place);
             // What a policy accepts is no finding, and so stands for no other.
@@ -82,15 +100,25 @@ pub(super) fn check(
             }
         }
     }
+    if !workloads.is_empty() {
+        unanswered.add(brought_in.unreadable());
+    }
     alike.finish(sink);
     Ok(())
+}
+
+/// Whether an object is an admission policy, or the like, that is compiled from a policy of the workspace.
+fn is_compiled_policy(session: &Session<'_>, object: NodeRef<'_>, place: Option<Origin>) -> bool {
+    let api_version = object.get("apiVersion").and_then(NodeRef::as_str).unwrap_or_default();
+    api_version.starts_with("admissionregistration.k8s.io/")
+        && place.is_some_and(|place| session.project.policy_at(place).is_some())
 }
 
 /// A workload of the target.
 struct Brought {
     workload: Workload,
-    /// Its template, where admission policies are asked.
-    template: serde_json::Value,
+    /// The object, where admission policies are asked.
+    json: serde_json::Value,
     place: Origin,
 }
 

@@ -1,0 +1,133 @@
+//! Workloads that a ValidatingAdmissionPolicy of the inputs rejects, and a note of the policies that give no answer.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::super::scene::Scene;
+use super::alike::Alike;
+use crate::admission::gate::Gate;
+use crate::admission::installed::{Installed, Rejection};
+use crate::admission::workload::{Workload, template_within};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::emit::words;
+use crate::k8s::list;
+use crate::report::human::number;
+use crate::report::page::Page;
+use crate::yaml;
+use crate::yaml::schema::to_json;
+
+/// The first minor that serves `admissionregistration.k8s.io/v1` for admission policies.
+pub(super) const FIRST_MINOR: u32 = 30;
+
+/// A word of every file with an admission policy.
+const KIND: &str = "ValidatingAdmissionPolicy";
+
+/// How many policies the note names.
+const MAXIMUM_NAMED: usize = 10;
+
+/// The policies that gave no answer about some workload, each with the first reason.
+#[derive(Debug, Default)]
+pub(super) struct Unanswered(BTreeMap<String, String>);
+
+impl Unanswered {
+    /// Adds policies with their reasons.
+    pub(super) fn add(&mut self, policies: impl IntoIterator<Item = (String, String)>) {
+        for (name, reason) in policies {
+            self.0.entry(name).or_insert(reason);
+        }
+    }
+
+    /// Returns the note about the policies; empty without such policies.
+    pub(super) fn note(&self) -> String {
+        let mut page = Page::new();
+        if self.0.is_empty() {
+            return page.finish();
+        }
+        let (policies, are) = match self.0.len() {
+            1 => ("1 admission policy".to_owned(), "is"),
+            count => (format!("{count} admission policies"), "are"),
+        };
+        writeln!(page, "note: {policies} of the inputs {are} not evaluated for every workload");
+        for (name, reason) in self.0.iter().take(MAXIMUM_NAMED) {
+            writeln!(page, "  `{name}`: {reason}");
+        }
+        let more = self.0.len().saturating_sub(MAXIMUM_NAMED);
+        if more > 0 {
+            writeln!(page, "  and {}", number(more, "other"));
+        }
+        page.finish()
+    }
+}
+
+/// Asks the policies about a workload, given as JSON, and returns the findings.
+pub(super) fn judge(
+    (installed, gate): (&Installed, &Gate<'_>),
+    workload: &Workload,
+    object: &Json,
+    place: Origin,
+    unanswered: &mut Unanswered,
+) -> Vec<(u128, Diagnostic)> {
+    let namespace = gate.namespace_object(workload);
+    let pod = template_within(workload.kind, object).and_then(|template| gate.created_pod(workload, template));
+    let decisions = installed.judge(workload, object, pod, namespace.as_ref());
+    unanswered.add(decisions.unknown);
+    let finding = |rejection: Rejection| {
+        let shape = words::shape(&[&workload.namespace, &workload.name], &rejection.reasons.join("\n"));
+        (shape, rejected(workload, rejection, installed.may_change(), place))
+    };
+    decisions.rejections.into_iter().map(finding).collect()
+}
+
+fn rejected(workload: &Workload, rejection: Rejection, may_change: bool, place: Origin) -> Diagnostic {
+    let what = match (workload.is_pod(), rejection.is_workload) {
+        (true, _) => format!("the pod `{}`", workload.name),
+        (false, true) => format!("the {} `{}`", workload.kind, workload.name),
+        (false, false) => format!("the pods of {} `{}`", workload.kind, workload.name),
+    };
+    let message = format!("the admission policy `{}` refuses {what}", rejection.policy);
+    let mut finding = Diagnostic::warning(Code::RefusedByAdmissionPolicy, message)
+        .at(place)
+        .help("change the workload, or the policy and its binding");
+    for reason in rejection.reasons {
+        finding = finding.note(reason);
+    }
+    if may_change {
+        finding = finding.note("a mutating policy or webhook of the inputs may change the object before");
+    }
+    finding
+}
+
+/// Reports the workloads among manifests that the policies among them reject.
+pub(super) fn check_manifests(scene: &Scene, sink: &mut Sink) -> Unanswered {
+    let mut unanswered = Unanswered::default();
+    let files = &scene.files;
+    let minor = scene.world.minor();
+    if minor < FIRST_MINOR || !files.ids().any(|id| files.get(id).text().contains(KIND)) {
+        return unanswered;
+    }
+    let mut gate = Gate::new(&scene.world, minor, false);
+    let mut installed = Installed::new(minor);
+    let mut workloads: Vec<(Workload, Json)> = Vec::new();
+    for id in files.ids() {
+        // Reading the file reported its errors before.
+        let tree = yaml::read(files.get(id).text(), id, &mut Sink::new());
+        for object in tree.documents().flat_map(list::objects) {
+            installed.add(object);
+            // An object that cannot be read is for `check` to report.
+            if let (Ok(()), Ok(Some(workload))) = (gate.add(object), Workload::read(object)) {
+                workloads.push((workload, to_json(object)));
+            }
+        }
+    }
+    let mut alike = Alike::default();
+    for (workload, object) in &workloads {
+        let found = judge((&installed, &gate), workload, object, workload.origin, &mut unanswered);
+        found.into_iter().for_each(|(shape, finding)| alike.add(shape, &workload.to_string(), finding));
+    }
+    if !workloads.is_empty() {
+        unanswered.add(installed.unreadable());
+    }
+    alike.finish(sink);
+    unanswered
+}
