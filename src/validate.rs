@@ -6,6 +6,7 @@
 
 mod alike;
 pub mod ask;
+mod expression_types;
 mod fields;
 mod lints;
 mod meaning;
@@ -131,7 +132,7 @@ impl<'p> Validator<'p> {
             return false;
         }
         if let Some(root) = self.object() {
-            lints::check(unit, root, &self.api, self.trees, sink);
+            lints::check(unit, root, &self.api, self.definitions, self.trees, sink);
             let id = root.id();
             let form = self.form();
             to_stored(&mut self.tree, id, form);
@@ -194,6 +195,7 @@ impl<'p> Validator<'p> {
     /// said about.
     pub fn keep(&mut self, unit: &Unit, text: &str) {
         let (form, minor) = (self.form(), self.target.version.minor());
+        let (api, definitions) = (&self.api, self.definitions);
         let object_type = &unit.identity.object_type;
         let fields = KnownFields::find(minor, self.definitions, &object_type.api_version, &object_type.kind);
         let mut read = |text: &str| {
@@ -202,7 +204,9 @@ impl<'p> Validator<'p> {
             let root = tree.document(0).filter(|_| sink.is_empty())?;
             let mut errors = Vec::new();
             rules::check(root, None, minor, &mut errors);
-            let is_valid = errors.is_empty() && fields.problems(root).is_empty();
+            let is_valid = errors.is_empty()
+                && fields.problems(root).is_empty()
+                && lints::expression_types(root, api, definitions).is_ok_and(|misfits| misfits.is_empty());
             let id = root.id();
             to_stored(&mut tree, id, form);
             is_valid.then_some(tree)

@@ -237,6 +237,28 @@ impl Catalogue {
         self.of_group(group).any(|found| !found.is_custom)
     }
 
+    /// The group and the kind of each resource of a version that a minor serves by default. A resource is named by its plural or its
+    /// singular name; the core group stands for all groups (`pkg/api/meta/restmapper.go` of apimachinery 0.37.2).
+    pub fn kinds_of<'c>(
+        &'c self,
+        minor: u32,
+        group: &'c str,
+        version: &'c str,
+        name: &str,
+    ) -> impl Iterator<Item = (&'c str, &'c str)> + use<'c> {
+        let name = name.to_lowercase();
+        let mut resources = self.resources.iter().filter(move |found| group.is_empty() || found.group == group);
+        let is_served = move |found: &ResourceVersion| {
+            found.version == version && found.served(minor) == Served::Yes && !found.verbs_in(minor).is_empty()
+        };
+        let has_name = move |found: &Resource| {
+            found.resource == name
+                || if found.singular.is_empty() { found.kind.to_lowercase() == name } else { found.singular == name }
+        };
+        std::iter::from_fn(move || resources.find(|found| has_name(found) && found.versions.iter().any(is_served)))
+            .map(|found| (found.group.as_str(), found.kind.as_str()))
+    }
+
     /// The kinds that a minor serves by default in some version.
     pub fn kinds(&self, minor: u32) -> impl Iterator<Item = &str> {
         self.served(minor).map(|resource| resource.kind.as_str())

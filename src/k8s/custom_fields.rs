@@ -10,7 +10,7 @@
 
 mod pattern;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
@@ -29,6 +29,8 @@ pub struct CustomFields {
     /// Whether the server prunes unknown fields: always, but for definitions of v1beta1 that do not ask for it.
     is_closed: bool,
     compiled: OnceLock<Option<Schema>>,
+    /// The schemas of the fields of each object in the schema, by name.
+    properties: OnceLock<HashMap<NodeId, HashMap<String, NodeId>>>,
 }
 
 impl CustomFields {
@@ -61,6 +63,7 @@ impl CustomFields {
             schema: schema.id(),
             is_closed,
             compiled: OnceLock::new(),
+            properties: OnceLock::new(),
         });
         fields.collect()
     }
@@ -68,6 +71,26 @@ impl CustomFields {
     /// Whether the fields are those of a kind.
     pub fn is_of(&self, api_version: &str, kind: &str) -> bool {
         self.api_version == api_version && self.kind == kind
+    }
+
+    /// The `openAPIV3Schema`.
+    pub fn schema(&self) -> NodeRef<'_> {
+        self.tree.at(self.schema)
+    }
+
+    /// A schema inside the `openAPIV3Schema`.
+    pub fn schema_at(&self, id: NodeId) -> NodeRef<'_> {
+        self.tree.at(id)
+    }
+
+    /// The fields of an object, each with its schema, by the schema of the object.
+    pub fn properties_of(&self, schema: NodeId) -> Option<&HashMap<String, NodeId>> {
+        let all = self.properties.get_or_init(|| {
+            let mut all = HashMap::new();
+            index_properties(self.schema(), &mut all);
+            all
+        });
+        all.get(&schema)
     }
 
     /// Each unknown field and wrong value of an object but those of its metadata, in the order of the text.
@@ -82,6 +105,20 @@ impl CustomFields {
         });
         schema.as_ref().filter(|schema| !schema.fits(object)).map_or_else(Vec::new, |schema| schema.problems(object))
     }
+}
+
+/// Finds the properties of a schema and of the schemas inside it.
+fn index_properties(schema: NodeRef<'_>, all: &mut HashMap<NodeId, HashMap<String, NodeId>>) {
+    for key in ["items", "additionalProperties"] {
+        schema.get(key).filter(|inner| inner.is_map()).into_iter().for_each(|inner| index_properties(inner, all));
+    }
+    let Some(properties) = schema.get("properties") else { return };
+    let mut known = HashMap::new();
+    for (name, inner) in properties.entries() {
+        known.extend(name.as_str().map(|name| (name.to_owned(), inner.id())));
+        index_properties(inner, all);
+    }
+    all.insert(schema.id(), known);
 }
 
 /// The most patterns of a definition that are checked: each costs time to compile.

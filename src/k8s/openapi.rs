@@ -37,7 +37,7 @@ pub struct KindFields {
 
 /// A type of the table, by its place in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct TypeId(usize);
+pub struct TypeId(usize);
 
 /// A set of minors: bit N stands for 1.N.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,18 +45,26 @@ struct Minors(u64);
 
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Form {
-    /// Anything.
+pub enum Form {
+    /// Any JSON value.
     Any,
+    /// An object whose fields are not known. The server takes any JSON value for it.
+    AnyObject,
+    /// True or false.
     Boolean,
     /// Base64.
     Bytes,
+    /// A whole number of 32 bits.
     Int32,
+    /// A whole number of 64 bits.
     Int64,
+    /// A whole number of 32 bits, or a text.
     IntOrString,
     /// RFC 3339 with exactly six digits of a second.
     MicroTime,
+    /// Any number.
     Number,
+    /// A quantity such as `100Mi`.
     Quantity,
     /// A `JSONSchemaProps` or a list of them, without strict decoding of its fields.
     SchemaOrList,
@@ -64,13 +72,17 @@ enum Form {
     SchemaOrBool,
     /// A `JSONSchemaProps` or a list of strings, without strict decoding of its fields.
     SchemaOrStrings,
+    /// A text.
     Text,
     /// RFC 3339.
     Time,
     /// One of these words, or nothing: defaulting fills most of such fields.
     Word(Vec<String>),
+    /// A list of values.
     List(Box<Form>),
+    /// A map from texts to values.
     Map(Box<Form>),
+    /// An object of a type.
     Object(TypeId),
 }
 
@@ -109,6 +121,25 @@ impl KindFields {
     #[must_use]
     pub fn without_words(self) -> Self {
         Self { checks_words: false, ..self }
+    }
+}
+
+impl TypeId {
+    /// The type of the objects of a kind.
+    pub fn of_kind(kind: KindFields) -> TypeId {
+        kind.of_type
+    }
+
+    /// The type of the metadata of all objects.
+    pub fn of_metadata() -> Option<TypeId> {
+        Table::get().find("meta.v1.ObjectMeta")
+    }
+
+    /// The fields that objects of the type have at a minor.
+    pub fn fields(self, minor: u32) -> impl Iterator<Item = (&'static str, &'static Form)> {
+        let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
+        let fields = Table::get().fields(self).iter().filter(move |field| field.minors.holds(minor));
+        fields.map(|field| (field.name, &field.form))
     }
 }
 
@@ -219,6 +250,7 @@ impl Table {
     fn parse_form(&self, text: &str) -> Option<Form> {
         Some(match text {
             "any" => Form::Any,
+            "object" => Form::AnyObject,
             "boolean" => Form::Boolean,
             "bytes" => Form::Bytes,
             "int32" => Form::Int32,

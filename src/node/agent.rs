@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::cluster::Named;
 use super::version::Version;
 use crate::access::world::account_user;
+use crate::admission::policy::cel;
 use crate::diag::Code;
 use crate::k8s::rbac::{GROUP, PolicyRule};
 
@@ -31,31 +32,6 @@ const UNSEEN_GROUPS: [&str; 3] = ["admissionregistration.k8s.io", "authenticatio
 /// Subresources whose object says nothing of the node that they are about.
 const WITHOUT_NODE: [&str; 9] =
     ["attach", "binding", "eviction", "exec", "finalize", "portforward", "proxy", "scale", "token"];
-
-/// What no identifier of an expression may be called.
-const RESERVED: [&str; 21] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-];
 
 /// An agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +120,7 @@ impl OwnNode {
             let mut letters = part.chars();
             letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
                 && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
-                && !RESERVED.contains(&part)
+                && !cel::RESERVED.contains(&part)
         };
         (!self.node.split('.').all(is_name) || !self.node.contains('.')).then(|| Refusal::NotAField(self.node.clone()))
     }

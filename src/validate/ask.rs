@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::expression_types::misfits;
 use super::fields::{KnownFields, Reach};
 use super::rules;
-use crate::k8s::catalogue::{Catalogue, LAST_MINOR, Served};
+use crate::k8s::catalogue::{Api, Catalogue, LAST_MINOR, Served, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::stored::{Form, to_stored};
 use crate::yaml::schema::{ProblemKind, to_json};
@@ -62,10 +63,34 @@ pub fn answer(body: &Value) -> Result<Value, String> {
     if !errors.is_empty() {
         return Ok(json!({ "accepted": false, "checked": checked, "errors": errors }));
     }
+    let warnings: Vec<Value> = if kind == "ValidatingAdmissionPolicy" {
+        let mut api = Api::new(minor);
+        let custom = body.get("definitions").and_then(Value::as_array).into_iter().flatten().map(yaml::from_json);
+        api.extend(&custom.filter_map(|tree| root(&tree).and_then(read_custom)).collect::<Vec<_>>());
+        let found = misfits(object, api.minor(), api.catalogue(), &definitions)
+            .map_err(|_| "the expressions of `object` are too long to be compiled for each kind")?;
+        found
+            .iter()
+            .map(|misfit| {
+                json!({
+                    "field": misfit.field,
+                    "apiVersion": misfit.kind.api_version(),
+                    "kind": misfit.kind.name,
+                    "message": misfit.reason,
+                })
+            })
+            .collect()
+    } else {
+        Vec::new()
+    };
     let id = object.id();
     to_stored(&mut tree, id, Form::Stored);
     let stored = root(&tree).map(to_json);
-    Ok(json!({ "accepted": true, "checked": checked, "errors": [], "stored": stored }))
+    let mut answer = json!({ "accepted": true, "checked": checked, "errors": [], "stored": stored });
+    if let (Some(answer), false) = (answer.as_object_mut(), warnings.is_empty()) {
+        answer.insert("warnings".to_owned(), Value::from(warnings));
+    }
+    Ok(answer)
 }
 
 fn root(tree: &Tree) -> Option<NodeRef<'_>> {

@@ -1,16 +1,28 @@
 //! Advice about single objects: accepted by the server, and still not what anybody wants.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::expression_types::{Misfit, TooLong, misfits};
 use super::rules::{network, static_name};
 use super::trace::Trees;
 use super::with_askers;
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::Api;
+use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::dead::{self, Cell, Dead, Part};
 use crate::model::Unit;
 use crate::yaml::NodeRef;
 
 /// Checks an object that is valid.
-pub(super) fn check(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sink) {
+pub(super) fn check(
+    unit: &Unit,
+    root: NodeRef<'_>,
+    api: &Api,
+    definitions: &[Arc<CustomFields>],
+    trees: &Trees,
+    sink: &mut Sink,
+) {
     if api.minor() == static_name::WARNED_OF_IN && static_name::is_kept(root) {
         let message = "Kubernetes 1.37 and later refuse to create an object with this name";
         let place = trees.place_of(unit, "metadata.name", Some(&*unit.identity.name));
@@ -23,12 +35,73 @@ pub(super) fn check(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, si
     }
     match &*unit.identity.object_type.kind {
         "PodSecurityPolicy" => pod_security_policy(unit, root, trees, sink),
+        "ValidatingAdmissionPolicy" => admission_policy(unit, root, api, definitions, trees, sink),
         "NetworkPolicy" if api.minor() < network::STRICT_SINCE => addresses(unit, root, trees, sink),
         // The rules of policies were judged as they were written.
         "Role" | "ClusterRole" if unit.is_brought_in() && root.get("aggregationRule").is_none() => {
             role(unit, root, api, trees, sink);
         }
         _ => {}
+    }
+}
+
+/// The expressions of an object that do not fit the kinds that it matches.
+pub(super) fn expression_types(
+    root: NodeRef<'_>,
+    api: &Api,
+    definitions: &[Arc<CustomFields>],
+) -> Result<Vec<Misfit>, TooLong> {
+    let is_policy = root.get("kind").and_then(NodeRef::as_str) == Some("ValidatingAdmissionPolicy");
+    if is_policy { misfits(root, api.minor(), api.catalogue(), definitions) } else { Ok(Vec::new()) }
+}
+
+/// Reports the expressions that the API server accepts, and that fail for objects of a kind that the policy matches.
+fn admission_policy(
+    unit: &Unit,
+    root: NodeRef<'_>,
+    api: &Api,
+    definitions: &[Arc<CustomFields>],
+    trees: &Trees,
+    sink: &mut Sink,
+) {
+    let warn = |message: String, place: Origin| {
+        with_askers(Diagnostic::warning(Code::ExpressionType, message).at(place), unit)
+    };
+    let misfits = match expression_types(root, api, definitions) {
+        Ok(misfits) => misfits,
+        Err(TooLong { bytes, kinds }) => {
+            sink.push(
+                warn(format!("{bytes} bytes of expressions are not compiled for {kinds} kinds"), unit.content)
+                    .help("split the policy: whether its expressions fit its kinds is not checked")
+                    .note(format!("in {}", unit.identity))
+                    .foldable(),
+            );
+            return;
+        }
+    };
+    for misfits in misfits.chunk_by(|one, other| one.field == other.field) {
+        let Some(Misfit { field, reason, .. }) = misfits.first() else { continue };
+        let kinds = |reason: &str| -> String {
+            let kinds = misfits.iter().filter(|misfit| misfit.reason == reason);
+            kinds.map(|misfit| format!("`{}`", misfit.kind)).collect::<Vec<_>>().join(", ")
+        };
+        let name = field.rsplit('.').next().unwrap_or(field);
+        let source = field.split(['.', '[', ']']).filter(|key| !key.is_empty()).try_fold(root, |node, key| {
+            key.parse::<usize>().map_or_else(|_| node.get(key), |index| node.items().nth(index))
+        });
+        let place = trees.place_in(unit, field);
+        let place = place.unwrap_or_else(|| trees.place_of(unit, field, source.and_then(NodeRef::as_str)));
+        let mut warning = warn(format!("`{name}` does not fit {}: {reason}", kinds(reason)), place);
+        let others: BTreeSet<&str> = misfits.iter().map(|misfit| misfit.reason.as_str()).collect();
+        for other in others.into_iter().filter(|other| other != reason) {
+            warning = warning.note(format!("nor {}: {other}", kinds(other)));
+        }
+        sink.push(
+            warning
+                .help("correct the expression, or match other resources; `dyn(..)` around a value switches this check off")
+                .note(format!("`{field}` of {}, at Kubernetes 1.{}", unit.identity, api.minor()))
+                .foldable(),
+        );
     }
 }
 

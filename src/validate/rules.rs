@@ -251,7 +251,7 @@ impl fmt::Display for Path<'_> {
 }
 
 /// The string at a key; empty when it is missing, null or of another type.
-fn text<'t>(map: NodeRef<'t>, key: &str) -> &'t str {
+pub(super) fn text<'t>(map: NodeRef<'t>, key: &str) -> &'t str {
     map.get(key).and_then(NodeRef::as_str).unwrap_or_default()
 }
 
@@ -266,7 +266,7 @@ fn is_empty(map: NodeRef<'_>, key: &str) -> bool {
 }
 
 /// The items of the list at a key, with their numbers.
-fn items<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = (usize, NodeRef<'t>)> {
+pub(super) fn items<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = (usize, NodeRef<'t>)> {
     map.get(key).into_iter().flat_map(NodeRef::items).enumerate()
 }
 

@@ -144,6 +144,64 @@ fn the_schema_of_a_definition_takes_little() {
     assert!(printed.contains("unknown field `unknown`") && printed.contains("`spec.p1`"), "{printed}");
 }
 
+/// Expressions are compiled for each kind that a policy matches: many long expressions for many kinds, fields of a definition with
+/// very many fields, and a definition whose keywords have wrong types.
+#[test]
+fn expressions_are_compiled_for_few_bytes_of_kinds() {
+    let folder = tempfile::tempdir().expect("a folder");
+    workspace(folder.path());
+    let policy =
+        "apiVersion: bailiwick.dev/v1alpha1\nkind: Manifests\nmetadata: {name: a}\nspec: {files: [plain/*.yaml]}\n";
+    std::fs::write(folder.path().join("policies/a.yaml"), policy).expect("a file");
+    std::fs::create_dir(folder.path().join("policies/plain")).expect("a folder");
+    let definition = |group: &str, schema: &str| {
+        format!(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: widgets.{group}}}\nspec:\n  group: {group}\n  scope: Namespaced\n  names: {{plural: widgets, kind: Widget}}\n  versions:\n  - {{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {schema}}}}}\n---\n"
+        )
+    };
+    let rule = |group: &str| {
+        format!("{{apiGroups: [{group}], apiVersions: [v1], operations: [CREATE], resources: [widgets]}}, ")
+    };
+    let admission = |name: &str, rules: &str, validations: &str| {
+        format!(
+            "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: {name}}}\nspec:\n  failurePolicy: Fail\n  matchConstraints: {{resourceRules: [{rules}]}}\n  validations:\n{validations}---\n"
+        )
+    };
+    let mut text = String::new();
+    let fields = (0..3_000).fold(String::new(), |fields, index| fields + &format!("f{index}: {{type: string}}, "));
+    text += &definition("many.example.com", &format!("{{type: object, properties: {{{fields}}}}}"));
+    let wrong = "{type: [object], format: 3, properties: [x], items: 5, additionalProperties: [7], x-kubernetes-int-or-string: a}";
+    text += &definition(
+        "wrong.example.com",
+        &format!(
+            "{{type: object, properties: {{w: {wrong}, o: {{type: object, properties: 1, additionalProperties: {wrong}}}}}}}"
+        ),
+    );
+    let looks = (0..15_000)
+        .fold(String::new(), |looks, index| looks + &format!("  - expression: object.f{index} == object.g{index}\n"));
+    text += &admission("many", &rule("many.example.com"), &looks);
+    text += &admission(
+        "wrong",
+        &rule("wrong.example.com"),
+        "  - expression: object.w == 1 && object.o.a == 1 && object.o['a'] == 1\n",
+    );
+    let mut rules = String::new();
+    for index in 0..300 {
+        let group = format!("g{index}.example.com");
+        text += &definition(&group, "{type: object}");
+        rules += &rule(&group);
+    }
+    let long = format!("  - expression: \"object.kind == '{}'\"\n", "a".repeat(20_000));
+    text += &admission("long", &rules, &long);
+    std::fs::write(folder.path().join("policies/plain/a.yaml"), text).expect("a file");
+    let output = within(900, folder.path(), &["render"], |_| ());
+    let printed = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{printed}");
+    assert!(printed.contains("has no field `g0`") && printed.contains("the field `w`"), "{printed}");
+    assert!(printed.contains("bytes of expressions are not compiled for 300 kinds"), "{printed}");
+    assert!(output.stderr.len() < 1_000_000, "{} bytes", output.stderr.len());
+}
+
 #[test]
 fn a_huge_cell_and_deep_indentation_take_memory_as_they_are_long() {
     let folder = tempfile::tempdir().expect("a folder");

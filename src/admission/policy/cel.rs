@@ -14,6 +14,7 @@
 
 mod ast;
 mod check;
+mod constants;
 mod declared;
 mod eval;
 mod functions;
@@ -21,6 +22,7 @@ mod lexer;
 mod lists;
 mod literals;
 mod macros;
+mod objects;
 mod parser;
 mod pattern;
 mod strings;
@@ -32,6 +34,7 @@ mod value;
 
 pub use check::Names;
 pub use eval::{Environment, Evaluation};
+pub use objects::{Fields, RESERVED, Schema};
 pub use types::Type;
 pub use typing::{Refusal, Scope, Wanted, compiled};
 pub use value::{Key, Map, Value};

@@ -60,7 +60,7 @@ impl<'t> Check<'t> {
             return;
         }
         match form {
-            Form::Any => {}
+            Form::Any | Form::AnyObject => {}
             Form::Boolean => self.expect(node, node.as_bool().is_some(), JsonType::Boolean),
             Form::Int32 => self.whole_number(node, i32::MIN.into(), i32::MAX.into()),
             Form::Int64 => self.whole_number(node, i64::MIN, i64::MAX),

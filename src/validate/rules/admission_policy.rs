@@ -22,31 +22,6 @@ const MAXIMUM_ANNOTATION_EXPRESSION: usize = 5 * 1024;
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const MUTATED_OPERATIONS: [&str; 4] = ["*", "CONNECT", "CREATE", "UPDATE"];
 
-/// Words that CEL keeps for itself.
-const RESERVED: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
 /// Checks one of the four kinds.
 pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, kind: &str, report: &mut Report<'_>) {
     let spec = place(object, "spec");
@@ -348,7 +323,7 @@ fn variable(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, r
 
 fn is_identifier(name: &str) -> bool {
     let is_word = name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
-    is_word && !name.starts_with(|first: char| first.is_ascii_digit()) && !RESERVED.contains(&name)
+    is_word && !name.starts_with(|first: char| first.is_ascii_digit()) && !cel::RESERVED.contains(&name)
 }
 
 fn validations(

@@ -22,18 +22,27 @@ pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[V
         ("type", [value]) => Ok(Value::Type(value.type_name())),
         ("size", [value]) => size(evaluation, value),
         ("matches", [text, _]) => member(evaluation, text, "matches", arguments.get(1..).unwrap_or_default()),
-        ("int", [value]) => int(value),
-        ("uint", [value]) => uint(value),
-        ("double", [value]) => double(value),
-        ("bool", [value]) => boolean(value),
-        ("bytes", [Value::String(text)]) => Ok(Value::Bytes(text.as_bytes().into())),
-        ("bytes", [value @ Value::Bytes(_)]) => Ok(value.clone()),
-        ("string", [value]) => {
+        (name, [value]) if is_conversion(name) => {
             evaluation.spend(value.weight())?;
-            string(value)
+            convert(name, value).unwrap_or_else(|| Err(Fail::no_such_overload()))
         }
         (name, arguments) => lists::global(evaluation, name, arguments),
     }
+}
+
+/// The value of another type that a conversion makes; none for another function.
+pub(super) fn convert(name: &str, value: &Value) -> Option<Outcome> {
+    Some(match (name, value) {
+        ("int", value) => int(value),
+        ("uint", value) => uint(value),
+        ("double", value) => double(value),
+        ("bool", value) => boolean(value),
+        ("bytes", Value::String(text)) => Ok(Value::Bytes(text.as_bytes().into())),
+        ("bytes", value @ Value::Bytes(_)) => Ok(value.clone()),
+        ("bytes", _) => Err(Fail::no_such_overload()),
+        ("string", value) => string(value),
+        _ => return None,
+    })
 }
 
 /// A function of a value.

@@ -2,6 +2,7 @@
 //! and `ext/formatting.go`). A text that is not certainly wrong is taken.
 
 use super::ast::Expr;
+use super::types::Type;
 use super::value::Value;
 
 /// Why a call with literals is refused.
@@ -109,7 +110,17 @@ fn format_problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> 
     if function != "format" {
         return None;
     }
-    let (mut letters, mut places) = (text.chars(), 0);
+    let verbs = verbs(text)?;
+    if let Some(unknown) = verbs.iter().find(|verb| !"sdfebxXo".contains(**verb)) {
+        return Some(format!("`format` has no `%{unknown}`"));
+    }
+    let (given, places) = (values.len(), verbs.len());
+    (given != places).then(|| format!("`{text}` has places for {places} values, and `format` gets {given}"))
+}
+
+/// The letters of the places of a format; none where one is cut off.
+pub(super) fn verbs(text: &str) -> Option<Vec<char>> {
+    let (mut letters, mut found) = (text.chars(), Vec::new());
     while let Some(letter) = letters.next() {
         if letter != '%' {
             continue;
@@ -121,11 +132,20 @@ fn format_problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> 
         if verb == '.' {
             verb = letters.find(|letter| !letter.is_ascii_digit())?;
         }
-        if !"sdfebxXo".contains(verb) {
-            return Some(format!("`format` has no `%{verb}`"));
-        }
-        places += 1;
+        found.push(verb);
     }
-    let given = values.len();
-    (given != places).then(|| format!("`{text}` has places for {places} values, and `format` gets {given}"))
+    Some(found)
+}
+
+/// Whether a place of a format takes values of a type.
+pub(super) fn takes(verb: char, of: &Type) -> bool {
+    match (verb, of) {
+        (_, Type::Dyn | Type::Unknown | Type::Free(_))
+        | ('d' | 'o' | 'b' | 'x' | 'X', Type::Int | Type::UInt)
+        | ('f' | 'e', Type::Double | Type::String)
+        | ('x' | 'X', Type::String | Type::Bytes)
+        | ('b', Type::Bool) => true,
+        ('s', of) => !matches!(of, Type::Optional(_) | Type::Named(_) | Type::Object(_)),
+        (verb, _) => !"dobxXfe".contains(verb),
+    }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::objects::ObjectType;
+
 /// The type of an expression.
 #[derive(Debug, Clone)]
 pub enum Type {
@@ -38,6 +40,8 @@ pub enum Type {
     Type(Arc<Type>),
     /// A type with a name.
     Named(Arc<str>),
+    /// An object with fields.
+    Object(Arc<ObjectType>),
     /// A type that is to be found.
     Free(usize),
 }
@@ -100,6 +104,7 @@ impl Type {
     fn is_alike(&self, other: &Type) -> bool {
         match (self, other) {
             (Self::Named(one), Self::Named(other)) => one == other,
+            (Self::Object(one), Self::Object(other)) => one.path() == other.path(),
             (Self::Free(one), Self::Free(other)) => one == other,
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
@@ -119,7 +124,7 @@ impl Type {
         match self {
             _ if depth == 0 => Self::Unknown,
             Self::List(_) | Self::Map(..) => self.with(|inner| inner.of_variable(depth - 1)),
-            Self::Optional(_) | Self::Type(_) | Self::Named(_) | Self::Free(_) => Self::Dyn,
+            Self::Optional(_) | Self::Type(_) | Self::Named(_) | Self::Object(_) | Self::Free(_) => Self::Dyn,
             simple => simple.clone(),
         }
     }
@@ -144,6 +149,7 @@ impl fmt::Display for Type {
             Self::Optional(inner) => write!(out, "optional({inner})"),
             Self::Type(inner) => write!(out, "type({inner})"),
             Self::Named(name) => out.write_str(name),
+            Self::Object(object) => out.write_str(object.path()),
         }
     }
 }
@@ -236,7 +242,15 @@ impl Types {
         match (from, to) {
             (Type::Unknown | Type::Dyn, _) | (_, Type::Unknown | Type::Dyn) => true,
             (Type::Null, other) | (other, Type::Null) => {
-                matches!(other, Type::Null | Type::Optional(_) | Type::Named(_) | Type::Duration | Type::Timestamp)
+                matches!(
+                    other,
+                    Type::Null
+                        | Type::Optional(_)
+                        | Type::Named(_)
+                        | Type::Object(_)
+                        | Type::Duration
+                        | Type::Timestamp
+                )
             }
             (Type::Type(_), Type::Type(_)) => true,
             _ => {

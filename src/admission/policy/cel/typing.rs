@@ -8,17 +8,24 @@ use std::collections::BTreeMap;
 
 use super::ast::{Expr, Field, Operator};
 use super::check::{NAMESPACE, REQUEST, type_named};
+use super::constants;
 use super::declared::{Declared, Function, Since};
 use super::literals;
 use super::macros::{Fold, FoldKind};
+use super::objects::ObjectType;
 use super::parser::{self, Problem};
 use super::types::{Type, Types};
 use super::value::Value;
+use crate::diag::nearest;
 
 /// The first minor whose libraries have versions.
 const FIRST_MINOR: u32 = 28;
 /// The first minor that looks at literals when it compiles.
 const FIRST_WITH_LITERALS: u32 = 30;
+/// The first minor whose `optMap` and `optFlatMap` look at a copy of their target (cel-go v0.22).
+const FIRST_WITH_TWO_TARGETS: u32 = 32;
+/// The first minor that takes a reserved word as the name of a field.
+const FIRST_WITH_RESERVED_NAMES: u32 = 31;
 /// How deep the type of a variable is known.
 const DEEPEST_VARIABLE: usize = 32;
 
@@ -37,6 +44,10 @@ pub struct Scope {
     pub patches: bool,
     /// The types of the variables that are declared so far; none where no variables may be used.
     pub variables: Option<BTreeMap<String, Type>>,
+    /// The type of `object` and `oldObject`; any where the kind is not known.
+    pub object_type: Option<Type>,
+    /// The type of `params`; any where the kind is not known.
+    pub params_type: Option<Type>,
 }
 
 /// What an expression has to come to.
@@ -84,6 +95,7 @@ pub fn compiled(source: &str, scope: &Scope, wanted: Wanted) -> Result<Type, Ref
         types: Types::new(),
         bound: Vec::new(),
         literals: Vec::new(),
+        formatted: Vec::new(),
         formats: 0,
     };
     let checked = typing.expr(&expr).and_then(|of| typing.finish(&of, wanted));
@@ -102,6 +114,8 @@ struct Typing<'c> {
     bound: Vec<(&'c str, Type)>,
     /// The types that have to be equal in the end: those of the entries of each list and map that is written out.
     literals: Vec<Vec<Type>>,
+    /// The values of calls of `format`, each with the letter of its place.
+    formatted: Vec<(char, Type)>,
     /// In how many calls of `format` this is: their lists may hold values of several types.
     formats: u32,
 }
@@ -119,6 +133,12 @@ impl<'c> Typing<'c> {
                         "a list or map holds `{first}` and `{other}`, and the API server takes one type"
                     ));
                 }
+            }
+        }
+        for (verb, of) in std::mem::take(&mut self.formatted) {
+            let of = self.types.settled(&of);
+            if !literals::takes(verb, &of) {
+                return Err(format!("`%{verb}` of `format` does not take `{of}`"));
             }
         }
         let of = self.types.settled(of);
@@ -160,7 +180,8 @@ impl<'c> Typing<'c> {
             Expr::Has { operand, field } => self.field(operand, field, false).map(|_| Type::Bool),
             Expr::Index { operand, index, optional } => {
                 let arguments = [self.expr(operand)?, self.expr(index)?];
-                self.call(if *optional { "_[?_]" } else { "_[_]" }, false, &arguments)
+                let of = self.call(if *optional { "_[?_]" } else { "_[_]" }, false, &arguments)?;
+                constants::index_problem(index).map_or(Ok(of), Err)
             }
             Expr::List(items) => {
                 let types = self.entries(items.iter().map(|(item, optional)| (item, *optional)))?;
@@ -183,14 +204,21 @@ impl<'c> Typing<'c> {
                 Ok(Type::Bool)
             }
             Expr::Conditional { condition, then, otherwise } => self.operator("_?_:_", &[condition, then, otherwise]),
-            Expr::Call { target, function, arguments } => self.function(target.as_deref(), function, arguments),
+            Expr::Call { target, function, arguments } => {
+                let of = self.function(target.as_deref(), function, arguments)?;
+                constants::conversion_problem(expr).map_or(Ok(of), Err)
+            }
             Expr::Fold(fold) => self.fold(fold),
         }
     }
 
     fn ident(&self, name: &str) -> Typed {
         if let Some((_, of)) = self.bound.iter().rev().find(|(bound, _)| *bound == name) {
-            return Ok(of.clone());
+            // The API server looks for a type of that name.
+            return match of {
+                Type::Type(_) if type_named(name).is_none() => Err(format!("`{name}` stands for types")),
+                of => Ok(of.clone()),
+            };
         }
         if let Some(of) = self.qualified(name) {
             return Ok(of);
@@ -198,10 +226,10 @@ impl<'c> Typing<'c> {
         let name = name.strip_prefix('.').unwrap_or(name);
         let any = || Type::Dyn.into();
         let of = match name {
-            "object" | "oldObject" => return Ok(Type::Dyn),
+            "object" | "oldObject" => return Ok(self.scope.object_type.clone().unwrap_or(Type::Dyn)),
             "namespaceObject" => return Ok(Type::named(NAMESPACE)),
             "request" => return Ok(Type::named(REQUEST)),
-            "params" if self.scope.params => return Ok(Type::Dyn),
+            "params" if self.scope.params => return Ok(self.scope.params_type.clone().unwrap_or(Type::Dyn)),
             "authorizer" if self.scope.authorizer => return Ok(Type::named("kubernetes.authorization.Authorizer")),
             "variables" if self.scope.variables.is_some() => return Ok(Type::named(VARIABLES)),
             "list" => Type::List(any()),
@@ -252,6 +280,7 @@ impl<'c> Typing<'c> {
         let found = match &of {
             Type::Map(_, value) => value.as_ref().clone(),
             Type::Named(name) => self.declared_field(name, field)?,
+            Type::Object(object) => self.object_field(object, field)?,
             Type::Free(_) => {
                 self.types.assign(&Type::Dyn, &of);
                 Type::Dyn
@@ -274,6 +303,18 @@ impl<'c> Typing<'c> {
         }
         let found = self.declared.fields(object).and_then(|fields| fields.get(field)).cloned();
         found.ok_or_else(|| format!("`{object}` has no field `{field}`"))
+    }
+
+    fn object_field(&self, object: &ObjectType, field: &str) -> Typed {
+        object.field(field, self.scope.minor >= FIRST_WITH_RESERVED_NAMES).ok_or_else(|| {
+            if object.hides(field) {
+                return format!("the API server knows no type of the field `{field}` of `{}`", object.path());
+            }
+            let names = object.names();
+            let near = nearest(field, names.iter().map(String::as_str));
+            let near = near.map_or_else(String::new, |near| format!("; there is `{near}`"));
+            format!("`{}` has no field `{field}`{near}", object.path())
+        })
     }
 
     /// The types of the entries of a list or map; those with a mark are optionals.
@@ -370,7 +411,10 @@ impl<'c> Typing<'c> {
             types.push(self.expr(target)?);
         }
         for argument in arguments {
-            types.push(self.expr(argument)?);
+            types.push(match argument {
+                Expr::List(items) if is_format => self.formatted(target, items)?,
+                argument => self.expr(argument)?,
+            });
         }
         self.formats -= u32::from(is_format);
         let found = self.call(name, global.is_none(), &types)?;
@@ -379,6 +423,16 @@ impl<'c> Typing<'c> {
             Some(why) if is_looked_at => Err(why),
             _ => Ok(found),
         }
+    }
+
+    /// The list that `format` takes. The types of its items are compared with the places of the format in the end.
+    fn formatted(&mut self, format: Option<&'c Expr>, items: &'c [(Expr, bool)]) -> Typed {
+        let types = self.entries(items.iter().map(|(item, optional)| (item, *optional)))?;
+        if let Some(Expr::Literal(Value::String(text))) = format.filter(|_| self.scope.minor >= FIRST_WITH_LITERALS) {
+            let verbs = literals::verbs(text).into_iter().flatten();
+            self.formatted.extend(verbs.zip(types.iter().cloned()));
+        }
+        self.joined(types).map(Type::list)
     }
 
     /// Whether a call of something is one of a function with points in its name. A name that a macro binds may be a value.
@@ -495,7 +549,9 @@ impl<'c> Typing<'c> {
             made = self.call("optional.of", false, &[made])?;
         }
         let none = self.call("optional.none", false, &[])?;
-        self.call("_?_:_", false, &[condition, made, none])
+        let made = self.call("_?_:_", false, &[condition, made, none])?;
+        // Before, both halves of the choice are one node of the tree, which has the type that was found last.
+        Ok(if self.scope.minor >= FIRST_WITH_TWO_TARGETS { made } else { Type::Unknown })
     }
 
     fn sorted(&mut self, fold: &'c Fold, range: &Type) -> Typed {

@@ -27,7 +27,7 @@ type options struct {
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: validation compare|expressions|self-test OPTIONS")
+		fmt.Fprintln(os.Stderr, "usage: validation compare|expressions|types|self-test OPTIONS")
 		os.Exit(2)
 	}
 	var chosen options
@@ -71,6 +71,8 @@ func run(command string, chosen options) (int, error) {
 		}
 	case "expressions":
 		count, err = compareExpressions(ours, theirs, chosen)
+	case "types":
+		count, err = compareTypes(ours, theirs, chosen)
 	case "self-test":
 		count, err = selfTest(ours, theirs, chosen)
 	default:
@@ -230,6 +232,58 @@ func compareExpressions(ours, theirs *compare.Process, chosen options) (int, err
 	}
 	report.Print(chosen.minor, chosen.most)
 	return len(report.Wrong), report.Vacuous()
+}
+
+// compareTypes asks which expressions do not fit the kinds of their policies: of all policies of some folders, of the same with one
+// expression that is changed, and of policies that walk through the fields of their kinds.
+func compareTypes(ours, theirs *compare.Process, chosen options) (int, error) {
+	corpus, err := expressions.Corpus(strings.Split(chosen.policies, ","))
+	if err != nil {
+		return 0, err
+	}
+	fields, err := manifests.ReadFields(chosen.fields)
+	if err != nil {
+		return 0, err
+	}
+	walks, err := manifests.NewSource(chosen.seed, fields)
+	if err != nil {
+		return 0, err
+	}
+	changes, report := expressions.NewSource(chosen.seed, corpus), expressions.NewTypeReport()
+	for done := 0; done < len(corpus)+chosen.count; done += batch {
+		var policies []manifests.Typed
+		var questions, plain []any
+		for number := done; number < min(done+batch, len(corpus)+chosen.count); number++ {
+			var policy manifests.Typed
+			switch {
+			case number < len(corpus):
+				policy.Policy = corpus[number]
+			case number%3 == 0:
+				policy.Policy = changes.Next()
+			default:
+				policy = walks.NextTyped()
+			}
+			if policy.Policy["kind"] != "ValidatingAdmissionPolicy" {
+				continue
+			}
+			policies, plain = append(policies, policy), append(plain, policy)
+			question := map[string]any{"object": policy.Policy, "minor": chosen.minor, "definitions": policy.Definitions}
+			questions = append(questions, map[string]any{"validate": question})
+		}
+		answers, err := compare.Ask[compare.Ours](ours, questions)
+		if err != nil {
+			return 0, err
+		}
+		verdicts, err := compare.Ask[compare.Theirs](theirs, plain)
+		if err != nil {
+			return 0, err
+		}
+		for index, policy := range policies {
+			report.Take(policy.Policy, answers[index], verdicts[index])
+		}
+	}
+	report.Print(chosen.minor, chosen.most)
+	return len(report.Differences), report.Vacuous()
 }
 
 func askBoth(ours, theirs *compare.Process, objects []map[string]any, minor int) ([]compare.Ours, []compare.Theirs, error) {

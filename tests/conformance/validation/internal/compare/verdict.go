@@ -14,6 +14,7 @@ type Ours struct {
 	Accepted bool            `json:"accepted"`
 	Checked  string          `json:"checked"`
 	Errors   []OurError      `json:"errors"`
+	Warnings []Misfit        `json:"warnings"`
 	Stored   json.RawMessage `json:"stored"`
 	Error    string          `json:"error"`
 }
@@ -25,8 +26,12 @@ type OurError struct{ Field, Type, Message string }
 type Theirs struct {
 	Stage, Message string
 	Errors         []TheirError
+	Misfits        []Misfit
 	Stored         json.RawMessage
 }
+
+// Misfit is an expression of a policy that does not fit a kind.
+type Misfit struct{ Field, APIVersion, Kind, Message string }
 
 // TheirError is one reason for a refusal.
 type TheirError struct{ Type, Field, Message string }

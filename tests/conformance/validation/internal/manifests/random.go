@@ -267,7 +267,7 @@ func (source *Source) of(form string, depth int) any {
 		return pick(source, times)
 	case "bytes":
 		return pick(source, []string{"aGVsbG8=", "aGVsbG8", "", "aGVs\nbG8=", "a", "aGVsbG8=\n", "-_8="})
-	case "string", "any":
+	case "string", "any", "object":
 		return pick(source, texts)
 	case "schema-or-bool", "schema-or-list", "schema-or-strings":
 		return []any{true, map[string]any{"type": "string"}, []any{"x"}, []any{map[string]any{"type": "x", "no": "y"}}, map[string]any{"type": json.Number("1")}, "x"}[source.random.IntN(6)]

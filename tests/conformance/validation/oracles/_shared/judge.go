@@ -54,6 +54,10 @@ func judge(manifest []byte) (answer verdict) {
 			answer = verdict{Stage: "panic", Message: fmt.Sprint(cause)}
 		}
 	}()
+	var types typeQuestion
+	if json.Unmarshal(manifest, &types) == nil && types.Policy != nil {
+		return checkTypes(types)
+	}
 	var custom customObject
 	if json.Unmarshal(manifest, &custom) == nil && custom.Custom != nil {
 		return judgeCustom(custom)

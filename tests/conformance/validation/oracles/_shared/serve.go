@@ -19,6 +19,8 @@ type verdict struct {
 	Message string `json:"message,omitempty"`
 	// Errors of a refusal by validate.
 	Errors []fieldError `json:"errors,omitempty"`
+	// Misfits are the expressions of a policy that do not fit the kinds that it matches.
+	Misfits []misfit `json:"misfits,omitempty"`
 	// Stored is the object as the server would store it.
 	Stored json.RawMessage `json:"stored,omitempty"`
 }

@@ -1,0 +1,197 @@
+//! Objects with declared fields, such as `object` where the kind is known (k8s.io/apiserver v0.37.2 `pkg/cel/common/schemas.go`
+//! and `pkg/cel/types.go`).
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::types::Type;
+
+/// The schema of a value, as far as expressions see it.
+#[derive(Debug, Clone)]
+pub enum Schema {
+    /// Any value.
+    Any,
+    /// True or false.
+    Bool,
+    /// A whole number.
+    Int,
+    /// Any number.
+    Double,
+    /// A text.
+    String,
+    /// Base64.
+    Bytes,
+    /// A date or a point in time.
+    Timestamp,
+    /// A length of time.
+    Duration,
+    /// A list of values.
+    List(Box<Schema>),
+    /// A map from texts to values.
+    Map(Box<Schema>),
+    /// An object with fields.
+    Object(Arc<dyn Fields>),
+}
+
+/// The fields of an object.
+pub trait Fields: fmt::Debug + Send + Sync {
+    /// The names of the fields, as objects have them, if they are few.
+    fn names(&self) -> Vec<String>;
+
+    /// Whether objects have a field of a name, also one that expressions do not see.
+    fn has(&self, name: &str) -> bool;
+
+    /// The schema of the field of a name; none for a field that expressions do not see, and for one that does not exist.
+    fn field(&self, name: &str) -> Option<Schema>;
+}
+
+/// The type of an object with fields. Each place of a schema is a type of its own.
+#[derive(Debug, Clone)]
+pub struct ObjectType {
+    /// The path of the place, such as `object.spec.containers[]`.
+    path: String,
+    fields: Arc<dyn Fields>,
+}
+
+impl Type {
+    /// The type of the values of a schema at a path, such as `object`.
+    pub fn of_schema(schema: Schema, path: &str) -> Type {
+        match schema {
+            Schema::Any => Type::Dyn,
+            Schema::Bool => Type::Bool,
+            Schema::Int => Type::Int,
+            Schema::Double => Type::Double,
+            Schema::String => Type::String,
+            Schema::Bytes => Type::Bytes,
+            Schema::Timestamp => Type::Timestamp,
+            Schema::Duration => Type::Duration,
+            Schema::List(items) => Type::list(Type::of_schema(*items, &format!("{path}[]"))),
+            Schema::Map(values) => Type::map(Type::String, Type::of_schema(*values, &format!("{path}[]"))),
+            Schema::Object(fields) => Type::Object(Arc::new(ObjectType { path: path.to_owned(), fields })),
+        }
+    }
+}
+
+impl ObjectType {
+    /// The path of the objects, which is the name of the type.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The type of a field. Expressions name it in the escaped form; since 1.31 a reserved word stands for itself, too.
+    pub(super) fn field(&self, name: &str, takes_reserved_words: bool) -> Option<Type> {
+        let field =
+            if is_reserved(name) { Some(name.to_owned()).filter(|_| takes_reserved_words) } else { unescaped(name) }?;
+        let schema = self.fields.field(&field)?;
+        Some(Type::of_schema(schema, &format!("{}.{field}", self.path)))
+    }
+
+    /// Whether objects have a field that expressions do not see.
+    pub(super) fn hides(&self, name: &str) -> bool {
+        unescaped(name).is_some_and(|field| self.fields.has(&field) && self.fields.field(&field).is_none())
+    }
+
+    /// The names of the fields that expressions see, as expressions write them, if they are few.
+    pub(super) fn names(&self) -> Vec<String> {
+        let names = self.fields.names().into_iter();
+        names.filter(|name| self.fields.field(name).is_some()).filter_map(|name| escaped(&name)).collect()
+    }
+}
+
+/// Words that CEL keeps for itself (k8s.io/apiserver v0.37.2 `pkg/cel/escaping.go`).
+pub const RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
+/// The name of a field in expressions; none for a field that expressions cannot name.
+fn escaped(name: &str) -> Option<String> {
+    if is_reserved(name) {
+        return Some(format!("__{name}__"));
+    }
+    if name.starts_with(|first: char| first.is_ascii_digit()) || name.is_empty() {
+        return None;
+    }
+    let mut escaped = String::new();
+    let mut rest = name;
+    while let Some(letter) = rest.chars().next() {
+        let (length, text) = match letter {
+            '_' if rest.starts_with("__") => (2, "__underscores__"),
+            '.' => (1, "__dot__"),
+            '-' => (1, "__dash__"),
+            '/' => (1, "__slash__"),
+            letter if letter == '_' || letter.is_ascii_alphanumeric() => (1, &rest[..1]),
+            _ => return None,
+        };
+        escaped.push_str(text);
+        rest = &rest[length..];
+    }
+    Some(escaped)
+}
+
+/// The field that a name in expressions stands for.
+fn unescaped(name: &str) -> Option<String> {
+    let inner = name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
+    if let Some(word) = inner.filter(|word| is_reserved(word)) {
+        return Some(word.to_owned());
+    }
+    const ESCAPES: [(&str, &str); 4] = [("underscores__", "__"), ("dot__", "."), ("dash__", "-"), ("slash__", "/")];
+    let mut field = String::new();
+    let mut rest = name;
+    while let Some((before, behind)) = rest.split_once("__") {
+        let (text, behind) = ESCAPES.iter().find_map(|(escape, text)| Some((*text, behind.strip_prefix(escape)?)))?;
+        field.push_str(before);
+        field.push_str(text);
+        rest = behind;
+    }
+    field.push_str(rest);
+    Some(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_names() {
+        let rows = [
+            ("spec", Some("spec")),
+            ("namespace", Some("__namespace__")),
+            ("x-int", Some("x__dash__int")),
+            ("a__b.c/d", Some("a__underscores__b__dot__c__slash__d")),
+            ("a___b", Some("a__underscores___b")),
+            ("$ref", None),
+            ("1st", None),
+            ("", None),
+            ("größe", None),
+        ];
+        assert_eq!(unescaped("a__b"), None);
+        for (name, expected) in rows {
+            assert_eq!(escaped(name).as_deref(), expected, "{name}");
+            assert_eq!(expected.and_then(unescaped).as_deref(), expected.map(|_| name), "{name}");
+        }
+    }
+}
