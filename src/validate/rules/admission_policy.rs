@@ -1,7 +1,7 @@
 //! ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings (`specs/kubernetes.md` section 3.8).
 //!
-//! Left out on purpose: whether the expressions fit the kinds that the policy matches, which the API server says in the status
-//! of a policy, and whether who writes the policy may read its parameters.
+//! Whether the expressions fit the kinds that a policy matches is in `validate/expression_types.rs`. Left out on purpose: whether the
+//! author of a policy may read its parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 

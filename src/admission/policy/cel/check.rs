@@ -119,6 +119,7 @@ impl<'c> Check<'c> {
     fn later(&self, function: &str) -> Option<u32> {
         let since = self.declared.functions(function).iter().filter_map(|function| match function.since {
             Since::Library(minor) | Since::Server(minor) => Some(minor),
+            Since::ServerUpTo(_) => Some(0),
             Since::Patches => None,
         });
         since.min().filter(|since| self.names.minor < *since)

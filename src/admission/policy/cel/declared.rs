@@ -12,6 +12,8 @@ pub(super) enum Since {
     Library(u32),
     /// Those of this minor or a later one.
     Server(u32),
+    /// Those of this minor or an earlier one.
+    ServerUpTo(u32),
     /// All, in expressions that change objects.
     Patches,
 }
@@ -93,6 +95,7 @@ fn read(text: &'static str) -> Declared {
         match first {
             "" | "#" => {}
             "library" => since = Since::Library(rest.parse().unwrap_or_default()),
+            "server-up-to" => since = Since::ServerUpTo(rest.parse().unwrap_or_default()),
             "server" => since = Since::Server(rest.parse().unwrap_or_default()),
             "patches" => since = Since::Patches,
             "object" => object = Some(rest),

@@ -136,18 +136,19 @@ fn escaped(name: &str) -> Option<String> {
         return None;
     }
     let mut escaped = String::new();
-    let mut rest = name;
-    while let Some(letter) = rest.chars().next() {
-        let (length, text) = match letter {
-            '_' if rest.starts_with("__") => (2, "__underscores__"),
-            '.' => (1, "__dot__"),
-            '-' => (1, "__dash__"),
-            '/' => (1, "__slash__"),
-            letter if letter == '_' || letter.is_ascii_alphanumeric() => (1, &rest[..1]),
+    let mut letters = name.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '_' if letters.as_str().starts_with('_') => {
+                letters.next();
+                escaped.push_str("__underscores__");
+            }
+            '.' => escaped.push_str("__dot__"),
+            '-' => escaped.push_str("__dash__"),
+            '/' => escaped.push_str("__slash__"),
+            letter if letter == '_' || letter.is_ascii_alphanumeric() => escaped.push(letter),
             _ => return None,
-        };
-        escaped.push_str(text);
-        rest = &rest[length..];
+        }
     }
     Some(escaped)
 }

@@ -331,6 +331,7 @@ impl Parser {
                 // A name behind a point is none that a macro binds.
                 Ok((Expr::Ident(if is_absolute { format!(".{name}") } else { name }), 1))
             }
+            _ if is_absolute => Err(Problem::Syntax("a name is missing behind `.`".to_owned())),
             _ => Ok((Expr::Literal(self.literal(false)?), 1)),
         }
     }

@@ -22,8 +22,6 @@ use crate::diag::nearest;
 const FIRST_MINOR: u32 = 28;
 /// The first minor that looks at literals when it compiles.
 const FIRST_WITH_LITERALS: u32 = 30;
-/// The first minor whose `optMap` and `optFlatMap` look at a copy of their target (cel-go v0.22).
-const FIRST_WITH_TWO_TARGETS: u32 = 32;
 /// The first minor that takes a reserved word as the name of a field.
 const FIRST_WITH_RESERVED_NAMES: u32 = 31;
 /// How deep the type of a variable is known.
@@ -181,6 +179,9 @@ impl<'c> Typing<'c> {
             Expr::Index { operand, index, optional } => {
                 let arguments = [self.expr(operand)?, self.expr(index)?];
                 let of = self.call(if *optional { "_[?_]" } else { "_[_]" }, false, &arguments)?;
+                if let [_, Type::Type(_)] = arguments {
+                    return Err("brackets do not take types".to_owned());
+                }
                 constants::index_problem(index).map_or(Ok(of), Err)
             }
             Expr::List(items) => {
@@ -448,6 +449,7 @@ impl<'c> Typing<'c> {
             Since::Library(minor) if self.scope.is_stored => self.scope.minor >= minor,
             Since::Library(minor) => self.scope.minor > minor,
             Since::Server(minor) => self.scope.minor >= minor,
+            Since::ServerUpTo(minor) => self.scope.minor <= minor,
             Since::Patches => self.scope.patches,
         }
     }
@@ -473,6 +475,9 @@ impl<'c> Typing<'c> {
                 minor.saturating_sub(1)
             ),
             Since::Server(server) => format!("Kubernetes 1.{minor} has no {what} `{name}`; it came with 1.{server}"),
+            Since::ServerUpTo(last) => {
+                format!("Kubernetes 1.{minor} has no {what} `{name}`; Kubernetes 1.{last} was the last with it")
+            }
             Since::Patches => format!("the {what} `{name}` may be used in the mutations of a policy alone"),
         }
     }
@@ -549,9 +554,7 @@ impl<'c> Typing<'c> {
             made = self.call("optional.of", false, &[made])?;
         }
         let none = self.call("optional.none", false, &[])?;
-        let made = self.call("_?_:_", false, &[condition, made, none])?;
-        // Before, both halves of the choice are one node of the tree, which has the type that was found last.
-        Ok(if self.scope.minor >= FIRST_WITH_TWO_TARGETS { made } else { Type::Unknown })
+        self.call("_?_:_", false, &[condition, made, none])
     }
 
     fn sorted(&mut self, fold: &'c Fold, range: &Type) -> Typed {

@@ -2,6 +2,7 @@
 //
 //	validation compare --binary bailiwick --oracle FOLDER/v1.37 --minor 37 --fields openapi.txt [--count N] [--seed S]
 //	validation expressions --binary bailiwick --oracle FOLDER/v1.37 --minor 37 --policies FOLDER,FOLDER [--count N] [--seed S]
+//	validation types --binary bailiwick --oracle FOLDER/v1.37 --minor 37 --fields FILE --policies FOLDER,FOLDER [--count N] [--seed S]
 //	validation self-test --binary bailiwick --oracle FOLDER/v1.37 --minor 37 --fields openapi.txt
 package main
 
@@ -360,6 +361,15 @@ func selfTest(ours, theirs *compare.Process, chosen options) (int, error) {
 			wrong++
 		}
 		lies++
+		types := expressions.NewTypeReport()
+		misfit := compare.Misfit{Field: "spec.validations[0].expression", APIVersion: "v1", Kind: "Pod"}
+		types.Take(policy, compare.Ours{Accepted: true, Warnings: []compare.Misfit{misfit}}, compare.Theirs{})
+		types.Take(policy, compare.Ours{Accepted: true}, compare.Theirs{Misfits: []compare.Misfit{misfit}})
+		if len(types.Differences) != 2 {
+			fmt.Println("a wrong or a missing warning about an expression is not noticed")
+			wrong++
+		}
+		lies += 2
 	}
 	fmt.Printf("self-test: %d lies, %d mistakes\n", lies, wrong)
 	return wrong, nil

@@ -35,14 +35,14 @@ func (r *TypeReport) Take(policy map[string]any, ours compare.Ours, theirs compa
 	if len(found) == 0 && len(expected) == 0 {
 		r.Fitting++
 	}
-	for _, place := range sortedKeys2(found) {
+	for _, place := range sortedPlaces(found) {
 		if _, known := expected[place]; known {
 			r.Warnings++
 		} else {
 			r.differ(policy, place, "we warn: "+found[place]+"; the server does not")
 		}
 	}
-	for _, place := range sortedKeys2(expected) {
+	for _, place := range sortedPlaces(expected) {
 		if _, known := found[place]; !known {
 			r.differ(policy, place, "the server warns: "+expected[place]+"; we do not")
 		}
@@ -62,7 +62,7 @@ func byPlace(misfits []compare.Misfit) map[[3]string]string {
 	return found
 }
 
-func sortedKeys2(of map[[3]string]string) [][3]string {
+func sortedPlaces(of map[[3]string]string) [][3]string {
 	var keys [][3]string
 	for key := range of {
 		keys = append(keys, key)
