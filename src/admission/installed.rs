@@ -112,6 +112,11 @@ impl Installed {
         self.policies.is_empty() && self.unreadable.is_empty()
     }
 
+    /// The names of the policies that have a binding.
+    pub fn bound(&self) -> impl Iterator<Item = &str> {
+        self.policies.keys().filter(|name| self.bindings.contains_key(*name)).map(String::as_str)
+    }
+
     /// Whether a mutating policy or webhook may change an object before a policy sees it.
     pub fn may_change(&self) -> bool {
         self.may_change

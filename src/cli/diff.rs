@@ -11,7 +11,6 @@ mod tree;
 mod whole;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
@@ -62,7 +61,7 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Confines the process, if it is to be.
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
-        let reads = self.against.iter().map(|folder| global.at(Path::new(folder))).collect();
+        let reads = self.against.iter().map(|name| Base::folder(global, name)).collect();
         self.gate.sandbox.apply(global, Paths { reads, ..Paths::default() })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::Global;
 use super::super::scene::{Ground, SceneArguments, add_committed, of_target_into};
 use super::super::session::Session;
 use super::super::targets::{TargetChanges, is_ours};
@@ -27,14 +28,22 @@ pub(in crate::cli) enum Base {
 }
 
 impl Base {
+    /// Returns the folder that a name can stand for: the folder of a workspace file for the file.
+    pub(in crate::cli) fn folder(global: &Global, against: &str) -> PathBuf {
+        let path = global.at(Path::new(against));
+        let is_file = path.file_name().is_some_and(|name| name == WORKSPACE_FILE) && path.is_file();
+        match path.parent().filter(|_| is_file) {
+            Some(folder) if folder == Path::new("") => PathBuf::from("."),
+            Some(folder) => folder.to_owned(),
+            None => path,
+        }
+    }
+
     /// Finds what a name stands for; the output folder without a name.
     pub(in crate::cli) fn open(session: &Session<'_>, against: Option<&str>) -> Result<Self, RunError> {
         let Some(against) = against else { return Ok(Self::Output) };
         let repository = Repository::find(&session.root);
-        let mut folder = session.global.at(Path::new(against));
-        if folder.file_name().is_some_and(|name| name == WORKSPACE_FILE) && folder.is_file() {
-            folder = folder.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new(".")).to_owned();
-        }
+        let folder = Self::folder(session.global, against);
         if folder.is_dir() {
             // A commit can bring a folder that is called like a branch.
             let is_path = against.starts_with(['.', '/']);

@@ -103,7 +103,7 @@ pub(super) fn check_manifests(scene: &Scene, sink: &mut Sink) -> Unanswered {
     let mut unanswered = Unanswered::default();
     let files = &scene.files;
     let minor = scene.world.minor();
-    if minor < FIRST_MINOR || !files.ids().any(|id| files.get(id).text().contains(KIND)) {
+    if !files.ids().any(|id| files.get(id).text().contains(KIND)) {
         return unanswered;
     }
     let mut gate = Gate::new(&scene.world, minor, false);
@@ -120,14 +120,21 @@ pub(super) fn check_manifests(scene: &Scene, sink: &mut Sink) -> Unanswered {
             }
         }
     }
+    if workloads.is_empty() {
+        return unanswered;
+    }
+    if minor < FIRST_MINOR {
+        unanswered.add(installed.bound().map(|name| {
+            (name.to_owned(), format!("Kubernetes 1.{minor} does not serve `admissionregistration.k8s.io/v1` policies"))
+        }));
+        return unanswered;
+    }
     let mut alike = Alike::default();
     for (workload, object) in &workloads {
         let found = judge((&installed, &gate), workload, object, workload.origin, &mut unanswered);
         found.into_iter().for_each(|(shape, finding)| alike.add(shape, &workload.to_string(), finding));
     }
-    if !workloads.is_empty() {
-        unanswered.add(installed.unreadable());
-    }
+    unanswered.add(installed.unreadable());
     alike.finish(sink);
     unanswered
 }
