@@ -43,6 +43,7 @@ pub mod served;
 mod shape;
 pub(crate) mod symbols;
 pub mod who_can;
+mod workloads;
 pub mod world;
 pub mod write;
 

@@ -17,6 +17,7 @@
 //! custom_fields  the fields of custom resources, by the schema of their definition
 //! schemas    the shape of the kinds that have a stored form of their own
 //! stored     a document in the form the API server stores it
+//! templates  which kinds bring pods, and where their templates stand
 //! ```
 //!
 //! Left out on purpose: what a valid object must also satisfy (`validate::rules`), and what it grants (`access`).
@@ -37,3 +38,4 @@ pub mod selector;
 mod shape;
 pub mod size;
 pub mod stored;
+pub mod templates;

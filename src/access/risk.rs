@@ -8,6 +8,7 @@
 //! edited      default objects that the server brings up
 //! powers      what makes an account a trampoline            hygiene     objects to leave out or to write once
 //! baseline_roles  roles of the baseline as one finding each
+//! accounts    service accounts beside their workloads and users
 //! ```
 //!
 //! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
@@ -19,10 +20,11 @@
 //! to `admin`, `edit` and `view`, in a namespace of users, since these names say what they open.
 //!
 //! The catalogue is `facts/rbac/lint-rules.yaml`, with the design of `specs/rbac.md` section 3. Left to later, as RBAC
-//! alone cannot tell: B009 and B016 (need workloads and the accounts of a cluster), T (needs to know which namespaces are tenants), X (`access::compare` has the difference). E020 knows
+//! alone cannot tell: B009 (needs the accounts of a cluster), T001, T002, T003 and T005 (need to know which namespaces are tenants), X (`access::compare` has the difference). E020 knows
 //! the named SCCs of OpenShift by heart and does not read the objects. D013 is reported where aggregation is settled
 //! ([`super::aggregate::Doubts::stated`]). D018, D019, E024 and B019 are not in the catalogue.
 
+mod accounts;
 mod baseline_roles;
 mod condition;
 mod dead_parts;

@@ -10,6 +10,7 @@ use super::aggregate::Doubts;
 use super::clouds::Clouds;
 use super::rules::{Rule, RuleListId, RuleLists};
 use super::symbols::{Symbol, Symbols};
+use super::workloads::Running;
 use super::world::{Binding, Layer, Parts, Role, RoleKind, Subject, World};
 use crate::diag::{FileId, Files, Origin, Span};
 use crate::k8s::catalogue::Resource;
@@ -17,7 +18,7 @@ use crate::k8s::selector::LabelSelector;
 use crate::sealed::Seal;
 
 /// Marks such a file, with the version of its format.
-pub const SEAL: Seal = Seal::new("bailiwick world", "\x03");
+pub const SEAL: Seal = Seal::new("bailiwick world", "\x04");
 
 #[derive(Serialize, Deserialize)]
 struct Saved {
@@ -32,6 +33,7 @@ struct Saved {
     namespaces: BTreeMap<String, BTreeMap<String, String>>,
     custom: Vec<Resource>,
     clouds: Clouds,
+    running: Vec<SavedRunning>,
     doubts: Doubts,
 }
 
@@ -60,6 +62,9 @@ struct SavedBinding {
     is_kept: bool,
     layer: SavedLayer,
 }
+
+/// A workload, the namespace and name of its service account, and its place.
+type SavedRunning = (String, (String, String), SavedLayer);
 
 impl Saved {
     /// True when every number names something: a checksum tells of accidents only.
@@ -114,6 +119,10 @@ pub fn save(world: &World, files: &Files) -> Result<Vec<u8>, String> {
         layer: texts.layer(binding.layer),
     });
     let bindings = bindings.collect();
+    let running = world.running.iter();
+    let running =
+        running.map(|running| (running.workload.clone(), running.account.clone(), texts.layer(running.layer)));
+    let running = running.collect();
     let saved = Saved {
         minor: world.api().asked(),
         baseline: world.baseline(),
@@ -126,6 +135,7 @@ pub fn save(world: &World, files: &Files) -> Result<Vec<u8>, String> {
         namespaces: world.namespaces().clone(),
         custom: world.custom.clone(),
         clouds: world.clouds.clone(),
+        running,
         doubts: world.doubts().clone(),
     };
     SEAL.close(&saved)
@@ -172,6 +182,9 @@ pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
             layer: layer(binding.layer),
         }
     });
+    let running =
+        saved.running.into_iter().map(|(workload, account, place)| Running { workload, account, layer: layer(place) });
+    let running = running.collect();
     Ok(World::from_parts(Parts {
         minor: saved.minor,
         baseline: saved.baseline,
@@ -183,6 +196,7 @@ pub fn load(bytes: &[u8], files: &Files) -> Result<World, String> {
         namespaces: saved.namespaces,
         custom: saved.custom,
         clouds: saved.clouds,
+        running,
         doubts: saved.doubts,
     }))
 }

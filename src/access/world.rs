@@ -16,6 +16,7 @@ use super::reconcile;
 use super::rules::{Rule, RuleListId, RuleLists};
 use super::shape;
 use super::symbols::{Symbol, Symbols};
+use super::workloads::{Running, Workloads};
 use crate::diag::Origin;
 use crate::k8s::catalogue::{Api, Resource, read_custom};
 use crate::k8s::default_policy;
@@ -137,6 +138,7 @@ pub struct Builder {
     custom: BTreeMap<(String, String), Resource>,
     baseline: Option<u32>,
     clouds: Clouds,
+    workloads: Workloads,
     stated: Stated,
     /// The rules that were read already of roles known to have the same.
     read: HashMap<SameRules, RuleListId>,
@@ -158,6 +160,8 @@ pub struct World {
     pub(crate) custom: Vec<Resource>,
     baseline: Option<u32>,
     pub(crate) clouds: Clouds,
+    /// The workloads whose pods have tokens.
+    pub(crate) running: Vec<Running>,
     doubts: Doubts,
     /// The aggregated roles by number.
     gathering: HashMap<u32, Gathering>,
@@ -188,6 +192,7 @@ impl Builder {
             custom: BTreeMap::new(),
             baseline: None,
             clouds: Clouds::default(),
+            workloads: Workloads::default(),
             stated: Stated::default(),
             read: HashMap::new(),
         }
@@ -288,6 +293,7 @@ impl Builder {
             }
             ("", "ServiceAccount") => {
                 self.clouds.add_account(object, namespace.unwrap_or("default"), name);
+                self.workloads.add_account(object, namespace.unwrap_or("default"), name);
                 Added::Taken
             }
             ("", "ConfigMap") => {
@@ -300,7 +306,10 @@ impl Builder {
                 self.know(custom);
                 Added::Taken
             }
-            _ => Added::Ignored,
+            _ => {
+                self.workloads.add((group, kind), object, (namespace.unwrap_or("default"), name), layer);
+                Added::Ignored
+            }
         }
     }
 
@@ -435,6 +444,7 @@ impl Builder {
             namespaces: self.namespaces,
             custom: self.custom.into_values().collect(),
             clouds: self.clouds,
+            running: self.workloads.finish(),
             doubts,
         })
     }
@@ -452,6 +462,7 @@ pub(super) struct Parts {
     pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) custom: Vec<Resource>,
     pub(super) clouds: Clouds,
+    pub(super) running: Vec<Running>,
     pub(super) doubts: Doubts,
 }
 
@@ -550,6 +561,7 @@ impl World {
             custom: parts.custom,
             baseline: parts.baseline,
             clouds: parts.clouds,
+            running: parts.running,
             doubts: parts.doubts,
             gathering,
         }

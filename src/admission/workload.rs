@@ -6,34 +6,16 @@ use std::fmt;
 
 use super::pod::Pod;
 use crate::diag::Origin;
+use crate::k8s::templates::KINDS;
+pub use crate::k8s::templates::template_of_kind;
 use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
-
-/// The kinds, by group and name, with the way to their template (`pod-security-admission/admission/admission.go`).
-const KINDS: [(&str, &str, &[&str]); 9] = [
-    ("", "Pod", &[]),
-    ("", "PodTemplate", &["template"]),
-    ("", "ReplicationController", &["spec", "template"]),
-    ("apps", "DaemonSet", &["spec", "template"]),
-    ("apps", "Deployment", &["spec", "template"]),
-    ("apps", "ReplicaSet", &["spec", "template"]),
-    ("apps", "StatefulSet", &["spec", "template"]),
-    ("batch", "CronJob", &["spec", "jobTemplate", "spec", "template"]),
-    ("batch", "Job", &["spec", "template"]),
-];
 
 /// The kind of an object that brings pods, and its template; a pod is its own.
 fn template_of(object: NodeRef<'_>) -> Option<(&'static str, NodeRef<'_>)> {
     let text = |key| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
     let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
     template_of_kind(group, text("kind"), object)
-}
-
-/// The same for an object whose group and kind are known from elsewhere.
-pub fn template_of_kind<'t>(group: &str, kind: &str, object: NodeRef<'t>) -> Option<(&'static str, NodeRef<'t>)> {
-    let (_, kind, path) = KINDS.iter().find(|(of_group, known, _)| *of_group == group && *known == kind)?;
-    let template = path.iter().try_fold(object, |node, key| node.get(key)).filter(|node| !node.is_null())?;
-    Some((kind, template))
 }
 
 /// The template within the JSON of an object of a kind that brings pods.

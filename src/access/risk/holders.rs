@@ -36,7 +36,7 @@ pub(super) struct Judged {
 }
 
 /// Everything that is held, by class.
-struct Classes {
+pub(super) struct Classes {
     /// Each place with the number of its class, sorted by name.
     places: Vec<(Place, usize)>,
     /// For each class what is held, and whether that is in the control plane.
@@ -71,6 +71,7 @@ impl Judge<'_> {
             let left = self.tell_baseline_roles(*place, (*class, held, all), (&powers, &mut parts), findings);
             self.tell_all(*place, &left, &powers, findings);
         }
+        self.accounts(&classes, &powers, findings);
     }
 
     /// Adds the findings of a place.
@@ -112,7 +113,7 @@ impl Judge<'_> {
     }
 
     /// The finding that stands for all others that the same rules open: they allow some verbs on every resource.
-    fn head<'j>(&self, told: &[(&'j Judged, Severity)]) -> Option<&'j Judged> {
+    pub(super) fn head<'j>(&self, told: &[(&'j Judged, Severity)]) -> Option<&'j Judged> {
         NEARLY_FULL.iter().find_map(|id| {
             let found = told.iter().map(|(judged, _)| *judged).find(|judged| judged.rule.id == *id);
             found.filter(|judged| self.is_only_wide(judged))
@@ -261,28 +262,19 @@ impl Judge<'_> {
             place: self.apart(place_of),
         };
         let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
-        findings.add(likeness, affected, || {
-            let names = judged.met.names.iter().flatten().map(|&name| self.world.symbols.text(name).to_owned());
-            let mut names: Vec<String> = names.collect();
-            names.sort();
-            names.dedup();
-            Finding {
-                rule: judged.rule,
-                severity,
-                count: 0,
-                first: Vec::new(),
-                names,
-                role: Some(self.world.role_link(role)),
-                what: self.what((holder, namespace), judged, &steps),
-                folded: folded
-                    .iter()
-                    .map(|(other, severity)| Folded { rule: other.rule, severity: *severity })
-                    .collect(),
-                help: None,
-                proof: self.chains(holder, namespace, judged, &steps),
-                rule_of_role: None,
-                place: place_of,
-            }
+        findings.add(likeness, affected, || Finding {
+            rule: judged.rule,
+            severity,
+            count: 0,
+            first: Vec::new(),
+            names: self.names(judged),
+            role: Some(self.world.role_link(role)),
+            what: self.what((holder, namespace), judged, &steps),
+            folded: folded.iter().map(|(other, severity)| Folded { rule: other.rule, severity: *severity }).collect(),
+            help: None,
+            proof: self.chains(holder, namespace, judged, &steps),
+            rule_of_role: None,
+            place: place_of,
         });
     }
 
@@ -341,6 +333,25 @@ impl Judge<'_> {
         } else {
             String::new()
         }
+    }
+
+    /// Returns what a message says of a finding beside the rule's own words.
+    pub(super) fn what_of(&self, place: Place, judged: &Judged) -> String {
+        self.what(place, judged, &judged.met.steps)
+    }
+
+    /// Returns the names that limit a finding, in order.
+    pub(super) fn names(&self, judged: &Judged) -> Vec<String> {
+        let names = judged.met.names.iter().flatten().map(|&name| self.world.symbols.text(name).to_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Returns what proves a finding.
+    pub(super) fn proof_of(&self, (holder, namespace): Place, judged: &Judged) -> Vec<Chain> {
+        self.chains(holder, namespace, judged, &judged.met.steps)
     }
 
     /// The verbs of rules, each once, in words.
@@ -455,7 +466,19 @@ impl Judge<'_> {
     }
 }
 
+impl Judged {
+    /// Whether names limit it.
+    pub(super) fn is_named(&self) -> bool {
+        self.met.is_named()
+    }
+}
+
 impl Classes {
+    /// Iterates over the places with the findings there.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Place, &[Judged])> {
+        self.places.iter().filter_map(|(place, class)| Some((*place, self.judged.get(*class)?.as_slice())))
+    }
+
     fn powers(&self) -> Powers {
         let mut powers = Powers::new();
         for ((holder, _), class) in &self.places {

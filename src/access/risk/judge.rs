@@ -323,7 +323,12 @@ impl<'w> Judge<'w> {
             .iter()
             .filter_map(|rule| match rule.when {
                 When::Role(check) => Some((*rule, check)),
-                When::Holds(_) | When::Binding(_) | When::Subject(_) | When::Default | When::BaselineRole => None,
+                When::Holds(_)
+                | When::Binding(_)
+                | When::Subject(_)
+                | When::Default
+                | When::BaselineRole
+                | When::Accounts(_) => None,
             })
             .collect();
         if selected.is_empty() {
@@ -498,6 +503,12 @@ impl Finding {
     /// What was found, in one line, of the first that it concerns.
     pub fn message(&self) -> String {
         let Some(first) = self.first.first() else { return String::new() };
+        format!("`{}` {}", first.subject, self.predicate())
+    }
+
+    /// Returns the message without its subject.
+    pub(super) fn predicate(&self) -> String {
+        let Some(first) = self.first.first() else { return String::new() };
         let role = self.role.as_ref().map_or("", |role| role.name.as_str());
         let what = if self.rule.when.is_folding() { self.powers() } else { self.what.clone() };
         let says = self.says().replace("{what}", &what).replace("{role}", &format!("`{role}`"));
@@ -507,7 +518,7 @@ impl Finding {
             Scope::Cluster => ", cluster-wide".to_owned(),
             Scope::Namespace(namespace) => format!(", in namespace `{namespace}`"),
         };
-        format!("`{}` {says}{place}", first.subject)
+        format!("{says}{place}")
     }
 
     /// What the rule says, with the names that limit it in the place of what it has in brackets.

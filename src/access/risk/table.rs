@@ -1,5 +1,6 @@
 //! Every rule, once: what it looks for, how bad it is, what to say and what to do.
 
+mod accounts;
 mod bindings;
 mod cluster;
 mod data;
@@ -101,6 +102,17 @@ pub(super) enum When {
     Default,
     /// A role of the baseline is given by a binding, and other rules have something to say of it.
     BaselineRole,
+    /// A service account with high or critical findings is so.
+    Accounts(AccountCheck),
+}
+
+/// The surroundings of a service account with high or critical findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AccountCheck {
+    /// A workload runs as the account, with a token.
+    Runs,
+    /// Users who can create pods in its namespace lack what it has.
+    AboveUsers,
 }
 
 /// What names in a rule do to the severity.
@@ -232,7 +244,12 @@ impl Rule {
     pub fn condition(&self) -> Option<&'static str> {
         match self.when {
             When::Holds(text) => Some(text),
-            When::Role(_) | When::Binding(_) | When::Subject(_) | When::Default | When::BaselineRole => None,
+            When::Role(_)
+            | When::Binding(_)
+            | When::Subject(_)
+            | When::Default
+            | When::BaselineRole
+            | When::Accounts(_) => None,
         }
     }
 }
@@ -270,6 +287,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         cluster::RULES,
         network::RULES,
         bindings::RULES,
+        accounts::RULES,
         dead::RULES,
     ];
     families.into_iter().flatten()
