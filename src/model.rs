@@ -11,6 +11,7 @@ mod date;
 mod kind;
 mod known;
 mod linked;
+mod made;
 mod node_access;
 mod part;
 mod pattern;
@@ -35,6 +36,7 @@ pub use known::{
 pub use linked::{
     PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, ProfileDefaults, RoleKind,
 };
+pub use made::MadeForAccounts;
 pub use node_access::{ApiServer, Isolation, NodeAccess, NodePool, PlacedAgent};
 pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};

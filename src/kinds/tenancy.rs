@@ -2,6 +2,7 @@
 
 mod accounts;
 mod names;
+mod sharing;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::sharing::LeftOut;
 use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding, check_targets};
 use super::stance::{Stance, refuse_our_keys, tenant_grants};
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
@@ -139,8 +141,8 @@ pub struct Named {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProfileUse {
-    /// The name of the emitted object; where the target has admission policies, there is none. Tenants that use one profile
-    /// under one name, without variables in either, share one object.
+    /// The name of the emitted object; where the target has admission policies, there is none. Tenants share the object
+    /// of one profile and one name where all values in it are the same.
     pub name: Spanned<String>,
     /// The PodSecurityProfile.
     pub profile: Spanned<String>,
@@ -217,7 +219,8 @@ impl Kind for TenancyKind {
             let names = class.grants.iter().flat_map(|grant| grant.to.mentions(Pattern::parse_checked)).collect();
             linker.mentions.push(Mentions { meta, by: MentionedBy::Grant, names, accounts: Arc::clone(&accounts) });
         }
-        Some(Box::new(Linked { meta: document.meta.clone(), accounts, classes }))
+        let left_out = Arc::new(sharing::left_out(&accounts, &classes, linker));
+        Some(Box::new(Linked { meta: document.meta.clone(), accounts, classes, left_out }))
     }
 }
 
@@ -542,9 +545,36 @@ struct Linked {
     meta: PolicyMeta,
     accounts: Arc<Accounts>,
     classes: Vec<(String, Arc<LinkedClass>)>,
+    /// The objects that earlier accounts make already.
+    left_out: Arc<LeftOut>,
 }
 
 impl Linked {
+    /// Whether an earlier account makes an object of the class already: the account and the object by number.
+    fn is_left_out(&self, target: &Target, account: usize, object: usize) -> bool {
+        self.left_out.get(&target.name).is_some_and(|left_out| left_out.contains(&(account, object)))
+    }
+
+    /// Adds the objects of an account, without the objects of the class that are left out.
+    fn add_objects(
+        &self,
+        target: &Target,
+        account: Account<'_>,
+        is_left_out: &dyn Fn(usize) -> bool,
+        units: &mut Vec<Unit>,
+    ) {
+        let Some(class) = self.class(target) else { return };
+        let made = class.namespace.fill(target, Some(account), None);
+        let namespace = Arc::clone(&made.identity.name);
+        units.push(made);
+        units.extend(class.inside.iter().map(|object| object.fill(target, Some(account), Some(&namespace))));
+        if target.enforcement() == Enforcement::SecurityContextConstraints {
+            units.extend(class.granted.iter().map(|object| object.fill(target, Some(account), Some(&namespace))));
+        }
+        let cluster = class.of_each(target.enforcement()).filter(|(number, _)| !is_left_out(*number));
+        units.extend(cluster.map(|(_, object)| object.fill(target, Some(account), None)));
+    }
+
     fn class(&self, target: &Target) -> Option<&LinkedClass> {
         self.classes.iter().find(|(name, _)| *name == target.name).map(|(_, class)| &**class)
     }
@@ -573,7 +603,8 @@ impl Policy for Linked {
 
     fn detached(&self) -> Option<Box<dyn Policy>> {
         let classes = self.classes.iter().map(|(target, class)| (target.clone(), Arc::new(class.detached()))).collect();
-        Some(Box::new(Self { meta: self.meta.clone(), accounts: Arc::clone(&self.accounts), classes }))
+        let (accounts, left_out) = (Arc::clone(&self.accounts), Arc::clone(&self.left_out));
+        Some(Box::new(Self { meta: self.meta.clone(), accounts, classes, left_out }))
     }
 
     fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
@@ -597,7 +628,11 @@ impl Policy for Linked {
     }
 
     fn account(&self, part: Contribution) -> Option<Account<'_>> {
-        self.accounts.get(part as usize)
+        // An account that lacks an object of its class is not like the others.
+        let is_like_others = |of_target: &BTreeSet<(usize, usize)>| {
+            of_target.range((part as usize, 0)..=(part as usize, usize::MAX)).next().is_none()
+        };
+        self.accounts.get(part as usize).filter(|_| self.left_out.values().all(is_like_others))
     }
 
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>) {
@@ -605,21 +640,12 @@ impl Policy for Linked {
             let shared = self.class(target).map(|class| &class.shared).into_iter().flatten();
             let shared = shared.filter(|(enforcement, _)| *enforcement == target.enforcement());
             units.extend(shared.map(|(_, object)| object.fill(target, None, None)));
-        } else if let Some(account) = self.account(part) {
-            self.expand_account(target, account, units);
+        } else if let Some(account) = self.accounts.get(part as usize) {
+            self.add_objects(target, account, &|object| self.is_left_out(target, part as usize, object), units);
         }
     }
 
     fn expand_account(&self, target: &Target, account: Account<'_>, units: &mut Vec<Unit>) {
-        let Some(class) = self.class(target) else { return };
-        let made = class.namespace.fill(target, Some(account), None);
-        let namespace = Arc::clone(&made.identity.name);
-        units.push(made);
-        units.extend(class.inside.iter().map(|object| object.fill(target, Some(account), Some(&namespace))));
-        if target.enforcement() == Enforcement::SecurityContextConstraints {
-            units.extend(class.granted.iter().map(|object| object.fill(target, Some(account), Some(&namespace))));
-        }
-        let cluster = class.cluster.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
-        units.extend(cluster.map(|(_, object)| object.fill(target, Some(account), None)));
+        self.add_objects(target, account, &|_| false, units);
     }
 }

@@ -330,6 +330,8 @@ pub struct Linker<'w> {
     pub mentions: Vec<super::Mentions>,
     /// Whether an account could not be read: the names that tenants make are not all known.
     pub lacks_accounts: bool,
+    /// Objects of the cluster that accounts have one of each.
+    pub made_for_accounts: Vec<super::MadeForAccounts>,
     /// What the AccessTests expect.
     pub access_checks: Vec<super::AccessCheck>,
     /// Pools of nodes, what must stay out of their reach, and agents.
@@ -349,6 +351,7 @@ impl<'w> Linker<'w> {
             expiries: Vec::new(),
             lacks_accounts: false,
             mentions: Vec::new(),
+            made_for_accounts: Vec::new(),
             apis: targets.iter().map(|target| (target.name.clone(), target.version.api())).collect(),
             custom_fields: BTreeMap::new(),
             custom: BTreeMap::new(),

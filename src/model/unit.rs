@@ -145,6 +145,11 @@ impl ObjectBlueprint {
         field.map_or(Data::Null, |(_, value)| value.fill(from))
     }
 
+    /// Returns the name of the cluster-scoped object of an account.
+    pub fn name_for(&self, target: &Target, account: Account<'_>) -> Arc<str> {
+        self.name.fill(Fill { target, account: Some(account), namespace: None })
+    }
+
     /// The object for a target, an account and a namespace; cluster-scoped without one.
     pub fn fill(&self, target: &Target, account: Option<Account<'_>>, namespace: Option<&Arc<str>>) -> Unit {
         let from = Fill { target, account, namespace };

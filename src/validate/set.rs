@@ -367,7 +367,12 @@ pub fn duplicate(identity: &Identity, second: Origin, first: Origin) -> Diagnost
     Diagnostic::error(Code::DuplicateObject, format!("{identity} is made twice"))
         .at(later)
         .and(earlier, "made here too")
-        .help("rename one of them, or leave one out")
+        .help(match &*identity.object_type.kind {
+            "PodSecurityPolicy" | "SecurityContextConstraints" => {
+                "rename one of them, or leave one out; accounts share an object of one profile where all values in it are the same"
+            }
+            _ => "rename one of them, or leave one out",
+        })
 }
 
 fn unresolved(

@@ -199,6 +199,8 @@ fn with_duplicates(folder: &Path) {
     let policies = folder.join("policies/tenants.yaml");
     edit(&policies, "{name}-psp", "psp-{uid}");
     edit(&policies, ", unique: true", "");
+    // Objects that are equal would be one object.
+    edit(&policies, "  seLinux: {rule: RunAsAny}\n", "  seLinux: {rule: RunAsAny}\n  labels: {owner: \"{name}\"}\n");
     let rows: String = (0..200).map(|number| format!("tenant-{number},{}\n", 1000 + number % 100)).collect();
     fs::write(folder.join("policies/tenants.csv"), format!("name,uid\n{rows}")).expect("a file");
 }

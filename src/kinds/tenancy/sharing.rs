@@ -1,0 +1,64 @@
+//! Objects of the cluster that several accounts make alike: two tenancies of one list use one profile, and name its object after the
+//! account. The first account makes the object.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::LinkedClass;
+use crate::model::{Accounts, Enforcement, Linker, MadeForAccounts, ObjectBlueprint};
+
+/// By target the objects that an earlier account makes already: the account and the object of the class, by number.
+pub(super) type LeftOut = BTreeMap<String, BTreeSet<(usize, usize)>>;
+
+/// Finds the objects of a tenancy that earlier accounts make alike, and notes the objects of the tenancy for later ones.
+pub(super) fn left_out(
+    accounts: &Arc<Accounts>,
+    classes: &[(String, Arc<LinkedClass>)],
+    linker: &mut Linker<'_>,
+) -> LeftOut {
+    let mut left_out = LeftOut::new();
+    let targets = linker.targets;
+    for (name, class) in classes {
+        let Some(target) = targets.iter().find(|target| target.name == *name) else { continue };
+        let mut found = BTreeSet::new();
+        for (number, object) in class.of_each(target.enforcement()) {
+            let is_alike = |made: &&mut MadeForAccounts| {
+                let (other, on) = (&made.object, &made.target);
+                on == name
+                    && (&other.object_type, other.template, other.content)
+                        == (&object.object_type, object.template, object.content)
+            };
+            let known = linker.made_for_accounts.iter_mut().find(is_alike);
+            let is_first = known.is_none();
+            let mut first = MadeForAccounts::new(name, object);
+            let made = known.unwrap_or(&mut first);
+            made.lists.push((Arc::clone(accounts), object.clone()));
+            // Most tenancies have a profile and names of their own, and their names need not be made.
+            if !is_first || !has_own_names(object, class) {
+                let alike = made.index(target).into_iter();
+                found.extend(alike.map(|account| (account, number)));
+            }
+            if is_first {
+                linker.made_for_accounts.push(first);
+            }
+        }
+        if !found.is_empty() {
+            left_out.insert(name.clone(), found);
+        }
+    }
+    left_out
+}
+
+/// Whether the names of an object differ from account to account, as the names of the namespaces do.
+fn has_own_names(object: &ObjectBlueprint, class: &LinkedClass) -> bool {
+    let used: BTreeSet<String> = object.name.account_variables().collect();
+    class.namespace.name.account_variables().all(|name| used.contains(&name))
+}
+
+impl LinkedClass {
+    /// Iterates over the objects of the cluster that each account has one of, with their numbers.
+    pub(super) fn of_each(&self, enforcement: Enforcement) -> impl Iterator<Item = (usize, &ObjectBlueprint)> {
+        let objects = self.cluster.iter().enumerate().filter(move |(_, (own, _))| *own == enforcement);
+        objects.map(|(number, (_, object))| (number, object))
+    }
+}
