@@ -133,7 +133,7 @@ impl Judge<'_> {
         let has_at = |namespace: Option<Symbol>| {
             let judged = judged_at.get(&(holder, namespace)).copied().unwrap_or_default();
             judged.iter().any(|own| {
-                let is_same = own.rule.id == power.judged.rule.id && (!own.is_named() || power.judged.is_named());
+                let is_same = own.rule.id == power.judged.rule.id && own.has_names_of(power.judged);
                 is_same || own.rule.id == FULL_AUTHORITY
             })
         };

@@ -1,6 +1,7 @@
 //! B019: roles of the baseline that given bindings name. The binding is the one cause of the findings about such a role, and
 //! they are one finding.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -50,17 +51,19 @@ impl Judge<'_> {
         &self,
         place: Place,
         (class, held, all): (usize, &(Held, bool), &'j [Judged]),
-        (powers, parts): (&Powers, &'j mut Parts),
+        (powers, parts): (&Powers, &mut Parts),
         findings: &mut Findings,
-    ) -> Vec<Judged> {
-        let Some(rule) = self.options.rules.iter().find(|rule| rule.id == BASELINE_ROLE) else { return all.to_vec() };
+    ) -> Cow<'j, [Judged]> {
+        let Some(rule) = self.options.rules.iter().find(|rule| rule.id == BASELINE_ROLE) else {
+            return Cow::Borrowed(all);
+        };
         // Full authority says everything already.
         if all.iter().any(|judged| judged.is_told && judged.rule.id == FULL_AUTHORITY) {
-            return all.to_vec();
+            return Cow::Borrowed(all);
         }
         let grants = self.baseline_grants(place);
         if grants.roles.is_empty() {
-            return all.to_vec();
+            return Cow::Borrowed(all);
         }
         let parted = parts.0.entry((class, grants));
         let parted = Rc::clone(parted.or_insert_with_key(|(_, grants)| Rc::new(self.parted(held, all, grants))));
@@ -79,7 +82,7 @@ impl Judge<'_> {
                 }
             }
         }
-        others
+        Cow::Owned(others)
     }
 
     /// Adds the finding about a role, which stands for others.

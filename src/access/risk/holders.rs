@@ -1,7 +1,7 @@
 //! What users, groups and accounts hold, scope by scope. Each distinct set of lists of rules is judged once, and the
 //! outcome given to everybody who holds that set.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::Severity;
 use super::baseline_roles::Parts;
@@ -470,6 +470,12 @@ impl Judged {
     /// Whether names limit it.
     pub(super) fn is_named(&self) -> bool {
         self.met.is_named()
+    }
+
+    /// Whether the names that limit it, if any, are at least the names of another finding of its rule.
+    pub(super) fn has_names_of(&self, other: &Judged) -> bool {
+        let names = |judged: &Judged| judged.met.names.iter().flatten().copied().collect::<HashSet<_>>();
+        !self.is_named() || (other.is_named() && names(other).is_subset(&names(self)))
     }
 }
 
