@@ -165,11 +165,8 @@ impl Judge<'_> {
             (*id, judged)
         };
         let by_role: Vec<(u32, Vec<Judged>)> = roles.iter().map(judged_alone).collect();
-        let is_left = |list, rule: &rules::Rule| {
-            !grants.lists.contains(&list)
-                || !roles.iter().any(|(_, role, own)| role.rules == list && own.contains(rule))
-        };
-        let mut others = self.judged(held, *in_control_plane, &is_left);
+        // A rule that the inputs add to such a role is looked at below, where the role alone does not give the same.
+        let mut others = self.judged(held, *in_control_plane, &|list, _| !grants.lists.contains(&list));
         others.retain(is_in_all);
         // A finding that needs several causes belongs to none of them.
         for judged in all.iter().filter(|judged| judged.is_told) {
