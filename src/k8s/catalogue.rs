@@ -27,7 +27,7 @@ mod api;
 mod custom;
 mod near;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
@@ -63,6 +63,9 @@ pub struct Catalogue {
     /// The places of the resources of each group: a cluster may have a hundred thousand custom ones.
     #[serde(skip)]
     by_group: HashMap<String, Vec<usize>>,
+    /// The places of the resources of each name, plural and singular.
+    #[serde(skip)]
+    by_name: OnceLock<HashMap<String, Vec<usize>>>,
     equivalents: Vec<Equivalent>,
     virtual_resources: Vec<VirtualResource>,
     /// The resources of which an update creates an object that does not exist: `AllowCreateOnUpdate` of the strategies in
@@ -190,6 +193,17 @@ struct Subresource {
     present: Option<Ranges>,
 }
 
+/// A kind of a version that is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServedKind<'c> {
+    /// The API group; empty for the core group.
+    pub group: &'c str,
+    /// The version of the group.
+    pub version: &'c str,
+    /// The name of the kind.
+    pub kind: &'c str,
+}
+
 /// What a minor serves of one resource or subresource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Presence<'c> {
@@ -238,26 +252,28 @@ impl Catalogue {
         self.of_group(group).any(|found| !found.is_custom)
     }
 
-    /// The group and the kind of each resource of a version that a minor serves by default. A resource is named by its plural or its
-    /// singular name; the core group stands for all groups (`pkg/api/meta/restmapper.go` of apimachinery 0.37.2).
-    pub fn kinds_of<'c>(
-        &'c self,
-        minor: u32,
-        group: &'c str,
-        version: &'c str,
-        name: &str,
-    ) -> impl Iterator<Item = (&'c str, &'c str)> + use<'c> {
-        let name = name.to_lowercase();
-        let mut resources = self.resources.iter().filter(move |found| group.is_empty() || found.group == group);
-        let is_served = move |found: &ResourceVersion| {
-            found.version == version && found.served(minor) == Served::Yes && !found.verbs_in(minor).is_empty()
-        };
-        let has_name = move |found: &Resource| {
-            found.resource == name
-                || if found.singular.is_empty() { found.kind.to_lowercase() == name } else { found.singular == name }
-        };
-        std::iter::from_fn(move || resources.find(|found| has_name(found) && found.versions.iter().any(is_served)))
-            .map(|found| (found.group.as_str(), found.kind.as_str()))
+    /// The kinds that a minor serves by default for a resource, by its plural or singular name in any letters, in the order of the table
+    /// (`pkg/api/meta/restmapper.go` of apimachinery 0.37.2).
+    pub fn kinds_of_resource(&self, minor: u32, name: &str) -> impl Iterator<Item = ServedKind<'_>> {
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+            for (place, resource) in self.resources.iter().enumerate() {
+                for name in BTreeSet::from([resource.resource.clone(), resource.singular()]) {
+                    by_name.entry(name).or_default().push(place);
+                }
+            }
+            by_name
+        });
+        let places = by_name.get(&name.to_lowercase()).into_iter().flatten();
+        places.filter_map(|&place| self.resources.get(place)).flat_map(move |resource| {
+            let is_served =
+                move |found: &&ResourceVersion| found.served(minor) == Served::Yes && !found.verbs_in(minor).is_empty();
+            resource.versions.iter().filter(is_served).map(|found| ServedKind {
+                group: &resource.group,
+                version: &found.version,
+                kind: &resource.kind,
+            })
+        })
     }
 
     /// The kinds that a minor serves by default in some version.
@@ -327,6 +343,7 @@ impl Catalogue {
     /// Finds the groups anew, after the resources changed.
     fn index(&mut self) {
         self.by_group.clear();
+        self.by_name = OnceLock::new();
         for (place, resource) in self.resources.iter().enumerate() {
             self.by_group.entry(resource.group.clone()).or_default().push(place);
         }
@@ -399,6 +416,11 @@ impl Catalogue {
 }
 
 impl Resource {
+    /// The singular name: the kind in lower case, where discovery tells none.
+    fn singular(&self) -> String {
+        if self.singular.is_empty() { self.kind.to_lowercase() } else { self.singular.clone() }
+    }
+
     /// True when a minor serves the resource by default in some version.
     pub fn is_served(&self, minor: u32) -> bool {
         self.versions.iter().any(|version| version.served(minor) == Served::Yes && !version.verbs_in(minor).is_empty())

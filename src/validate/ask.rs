@@ -67,8 +67,9 @@ pub fn answer(body: &Value) -> Result<Value, String> {
         let mut api = Api::new(minor);
         let custom = body.get("definitions").and_then(Value::as_array).into_iter().flatten().map(yaml::from_json);
         api.extend(&custom.filter_map(|tree| root(&tree).and_then(read_custom)).collect::<Vec<_>>());
-        let found = misfits(object, api.minor(), api.catalogue(), &definitions)
-            .map_err(|_| "the expressions of `object` are too long to be compiled for each kind")?;
+        let found = misfits(object, api.minor(), api.catalogue(), &definitions).map_err(|unchecked| {
+            format!("the expressions of `object` are not compiled for their kinds: {unchecked}")
+        })?;
         found
             .iter()
             .map(|misfit| {

@@ -28,6 +28,8 @@ const FIRST_WITH_PARAMS_OF_ANY_KIND: u32 = 36;
 const MOST_KINDS: usize = 10;
 /// The most bytes of expressions that are compiled, counted once for each kind.
 const MOST_BYTES: usize = 4 << 20;
+/// The most kinds that the rules of a policy are compared with.
+const MOST_LOOKUPS: usize = 200_000;
 
 /// The fields of a validation with the expressions that are compiled.
 const EXPRESSIONS: [&str; 2] = ["expression", "messageExpression"];
@@ -43,13 +45,28 @@ pub(super) struct Misfit {
     pub(super) reason: String,
 }
 
-/// The expressions of a policy are too long to be compiled for each of its kinds.
+/// The reason why the expressions of a policy are not compiled for its kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLong {
-    /// The bytes of the expressions.
-    pub(super) bytes: usize,
-    /// The number of kinds.
-    pub(super) kinds: usize,
+pub(super) enum Unchecked {
+    /// The expressions have so many bytes, for so many kinds.
+    Expressions {
+        /// The bytes of the expressions.
+        bytes: usize,
+        /// The number of kinds.
+        kinds: usize,
+    },
+    /// The rules name too many resources.
+    Rules,
+}
+
+/// As the end of a sentence.
+impl fmt::Display for Unchecked {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expressions { bytes, kinds } => write!(out, "{bytes} bytes of expressions for {kinds} kinds"),
+            Self::Rules => out.write_str("rules with very many resources"),
+        }
+    }
 }
 
 /// A kind of objects, in the order of the controller.
@@ -83,21 +100,21 @@ impl Kind {
 /// `catalogue` has the resources of the API server at `minor`, and `definitions` the fields of custom resources.
 ///
 /// # Errors
-/// The expressions are too long.
+/// The expressions are too long, or the rules name too many resources.
 pub(super) fn misfits(
     policy: NodeRef<'_>,
     minor: u32,
     catalogue: &Catalogue,
     definitions: &[Arc<CustomFields>],
-) -> Result<Vec<Misfit>, TooLong> {
+) -> Result<Vec<Misfit>, Unchecked> {
     let Some(spec) = policy.get("spec").filter(|_| minor >= FIRST_MINOR) else { return Ok(Vec::new()) };
-    let kinds = kinds(spec, minor, catalogue);
+    let kinds = kinds(spec, minor, catalogue)?;
     let sources = items(spec, "variables")
         .chain(items(spec, "validations"))
         .flat_map(|(_, item)| EXPRESSIONS.map(|field| text(item, field)));
     let bytes: usize = sources.map(str::len).sum();
     if bytes.saturating_mul(kinds.len()) > MOST_BYTES {
-        return Err(TooLong { bytes, kinds: kinds.len() });
+        return Err(Unchecked::Expressions { bytes, kinds: kinds.len() });
     }
     let params = spec.get("paramKind").filter(|kind| kind.is_map());
     let params_type = params.and_then(|kind| {
@@ -145,36 +162,55 @@ pub(super) fn misfits(
 }
 
 /// The kinds that the expressions of a policy are compiled for.
-fn kinds(spec: NodeRef<'_>, minor: u32, catalogue: &Catalogue) -> BTreeSet<Kind> {
+///
+/// A rule names groups, versions and resources. The names of resources are looked up, and not the combinations of the words, which may be
+/// very many; the order is that of the combinations, because only the first kinds of a rule count.
+fn kinds(spec: NodeRef<'_>, minor: u32, catalogue: &Catalogue) -> Result<BTreeSet<Kind>, Unchecked> {
     let mut found = BTreeSet::new();
+    let mut lookups = 0_usize;
     for rule in spec.path(&["matchConstraints", "resourceRules"]).into_iter().flat_map(NodeRef::items) {
-        let words = |field: &str| -> Vec<&str> {
-            let mut words: Vec<&str> = items(rule, field).filter_map(|(_, word)| word.as_str()).collect();
-            words.sort_unstable();
-            words
-        };
-        let (groups, versions, mut resources) = (words("apiGroups"), words("apiVersions"), words("resources"));
-        if groups.iter().chain(&versions).any(|word| word.contains('*')) {
+        let (groups, versions) = (words(rule, "apiGroups"), words(rule, "apiVersions"));
+        if groups.keys().chain(versions.keys()).any(|word| word.contains('*')) {
             continue;
         }
-        resources.retain(|resource| !resource.contains(['*', '/']));
-        let mut count = 0;
-        for group in &groups {
-            for version in &versions {
-                for (group, name) in
-                    resources.iter().flat_map(|resource| catalogue.kinds_of(minor, group, version, resource))
-                {
-                    let (group, version, name) = (group.to_owned(), (*version).to_owned(), name.to_owned());
-                    found.insert(Kind { group, version, name });
-                    count += 1;
-                    if count == MOST_KINDS {
-                        return found;
+        let times = |words: &BTreeMap<&str, usize>, word: &str| words.get(word).copied().unwrap_or_default();
+        let mut matches = Vec::new();
+        for (name, times_of_name) in words(rule, "resources") {
+            for served in catalogue.kinds_of_resource(minor, name) {
+                lookups += 1;
+                if lookups > MOST_LOOKUPS {
+                    return Err(Unchecked::Rules);
+                }
+                // The core group stands for all groups.
+                for group in BTreeSet::from(["", served.group]) {
+                    let times = times(&groups, group) * times(&versions, served.version) * times_of_name;
+                    if let Some((group, _)) = groups.get_key_value(group).filter(|_| times > 0) {
+                        matches.push(((*group, served.version, name), times, served));
                     }
                 }
             }
         }
+        matches.sort_by_key(|(words, ..)| *words);
+        let mut count = 0;
+        for (_, times, served) in matches {
+            let (group, version, name) = (served.group.to_owned(), served.version.to_owned(), served.kind.to_owned());
+            found.insert(Kind { group, version, name });
+            count += times;
+            if count >= MOST_KINDS {
+                return Ok(found);
+            }
+        }
     }
-    found
+    Ok(found)
+}
+
+/// The words of a field of a rule, and how often each is there.
+fn words<'t>(rule: NodeRef<'t>, field: &str) -> BTreeMap<&'t str, usize> {
+    let mut words = BTreeMap::new();
+    for word in items(rule, field).filter_map(|(_, word)| word.as_str()) {
+        *words.entry(word).or_default() += 1;
+    }
+    words
 }
 
 /// The schema of the objects of a kind.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::expression_types::{Misfit, TooLong, misfits};
+use super::expression_types::{Misfit, Unchecked, misfits};
 use super::rules::{network, static_name};
 use super::trace::Trees;
 use super::with_askers;
@@ -50,7 +50,7 @@ pub(super) fn expression_types(
     root: NodeRef<'_>,
     api: &Api,
     definitions: &[Arc<CustomFields>],
-) -> Result<Vec<Misfit>, TooLong> {
+) -> Result<Vec<Misfit>, Unchecked> {
     let is_policy = root.get("kind").and_then(NodeRef::as_str) == Some("ValidatingAdmissionPolicy");
     if is_policy { misfits(root, api.minor(), api.catalogue(), definitions) } else { Ok(Vec::new()) }
 }
@@ -69,9 +69,9 @@ fn admission_policy(
     };
     let misfits = match expression_types(root, api, definitions) {
         Ok(misfits) => misfits,
-        Err(TooLong { bytes, kinds }) => {
+        Err(unchecked) => {
             sink.push(
-                warn(format!("{bytes} bytes of expressions are not compiled for {kinds} kinds"), unit.content)
+                warn(format!("the expressions are not compiled for their kinds: {unchecked}"), unit.content)
                     .help("split the policy: whether its expressions fit its kinds is not checked")
                     .note(format!("in {}", unit.identity))
                     .foldable(),

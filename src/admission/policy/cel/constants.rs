@@ -66,6 +66,7 @@ fn converted(function: &str, argument: &Expr) -> Option<Result<Constant, String>
     Some(match (function, value) {
         ("dyn", value) => Ok(Constant::Value(value)),
         ("duration" | "timestamp", Value::Null) => Err(format!("`{function}` does not take `null`")),
+        ("duration", Value::Int(_)) => Err("`duration` does not take a number that is written out".to_owned()),
         ("type" | "duration" | "timestamp", _) => Ok(Constant::NoKey),
         ("string", Value::Null) => Ok(Constant::Unknown),
         (function, value) => match functions::convert(function, &value) {

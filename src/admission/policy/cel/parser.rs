@@ -326,7 +326,12 @@ impl Parser {
                 }
                 if self.takes("(") {
                     let (arguments, depth) = self.arguments(")")?;
-                    return deeper(macros::global_call(name, arguments)?, depth);
+                    // A name behind a point is none of a macro.
+                    let call = match is_absolute {
+                        true => Expr::Call { target: None, function: name, arguments },
+                        false => macros::global_call(name, arguments)?,
+                    };
+                    return deeper(call, depth);
                 }
                 // A name behind a point is none that a macro binds.
                 Ok((Expr::Ident(if is_absolute { format!(".{name}") } else { name }), 1))

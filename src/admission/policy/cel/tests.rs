@@ -325,6 +325,8 @@ fn types_are_those_of_the_compiler() {
         ("timestamp(null)", "`timestamp` does not take `null`"),
         ("[int].exists(x, x == int)", "`x` stands for types"),
         ("1 +.'a'", "syntax: a name is missing behind `.`"),
+        (".has(object.a)", "there is no function `has`"),
+        (".size('a')", "int"),
     ] {
         assert_eq!(verdict(expression, 37, Wanted::Any), expected, "{expression}");
     }
@@ -358,8 +360,9 @@ fn a_library_is_taken_in_new_expressions_a_minor_after_it_came() {
 
 #[test]
 fn a_function_may_be_left_out_again() {
-    assert_eq!(verdict("duration(1)", 36, Wanted::Any), "duration");
-    assert_eq!(verdict("duration(1)", 37, Wanted::Any), "the function `duration` does not take `int`");
+    assert_eq!(verdict("duration(size('a'))", 36, Wanted::Any), "duration");
+    assert!(verdict("duration(1)", 36, Wanted::Any).contains("does not take a number"));
+    assert_eq!(verdict("duration(size('a'))", 37, Wanted::Any), "the function `duration` does not take `int`");
     let selector = "authorizer.requestResource.fieldSelector('a=b').check('get').allowed()";
     assert_eq!(verdict(selector, 32, Wanted::Any), "bool");
     assert!(verdict(selector, 31, Wanted::Any).contains("it came with 1.32"));

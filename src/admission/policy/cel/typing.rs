@@ -170,7 +170,7 @@ impl<'c> Typing<'c> {
             Expr::Ident(name) => self.ident(name),
             Expr::Select { operand, field, optional } => {
                 if let Some(of) = expr.path().and_then(|path| self.qualified(&path)) {
-                    return Ok(of);
+                    return of;
                 }
                 let of = self.field(operand, field, *optional)?;
                 Ok(self.types.known(&of))
@@ -222,7 +222,7 @@ impl<'c> Typing<'c> {
             };
         }
         if let Some(of) = self.qualified(name) {
-            return Ok(of);
+            return of;
         }
         let name = name.strip_prefix('.').unwrap_or(name);
         let any = || Type::Dyn.into();
@@ -248,7 +248,7 @@ impl<'c> Typing<'c> {
     }
 
     /// The type of a name, or of names with points between them that stand for one thing.
-    fn qualified(&self, path: &str) -> Option<Type> {
+    fn qualified(&self, path: &str) -> Option<Typed> {
         let (root, is_bound) = match path.strip_prefix('.') {
             Some(path) => (root_of(path), false),
             None => (root_of(path), self.bound.iter().any(|(bound, _)| *bound == root_of(path))),
@@ -259,10 +259,10 @@ impl<'c> Typing<'c> {
         let path = path.strip_prefix('.').unwrap_or(path);
         match path {
             "authorizer.requestResource" if self.scope.authorizer => {
-                Some(Type::named("kubernetes.authorization.ResourceCheck"))
+                Some(Ok(Type::named("kubernetes.authorization.ResourceCheck")))
             }
-            path if self.is_patch_type(path) => Some(Type::Type(Type::named(path).into())),
-            _ if is_foreign(root) && path != root => Some(Type::Unknown),
+            path if self.is_patch_type(path) => Some(Err(format!("`{path}` is a type, and stands for no value"))),
+            _ if is_foreign(root) && path != root => Some(Ok(Type::Unknown)),
             _ => None,
         }
     }
