@@ -27,7 +27,8 @@ pub use data::Data;
 pub use date::{Date, DateError};
 pub use kind::{
     Contribution, Expiry, InstalledManager, InstalledProvider, InstalledStack, Kind, Labels, Linker, Namespaces,
-    Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared, Surroundings, account_variables, check_patterns,
+    Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared, Surroundings, TenantPart, account_variables,
+    check_patterns,
 };
 pub use known::{
     Category, Known, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet, always_known_names,

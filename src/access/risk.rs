@@ -9,6 +9,7 @@
 //! powers      what makes an account a trampoline            hygiene     objects to leave out or to write once
 //! baseline_roles  roles of the baseline as one finding each
 //! accounts    service accounts beside their workloads and users
+//! tenants     tenants that reach further than their namespaces    scopes      how far a rule goes for a tenant
 //! ```
 //!
 //! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
@@ -20,7 +21,8 @@
 //! to `admin`, `edit` and `view`, in a namespace of users, since these names say what they open.
 //!
 //! The catalogue is `facts/rbac/lint-rules.yaml`, with the design of `specs/rbac.md` section 3. Left to later, as RBAC
-//! alone cannot tell: B009 (needs the accounts of a cluster), T001, T002, T003 and T005 (need to know which namespaces are tenants), X (`access::compare` has the difference). E020 knows
+//! alone cannot tell: B009 (needs the accounts of a cluster), T003 and T005, X (`access::compare` has the difference). T001 and
+//! T002 need the tenants of a workspace, which the caller names. E020 knows
 //! the named SCCs of OpenShift by heart and does not read the objects. D013 is reported where aggregation is settled
 //! ([`super::aggregate::Doubts::stated`]). D018, D019, E024 and B019 are not in the catalogue.
 
@@ -36,7 +38,9 @@ mod matching;
 mod objects;
 mod paths;
 mod powers;
+mod scopes;
 mod table;
+mod tenants;
 
 use std::fmt;
 
@@ -44,6 +48,7 @@ pub use judge::{Finding, Folded, Options};
 pub use paths::Path;
 pub use powers::PowersOf;
 pub use table::{Reach, Rule, all, of_code, of_id};
+pub use tenants::Tenants;
 
 /// How much a finding opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]

@@ -6,6 +6,7 @@ mod constraints;
 mod installed;
 mod nodes;
 mod stacks;
+mod tenants;
 mod workloads;
 
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ use super::scene::{Scene, SceneArguments, of_manifests, of_target_into};
 use super::selection::{Selection, SelectionArguments};
 use super::session::{Session, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
-use crate::access::risk::{self, Finding};
+use crate::access::risk::{self, Finding, Tenants};
 use crate::compile;
 use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::model::{DiagnosticSetting, Target};
@@ -73,7 +74,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     let mut unanswered = Unanswered::default();
     let scene = of_manifests(global, &arguments.scene, &files, &mut sink)?;
     if let Some(scene) = &scene {
-        find_risks(scene, &selection, None, &mut sink);
+        find_risks(scene, &selection, &mut sink);
         nodes::check_role(scene, &mut sink);
         constraints::check_manifests(scene, &mut sink);
         unanswered = installed::check_manifests(scene, &mut sink);
@@ -114,7 +115,7 @@ fn lint(
             nodes::check_role(&scene, &mut sink);
             nodes::check_agents(&scene, access.agents_on(&target.name), &mut sink);
             nodes::check_selectors(&scene, access.pools_on(&target.name), &mut sink);
-            find_risks(&scene, selection, Some(session), &mut sink);
+            find_risks_of_target(&scene, selection, (session, target), &mut sink);
         }
         all.absorb_of_target(sink, &target.name);
     }
@@ -137,16 +138,35 @@ fn lint(
     Ok(outcome)
 }
 
-/// Reports the findings of a world. Findings of a workspace have its severities.
-fn find_risks(scene: &Scene, selection: &Selection, session: Option<&Session<'_>>, sink: &mut Sink) {
-    let options = if session.is_some() { selection.options_of_workspace() } else { selection.options() };
+/// Reports the findings of the world of manifests.
+fn find_risks(scene: &Scene, selection: &Selection, sink: &mut Sink) {
     let mut rules = RulePlaces::new(&scene.files);
-    for finding in scene.world.findings(&options) {
-        let found = match session {
-            None => Some(finding),
-            Some(session) => as_set(session, finding),
-        };
-        let Some(finding) = found else { continue };
+    for finding in scene.world.findings(&selection.options()) {
+        if selection.shows(&finding) {
+            sink.push(report::risk::diagnostic(&finding, &scene.files, &mut rules));
+        }
+    }
+}
+
+/// Reports the findings of the world of a target, with the severities of the workspace.
+fn find_risks_of_target(
+    scene: &Scene,
+    selection: &Selection,
+    (session, target): (&Session<'_>, &Target),
+    sink: &mut Sink,
+) {
+    let mut options = selection.options_of_workspace();
+    // A finding about tenants stands for others: where it is ignored, the others are reported.
+    let settings = &session.project.workspace.diagnostics;
+    let is_ignored = |rule: &risk::Rule| settings.of_finding(rule.code) == Some(DiagnosticSetting::Ignore);
+    options.rules.retain(|rule| !rule.is_about_tenants() || !is_ignored(rule));
+    let places = tenants::Places::of(&session.project);
+    let is_own = |place| places.is_of_tenancy(place);
+    let is_accepted = |code, place| session.project.accepts(&Diagnostic::warning(code, String::new()).at(place));
+    let tenants = tenants::of_target(&session.project, target, Tenants::new(&is_own, &is_accepted));
+    let mut rules = RulePlaces::new(&scene.files);
+    for finding in scene.world.findings_among(Some(&tenants), &options) {
+        let Some(finding) = as_set(session, finding) else { continue };
         if selection.shows(&finding) {
             sink.push(report::risk::diagnostic(&finding, &scene.files, &mut rules));
         }

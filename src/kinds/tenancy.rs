@@ -17,7 +17,7 @@ use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
 use crate::model::{
     Account, Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, MentionedBy, Mentions,
     ObjectBlueprint, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind, Scope, Target,
-    Unit, VariableType, Variables, check_patterns,
+    TenantPart, Unit, VariableType, Variables, check_patterns,
 };
 use crate::yaml::Spanned;
 
@@ -314,6 +314,8 @@ struct LinkedClass {
     granted: Vec<ObjectBlueprint>,
     /// Objects of the cluster that each account has one of, with what they are made for.
     cluster: Vec<(Enforcement, ObjectBlueprint)>,
+    /// The groups and users whose names need no account, with whether they are groups.
+    alike: Vec<(bool, Pattern)>,
     /// Objects of the cluster that are the same for all accounts.
     shared: Vec<(Enforcement, ObjectBlueprint)>,
 }
@@ -418,7 +420,17 @@ fn link_class(
             inside.push(binding.content_at(asked.map_or(grant.name.origin, |role| role.origin)));
         }
     }
-    LinkedClass { namespace, inside, granted, cluster, shared }
+    LinkedClass { namespace, inside, granted, cluster, alike: alike(class), shared }
+}
+
+/// Returns the groups and users of a class whose names need no account.
+fn alike(class: &Class) -> Vec<(bool, Pattern)> {
+    let named = class.grants.iter().flat_map(|grant| {
+        let groups = grant.to.groups.iter().map(|name| (true, name));
+        groups.chain(grant.to.users.iter().map(|name| (false, name)))
+    });
+    let patterns = named.map(|(is_group, name)| (is_group, Pattern::parse_checked(name)));
+    patterns.filter(|(_, name)| !name.needs_account()).collect()
 }
 
 /// Every account has to have what a namespace's annotations say for an admission policy, and numbers where it reads
@@ -591,6 +603,7 @@ impl LinkedClass {
             inside: detach(&self.inside),
             granted: detach(&self.granted),
             cluster: detach_each(&self.cluster),
+            alike: self.alike.iter().map(|(is_group, name)| (*is_group, name.detached())).collect(),
             shared: detach_each(&self.shared),
         }
     }
@@ -612,6 +625,20 @@ impl Policy for Linked {
         for account in self.accounts.iter() {
             let from = Fill { target, account: Some(account), namespace: None };
             visit(&class.namespace.name.fill(from), &class.namespace.fill_field("labels", from));
+        }
+    }
+
+    fn tenants(&self, target: &Target, visit: &mut dyn FnMut(TenantPart<'_>)) {
+        let Some(class) = self.class(target) else { return };
+        for (is_group, name) in class.alike.iter().filter(|(_, name)| !name.needs_namespace()) {
+            visit(TenantPart::Alike { is_group: *is_group, name: &name.fill(Fill::of(target)) });
+        }
+        let mut tenant = String::new();
+        for account in self.accounts.iter() {
+            let Some(name) = account.get("name") else { continue };
+            tenant.clear();
+            name.write_text(&mut tenant);
+            visit(TenantPart::Namespace { tenant: &tenant, namespace: &class.namespace.name_for(target, account) });
         }
     }
 

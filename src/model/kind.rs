@@ -93,6 +93,9 @@ pub trait Policy: Send + Sync {
         let _ = (target, visit);
     }
 
+    /// Visits the tenants that the policy makes on a target.
+    fn tenants(&self, _target: &Target, _visit: &mut dyn FnMut(TenantPart<'_>)) {}
+
     /// True when the policy has to know the namespaces of all policies; [`Policy::settle`] then tells it.
     fn selects_namespaces(&self) -> bool {
         false
@@ -133,6 +136,25 @@ pub trait Policy: Send + Sync {
 
     /// The objects that one part adds to one file.
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
+}
+
+/// A fact about the tenants of a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TenantPart<'t> {
+    /// A namespace of the tenant of this name.
+    Namespace {
+        /// The name of the tenant.
+        tenant: &'t str,
+        /// The name of the namespace.
+        namespace: &'t str,
+    },
+    /// A subject that the policy binds for each tenant alike.
+    Alike {
+        /// Whether it is a group, and no user.
+        is_group: bool,
+        /// The name of the subject.
+        name: &'t str,
+    },
 }
 
 /// What a policy may have to know of all others.

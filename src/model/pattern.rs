@@ -156,6 +156,11 @@ impl Pattern {
         self.account_variables().next().is_some()
     }
 
+    /// Whether a variable is the namespace of the object.
+    pub fn needs_namespace(&self) -> bool {
+        self.variables().any(|name| name == OWN_NAMESPACE)
+    }
+
     /// The names of the variables that come from an account.
     pub fn account_variables(&self) -> impl Iterator<Item = String> {
         let own = |name: &&str| !name.starts_with("target.") && *name != OWN_NAMESPACE;

@@ -204,7 +204,7 @@ impl Judge<'_> {
     }
 
     /// Whether a role is as the baseline has it: not given, or given and equal to the server's own.
-    fn is_of_baseline(&self, role: &Role) -> bool {
+    pub(super) fn is_of_baseline(&self, role: &Role) -> bool {
         !is_given(role.layer) || self.is_unchanged(role)
     }
 }

@@ -1,6 +1,7 @@
 //! What users, groups and accounts hold, scope by scope. Each distinct set of lists of rules is judged once, and the
 //! outcome given to everybody who holds that set.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::Severity;
@@ -11,7 +12,7 @@ use super::objects::few;
 use super::table::{CONTROL_PLANE, NEARLY_FULL, Named, Needs, Rule};
 use crate::access::clouds::AWS_AUTH_NAMESPACE;
 use crate::access::compare::Affected;
-use crate::access::proof::{Chain, place};
+use crate::access::proof::{Chain, RuleLink, place};
 use crate::access::request::{MASTERS, service_account};
 use crate::access::rules;
 use crate::access::symbols::Symbol;
@@ -68,7 +69,12 @@ impl Judge<'_> {
         let mut parts = Parts::default();
         for (place, class) in &classes.places {
             let Some((held, all)) = classes.sets.get(*class).zip(classes.judged.get(*class)) else { continue };
-            let left = self.tell_baseline_roles(*place, (*class, held, all), (&powers, &mut parts), findings);
+            let left = match self.tell_tenants(*place, (*class, held, all), &powers, findings) {
+                Cow::Owned(left) => Cow::Owned(left),
+                Cow::Borrowed(all) => {
+                    self.tell_baseline_roles(*place, (*class, held, all), (&powers, &mut parts), findings)
+                }
+            };
             self.tell_all(*place, &left, &powers, findings);
         }
         self.accounts(&classes, &powers, findings);
@@ -347,6 +353,21 @@ impl Judge<'_> {
         names.sort();
         names.dedup();
         names
+    }
+
+    /// Returns the rules of a role that prove a finding, as far as the finding is about them.
+    pub(super) fn rules_that_prove(&self, judged: &Judged, role: &Role) -> Vec<RuleLink> {
+        let condition = self.conditions.iter().find(|(rule, _)| rule.id == judged.rule.id);
+        let case = condition.and_then(|(_, condition)| condition.cases.get(judged.met.case));
+        let is_head = NEARLY_FULL.contains(&judged.rule.id) && self.is_only_wide(judged);
+        let link = |step: &Step| {
+            let mut link = self.rule_link(role, step.rule)?;
+            if let Some((case, own)) = case.filter(|_| !is_head).zip(self.world.rules_of(role).get(step.rule)) {
+                link.rule = self.world.narrowed(case, own);
+            }
+            Some(link)
+        };
+        judged.met.steps.iter().filter_map(link).collect()
     }
 
     /// Returns what proves a finding.

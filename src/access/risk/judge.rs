@@ -13,6 +13,7 @@ use super::hygiene::Overview;
 use super::matching::Held;
 use super::objects::{Applied, Bound, RoleHit, few};
 use super::table::{self, Named, Rule, When};
+use super::tenants::{Tenancy, Tenants};
 use crate::access::compare::Affected;
 use crate::access::cover;
 use crate::access::proof::{Chain, Link, RuleLink, place};
@@ -95,6 +96,8 @@ pub(super) struct Likeness {
 pub(super) struct Judge<'w> {
     pub(super) world: &'w World,
     pub(super) options: &'w Options,
+    /// The tenants, where they are known and a selected rule is about them.
+    pub(super) tenancy: Option<Tenancy<'w>>,
     /// The conditions of every rule that has one and what it needs, the selected ones and the others.
     pub(super) conditions: Vec<(&'static Rule, Condition)>,
     /// Bindings and the names of roles that the server makes for itself, wherever they were read.
@@ -149,7 +152,12 @@ impl Findings {
 impl World {
     /// What is risky, dead or misleading, worst first.
     pub fn findings(&self, options: &Options) -> Vec<Finding> {
-        let judge = Judge::new(self, options);
+        self.findings_among(None, options)
+    }
+
+    /// As [`World::findings`], with the findings about tenants.
+    pub fn findings_among(&self, tenants: Option<&Tenants<'_>>, options: &Options) -> Vec<Finding> {
+        let judge = Judge::new(self, tenants, options);
         let mut findings = Findings::default();
         judge.holders(&mut findings);
         judge.roles(&mut findings);
@@ -166,13 +174,16 @@ impl World {
 }
 
 impl<'w> Judge<'w> {
-    fn new(world: &'w World, options: &'w Options) -> Self {
+    fn new(world: &'w World, tenants: Option<&'w Tenants<'w>>, options: &'w Options) -> Self {
+        let tenants =
+            tenants.filter(|tenants| !tenants.is_empty() && options.rules.iter().any(|rule| rule.is_about_tenants()));
         let answerable = table::all().filter(|rule| rule.has_what_it_needs(world));
         let conditions = answerable.filter_map(|rule| Some((rule, Condition::parse(rule.condition()?, world)?)));
         let shapes = world.lists.ids().map(|id| shape(world.lists.get(id))).collect();
         let mut judge = Self {
             world,
             options,
+            tenancy: tenants.map(|tenants| Tenancy::new(tenants, world)),
             conditions: conditions.collect(),
             default_bindings: HashSet::new(),
             default_roles: HashSet::new(),
@@ -328,7 +339,8 @@ impl<'w> Judge<'w> {
                 | When::Subject(_)
                 | When::Default
                 | When::BaselineRole
-                | When::Accounts(_) => None,
+                | When::Accounts(_)
+                | When::Tenants(_) => None,
             })
             .collect();
         if selected.is_empty() {
@@ -402,7 +414,7 @@ impl<'w> Judge<'w> {
         for rule in &self.options.rules {
             let When::Binding(check) = rule.when else { continue };
             for (id, binding) in (0..).zip(&self.world.bindings) {
-                if self.is_default_binding(id, binding) {
+                if self.is_default_binding(id, binding) || self.is_told_of_tenants(rule, id, binding) {
                     continue;
                 }
                 let in_namespace = binding.namespace.is_some();

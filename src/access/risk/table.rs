@@ -7,6 +7,7 @@ mod data;
 mod dead;
 mod escalation;
 mod network;
+mod tenants;
 mod workloads;
 
 use super::Severity;
@@ -104,6 +105,8 @@ pub(super) enum When {
     BaselineRole,
     /// A service account with high or critical findings is so.
     Accounts(AccountCheck),
+    /// A subject of a tenant holds something outside the namespaces of the tenant.
+    Tenants(TenantCheck),
 }
 
 /// The surroundings of a service account with high or critical findings.
@@ -113,6 +116,15 @@ pub(super) enum AccountCheck {
     Runs,
     /// Users who can create pods in its namespace lack what it has.
     AboveUsers,
+}
+
+/// Where a subject of a tenant holds something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TenantCheck {
+    /// In a namespace of another tenant.
+    ReachesTenant,
+    /// In the whole cluster.
+    ReachesCluster,
 }
 
 /// What names in a rule do to the severity.
@@ -240,6 +252,11 @@ impl Rule {
         matches!(self.code, Code::DeadUrl | Code::DeadVerb | Code::UnservedResource)
     }
 
+    /// Whether the rule is about tenants, and its findings stand for others.
+    pub fn is_about_tenants(&self) -> bool {
+        matches!(self.when, When::Tenants(_))
+    }
+
     /// What somebody has to hold for it, as the condition's text; none for rules about objects.
     pub fn condition(&self) -> Option<&'static str> {
         match self.when {
@@ -249,7 +266,8 @@ impl Rule {
             | When::Subject(_)
             | When::Default
             | When::BaselineRole
-            | When::Accounts(_) => None,
+            | When::Accounts(_)
+            | When::Tenants(_) => None,
         }
     }
 }
@@ -288,6 +306,7 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
         network::RULES,
         bindings::RULES,
         accounts::RULES,
+        tenants::RULES,
         dead::RULES,
     ];
     families.into_iter().flatten()

@@ -1,0 +1,45 @@
+//! The tenants of a target, for the rules about them.
+
+use std::collections::HashMap;
+
+use crate::access::risk::Tenants;
+use crate::compile::Project;
+use crate::diag::{FileId, Origin};
+use crate::model::{Target, TenantPart};
+
+/// The kinds whose policies make the bindings of tenants: a Tenancy, and the profiles that its service accounts use.
+const OWNERS: [&str; 2] = ["PodSecurityProfile", "Tenancy"];
+
+/// The policies that make the bindings of tenants, by file.
+pub(super) struct Places<'p> {
+    project: &'p Project,
+    policies: HashMap<FileId, Vec<Origin>>,
+}
+
+impl<'p> Places<'p> {
+    pub(super) fn of(project: &'p Project) -> Self {
+        let mut policies: HashMap<FileId, Vec<Origin>> = HashMap::new();
+        let all = project.policies.iter().map(|policy| policy.meta());
+        for meta in all.filter(|meta| OWNERS.contains(&meta.kind)) {
+            policies.entry(meta.origin.file).or_default().push(meta.origin);
+        }
+        Self { project, policies }
+    }
+
+    /// Whether a place stands in a policy that makes the bindings of tenants.
+    pub(super) fn is_of_tenancy(&self, place: Origin) -> bool {
+        let policies = self.policies.get(&place.file).into_iter().flatten();
+        policies.into_iter().any(|policy| self.project.trees.share_document(*policy, place))
+    }
+}
+
+/// Adds the tenants of a target to an empty list.
+pub(super) fn of_target<'t>(project: &Project, target: &Target, mut tenants: Tenants<'t>) -> Tenants<'t> {
+    for policy in project.policies_of(target) {
+        policy.tenants(target, &mut |part| match part {
+            TenantPart::Namespace { tenant, namespace } => tenants.add(tenant, namespace),
+            TenantPart::Alike { is_group, name } => tenants.add_alike(is_group, name),
+        });
+    }
+    tenants
+}
