@@ -46,6 +46,7 @@ var matched = []struct {
 	{[]any{"apps", ""}, []any{"v1", "v2"}, []any{"deployment", "replicasets", "pod", "pods/exec", "daemonsets", "secrets", "services", "configmaps",
 		"endpoints", "nodes", "events", "limitranges", "resourcequotas"}, "apps/v1 Deployment"},
 	{[]any{"*"}, []any{"v1"}, []any{"pods"}, "v1 Pod"},
+	{[]any{"", "x*"}, []any{"v1"}, []any{"pods"}, "v1 Pod"},
 	{[]any{"apps"}, []any{"*"}, []any{"deployments"}, "apps/v1 Deployment"},
 	{[]any{"", "apps"}, []any{"v1"}, []any{"pods/status"}, "v1 Pod"},
 	{[]any{"apps"}, []any{"v2"}, []any{"deployments"}, "apps/v1 Deployment"},
