@@ -10,6 +10,7 @@
 //! baseline_roles  roles of the baseline as one finding each
 //! accounts    service accounts beside their workloads and users
 //! tenants     tenants that reach further than their namespaces    scopes      how far a rule goes for a tenant
+//! unlike      tenants with other bindings than most
 //! ```
 //!
 //! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
@@ -21,9 +22,9 @@
 //! to `admin`, `edit` and `view`, in a namespace of users, since these names say what they open.
 //!
 //! The catalogue is `facts/rbac/lint-rules.yaml`, with the design of `specs/rbac.md` section 3. Left to later, as RBAC
-//! alone cannot tell: B009 (needs the accounts of a cluster), T003 and T005, X (`access::compare` has the difference). T001 and
-//! T002 need the tenants of a workspace, which the caller names. E020 knows
-//! the named SCCs of OpenShift by heart and does not read the objects. D013 is reported where aggregation is settled
+//! alone cannot tell: B009 (needs the accounts of a cluster), X (`access::compare` has the difference). T003 is C015 in the
+//! namespace of a tenant. T001, T002 and T005 need the tenants of a workspace, which the caller names. E020 knows the named SCCs of OpenShift by heart and does not read the objects. D013 is
+//! reported where aggregation is settled
 //! ([`super::aggregate::Doubts::stated`]). D018, D019, E024 and B019 are not in the catalogue.
 
 mod accounts;
@@ -41,6 +42,7 @@ mod powers;
 mod scopes;
 mod table;
 mod tenants;
+mod unlike;
 
 use std::fmt;
 

@@ -163,6 +163,7 @@ impl World {
         judge.roles(&mut findings);
         judge.bindings(&mut findings);
         judge.subjects(&mut findings);
+        judge.unlike_tenants(&mut findings);
         judge.edited(&mut findings);
         let mut list = findings.list;
         list.sort_by(|left, right| {

@@ -118,13 +118,15 @@ pub(super) enum AccountCheck {
     AboveUsers,
 }
 
-/// Where a subject of a tenant holds something.
+/// What a rule about tenants looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TenantCheck {
-    /// In a namespace of another tenant.
+    /// Permissions in a namespace of another tenant.
     ReachesTenant,
-    /// In the whole cluster.
+    /// Permissions in the whole cluster.
     ReachesCluster,
+    /// Bindings that the other tenants of the Tenancy lack, and the other way round.
+    UnlikeOthers,
 }
 
 /// What names in a rule do to the severity.

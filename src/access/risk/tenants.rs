@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::Severity;
@@ -48,6 +48,8 @@ pub struct Tenants<'t> {
     names: Vec<String>,
     numbers: HashMap<String, usize>,
     namespaces: HashMap<String, usize>,
+    /// The Tenancy of each namespace by number.
+    classes: HashMap<String, usize>,
     alike: HashSet<(bool, String)>,
     is_own: &'t dyn Fn(Origin) -> bool,
     is_accepted: &'t dyn Fn(Code, Origin) -> bool,
@@ -61,14 +63,15 @@ impl<'t> Tenants<'t> {
             names: Vec::new(),
             numbers: HashMap::new(),
             namespaces: HashMap::new(),
+            classes: HashMap::new(),
             alike: HashSet::new(),
             is_own,
             is_accepted,
         }
     }
 
-    /// Adds a namespace of a tenant.
-    pub fn add(&mut self, tenant: &str, namespace: &str) {
+    /// Adds a namespace of a tenant; `class` is the number of the Tenancy.
+    pub fn add(&mut self, class: usize, tenant: &str, namespace: &str) {
         let number = match self.numbers.get(tenant) {
             Some(number) => *number,
             None => {
@@ -78,6 +81,7 @@ impl<'t> Tenants<'t> {
             }
         };
         self.namespaces.insert(namespace.to_owned(), number);
+        self.classes.insert(namespace.to_owned(), class);
     }
 
     /// Adds a user or group that a Tenancy binds for each of its tenants: it belongs to none, even where there is one tenant.
@@ -197,13 +201,37 @@ impl<'w> Tenancy<'w> {
         }
     }
 
+    /// Returns the number of the Tenancy that makes a namespace.
+    pub(super) fn class_of(&self, namespace: &str) -> Option<usize> {
+        self.tenants.classes.get(namespace).copied()
+    }
+
+    /// Returns the namespaces of each Tenancy by its number.
+    pub(super) fn namespaces_by_class(&self) -> BTreeMap<usize, BTreeSet<&'w str>> {
+        let mut by_class: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
+        for (namespace, class) in &self.tenants.classes {
+            by_class.entry(*class).or_default().insert(namespace);
+        }
+        by_class
+    }
+
+    /// Returns the name of the tenant of a namespace.
+    pub(super) fn tenant_name(&self, namespace: &str) -> &str {
+        self.tenants.namespaces.get(namespace).map_or("", |tenant| self.tenants.name(*tenant))
+    }
+
+    /// Whether a finding is about a binding.
+    pub(super) fn is_reported(&self, number: u32) -> bool {
+        self.reported.borrow().contains(&number)
+    }
+
     /// Whether a Tenancy makes a binding.
-    fn is_own(&self, binding: &Binding) -> bool {
+    pub(super) fn is_own(&self, binding: &Binding) -> bool {
         let Some(place) = place(binding.layer) else { return false };
         *self.own.borrow_mut().entry(place).or_insert_with(|| (self.tenants.is_own)(place))
     }
 
-    fn is_accepted(&self, rule: &Rule, binding: &Binding) -> bool {
+    pub(super) fn is_accepted(&self, rule: &Rule, binding: &Binding) -> bool {
         place(binding.layer).is_some_and(|place| (self.tenants.is_accepted)(rule.code, place))
     }
 }

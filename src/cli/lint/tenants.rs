@@ -35,9 +35,9 @@ impl<'p> Places<'p> {
 
 /// Adds the tenants of a target to an empty list.
 pub(super) fn of_target<'t>(project: &Project, target: &Target, mut tenants: Tenants<'t>) -> Tenants<'t> {
-    for policy in project.policies_of(target) {
+    for (class, policy) in project.policies_of(target).enumerate() {
         policy.tenants(target, &mut |part| match part {
-            TenantPart::Namespace { tenant, namespace } => tenants.add(tenant, namespace),
+            TenantPart::Namespace { tenant, namespace } => tenants.add(class, tenant, namespace),
             TenantPart::Alike { is_group, name } => tenants.add_alike(is_group, name),
         });
     }

@@ -20,4 +20,12 @@ pub(super) const RULES: &[Rule] = &[
         "{what}",
         "bind the role by RoleBindings in the namespaces of the tenant",
     ),
+    Rule::new(
+        "T005",
+        Code::TenantUnlikeOthers,
+        "M/M",
+        When::Tenants(TenantCheck::UnlikeOthers),
+        "{what}",
+        "grant the access to all tenants by their Tenancy, or accept the difference",
+    ),
 ];
