@@ -108,7 +108,13 @@ impl Policy {
                 Ok(_) => {
                     unknown.get_or_insert(format!("`{}` is neither true nor false", condition.program.source));
                 }
-                Err(Fail::Error(error)) => errors.push(told(&condition.program, &error)),
+                Err(Fail::Error(error)) => {
+                    // The API server names an error once (`pkg/util/errors/errors.go` of apimachinery v0.37.2).
+                    let error = told(&condition.program, &error);
+                    if !errors.contains(&error) {
+                        errors.push(error);
+                    }
+                }
                 Err(Fail::Unknown(reason)) => {
                     unknown.get_or_insert(reason);
                 }

@@ -139,6 +139,9 @@ fn a_false_condition_excludes_whatever_the_others_do() {
     // They see no namespace.
     assert_eq!(short(conditions(&["namespaceObject == null"], "Fail")), (Answer::Deny, true));
     assert!(conditions(&[failing], "Fail").message.ends_with("resulted in error: no such key: missing"));
+    // The same error counts once.
+    assert_eq!(conditions(&[failing, failing], "Fail"), conditions(&[failing], "Fail"));
+    assert!(conditions(&[failing, "object.no"], "Fail").message.contains("request: [expression"));
 }
 
 #[test]
