@@ -14,7 +14,7 @@ const ANNOTATIONS: [&str; 3] =
 pub(crate) const AWS_AUTH: &str = "aws-auth";
 pub(crate) const AWS_AUTH_NAMESPACE: &str = "kube-system";
 
-/// What is known of the clouds of a world.
+/// The facts about the clouds of a world.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Clouds {
     /// By namespace the service accounts with an identity in a cloud.

@@ -27,9 +27,10 @@ pub fn answer(body: &Value) -> Result<Value, String> {
     };
     let read = |key: &str| body.get(key).filter(|object| object.is_object()).map(yaml::from_json);
     let definitions = body.get("definitions").and_then(Value::as_array).into_iter().flatten();
-    let definitions: Vec<Arc<CustomFields>> = definitions
-        .map(|definition| Arc::new(yaml::from_json(definition)))
-        .flat_map(|tree| root(&tree).map(|object| CustomFields::read(&tree, object)).unwrap_or_default())
+    let trees: Vec<Arc<Tree>> = definitions.map(|definition| Arc::new(yaml::from_json(definition))).collect();
+    let definitions: Vec<Arc<CustomFields>> = trees
+        .iter()
+        .flat_map(|tree| root(tree).map(|object| CustomFields::read(tree, object)).unwrap_or_default())
         .map(Arc::new)
         .collect();
     let mut tree = read("object").ok_or("`object` is no object")?;
@@ -65,8 +66,7 @@ pub fn answer(body: &Value) -> Result<Value, String> {
     }
     let warnings: Vec<Value> = if kind == "ValidatingAdmissionPolicy" {
         let mut api = Api::new(minor);
-        let custom = body.get("definitions").and_then(Value::as_array).into_iter().flatten().map(yaml::from_json);
-        api.extend(&custom.filter_map(|tree| root(&tree).and_then(read_custom)).collect::<Vec<_>>());
+        api.extend(&trees.iter().filter_map(|tree| root(tree).and_then(read_custom)).collect::<Vec<_>>());
         let found = misfits(object, api.minor(), api.catalogue(), &definitions).map_err(|unchecked| {
             format!("the expressions of `object` are not compiled for their kinds: {unchecked}")
         })?;

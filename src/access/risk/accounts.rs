@@ -154,18 +154,9 @@ impl Judge<'_> {
         let namespace = self.world.symbols.find(account.namespace);
         let affected = || Affected { subject: workload.workload.clone(), scope: self.scope(Some(namespace)) };
         findings.add(likeness, affected, || Finding {
-            rule,
-            severity: worst.severity,
-            count: 0,
-            first: Vec::new(),
-            names: Vec::new(),
-            role: None,
             what: format!("`{}`, which {}{}", account.full_name(), self.words(worst), more(account.powers.len() - 1)),
-            folded: Vec::new(),
-            help: None,
             proof: self.proof_of(worst.place, worst.judged),
-            rule_of_role: None,
-            place,
+            ..Finding::new(rule, worst.severity, place)
         });
     }
 
@@ -198,22 +189,14 @@ impl Judge<'_> {
         findings.add(likeness, affected, || {
             proof.extend(self.proof_of((*user, Some(namespace)), creates));
             Finding {
-                rule,
-                severity,
-                count: 0,
-                first: Vec::new(),
-                names: Vec::new(),
-                role: None,
                 what: format!(
                     "{}; {} can run pods as this account and {verb} not granted that",
                     self.words(power),
                     few(&names)
                 ),
                 folded: folded.into_iter().map(|rule| Folded { rule, severity: account.severity() }).collect(),
-                help: None,
                 proof,
-                rule_of_role: None,
-                place,
+                ..Finding::new(rule, severity, place)
             }
         });
     }
@@ -221,18 +204,11 @@ impl Judge<'_> {
     /// Returns the words of a rule for a permission of an account, with the scope.
     fn words(&self, power: &Power<'_>) -> String {
         let finding = Finding {
-            rule: power.judged.rule,
-            severity: power.severity,
             count: 1,
             first: vec![Affected { subject: String::new(), scope: self.scope(power.place.1) }],
             names: self.names(power.judged),
-            role: None,
             what: self.what_of(power.place, power.judged),
-            folded: Vec::new(),
-            help: None,
-            proof: Vec::new(),
-            rule_of_role: None,
-            place: None,
+            ..Finding::new(power.judged.rule, power.severity, None)
         };
         finding.predicate()
     }

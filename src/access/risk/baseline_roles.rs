@@ -112,23 +112,15 @@ impl Judge<'_> {
         };
         let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
         findings.add(likeness, affected, || Finding {
-            rule,
-            severity,
-            count: 0,
-            first: Vec::new(),
-            names: Vec::new(),
             role: Some(link.clone()),
-            what: String::new(),
             folded,
-            help: None,
             proof: vec![Chain {
                 subject: self.world.holder_name(holder),
                 binding: self.world.binding_link(binding),
                 role: link,
                 rules: Vec::new(),
             }],
-            rule_of_role: None,
-            place,
+            ..Finding::new(rule, severity, place)
         });
     }
 

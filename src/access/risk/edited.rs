@@ -106,20 +106,7 @@ impl Judge<'_> {
                 findings.add(
                     likeness,
                     || affected,
-                    || Finding {
-                        rule,
-                        severity,
-                        count: 0,
-                        first: Vec::new(),
-                        names: Vec::new(),
-                        role: None,
-                        what: edited.what.clone(),
-                        folded: Vec::new(),
-                        help: None,
-                        proof: Vec::new(),
-                        rule_of_role: None,
-                        place: edited.place,
-                    },
+                    || Finding { what: edited.what.clone(), ..Finding::new(rule, severity, edited.place) },
                 );
             }
         }

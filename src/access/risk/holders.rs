@@ -186,7 +186,7 @@ impl Judge<'_> {
         Some((binding, self.world.role_of(binding)?))
     }
 
-    /// What some rules of a set of lists come to, by every rule.
+    /// Returns the findings about some rules of a set of lists, by every risk rule.
     pub(super) fn judged(&self, held: &Held, in_control_plane: bool, counts: &Counts<'_>) -> Vec<Judged> {
         let wide = held.is_in_namespace().then(|| held.wide_alone());
         let conditions = self.conditions.iter();
@@ -269,18 +269,12 @@ impl Judge<'_> {
         };
         let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
         findings.add(likeness, affected, || Finding {
-            rule: judged.rule,
-            severity,
-            count: 0,
-            first: Vec::new(),
             names: self.names(judged),
             role: Some(self.world.role_link(role)),
             what: self.what((holder, namespace), judged, &steps),
             folded: folded.iter().map(|(other, severity)| Folded { rule: other.rule, severity: *severity }).collect(),
-            help: None,
             proof: self.chains(holder, namespace, judged, &steps),
-            rule_of_role: None,
-            place: place_of,
+            ..Finding::new(judged.rule, severity, place_of)
         });
     }
 
@@ -330,7 +324,7 @@ impl Judge<'_> {
         others.map(|(namespace, name)| format!("`ServiceAccount/{namespace}/{name}`")).collect()
     }
 
-    /// What a message says beside the rule's own words.
+    /// Returns the text of a message beside the words of its rule.
     fn what(&self, place: Place, judged: &Judged, steps: &[Step]) -> String {
         if judged.rule.id == NEARLY_FULL[0] {
             self.verbs(steps)

@@ -395,18 +395,11 @@ impl<'w> Judge<'w> {
             likeness,
             || affected,
             || Finding {
-                rule,
-                severity,
-                count: 0,
-                first: Vec::new(),
-                names: Vec::new(),
                 role: Some(link),
                 rule_of_role: self.rule_link(role, hit.rule),
                 what: hit.what,
-                folded: Vec::new(),
                 help: hit.help,
-                proof: Vec::new(),
-                place: place(role.layer),
+                ..Finding::new(rule, severity, place(role.layer))
             },
         );
     }
@@ -455,20 +448,7 @@ impl<'w> Judge<'w> {
                     place: self.apart(place),
                 };
                 let affected = || Affected { subject: self.world.holder_name(holder), scope: Scope::Cluster };
-                findings.add(likeness, affected, || Finding {
-                    rule,
-                    severity,
-                    count: 0,
-                    first: Vec::new(),
-                    names: Vec::new(),
-                    role: None,
-                    what,
-                    folded: Vec::new(),
-                    help: None,
-                    proof: Vec::new(),
-                    rule_of_role: None,
-                    place,
-                });
+                findings.add(likeness, affected, || Finding { what, ..Finding::new(rule, severity, place) });
             }
         }
     }
@@ -483,18 +463,9 @@ impl<'w> Judge<'w> {
     ) -> Finding {
         let missing = || Link { name: self.world.missing_role(binding).to_string(), place: None };
         Finding {
-            rule,
-            severity,
-            count: 0,
-            first: Vec::new(),
-            names: Vec::new(),
             role: Some(role.map_or_else(missing, |role| self.world.role_link(role))),
             what,
-            folded: Vec::new(),
-            help: None,
-            proof: Vec::new(),
-            rule_of_role: None,
-            place: place(binding.layer),
+            ..Finding::new(rule, severity, place(binding.layer))
         }
     }
 
@@ -513,6 +484,24 @@ impl<'w> Judge<'w> {
 }
 
 impl Finding {
+    /// Makes a finding about nothing in particular: who is concerned is counted when the finding is added to others.
+    pub(super) fn new(rule: &'static Rule, severity: Severity, place: Option<Origin>) -> Self {
+        Self {
+            rule,
+            severity,
+            count: 0,
+            first: Vec::new(),
+            names: Vec::new(),
+            role: None,
+            what: String::new(),
+            folded: Vec::new(),
+            help: None,
+            proof: Vec::new(),
+            rule_of_role: None,
+            place,
+        }
+    }
+
     /// What was found, in one line, of the first that it concerns.
     pub fn message(&self) -> String {
         let Some(first) = self.first.first() else { return String::new() };

@@ -82,7 +82,7 @@ pub(super) const FULL_AUTHORITY: &str = "E001";
 /// roles open.
 pub(super) const NEARLY_FULL: [&str; 2] = ["E024", "S007"];
 
-/// The id of the rule about roles of the baseline, which stands for what else they open.
+/// The id of the rule about roles of the baseline. Its findings take the place of other findings about these roles.
 pub(super) const BASELINE_ROLE: &str = "B019";
 
 /// The namespaces of the control plane.
@@ -118,7 +118,7 @@ pub(super) enum AccountCheck {
     AboveUsers,
 }
 
-/// What a rule about tenants looks at.
+/// The question of a rule about tenants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TenantCheck {
     /// Permissions in a namespace of another tenant.

@@ -109,12 +109,12 @@ pub(super) struct Tenancy<'w> {
     writes: Option<Condition>,
     /// The bindings that findings are about.
     reported: RefCell<HashSet<u32>>,
-    /// What a list of rules gives in a class, and what is left of the findings of a class without some lists.
+    /// The effect of a list of rules in a class, and the findings of a class without some lists.
     reaches: RefCell<HashMap<(usize, RuleListId), Rc<Reach>>>,
     left: RefCell<HashMap<(usize, Vec<RuleListId>), Left>>,
 }
 
-/// What the rules of a role give beyond what is expected.
+/// The permissions of a role beyond the expected ones.
 struct Reach {
     /// How bad it is without the risk rules; none where the role gives nothing.
     level: Option<Severity>,
@@ -332,15 +332,9 @@ impl Judge<'_> {
         };
         let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
         findings.add(likeness, affected, || Finding {
-            rule,
-            severity,
-            count: 0,
-            first: Vec::new(),
-            names: Vec::new(),
             what: format!("of tenant `{}` holds `{}` {scope}", names.name(tenant), link.name),
             role: Some(link.clone()),
             folded: self.folded_into_tenant(place, grant, told),
-            help: None,
             proof: vec![Chain {
                 subject: self.world.holder_name(holder),
                 binding: self.world.binding_link(grant.binding),
@@ -350,8 +344,7 @@ impl Judge<'_> {
                     None => (0..MAXIMUM_RULES).filter_map(|position| self.rule_link(grant.role, position)).collect(),
                 },
             }],
-            rule_of_role: None,
-            place: origin,
+            ..Finding::new(rule, severity, origin)
         });
     }
 

@@ -19,7 +19,7 @@ use crate::digest::digest_of_run;
 /// The fewest namespaces of a Tenancy that have a majority.
 const FEWEST: usize = 4;
 
-/// What a binding gives to one subject, in a form that namespaces can share.
+/// A role for a subject, in a form that namespaces can share.
 type Shape = String;
 
 /// A subject of a binding in a namespace of a tenant.
@@ -143,18 +143,8 @@ impl Judge<'_> {
         let affected =
             || Affected { subject: format!("Tenant/{tenant}"), scope: Scope::Namespace(unlike.namespace.to_owned()) };
         findings.add(likeness, affected, || Finding {
-            rule,
-            severity,
-            count: 0,
-            first: Vec::new(),
-            names: Vec::new(),
-            role: None,
             what: format!("is unlike the others of its Tenancy: it {what}"),
-            folded: Vec::new(),
-            help: None,
-            proof: Vec::new(),
-            rule_of_role: None,
-            place: origin,
+            ..Finding::new(rule, severity, origin)
         });
     }
 }

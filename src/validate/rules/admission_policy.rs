@@ -528,7 +528,7 @@ fn validation_actions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_
     }
 }
 
-/// What the expressions of a policy may use, at the place that is looked at.
+/// The names that the expressions of a policy may use, at one place.
 struct Expressions {
     scope: Scope,
     /// The expressions of the stored policy.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use super::types::Type;
 
-/// Which API servers take a function.
+/// The API servers that take a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Since {
     /// Those whose library is of this minor or a later one.
@@ -32,7 +32,7 @@ pub(super) struct Function {
     pub(super) is_evaluated: bool,
 }
 
-/// What the table says.
+/// The content of the table.
 #[derive(Debug, Default)]
 pub(super) struct Declared {
     functions: BTreeMap<&'static str, Vec<Function>>,

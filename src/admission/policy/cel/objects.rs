@@ -123,7 +123,8 @@ pub const RESERVED: [&str; 21] = [
     "while",
 ];
 
-fn is_reserved(name: &str) -> bool {
+/// Whether CEL keeps a word for itself.
+pub(super) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 

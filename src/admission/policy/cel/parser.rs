@@ -5,33 +5,13 @@ use std::vec::IntoIter;
 use super::ast::{Expr, Field, Operator};
 use super::lexer::{Token, tokens};
 use super::macros;
+use super::objects::is_reserved;
 use super::value::Literal;
 
 /// The longest expression that is read, in bytes.
 const LONGEST: usize = 64 * 1024;
 /// How deep an expression may nest, which is about what the API server's own reader takes.
 const DEEPEST: usize = 120;
-
-/// Words that are no names.
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 /// Why there is no tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -321,7 +301,7 @@ impl Parser {
         match self.peek() {
             Some(Token::Name(name)) if is_absolute || !matches!(name.as_str(), "true" | "false" | "null") => {
                 let name = self.name()?;
-                if RESERVED.contains(&name.as_str()) {
+                if is_reserved(&name) {
                     return Err(Problem::Syntax(format!("`{name}` is a word of the language")));
                 }
                 if self.takes("(") {

@@ -275,7 +275,7 @@ fn no_expression_hangs_or_overflows() {
     assert_eq!(told("'a'.replace('', 'b', -9223372036854775808)"), "\"bab\"");
 }
 
-/// What an API server's compiler says of an expression, in short.
+/// The verdict of an API server's compiler on an expression, in short.
 fn verdict(expression: &str, minor: u32, wanted: Wanted) -> String {
     let scope = Scope { minor, authorizer: true, variables: Some(BTreeMap::new()), ..Scope::default() };
     match compiled(expression, &scope, wanted) {
@@ -326,6 +326,7 @@ fn types_are_those_of_the_compiler() {
         ("[int].exists(x, x == int)", "`x` stands for types"),
         ("1 +.'a'", "syntax: a name is missing behind `.`"),
         (".has(object.a)", "there is no function `has`"),
+        (".true", "syntax: a name is expected before `true`"),
         (".size('a')", "int"),
     ] {
         assert_eq!(verdict(expression, 37, Wanted::Any), expected, "{expression}");

@@ -34,7 +34,7 @@ pub enum Type {
     List(Arc<Type>),
     /// A map from values of one type to those of another.
     Map(Arc<Type>, Arc<Type>),
-    /// What may be there.
+    /// A value that may be absent.
     Optional(Arc<Type>),
     /// A type as a value.
     Type(Arc<Type>),
@@ -159,11 +159,11 @@ const STEPS: u32 = 400_000;
 /// How deep types are looked at.
 const DEEPEST: u32 = 400;
 
-/// What free types turned out to be.
+/// The types that were found for free types.
 #[derive(Debug)]
 pub(super) struct Types {
     found: Vec<Option<Type>>,
-    /// What was replaced, so that an attempt that fails leaves nothing behind.
+    /// The replaced types, so that an attempt that fails leaves nothing behind.
     undo: Vec<(usize, Option<Type>)>,
     steps: u32,
     depth: u32,

@@ -27,7 +27,7 @@ const FIRST_WITH_RESERVED_NAMES: u32 = 31;
 /// How deep the type of a variable is known.
 const DEEPEST_VARIABLE: usize = 32;
 
-/// What an expression may use.
+/// The names that an expression may use.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     /// The minor of the API server.
@@ -48,7 +48,7 @@ pub struct Scope {
     pub params_type: Option<Type>,
 }
 
-/// What an expression has to come to.
+/// The type that an expression has to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// Anything.
