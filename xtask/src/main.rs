@@ -1,0 +1,40 @@
+//! Generates and checks files of this repository: `cargo xtask --help`.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for people at a terminal")]
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod facts;
+
+/// Generates and checks files of this repository.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Facts(facts::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match arguments.task {
+        Task::Facts(arguments) => facts::run(root(), &arguments),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::from(3)
+    })
+}
+
+/// Returns the root of the repository.
+fn root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package)
+}
