@@ -12,9 +12,9 @@ use std::fs;
 use std::hint::black_box;
 use std::time::Instant;
 
-use bailiwick::access::saved;
 use bailiwick::access::{Identity, Request, ResourceRequest, UrlRequest, World};
 use bailiwick::diag::Files;
+use bailiwick::file_format::FileFormat;
 use serde_json::{Value, json};
 
 #[global_allocator]
@@ -31,7 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(());
     };
     let started = Instant::now();
-    let world = saved::load(&fs::read(world)?, &Files::new())?;
+    let world =
+        World::restore(FileFormat::INDEX.open(&fs::read(world)?).map_err(|broken| broken.to_string())?, &Files::new())?;
     let load = started.elapsed();
     let questions: Vec<(Identity, Request)> = fs::read_to_string(questions)?
         .lines()

@@ -10,19 +10,18 @@
 //! rules        rules, each distinct list once           who_can      who may do this
 //! symbols      strings as numbers                       resolve      which rules hold for an identity here
 //! index        who holds what, where                    cover        do these rules cover those
-//! saved        a world as a file                        write        may it write this object (escalation check)
+//! snapshot     a world as data                          write        may it write this object (escalation check)
 //! request      identities and attributes                impersonate  may it act as somebody else
 //! http         from an HTTP request to attributes       compare      what a change really grants
 //! served       could a server receive the request       risk         what a grant really opens
 //! scope        what belongs to no namespace
 //! lookup       what people call a resource              reconcile    what the server does to its defaults
-//! ask          questions and answers as JSON            crossplane   its own checks of what packages ask for
+//! crossplane   its own checks of what packages ask for
 //! ```
 //!
 //! The rules are those of `specs/kubernetes.md` sections 7 to 9 and `specs/rbac.md` section 4.
 
 pub mod aggregate;
-pub mod ask;
 mod clouds;
 pub mod compare;
 pub mod cover;
@@ -37,10 +36,10 @@ pub mod request;
 pub mod resolve;
 pub mod risk;
 pub(crate) mod rules;
-pub mod saved;
 pub mod scope;
 pub mod served;
 mod shape;
+pub mod snapshot;
 pub(crate) mod symbols;
 pub mod who_can;
 mod workloads;

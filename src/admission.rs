@@ -4,7 +4,6 @@
 //! Beside the pipeline, like [`crate::access`], and on top of it: which of these rules applies to a pod is decided by
 //! who may use them, and that is what the authorizer answers. Knows neither policies nor templates.
 
-pub mod ask;
 mod created;
 mod defaulted;
 pub mod gate;

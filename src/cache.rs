@@ -21,7 +21,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::{Digest, digest};
-use crate::sealed::Seal;
+use crate::file_format::FileFormat;
 use crate::source::{Answered, World};
 
 pub use outputs::{KeptFile, KeptTarget, WatchedFolder};
@@ -29,7 +29,7 @@ pub use place::Place;
 pub use told::Told;
 
 /// Marks a cache, with the version of its format.
-const SEAL: Seal = Seal::new("bailiwick cache", "\x05");
+const FORMAT: FileFormat = FileFormat::new("bailiwick cache", "\x05");
 
 /// How many bytes of a cache are read: a million files take a tenth.
 const MAXIMUM_SIZE: u64 = 1 << 30;
@@ -80,7 +80,7 @@ impl Cache {
     /// The record of an earlier run of this program; none where there is no such record.
     pub fn load(&self) -> Option<Kept> {
         let bytes = self.place.read(&self.name, MAXIMUM_SIZE)?;
-        let kept: Kept = SEAL.open(&bytes).ok()?;
+        let kept: Kept = FORMAT.open(&bytes).ok()?;
         (kept.root == self.root && kept.program == PROGRAM).then_some(kept)
     }
 
@@ -93,7 +93,7 @@ impl Cache {
     pub fn save(&self, mut kept: Kept) {
         kept.root.clone_from(&self.root);
         PROGRAM.clone_into(&mut kept.program);
-        if let Ok(bytes) = SEAL.close(&kept) {
+        if let Ok(bytes) = FORMAT.close(&kept) {
             self.place.write(&self.name, &bytes);
         }
     }

@@ -19,6 +19,7 @@ pub mod yaml;
 
 pub mod access;
 pub mod admission;
+pub mod ask;
 pub mod crossplane;
 pub mod emit;
 pub mod expand;
@@ -34,11 +35,11 @@ pub mod validate;
 pub mod cache;
 pub mod compile;
 mod digest;
+pub mod file_format;
 pub mod git;
 pub mod migrate;
 mod parallel;
 pub mod report;
-mod sealed;
 pub mod stats;
 
 pub mod cli;

@@ -7,7 +7,7 @@
 //! identity     who is a node                              restriction  may a node write this object (NodeRestriction)
 //! version      minors and feature gates                   mirror       pods that stand for a file on a node
 //! system_node  the role system:node and its binding       equality     when two objects are the same to the server
-//! cluster      the objects that matter                    ask          questions and answers as JSON
+//! cluster      the objects that matter
 //! pod          what a pod refers to
 //! volume       the secrets and drivers of volumes
 //! graph        from which objects a way leads to a node
@@ -19,7 +19,6 @@
 //! ```
 
 pub mod agent;
-pub mod ask;
 pub mod authorize;
 pub mod cluster;
 mod equality;

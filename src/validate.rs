@@ -5,9 +5,8 @@
 //! objects, such as bindings to roles that are not there, is in [`set`]. Advice is in `lints`.
 
 mod alike;
-pub mod ask;
-mod expression_types;
-mod fields;
+pub mod expression_types;
+pub mod fields;
 mod lints;
 mod meaning;
 pub mod rules;

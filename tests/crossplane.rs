@@ -6,7 +6,7 @@ use bailiwick::access;
 use bailiwick::access::request::{Identity, Request, ResourceRequest};
 use bailiwick::access::world::Builder;
 use bailiwick::access::write::{Write, WriteVerb};
-use bailiwick::crossplane::ask;
+use bailiwick::ask::Connection;
 use bailiwick::crossplane::object::Account;
 use bailiwick::crossplane::reach::{self, reach};
 use bailiwick::diag::Severity;
@@ -28,7 +28,7 @@ fn cases(kind: &str) -> Vec<Value> {
 fn ask(kind: &str, body: &Value) -> Value {
     let mut body = body.clone();
     body.as_object_mut().expect("a map").retain(|key, _| !matches!(key.as_str(), "out" | "sameOrg"));
-    ask::answer(kind, &body).expect("a question").expect("an answer")
+    Connection::default().answer(&json!({ kind: body })).expect("an answer")
 }
 
 /// Compares an answer with the expectation of a case, which speaks of some of its keys.

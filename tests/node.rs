@@ -1,6 +1,6 @@
 //! What nodes may do, against the recorded cases.
 
-use bailiwick::node::ask;
+use bailiwick::ask::Connection;
 use bailiwick::node::system_node::{self, Binding, Style};
 use bailiwick::node::version::{FIRST_MINOR, LAST_MINOR, Version};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn ask(kind: &str, body: &Value) -> Value {
         let items = body.get_mut(list).and_then(Value::as_array_mut);
         items.into_iter().flatten().for_each(|item| without(item, &["message", "contains", "absent"]));
     }
-    ask::answer(kind, &body).expect("a question").expect("an answer")
+    Connection::default().answer(&json!({ kind: body })).expect("an answer")
 }
 
 fn without(value: &mut Value, keys: &[&str]) {

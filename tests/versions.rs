@@ -1,9 +1,7 @@
 //! Versions of Kubernetes that are newer than every known one: compiled and judged as the newest, with a warning.
 
-use bailiwick::access::Builder;
-use bailiwick::access::ask::Asker;
+use bailiwick::ask::Connection;
 use bailiwick::k8s::catalogue::LAST_MINOR;
-use bailiwick::node::ask as node;
 use serde_json::{Value, json};
 
 use crate::support::{World, repository};
@@ -42,9 +40,9 @@ fn newer_versions_compile_to_the_output_of_the_newest_known() {
 
 /// The answers to questions about one world.
 fn ask(world: Value, questions: &[Value]) -> Vec<Value> {
-    let mut asker = Asker::new(Builder::new(LAST_MINOR).build(), false);
-    let mut answers = vec![asker.answer(&json!({ "world": world })).expect("a world")];
-    answers.extend(questions.iter().map(|question| asker.answer(question).expect("an answer")));
+    let mut connection = Connection::default();
+    let mut answers = vec![connection.answer(&json!({ "world": world })).expect("a world")];
+    answers.extend(questions.iter().map(|question| connection.answer(question).expect("an answer")));
     answers
 }
 
@@ -64,7 +62,7 @@ fn answers_about_newer_versions_name_the_judged_one() {
     assert_eq!(policy(format!("1.{}", LAST_MINOR + 1))["judgedAs"], judged);
     let of_node = |version: &str| {
         let question = json!({ "version": version, "objects": [], "requests": [] });
-        node::answer("node", &question).expect("a question").expect("an answer")["judgedAs"].clone()
+        Connection::default().answer(&json!({ "node": question })).expect("an answer")["judgedAs"].clone()
     };
     assert_eq!((of_node("1.37"), of_node("1.99")), (Value::Null, judged));
 }
@@ -72,9 +70,9 @@ fn answers_about_newer_versions_name_the_judged_one() {
 /// Versions of another form, and those that are older than every known one, stay errors.
 #[test]
 fn older_versions_have_no_answer() {
-    let mut asker = Asker::new(Builder::new(LAST_MINOR).build(), false);
+    let mut connection = Connection::default();
     for wrong in [json!(15), json!("1.15"), json!("2.0"), json!("newest")] {
-        assert!(asker.answer(&json!({ "world": { "minor": wrong } })).is_err(), "{wrong}");
+        assert!(connection.answer(&json!({ "world": { "minor": wrong } })).is_err(), "{wrong}");
     }
-    assert!(node::answer("node", &json!({ "version": "1.5" })).expect("a question").is_err());
+    assert!(Connection::default().answer(&json!({ "node": { "version": "1.5" } })).is_err());
 }

@@ -3,6 +3,7 @@
 use super::scope::VIRTUAL;
 use super::world::World;
 use crate::diag::nearest;
+use crate::yaml::NodeRef;
 
 /// A resource that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,14 @@ pub struct NotFound {
 }
 
 impl World {
+    /// Returns the resource that serves the kind of an object, and whether its objects have namespaces.
+    pub fn resource_of(&self, object: NodeRef<'_>) -> Option<(&str, bool)> {
+        let text = |key| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+        let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+        let entry = self.api().catalogue().find_kind(group, text("kind"));
+        entry.map(|entry| (entry.resource.as_str(), entry.namespaced))
+    }
+
     /// Finds a resource by its plural, singular, short name or kind, with or without its group behind a dot.
     ///
     /// # Errors

@@ -6,12 +6,11 @@
 //! control     does the syncer care for it           sync         what it writes
 //! world       everything together, and the answers  chain        what lifts a level, and how it came there
 //! neighbours  the controllers beside it             declared     labels that a repository declares: fights, findings
-//! users       users whose pods the level refuses     ask          questions and answers as JSON
+//! users       users whose pods the level refuses
 //! ```
 //!
 //! Not here: the order of events. What comes out is where the controllers come to rest.
 
-pub mod ask;
 pub mod chain;
 pub mod control;
 pub mod declared;

@@ -14,7 +14,6 @@
 //!
 //! [`Patches`] are what a MutatingAdmissionPolicy of ours does to an object, for pods that are judged after it.
 
-pub mod ask;
 pub mod cel;
 mod decide;
 mod known;

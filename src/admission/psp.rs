@@ -9,7 +9,6 @@
 //! adds, and the gates of that release that are not at their defaults.
 
 pub mod admit;
-pub mod ask;
 pub mod compare;
 pub mod mapping;
 pub mod migrate;

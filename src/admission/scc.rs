@@ -6,13 +6,11 @@
 //! range      the uid range of a namespace                 order      points, and the order of admission
 //! convert    the level, as the label syncer computes it   admit      which of them admits a pod
 //! semantic   the level that is really guaranteed          lints      what is worth a word
-//! ask        questions and answers as JSON
 //! ```
 //!
 //! An [`Scc`] is read as the API server stores it (`specs/openshift.md` 4.2), since everything downstream sees only that.
 
 pub mod admit;
-pub mod ask;
 pub mod convert;
 pub mod defaults;
 pub mod lints;

@@ -11,7 +11,6 @@ mod host;
 pub mod labels;
 mod process;
 mod profiles;
-pub(super) mod questions;
 mod words;
 
 pub use checks::{CHECKS, Check};

@@ -3,17 +3,10 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use clap::Args;
-use serde_json::Value;
 
 use super::{Global, Outcome};
-use crate::access::Builder;
-use crate::access::ask::{Asker, check_keys};
-use crate::admission;
-use crate::crossplane;
+use crate::ask::Connection;
 use crate::diag::RunError;
-use crate::k8s::catalogue::LAST_MINOR;
-use crate::node;
-use crate::validate;
 
 /// Options of `ask`.
 #[derive(Debug, Args)]
@@ -21,7 +14,7 @@ pub(super) struct Arguments {}
 
 /// Runs the command.
 pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, RunError> {
-    let mut asker = Asker::new(Builder::new(LAST_MINOR).build(), false);
+    let mut connection = Connection::default();
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin());
     let mut output = global.terminal().answers();
     let mut outcome = Outcome::Fine;
@@ -41,7 +34,7 @@ pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, RunError> {
             continue;
         }
         let question = line.and_then(|line| serde_json::from_str(&line).map_err(|error| format!("not JSON: {error}")));
-        let answer = question.and_then(|question| answer(&mut asker, &question)).unwrap_or_else(|problem| {
+        let answer = question.and_then(|question| connection.answer(&question)).unwrap_or_else(|problem| {
             outcome = Outcome::Invalid;
             serde_json::json!({ "error": problem })
         });
@@ -78,22 +71,6 @@ fn read_line(input: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<Line> 
     *bytes = Vec::new();
     input.skip_until(b'\n')?;
     Ok(Line::TooLong)
-}
-
-/// Answers a question that needs no world, or asks the asker.
-fn answer(asker: &mut Asker, question: &Value) -> Result<Value, String> {
-    let entry = question.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
-    let alone = entry.and_then(|(kind, body)| {
-        let elsewhere = || crossplane::ask::answer(kind, body).or_else(|| node::ask::answer(kind, body));
-        let validity = || (kind == "validate").then(|| validity(body));
-        admission::ask::answer(kind, body).or_else(validity).or_else(elsewhere)
-    });
-    alone.unwrap_or_else(|| asker.answer(question))
-}
-
-fn validity(body: &Value) -> Result<Value, String> {
-    check_keys(&[("validate", &[validate::ask::KEYS])], "validate", body)?;
-    validate::ask::answer(body)
 }
 
 fn cannot_read(error: io::Error) -> RunError {

@@ -7,9 +7,9 @@ use clap::Args;
 use super::printing::refuse_usage;
 use super::scene::{SceneArguments, with_scenes};
 use super::{Global, Outcome};
-use crate::access::saved;
 use crate::diag::RunError;
 use crate::emit::write;
+use crate::file_format::FileFormat;
 use crate::report::human::{grouped, number};
 
 /// Options of `index`.
@@ -30,7 +30,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             return Ok(refuse_usage(global, message, "name one with --target"));
         };
         let path = global.at(&arguments.output);
-        let bytes = saved::save(&scene.world, &scene.files).map_err(RunError::new)?;
+        let bytes = FileFormat::INDEX.close(&scene.world.snapshot(&scene.files)).map_err(RunError::new)?;
         write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
         let size = scene.world.size();
         global.terminal().note(&format!(

@@ -12,12 +12,12 @@ use clap::Args;
 use super::printing::print;
 use super::session::{Session, with_targets};
 use super::{Global, Outcome};
-use crate::access::saved;
 use crate::access::world::Added;
 use crate::access::{Builder, Layer, World};
 use crate::compile::{Objects, Shown, Viewer, Wanted};
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::emit::committed::Committed;
+use crate::file_format::FileFormat;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::model::{Platform, Target, Version};
 use crate::node::{Cluster, Version as NodeVersion};
@@ -267,12 +267,17 @@ fn read_saved(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
     let read = |error: std::io::Error| RunError::io("read", path, &error);
     let mut file = manifests::open(path).map_err(read)?;
     let mut bytes = Vec::new();
-    file.by_ref().take(saved::SEAL.mark_length() as u64).read_to_end(&mut bytes).map_err(read)?;
-    if !saved::SEAL.is_on(&bytes) {
+    file.by_ref().take(FileFormat::INDEX.mark_length() as u64).read_to_end(&mut bytes).map_err(read)?;
+    if !FileFormat::INDEX.is_on(&bytes) {
         return Ok(None);
     }
     file.read_to_end(&mut bytes).map_err(read)?;
     Ok(Some(bytes))
+}
+
+fn open_index(bytes: &[u8], files: &Files) -> Result<World, String> {
+    let snapshot = FileFormat::INDEX.open(bytes).map_err(|broken| broken.to_string())?;
+    World::restore(snapshot, files).map_err(|inconsistent| inconsistent.to_string())
 }
 
 fn load_saved(
@@ -299,7 +304,7 @@ fn load_saved(
         );
         return None;
     }
-    match saved::load(bytes, files) {
+    match open_index(bytes, files) {
         Ok(world) => {
             report_doubts(&world, sink);
             Some(Scene {

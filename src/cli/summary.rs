@@ -12,11 +12,11 @@ use crate::compile::PartRecord;
 use crate::diag::{Diagnostic, FileId, Files, Origin};
 use crate::digest::Digest;
 use crate::emit::totals::Totals;
-use crate::sealed::{Broken, Seal};
+use crate::file_format::{Broken, FileFormat};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
-const SEAL: Seal = Seal::new("bailiwick parts", concat!("\x05", env!("CARGO_PKG_VERSION"), "\n"));
+const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x05", env!("CARGO_PKG_VERSION"), "\n"));
 
 /// The results of a part.
 #[derive(Debug, Serialize, Deserialize)]
@@ -111,7 +111,7 @@ impl Summary {
             });
         }
         self.texts = texts.into_iter().map(|(id, (path, text))| (id, path, text)).collect();
-        SEAL.close(&self)
+        FORMAT.close(&self)
     }
 
     /// The summary in a file. Texts in it are registered in `files`, which had the hash `input` before.
@@ -119,7 +119,7 @@ impl Summary {
     /// # Errors
     /// Why the file cannot be used.
     pub(super) fn from_bytes(bytes: &[u8], files: &Files, input: Digest) -> Result<Self, String> {
-        let mut summary: Self = SEAL.open(bytes).map_err(|broken| match broken {
+        let mut summary: Self = FORMAT.open(bytes).map_err(|broken| match broken {
             Broken::Foreign => "it is no summary of a part".to_owned(),
             other => other.to_string(),
         })?;

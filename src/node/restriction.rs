@@ -9,7 +9,7 @@ mod nodes;
 mod pods;
 mod tokens;
 
-pub(super) use certificates::SIGNER_VERB;
+pub use certificates::SIGNER_VERB;
 pub(super) use labels::is_restricted;
 pub use labels::{is_kubelet_label, is_settable_by_kubelet};
 

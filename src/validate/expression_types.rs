@@ -36,18 +36,18 @@ const EXPRESSIONS: [&str; 2] = ["expression", "messageExpression"];
 
 /// An expression that does not fit a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Misfit {
+pub struct Misfit {
     /// The path of the expression, such as `spec.validations[0].expression`.
-    pub(super) field: String,
+    pub field: String,
     /// The kind.
-    pub(super) kind: Kind,
+    pub kind: Kind,
     /// The reason.
-    pub(super) reason: String,
+    pub reason: String,
 }
 
 /// The reason why the expressions of a policy are not compiled for its kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unchecked {
+pub enum Unchecked {
     /// The expressions have so many bytes, for so many kinds.
     Expressions {
         /// The bytes of the expressions.
@@ -71,13 +71,13 @@ impl fmt::Display for Unchecked {
 
 /// A kind of objects, in the order of the controller.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Kind {
+pub struct Kind {
     /// The API group; empty for the core group.
-    pub(super) group: String,
+    pub group: String,
     /// The version of the group.
-    pub(super) version: String,
+    pub version: String,
     /// The name of the kind.
-    pub(super) name: String,
+    pub name: String,
 }
 
 /// As manifests name it: `apps/v1 Deployment`.
@@ -89,7 +89,7 @@ impl fmt::Display for Kind {
 
 impl Kind {
     /// The group and the version, such as `apps/v1`.
-    pub(super) fn api_version(&self) -> String {
+    pub fn api_version(&self) -> String {
         let slash = if self.group.is_empty() { "" } else { "/" };
         format!("{}{slash}{}", self.group, self.version)
     }
@@ -101,7 +101,7 @@ impl Kind {
 ///
 /// # Errors
 /// The expressions are too long, or the rules name too many resources.
-pub(super) fn misfits(
+pub fn misfits(
     policy: NodeRef<'_>,
     minor: u32,
     catalogue: &Catalogue,

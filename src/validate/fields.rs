@@ -23,7 +23,7 @@ pub enum Reach {
 
 impl Reach {
     /// The name in answers of `bailiwick ask`.
-    pub(super) fn id(self) -> &'static str {
+    pub fn id(self) -> &'static str {
         match self {
             Reach::Metadata => "metadata",
             Reach::Fields => "fields",
@@ -43,7 +43,7 @@ impl Reach {
 
 /// What is known about the fields of a kind.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum KnownFields<'d> {
+pub enum KnownFields<'d> {
     /// A built-in kind at one minor.
     BuiltIn(KindFields),
     /// A kind of OpenShift.
@@ -56,7 +56,7 @@ pub(super) enum KnownFields<'d> {
 
 impl<'d> KnownFields<'d> {
     /// The fields of a kind at a minor of Kubernetes. Of two definitions of one kind the last counts.
-    pub(super) fn find(minor: u32, definitions: &'d [Arc<CustomFields>], api_version: &str, kind: &str) -> Self {
+    pub fn find(minor: u32, definitions: &'d [Arc<CustomFields>], api_version: &str, kind: &str) -> Self {
         // The server's rules for a StatefulSet leave out most of its templates.
         let has_other_rules = rules::has_rules(api_version, kind) || kind == "StatefulSet";
         if let Some(fields) = KindFields::find(minor, api_version, kind) {
@@ -70,7 +70,7 @@ impl<'d> KnownFields<'d> {
     }
 
     /// Each unknown field and wrong value of an object, in the order of the text.
-    pub(super) fn problems(self, object: NodeRef<'_>) -> Vec<Problem<'_>> {
+    pub fn problems(self, object: NodeRef<'_>) -> Vec<Problem<'_>> {
         match self {
             KnownFields::BuiltIn(fields) => fields.problems(object),
             KnownFields::Schema(schema) if !schema.fits(object) => schema.problems(object),

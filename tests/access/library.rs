@@ -1,9 +1,11 @@
 //! The library itself, put to the tables and to its opponent.
 
-use bailiwick::access::ask::Asker;
-use bailiwick::access::{Builder, Identity, Request, ResourceRequest, saved};
-use bailiwick::crossplane;
+use std::cell::RefCell;
+
+use bailiwick::access::{Builder, Identity, Request, ResourceRequest, World};
+use bailiwick::ask::Connection;
 use bailiwick::diag::{Files, Sink};
+use bailiwick::file_format::FileFormat;
 use serde_json::{Value, json};
 
 use super::{Evaluator, assert_tables};
@@ -13,25 +15,23 @@ use crate::oracle::{Naive, duel};
 const SEEDS: std::ops::Range<u64> = 1000..1300;
 
 pub(crate) struct Library {
-    asker: Asker,
+    connection: RefCell<Connection>,
 }
 
 impl Library {
     pub(crate) fn new() -> Self {
-        Self { asker: Asker::new(Builder::new(36).build(), false) }
+        Self { connection: RefCell::new(Connection::new(Builder::new(36).build(), false)) }
     }
 }
 
 impl Evaluator for Library {
     fn world(&mut self, objects: &[Value], baseline: Option<&str>) {
         let question = json!({ "world": { "objects": objects, "baseline": baseline } });
-        self.asker.answer(&question).expect("a world");
+        self.connection.get_mut().answer(&question).expect("a world");
     }
 
     fn ask(&self, question: &Value) -> Value {
-        let alone = question.as_object().and_then(|map| map.iter().next());
-        let alone = alone.and_then(|(kind, body)| crossplane::ask::answer(kind, body));
-        alone.unwrap_or_else(|| self.asker.ask(question)).unwrap_or_else(|problem| json!({ "error": problem }))
+        self.connection.borrow_mut().answer(question).unwrap_or_else(|problem| json!({ "error": problem }))
     }
 }
 
@@ -46,6 +46,12 @@ fn the_library_agrees_with_its_opponent() {
         Ok(asked) => assert!(asked > 10_000, "only {asked} questions"),
         Err(difference) => panic!("{difference}"),
     }
+}
+
+/// Opens an index file.
+fn open(bytes: &[u8], files: &Files) -> Result<World, String> {
+    let snapshot = FileFormat::INDEX.open(bytes).map_err(|broken| broken.to_string())?;
+    World::restore(snapshot, files).map_err(|inconsistent| inconsistent.to_string())
 }
 
 /// A world that was kept in a file answers as it did, knows its places, and is refused when a byte of it is gone.
@@ -74,9 +80,9 @@ subjects: [{kind: ServiceAccount, name: app}]
     let mut builder = Builder::new(36).with_default_policy(36);
     tree.documents().for_each(|document| builder.add_document(document, |_, _| {}));
     let world = builder.build();
-    let bytes = saved::save(&world, &files).expect("room");
+    let bytes = FileFormat::INDEX.close(&world.snapshot(&files)).expect("room");
     let loaded_files = Files::new();
-    let loaded = saved::load(&bytes, &loaded_files).expect("what was saved");
+    let loaded = open(&bytes, &loaded_files).expect("what was saved");
 
     let who = Identity::of("system:serviceaccount:a:app");
     let widget = world.find_resource("widget").expect("its definition is there");
@@ -102,10 +108,10 @@ subjects: [{kind: ServiceAccount, name: app}]
     assert_eq!(loaded_files.get(place.file).line_column(place.span.start).line, 11);
     assert_eq!(chains[0].rules[0].gathered_from[0].name, "ClusterRole/widgets");
 
-    for cut in [bytes.len() - 1, bytes.len() / 2, saved::SEAL.mark_length(), 3] {
-        assert!(saved::load(&bytes[..cut], &Files::new()).is_err(), "cut at {cut}");
+    for cut in [bytes.len() - 1, bytes.len() / 2, FileFormat::INDEX.mark_length(), 3] {
+        assert!(open(&bytes[..cut], &Files::new()).is_err(), "cut at {cut}");
     }
     let mut changed = bytes.clone();
     changed[bytes.len() / 2] ^= 1;
-    assert!(saved::load(&changed, &Files::new()).is_err());
+    assert!(open(&changed, &Files::new()).is_err());
 }

@@ -5,7 +5,7 @@
 //! paths of the row have to be the first, word for word and in its order, and the rest is written down beside it.
 
 use bailiwick::access::Identity;
-use bailiwick::access::ask::Asker;
+use bailiwick::ask::Connection;
 use serde_json::{Value, json};
 
 use super::risk::world;
@@ -27,8 +27,8 @@ fn paths_are_those_of_the_rows() {
         if let Some(groups) = row.get("groups") {
             question["groups"] = groups.clone();
         }
-        let mut asker = Asker::new(world, true);
-        let answer = asker.answer(&json!({"escalation": question})).expect("an answer");
+        let mut connection = Connection::new(world, true);
+        let answer = connection.answer(&json!({"escalation": question})).expect("an answer");
         if answer["paths"] != row["paths"] {
             wrong.push(format!("{}: {}", text(row, "id"), answer["paths"]));
         }

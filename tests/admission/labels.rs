@@ -1,11 +1,11 @@
 //! The labels of namespaces: the cases of the table, and the scenarios of the enhancement's own test plan.
 
 use bailiwick::access::{Identity, Request, ResourceRequest};
-use bailiwick::admission::ask::answer;
 use bailiwick::admission::labels::Settings;
 use bailiwick::admission::labels::namespace::Source;
 use bailiwick::admission::labels::world::SyncBuilder;
 use bailiwick::admission::scc::release::Release;
+use bailiwick::ask::Connection;
 use bailiwick::yaml;
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ const SYNCER: &str = "pod-security-admission-label-synchronization-controller";
 fn ask(kind: &str, body: &Value) -> Value {
     let question = Map::from_iter([(kind.to_owned(), body.clone())]);
     let (kind, body) = question.iter().next().expect("a question");
-    answer(kind, body).expect("a question").expect("an answer")
+    Connection::default().answer(&json!({ kind: body })).expect("an answer")
 }
 
 /// A label by its short name.

@@ -1,7 +1,7 @@
 //! Admission policies: the table of policies about agents of nodes, and the policies that are compiled here.
 
-use bailiwick::admission::ask::answer;
 use bailiwick::admission::policy::Policy;
+use bailiwick::ask::Connection;
 use bailiwick::yaml;
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::scc::table;
 use crate::support::{repository, stored_objects};
 
 fn ask(body: &Value) -> Value {
-    answer("admission-policy", body).expect("a known question").expect("an answer")
+    Connection::default().answer(&json!({ "admission-policy": body })).expect("an answer")
 }
 
 #[test]

@@ -4,12 +4,18 @@
 use bailiwick::access::request::Identity;
 use bailiwick::access::world::{Added, Builder};
 use bailiwick::admission::pod::Pod;
+use bailiwick::admission::psp::PodSecurityPolicy;
 use bailiwick::admission::psp::mapping::{Reading, map};
 use bailiwick::admission::psp::select::{Operation, choose, usable};
-use bailiwick::admission::psp::{PodSecurityPolicy, ask};
+use bailiwick::ask::Connection;
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::yaml;
 use serde_json::{Map, Value, json};
+
+/// Asks a question about policies.
+fn ask(kind: &str, body: &Value) -> Result<Value, String> {
+    Connection::default().answer(&json!({ kind: body }))
+}
 
 /// The cases of a file. They were recorded, and are not ours to change.
 fn cases(text: &str) -> (Value, Vec<Value>) {
@@ -64,7 +70,7 @@ fn the_tool_policy_admits_what_the_real_one_did() {
     assert_eq!(requests.len(), 28);
     for request in requests {
         let question = json!({ "psp": case["input"]["psp"], "pod": { "spec": request["pod"] } });
-        let answer = ask::admit(&question).expect("an answer");
+        let answer = ask("psp-admit", &question).expect("an answer");
         let allowed = answer["allowed"].as_bool().expect("a verdict");
         assert_eq!(allowed, request["expect"] == "allow", "{}: {answer:#}", request["id"]);
         if let Some(field) = request["field"].as_str() {
@@ -78,7 +84,7 @@ fn the_tool_policy_admits_what_the_real_one_did() {
 fn an_empty_pod_gets_the_ids_of_its_tool() {
     let case = toolforge("psp");
     let pod = json!({ "spec": { "containers": [{ "name": "c", "image": "i" }] } });
-    let answer = ask::admit(&json!({ "psp": case["input"]["psp"], "pod": pod })).expect("an answer");
+    let answer = ask("psp-admit", &json!({ "psp": case["input"]["psp"], "pod": pod })).expect("an answer");
     assert_eq!(
         answer["pod"],
         json!({
@@ -103,7 +109,7 @@ fn an_empty_pod_gets_the_ids_of_its_tool() {
 fn steps_upwards_are_refused_though_the_policy_lets_them_through() {
     let case = toolforge("pod-validation");
     let question = json!({ "psp": toolforge("psp")["input"]["psp"], "pod": { "spec": case["input"]["pod"] } });
-    let answer = ask::admit(&question).expect("an answer");
+    let answer = ask("psp-admit", &question).expect("an answer");
     assert_eq!((&answer["errors"], &answer["allowed"]), (&json!([]), &json!(false)));
     let told = answer["invalid"].to_string();
     assert!(told.contains(case["expect"]["error"].as_str().expect("a text")), "{told}");
@@ -113,7 +119,7 @@ fn steps_upwards_are_refused_though_the_policy_lets_them_through() {
 fn a_change_of_the_tool_policy_is_told_by_what_it_means() {
     let case = toolforge("diff");
     let question = json!({ "old": case["input"]["from"], "new": case["input"]["to"] });
-    let answer = ask::compare(&question).expect("an answer");
+    let answer = ask("psp-compare", &question).expect("an answer");
     for (list, expected) in case["expect"].as_object().expect("a map") {
         assert_eq!(&answer[list], expected, "{list}");
     }
@@ -124,7 +130,7 @@ fn a_change_of_the_tool_policy_is_told_by_what_it_means() {
 fn the_tool_policy_needs_an_admission_policy_for_its_ids_and_paths() {
     let psp = &toolforge("psp")["input"]["psp"];
     let pod = json!({ "spec": { "containers": [{ "name": "c" }] } });
-    let answer = ask::migrate(&json!({ "psp": psp, "pod": pod })).expect("an answer");
+    let answer = ask("psp-migrate", &json!({ "psp": psp, "pod": pod })).expect("an answer");
     assert_eq!(answer["level"], "privileged");
     let fates = answer["fields"].as_array().expect("a list");
     let needed = fates.iter().filter(|field| field["fate"] == "policy").map(|field| field["field"].clone());
@@ -133,24 +139,25 @@ fn the_tool_policy_needs_an_admission_policy_for_its_ids_and_paths() {
         assert!(needed.contains(&json!(field)), "{field}: {needed:?}");
     }
     assert_eq!(answer["reliedOn"].as_array().map(Vec::len), Some(7), "{answer:#}");
-    assert!(ask::migrate(&json!({ "psp": psp, "reading": "other" })).is_err());
+    assert!(ask("psp-migrate", &json!({ "psp": psp, "reading": "other" })).is_err());
 }
 
 #[test]
 fn every_question_has_an_answer_or_says_why_not() {
     let psp = toolforge("psp")["input"]["psp"].clone();
     let pod = json!({ "spec": { "containers": [{ "name": "c" }] } });
-    let level = ask::level(&json!({ "psp": psp })).expect("an answer");
+    let level = ask("psp-level", &json!({ "psp": psp })).expect("an answer");
     assert_eq!(level["seLinuxIgnored"]["deciding"], json!(["volumes"]));
-    let chosen = ask::choose(&json!({ "psps": [psp], "usable": ["tool-blurp-psp"], "pod": pod })).expect("an answer");
+    let chosen =
+        ask("psp-choose", &json!({ "psps": [psp], "usable": ["tool-blurp-psp"], "pod": pod })).expect("an answer");
     assert_eq!(chosen["psp"], "tool-blurp-psp");
-    let none = ask::choose(&json!({ "psps": [psp], "usable": [], "pod": pod })).expect("an answer");
+    let none = ask("psp-choose", &json!({ "psps": [psp], "usable": [], "pod": pod })).expect("an answer");
     assert_eq!((&none["allowed"], &none["refusals"]), (&json!(false), &Value::Object(Map::new())));
     let broken = json!({ "metadata": { "name": "b" }, "spec": { "runAsUser": { "rule": "MustRunAs" } } });
-    let answer = ask::admit(&json!({ "psp": broken, "pod": pod })).expect("an answer");
+    let answer = ask("psp-admit", &json!({ "psp": broken, "pod": pod })).expect("an answer");
     assert_eq!(answer["broken"].as_array().map(Vec::len), Some(4), "{answer}");
-    assert!(ask::admit(&json!({ "pod": pod })).is_err());
-    assert!(ask::admit(&json!({ "psp": { "spec": { "privileged": "yes" } }, "pod": pod })).is_err());
+    assert!(ask("psp-admit", &json!({ "pod": pod })).is_err());
+    assert!(ask("psp-admit", &json!({ "psp": { "spec": { "privileged": "yes" } }, "pod": pod })).is_err());
 }
 
 /// The world of some objects, at the last minor that had policies.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use bailiwick::admission::ask::answer;
 use bailiwick::admission::scc::Scc;
 use bailiwick::admission::scc::defaults::{Start, objects, trees};
 use bailiwick::admission::scc::release::Release;
+use bailiwick::ask::Connection;
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::yaml;
 use serde_json::{Map, Value, json};
@@ -44,7 +44,7 @@ pub(super) fn shaped(levels: &Value, shape: &Value, name: &str) -> Value {
 fn ask(kind: &str, body: &Value) -> Value {
     let question = Map::from_iter([(kind.to_owned(), body.clone())]);
     let (kind, body) = question.iter().next().expect("a question");
-    answer(kind, body).expect("a question").expect("an answer")
+    Connection::default().answer(&json!({ kind: body })).expect("an answer")
 }
 
 fn level_of(case: &Value, object: &Value, is_stored: bool) -> Value {

@@ -18,7 +18,7 @@ use crate::node::volume::text;
 const KUBELET_SIGNERS: [&str; 2] = ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"];
 
 /// The verb by which an authorizer may let a node ask for certificates of a signer that no volume names.
-pub(crate) const SIGNER_VERB: &str = "request-serviceaccounts-podcertificate-signer";
+pub const SIGNER_VERB: &str = "request-serviceaccounts-podcertificate-signer";
 
 /// The attribute `CN` of a name.
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");

@@ -4,7 +4,7 @@
 
 use arbitrary::Unstructured;
 use bailiwick::access::Builder;
-use bailiwick::access::ask::Asker;
+use bailiwick::ask::Connection;
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::yaml;
 use fuzzing::schema::{any, text};
@@ -32,7 +32,7 @@ fn judge(text: &str) {
     for document in tree.documents() {
         builder.add_document(document, |_, _| {});
     }
-    let asker = Asker::new(builder.build(), true);
+    let mut connection = Connection::new(builder.build(), true);
     for question in [
         json!({"who-can": {"verb": "get", "resource": "secrets", "namespace": "a"}}),
         json!({"who-can": {"verb": "*", "resource": "*", "group": "*"}}),
@@ -40,7 +40,7 @@ fn judge(text: &str) {
         json!({"rules": {"user": "a", "namespace": "a"}}),
         json!({"aggregate": {}}),
     ] {
-        let _ = asker.ask(&question);
+        let _ = connection.answer(&question);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AdmissionRequest, Binding, Policy};
+use crate::admission::policy::{AdmissionRequest, Binding, Policy};
 use crate::k8s::catalogue::LAST_MINOR;
 use crate::yaml;
 
@@ -10,7 +10,7 @@ use crate::yaml;
 ///
 /// # Errors
 /// Why it is not a question.
-pub fn admission_policy(body: &Value) -> Result<Value, String> {
+pub(super) fn admission_policy(body: &Value) -> Result<Value, String> {
     let given = |key: &str| body.get(key).filter(|value| !value.is_null());
     let tree = yaml::from_json(given("policy").ok_or("`policy` is missing")?);
     let root = tree.document(0).ok_or("`policy` is missing")?;

@@ -6,10 +6,10 @@ use crate::diag::nearest;
 
 /// The keys of one object of a question. The path of the object begins with the kind of the question, and `*` in it stands
 /// for each item of a list. The keys are in groups.
-pub type Keys = (&'static str, &'static [&'static [&'static str]]);
+pub(super) type Keys = (&'static str, &'static [&'static [&'static str]]);
 
 /// The keys of a rule of a role.
-pub const RULE: &[&str] = &["apiGroups", "resources", "verbs", "resourceNames", "nonResourceURLs"];
+pub(super) const RULE: &[&str] = &["apiGroups", "resources", "verbs", "resourceNames", "nonResourceURLs"];
 
 /// Keys that are the asker's own, in any object of a question: names, comments, and expected answers beside a question. Nothing
 /// reads them.
@@ -19,7 +19,7 @@ const OWN_KEYS: &[&str] = &["id", "note", "why", "source", "expect", "allow", "b
 ///
 /// # Errors
 /// The first key that is not known, with what was meant; a kind of question that is not in the table.
-pub fn check_keys(table: &[Keys], kind: &str, body: &Value) -> Result<(), String> {
+pub(super) fn check_keys(table: &[Keys], kind: &str, body: &Value) -> Result<(), String> {
     let mut is_known = false;
     for (path, keys) in table {
         let (own, below) = path.split_once('/').unwrap_or((path, ""));

@@ -2,28 +2,29 @@
 
 use serde_json::{Value, json};
 
-use super::agent::{Agent, OwnNode, Refusal, refusal_of_read};
-use super::authorize::{Authorizer, Decision, field_selector};
-use super::cluster::{Cluster, Named};
-use super::graph::{Graph, ObjectKind};
-use super::migration::{self, Inventory};
-use super::mirror::{annotation_problems, static_pod_problems};
-use super::powers::Powers;
-use super::reach::{Atlas, Certainty};
-use super::restriction::{Operation, SIGNER_VERB, Write, admit};
-use super::version::Version;
-use crate::access::ask::{Keys, check_keys, judged_as_newest};
+use super::access::judged_as_newest;
+use super::keys::{Keys, check_keys};
 use crate::access::{Builder, Identity, Layer, Request, ResourceRequest, UrlRequest, World};
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::list;
 use crate::k8s::rbac::PolicyRule;
+use crate::node::agent::{Agent, OwnNode, Refusal, refusal_of_read};
+use crate::node::authorize::{Authorizer, Decision, field_selector};
+use crate::node::cluster::{Cluster, Named};
+use crate::node::graph::{Graph, ObjectKind};
+use crate::node::migration::{self, Inventory};
+use crate::node::mirror::{annotation_problems, static_pod_problems};
+use crate::node::powers::Powers;
+use crate::node::reach::{Atlas, Certainty};
+use crate::node::restriction::{Operation, SIGNER_VERB, Write, admit};
+use crate::node::version::Version;
 use crate::yaml::{self, Tree};
 
 /// Answers a question if it is of a kind that is known here.
 ///
 /// # Errors
 /// Inside: why it cannot be answered.
-pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
+pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
     let answer: fn(&Value) -> Result<Value, String> = match kind {
         "node" => node,
         "node-agent" => node_agent,
@@ -72,7 +73,7 @@ const KEYS: &[Keys] = &[
 /// The version of a question with its feature gates; the newest where it names none.
 fn version(body: &Value) -> Result<Version, String> {
     let version = match text(body, "version") {
-        "" => Version::new(super::version::LAST_MINOR)?,
+        "" => Version::new(crate::node::version::LAST_MINOR)?,
         text => Version::parse(text)?,
     };
     let gates = body.get("gates").and_then(Value::as_object).into_iter().flatten();
@@ -182,7 +183,7 @@ fn validation(asked: &Value) -> Value {
 
 /// The world of the RBAC objects of a question, on nothing.
 fn world(body: &Value, key: &str) -> World {
-    let mut builder = Builder::new(super::version::LAST_MINOR);
+    let mut builder = Builder::new(crate::node::version::LAST_MINOR);
     let nowhere = Layer::Input(Origin { file: FileId::default(), span: Span::default() });
     for object in list(body, key) {
         yaml::from_json(object).documents().for_each(|object| _ = builder.add(object, nowhere));

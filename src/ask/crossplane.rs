@@ -7,19 +7,19 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::conflicts::{self, KnownDefinitions, Owners};
-use super::definition::Definition;
-use super::gate;
-use super::image::{Reader, same_organisation};
-use super::install::{Install, InstallKind};
-use super::names::{Dots, LABEL, cut, owner_label};
-use super::object::{Account, Object};
-use super::package::{App, Package};
-use super::personas;
-use super::provider::{Composite, Provider, is_family};
-use super::revision::{Revision, Verbs};
-use super::stack::Stack;
-use crate::access::ask::{Keys, RULE, check_keys};
+use super::keys::{Keys, RULE, check_keys};
+use crate::crossplane::conflicts::{self, KnownDefinitions, Owners};
+use crate::crossplane::definition::Definition;
+use crate::crossplane::gate;
+use crate::crossplane::image::{Reader, same_organisation};
+use crate::crossplane::install::{Install, InstallKind};
+use crate::crossplane::names::{Dots, LABEL, cut, owner_label};
+use crate::crossplane::object::{Account, Object};
+use crate::crossplane::package::{App, Package};
+use crate::crossplane::personas;
+use crate::crossplane::provider::{Composite, Provider, is_family};
+use crate::crossplane::revision::{Revision, Verbs};
+use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, FileId, Origin, Severity, Sink, Span};
 use crate::k8s::rbac::PolicyRule;
 use crate::yaml;
@@ -29,7 +29,7 @@ use crate::yaml::de::from_node;
 ///
 /// # Errors
 /// Inside: why it cannot be answered.
-pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
+pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
     let answer: fn(&Value) -> Result<Value, String> = match kind {
         "stack" => stack,
         "stack-plan" => plan,

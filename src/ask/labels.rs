@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Settings;
-use super::chain::{Grant, GrantedBy, Lift};
-use super::namespace::{LabelSet, Source};
-use super::neighbours::{opts_in_operators, run_level_zero};
-use super::world::{Outcome, SyncBuilder, SyncWorld};
+use super::scc::{is_stored, release, text, version};
+use crate::admission::labels::Settings;
+use crate::admission::labels::chain::{Grant, GrantedBy, Lift};
+use crate::admission::labels::namespace::{LabelSet, Source};
+use crate::admission::labels::neighbours::{opts_in_operators, run_level_zero};
+use crate::admission::labels::world::{Outcome, SyncBuilder, SyncWorld};
 use crate::admission::level::Level;
-use crate::admission::scc::ask::{is_stored, release, text, version};
 use crate::admission::scc::release::Mode;
 use crate::yaml;
 
@@ -19,7 +19,7 @@ use crate::yaml;
 ///
 /// # Errors
 /// Why it is no question.
-pub fn namespace_labels(body: &Value) -> Result<Value, String> {
+pub(super) fn namespace_labels(body: &Value) -> Result<Value, String> {
     let world = world(body)?;
     let is_declared = flag(body, "declared");
     let answer = |name: &str| answer(&world, name, is_declared);
@@ -37,7 +37,7 @@ pub fn namespace_labels(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is no question.
-pub fn namespace_neighbours(body: &Value) -> Result<Value, String> {
+pub(super) fn namespace_neighbours(body: &Value) -> Result<Value, String> {
     let world = world(body)?;
     let name = text(body, "namespace")?.ok_or("`namespace` is missing")?;
     let facts = world.declared_facts(name).ok_or_else(|| format!("there is no namespace `{name}`"))?;

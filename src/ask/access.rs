@@ -1,23 +1,19 @@
-//! Questions and answers as JSON: what `bailiwick ask` speaks, one question a line.
-//!
-//! An [`Asker`] holds a world, which the question `world` replaces. Every other question is an object with one key, the
-//! kind of the question; `docs/ask.md` shows each with its answer.
-
-mod keys;
+//! The questions about RBAC. Each is about the world of the connection, which the question `world` replaces.
 
 use serde_json::{Map, Value, json};
 
-pub use self::keys::{Keys, RULE, check_keys};
-use super::aggregate::Stated;
-use super::compare::compare;
-use super::cover;
-use super::impersonate::{self, Target};
-use super::reconcile::reconcile;
-use super::request::{Identity, Request, ResourceRequest, UrlRequest};
-use super::who_can::{Scope, Where};
-use super::world::{Added, Builder, Layer, World};
-use super::write::{Escalation, Write, WriteVerb};
-use super::{decide::MissingRole, http};
+use super::Connection;
+use super::keys::{Keys, RULE, check_keys};
+use crate::access::aggregate::Stated;
+use crate::access::compare::compare;
+use crate::access::cover;
+use crate::access::impersonate::{self, Target};
+use crate::access::reconcile::reconcile;
+use crate::access::request::{Identity, Request, ResourceRequest, UrlRequest};
+use crate::access::who_can::{Scope, Where};
+use crate::access::world::{Added, Builder, Layer};
+use crate::access::write::{Escalation, Write, WriteVerb};
+use crate::access::{decide::MissingRole, http};
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
@@ -51,40 +47,14 @@ const KEYS: &[Keys] = &[
     ("default-policy", &[]),
 ];
 
-/// Answers questions about a world.
-#[derive(Debug)]
-pub struct Asker {
-    world: World,
-    /// True when a role that is not among the objects does not exist.
-    is_complete: bool,
-}
-
-impl Asker {
-    /// An asker of a world.
-    pub fn new(world: World, is_complete: bool) -> Self {
-        Self { world, is_complete }
-    }
-
-    /// Answers a question, or takes a new world.
+impl Connection {
+    /// Answers a question about the world of the connection.
     ///
     /// # Errors
-    /// Why it is not one.
-    pub fn answer(&mut self, question: &Value) -> Result<Value, String> {
-        match question.get("world").filter(|_| question.as_object().is_some_and(|map| map.len() == 1)) {
-            Some(body) => self.set_world(body),
-            None => self.ask(question),
-        }
-    }
-
-    /// Answers a question about the world there is.
-    ///
-    /// # Errors
-    /// Why it is not one.
-    pub fn ask(&self, question: &Value) -> Result<Value, String> {
-        let entry = question.as_object().and_then(|map| map.iter().next().filter(|_| map.len() == 1));
-        let Some((kind, body)) = entry else { return Err("a question is an object with one key".to_owned()) };
+    /// The reason why it is no question.
+    pub(super) fn ask(&self, kind: &str, body: &Value) -> Result<Value, String> {
         check_keys(KEYS, kind, body)?;
-        let answer = match kind.as_str() {
+        let answer = match kind {
             "can-i" => self.can_i(body),
             "rules" => self.rules(body),
             "covers" => covers(body),
@@ -108,7 +78,11 @@ impl Asker {
         self.world.api().is_newer_than_known() || named.into_iter().any(|minor| minor > LAST_MINOR)
     }
 
-    fn set_world(&mut self, body: &Value) -> Result<Value, String> {
+    /// Replaces the world of the connection.
+    ///
+    /// # Errors
+    /// The reason why it is no world.
+    pub(super) fn set_world(&mut self, body: &Value) -> Result<Value, String> {
         check_keys(KEYS, "world", body)?;
         let minor = match body.get("minor") {
             None | Some(Value::Null) => LAST_MINOR,
@@ -232,16 +206,6 @@ impl Asker {
     }
 }
 
-impl World {
-    /// The resource that a kind is served as, and whether it lives in namespaces.
-    pub fn resource_of(&self, object: NodeRef<'_>) -> Option<(&str, bool)> {
-        let text = |key| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
-        let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-        let entry = self.api().catalogue().find_kind(group, text("kind"));
-        entry.map(|entry| (entry.resource.as_str(), entry.namespaced))
-    }
-}
-
 fn covers(body: &Value) -> Result<Value, String> {
     let missing = cover::uncovered(&policy_rules(body, "owner")?, &policy_rules(body, "wanted")?);
     Ok(json!({ "covers": missing.is_empty(), "uncovered": missing }))
@@ -307,7 +271,7 @@ fn default_objects(body: &Value) -> Result<Value, String> {
 }
 
 /// An answer with the version that was judged in place of a newer one.
-pub(crate) fn judged_as_newest(mut answer: Value) -> Value {
+pub(super) fn judged_as_newest(mut answer: Value) -> Value {
     if let Some(map) = answer.as_object_mut() {
         map.insert("judgedAs".to_owned(), format!("1.{LAST_MINOR}").into());
     }

@@ -12,7 +12,7 @@ const CHECKSUM: usize = size_of::<u64>();
 
 /// A kind of such files.
 #[derive(Debug, Clone, Copy)]
-pub struct Seal {
+pub struct FileFormat {
     mark: &'static str,
     version: &'static str,
 }
@@ -32,7 +32,10 @@ pub enum Broken {
     Unreadable(String),
 }
 
-impl Seal {
+impl FileFormat {
+    /// A file that `bailiwick index` writes.
+    pub const INDEX: Self = Self::new("bailiwick world", "\x04");
+
     /// The files that begin with a mark and a version, neither of which is the beginning of another one.
     pub const fn new(mark: &'static str, version: &'static str) -> Self {
         Self { mark, version }
@@ -43,7 +46,7 @@ impl Seal {
         self.mark.len()
     }
 
-    /// True for a file of this kind, of whatever version; its first [`Seal::mark_length`] bytes are enough.
+    /// True for a file of this kind, of whatever version; its first [`FileFormat::mark_length`] bytes are enough.
     pub fn is_on(self, bytes: &[u8]) -> bool {
         bytes.starts_with(self.mark.as_bytes())
     }
@@ -70,8 +73,8 @@ impl Seal {
         let other = if version.starts_with(rest) { Broken::TooShort } else { Broken::OtherVersion };
         let rest = rest.strip_prefix(version).ok_or(other)?;
         let (content, checksum) = rest.split_last_chunk::<CHECKSUM>().ok_or(Broken::TooShort)?;
-        let sealed = bytes.get(..bytes.len() - CHECKSUM).unwrap_or_default();
-        if xxh3_64(sealed).to_le_bytes() != *checksum {
+        let checked = bytes.get(..bytes.len() - CHECKSUM).unwrap_or_default();
+        if xxh3_64(checked).to_le_bytes() != *checksum {
             return Err(Broken::Changed);
         }
         let (value, behind) =
@@ -96,14 +99,14 @@ impl fmt::Display for Broken {
 mod tests {
     use super::*;
 
-    const SEAL: Seal = Seal::new("a test\0", "1\n");
+    const FORMAT: FileFormat = FileFormat::new("a test\0", "1\n");
 
     #[test]
     fn what_was_closed_opens_and_nothing_else_does() {
         let value = (7_u32, "text".to_owned(), vec![1_u8; 40]);
-        let bytes = SEAL.close(&value).expect("room");
-        assert_eq!(SEAL.open(&bytes), Ok(value));
-        let open = |bytes: &[u8]| SEAL.open::<(u32, String, Vec<u8>)>(bytes);
+        let bytes = FORMAT.close(&value).expect("room");
+        assert_eq!(FORMAT.open(&bytes), Ok(value));
+        let open = |bytes: &[u8]| FORMAT.open::<(u32, String, Vec<u8>)>(bytes);
         for length in 0..bytes.len() {
             assert!(open(&bytes[..length]).is_err(), "{length} bytes");
         }
@@ -117,15 +120,15 @@ mod tests {
 
     #[test]
     fn it_tells_what_is_wrong() {
-        let bytes = SEAL.close(&"text").expect("room");
-        let open = |bytes: &[u8]| SEAL.open::<String>(bytes).expect_err("broken");
+        let bytes = FORMAT.close(&"text").expect("room");
+        let open = |bytes: &[u8]| FORMAT.open::<String>(bytes).expect_err("broken");
         assert_eq!(open(b"something else"), Broken::Foreign);
-        assert_eq!(open(&Seal::new("a test\0", "2\n").close(&"text").expect("room")), Broken::OtherVersion);
+        assert_eq!(open(&FileFormat::new("a test\0", "2\n").close(&"text").expect("room")), Broken::OtherVersion);
         assert_eq!(open(&bytes[..8]), Broken::TooShort, "within the version");
         assert_eq!(open(&bytes[..12]), Broken::TooShort, "within the checksum");
         assert_eq!(open(&bytes[..bytes.len() - 1]), Broken::Changed);
-        assert!(matches!(open(&SEAL.close(&0xff_u8).expect("room")), Broken::Unreadable(_)));
-        assert!(matches!(open(&SEAL.close(&("text", 1_u8)).expect("room")), Broken::Unreadable(_)));
-        assert!(SEAL.is_on(&bytes[..SEAL.mark_length()]) && !SEAL.is_on(&bytes[1..]));
+        assert!(matches!(open(&FORMAT.close(&0xff_u8).expect("room")), Broken::Unreadable(_)));
+        assert!(matches!(open(&FORMAT.close(&("text", 1_u8)).expect("room")), Broken::Unreadable(_)));
+        assert!(FORMAT.is_on(&bytes[..FORMAT.mark_length()]) && !FORMAT.is_on(&bytes[1..]));
     }
 }

@@ -2,19 +2,19 @@
 
 use serde_json::{Map, Value, json};
 
-use super::admit::Provider;
-use super::mapping::{self, Mapping, Reading};
-use super::migrate::{self, Fate};
-use super::select::{Operation, choose_among};
-use super::{PodSecurityPolicy, Violation, compare, synchronise, validity};
 use crate::admission::pod::{Container, Pod};
+use crate::admission::psp::admit::Provider;
+use crate::admission::psp::mapping::{self, Mapping, Reading};
+use crate::admission::psp::migrate::{self, Fate};
+use crate::admission::psp::select::{Operation, choose_among};
+use crate::admission::psp::{PodSecurityPolicy, Violation, compare, synchronise, validity};
 use crate::yaml;
 
 /// `{"psp": {...}}`: the level in each reading, and what each field is worth.
 ///
 /// # Errors
 /// Why it is not a question.
-pub fn level(body: &Value) -> Result<Value, String> {
+pub(super) fn level(body: &Value) -> Result<Value, String> {
     let policy = policy(body, "psp")?;
     let answers = Reading::ALL.map(|reading| (reading.name().to_owned(), mapped(&mapping::map(&policy, reading))));
     Ok(Value::Object(answers.into_iter().collect()))
@@ -37,7 +37,7 @@ fn mapped(mapping: &Mapping) -> Value {
 ///
 /// # Errors
 /// Why it is not a question.
-pub fn admit(body: &Value) -> Result<Value, String> {
+pub(super) fn admit(body: &Value) -> Result<Value, String> {
     let (policy, pod) = (policy(body, "psp")?, pod(body)?);
     let provider = match Provider::new(&policy) {
         Ok(provider) => provider,
@@ -61,7 +61,7 @@ pub fn admit(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is not a question.
-pub fn choose(body: &Value) -> Result<Value, String> {
+pub(super) fn choose(body: &Value) -> Result<Value, String> {
     let list = body.get("psps").and_then(Value::as_array).ok_or("`psps` is not a list")?;
     let policies = list.iter().map(read_policy).collect::<Result<Vec<_>, _>>()?;
     let usable = body.get("usable").and_then(Value::as_array);
@@ -87,7 +87,7 @@ pub fn choose(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is not a question.
-pub fn compare(body: &Value) -> Result<Value, String> {
+pub(super) fn compare(body: &Value) -> Result<Value, String> {
     Ok(json!(compare::compare(&policy(body, "old")?, &policy(body, "new")?)))
 }
 
@@ -99,7 +99,7 @@ const FILLED_IN: &str = "it was filled in for pods that say nothing, which have 
 ///
 /// # Errors
 /// Why it is not a question.
-pub fn migrate(body: &Value) -> Result<Value, String> {
+pub(super) fn migrate(body: &Value) -> Result<Value, String> {
     let policy = policy(body, "psp")?;
     let name = body.get("reading").and_then(Value::as_str).unwrap_or(Reading::Practical.name());
     let reading = Reading::ALL.into_iter().find(|reading| reading.name() == name);

@@ -4,32 +4,31 @@
 
 use serde_json::Value;
 
-use super::pod::Pod;
-use super::standards::questions as standards;
-use super::{labels, policy, psp, scc};
-use crate::access::ask::{Keys, check_keys};
+use super::keys::{Keys, check_keys};
+use super::{admission_policy, labels, pod_security, psp, scc};
+use crate::admission::pod::Pod;
 use crate::yaml;
 
 /// Answers a question if it is of a kind that is known here.
 ///
 /// # Errors
 /// Inside: why it cannot be answered.
-pub fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
+pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
     let answer: fn(&Value) -> Result<Value, String> = match kind {
-        "pod-security" => standards::pod_security,
-        "pod-admission" => standards::pod_admission,
-        "namespace-policy" => standards::namespace_policy,
-        "scc-level" => scc::ask::scc_level,
-        "scc-order" => scc::ask::scc_order,
-        "scc-admit" => scc::ask::scc_admit,
-        "namespace-labels" => labels::ask::namespace_labels,
-        "namespace-neighbours" => labels::ask::namespace_neighbours,
-        "psp-level" => psp::ask::level,
-        "psp-admit" => psp::ask::admit,
-        "psp-choose" => psp::ask::choose,
-        "psp-compare" => psp::ask::compare,
-        "psp-migrate" => psp::ask::migrate,
-        "admission-policy" => policy::ask::admission_policy,
+        "pod-security" => pod_security::pod_security,
+        "pod-admission" => pod_security::pod_admission,
+        "namespace-policy" => pod_security::namespace_policy,
+        "scc-level" => scc::scc_level,
+        "scc-order" => scc::scc_order,
+        "scc-admit" => scc::scc_admit,
+        "namespace-labels" => labels::namespace_labels,
+        "namespace-neighbours" => labels::namespace_neighbours,
+        "psp-level" => psp::level,
+        "psp-admit" => psp::admit,
+        "psp-choose" => psp::choose,
+        "psp-compare" => psp::compare,
+        "psp-migrate" => psp::migrate,
+        "admission-policy" => admission_policy::admission_policy,
         _ => return None,
     };
     Some(check_keys(KEYS, kind, body).and_then(|()| answer(body)))

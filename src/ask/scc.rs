@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::convert::{self, findings};
-use super::lints::lints;
-use super::order::{points, sort};
-use super::range::UidRange;
-use super::release::Release;
-use super::semantic::{Guarantee, guarantee};
-use super::{Scc, admit};
 use crate::access::request::{ACCOUNTS, AUTHENTICATED};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::pod::Pod;
+use crate::admission::scc::convert::{self, findings};
+use crate::admission::scc::lints::lints;
+use crate::admission::scc::order::{points, sort};
+use crate::admission::scc::range::UidRange;
+use crate::admission::scc::release::Release;
+use crate::admission::scc::semantic::{Guarantee, guarantee};
+use crate::admission::scc::{Scc, admit};
 use crate::yaml::{self, NodeRef};
 
 /// Answers `{"scc-level": {"scc": {}, "uidRange": "", "release": "", "version": "", "stored": false}}`: the level of
@@ -19,7 +19,7 @@ use crate::yaml::{self, NodeRef};
 ///
 /// # Errors
 /// Why it is no question.
-pub fn scc_level(body: &Value) -> Result<Value, String> {
+pub(super) fn scc_level(body: &Value) -> Result<Value, String> {
     let scc = scc(body.get("scc").ok_or("`scc` is missing")?, is_stored(body))?;
     let range = UidRange::read(text(body, "uidRange")?);
     let mut answer = Map::new();
@@ -51,7 +51,7 @@ pub fn scc_level(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is no question.
-pub fn scc_order(body: &Value) -> Result<Value, String> {
+pub(super) fn scc_order(body: &Value) -> Result<Value, String> {
     let sccs = sccs(body)?;
     let mut order: Vec<&Scc> = sccs.iter().collect();
     sort(&mut order);
@@ -64,16 +64,16 @@ pub fn scc_order(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is no question.
-pub fn scc_admit(body: &Value) -> Result<Value, String> {
+pub(super) fn scc_admit(body: &Value) -> Result<Value, String> {
     let sccs = sccs(body)?;
     let pod = yaml::from_json(body.get("pod").ok_or("`pod` is missing")?);
     let pod = Pod::read(pod.document(0).ok_or("`pod` is missing")?).map_err(|problem| problem.to_string())?;
     let annotations = body.get("annotations").map(yaml::from_json).unwrap_or_else(|| yaml::from_json(&json!({})));
     let text = |key: &str| annotations.document(0).and_then(|map| map.get(key)).and_then(NodeRef::as_str);
     let allocated = admit::Allocated {
-        uid_range: text(super::range::UID_RANGE),
-        supplemental_groups: text(super::range::SUPPLEMENTAL_GROUPS),
-        mcs: text(super::range::MCS),
+        uid_range: text(crate::admission::scc::range::UID_RANGE),
+        supplemental_groups: text(crate::admission::scc::range::SUPPLEMENTAL_GROUPS),
+        mcs: text(crate::admission::scc::range::MCS),
     };
     let usable: Vec<&Scc> = sccs.iter().collect();
     Ok(match admit::admit(&pod, &usable, |_| true, allocated) {
@@ -93,7 +93,7 @@ fn refusal(refusal: &admit::Refusal) -> Value {
 }
 
 /// A guarantee as JSON.
-pub fn guaranteed(guarantee: &Guarantee) -> Value {
+pub(super) fn guaranteed(guarantee: &Guarantee) -> Value {
     let gaps =
         guarantee.gaps.iter().map(|gap| json!({ "check": gap.check, "level": gap.level.name(), "field": gap.field }));
     let caveats = guarantee
@@ -108,7 +108,7 @@ pub fn guaranteed(guarantee: &Guarantee) -> Value {
 }
 
 /// The release of a question; the newest where it names none.
-pub(in crate::admission) fn release(body: &Value) -> Result<Release, String> {
+pub(super) fn release(body: &Value) -> Result<Release, String> {
     match text(body, "release")? {
         None => Ok(Release::LAST),
         Some(text) => Release::parse(text).ok_or_else(|| format!("`{text}` is no release with a label syncer")),
@@ -116,7 +116,7 @@ pub(in crate::admission) fn release(body: &Value) -> Result<Release, String> {
 }
 
 /// The version of the checks; the latest where a question names none.
-pub(in crate::admission) fn version(body: &Value) -> Result<PolicyVersion, String> {
+pub(super) fn version(body: &Value) -> Result<PolicyVersion, String> {
     match text(body, "version")? {
         None => Ok(PolicyVersion::Latest),
         Some(text) => PolicyVersion::parse(text).ok_or_else(|| format!("`{text}` is no version of the checks")),
@@ -124,12 +124,12 @@ pub(in crate::admission) fn version(body: &Value) -> Result<PolicyVersion, Strin
 }
 
 /// True when the objects of a question stand as a server stores them.
-pub(in crate::admission) fn is_stored(body: &Value) -> bool {
+pub(super) fn is_stored(body: &Value) -> bool {
     body.get("stored").and_then(Value::as_bool).unwrap_or_default()
 }
 
 /// The text of a key; none where it is missing or null.
-pub(in crate::admission) fn text<'v>(body: &'v Value, key: &str) -> Result<Option<&'v str>, String> {
+pub(super) fn text<'v>(body: &'v Value, key: &str) -> Result<Option<&'v str>, String> {
     match body.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),

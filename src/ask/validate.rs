@@ -4,23 +4,28 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::expression_types::misfits;
-use super::fields::{KnownFields, Reach};
-use super::rules;
+use super::keys::{Keys, check_keys};
 use crate::k8s::catalogue::{Api, Catalogue, LAST_MINOR, Served, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::stored::{Form, to_stored};
+use crate::validate::expression_types::misfits;
+use crate::validate::fields::{KnownFields, Reach};
+use crate::validate::rules;
 use crate::yaml::schema::{ProblemKind, to_json};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// The keys of a question.
-pub const KEYS: &[&str] = &["object", "old", "minor", "definitions"];
+const KEYS: &[Keys] = &[("validate", &[&["object", "old", "minor", "definitions"]])];
 
-/// Answers a question.
+/// Answers a question if it is of the kind of this file.
 ///
 /// # Errors
-/// Why it cannot be answered.
-pub fn answer(body: &Value) -> Result<Value, String> {
+/// Inside: why it cannot be answered.
+pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
+    (kind == "validate").then(|| check_keys(KEYS, kind, body).and_then(|()| validate(body)))
+}
+
+fn validate(body: &Value) -> Result<Value, String> {
     let minor = match body.get("minor") {
         None => LAST_MINOR,
         Some(minor) => minor.as_u64().and_then(|minor| u32::try_from(minor).ok()).ok_or("`minor` is no number")?,

@@ -4,18 +4,18 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::admit::{Request, refused_labels, review};
-use super::configuration::Configuration;
-use super::labels::LevelVersion;
-use super::{details, message, reasons, strictest, violations};
-use crate::admission::ask::{pod, text};
+use super::admission::{pod, text};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::pod::Pod;
+use crate::admission::standards::admit::{Request, refused_labels, review};
+use crate::admission::standards::configuration::Configuration;
+use crate::admission::standards::labels::LevelVersion;
+use crate::admission::standards::{details, message, reasons, strictest, violations};
 use crate::admission::workload::Workload;
 use crate::yaml;
 
 /// `pod-security`: what the checks of a level have against a pod, or those of each of several policies.
-pub(in crate::admission) fn pod_security(body: &Value) -> Result<Value, String> {
+pub(super) fn pod_security(body: &Value) -> Result<Value, String> {
     let pod = pod(body, "pod")?;
     let policies = body.get("policies").filter(|policies| !policies.is_null());
     let Some(policies) = policies else {
@@ -49,7 +49,7 @@ fn verdict(pod: &Pod, policy: LevelVersion) -> Value {
 }
 
 /// `pod-admission`: what the admission plugin answers to who writes a pod, or an object that brings pods.
-pub(in crate::admission) fn pod_admission(body: &Value) -> Result<Value, String> {
+pub(super) fn pod_admission(body: &Value) -> Result<Value, String> {
     let object = body.get("object").filter(|object| object.is_object()).map(yaml::from_json);
     let root = object.as_ref().and_then(|tree| tree.document(0)).ok_or("`object` is no object")?;
     let workload = Workload::read(root).map_err(|problem| format!("`object`: {problem}"))?;
@@ -74,7 +74,7 @@ pub(in crate::admission) fn pod_admission(body: &Value) -> Result<Value, String>
 }
 
 /// `namespace-policy`: which levels the labels of a namespace mean.
-pub(in crate::admission) fn namespace_policy(body: &Value) -> Result<Value, String> {
+pub(super) fn namespace_policy(body: &Value) -> Result<Value, String> {
     let defaults = configuration(body)?.defaults;
     let (labels, old) = (labels(body, "labels")?.unwrap_or_default(), labels(body, "old")?);
     let (policy, errors) = defaults.of(&labels);
