@@ -23,6 +23,7 @@
 
 pub mod aggregate;
 mod clouds;
+pub mod codes;
 pub mod compare;
 pub mod cover;
 pub mod decide;

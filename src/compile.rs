@@ -12,6 +12,7 @@ mod objects;
 mod order;
 mod part;
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -111,7 +112,7 @@ impl Project {
         for expiry in self.expiries.iter().filter(|expiry| expiry.until < today) {
             let PolicyMeta { kind, name, .. } = &expiry.policy;
             sink.push(
-                Diagnostic::warning(Code::GrantExpired, format!("the {kind} `{name}` expired on {}", expiry.until))
+                Diagnostic::warning(codes::GRANT_EXPIRED, format!("the {kind} `{name}` expired on {}", expiry.until))
                     .at(expiry.origin)
                     .help("remove it, or give it a later day; until then it goes on granting what it says"),
             );
@@ -573,7 +574,7 @@ impl<'p> Worker<'p> {
         match home {
             Home::Namespace(name) if names::dns_label(name).is_err() => {
                 sink.push(
-                    Diagnostic::error(Code::InvalidObject, format!("`{name}` cannot name a namespace"))
+                    Diagnostic::error(codes::INVALID_OBJECT, format!("`{name}` cannot name a namespace"))
                         .at(unit.origin)
                         .help("at most 63 lower case letters, digits and `-`, with a letter or digit at both ends"),
                 );

@@ -10,6 +10,7 @@
 //! Beside the pipeline, on top of [`crate::access`]: plain data in, plain data out. Knows neither policies nor templates;
 //! the policy kinds `Stack` and `StackManager` read the folders and turn the objects into files.
 
+pub mod codes;
 pub mod conflicts;
 pub mod controller;
 pub mod definition;

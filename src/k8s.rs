@@ -23,6 +23,7 @@
 //! Left out on purpose: what a valid object must also satisfy (`validate::rules`), and what it grants (`access`).
 
 pub mod catalogue;
+pub mod codes;
 pub mod custom_fields;
 pub mod dead;
 pub mod default_policy;

@@ -17,6 +17,8 @@
 pub mod diag;
 pub mod yaml;
 
+pub mod codes;
+
 pub mod access;
 pub mod admission;
 pub mod ask;

@@ -21,6 +21,7 @@
 pub mod agent;
 pub mod authorize;
 pub mod cluster;
+pub mod codes;
 mod equality;
 pub mod graph;
 pub mod identity;

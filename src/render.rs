@@ -15,6 +15,7 @@ mod proof;
 mod templates;
 mod value;
 
+use crate::codes;
 use hashbrown::HashMap;
 use minijinja::syntax::SyntaxConfig;
 
@@ -90,8 +91,8 @@ fn explain(templates: &TemplateSet, unit: &Unit, fault: &Fault<'_>) -> Box<Diagn
 
 fn code(cause: &Cause) -> Code {
     match cause {
-        Cause::Syntax(_) => Code::TemplateSyntax,
-        _ => Code::TemplateFailed,
+        Cause::Syntax(_) => codes::TEMPLATE_SYNTAX,
+        _ => codes::TEMPLATE_FAILED,
     }
 }
 

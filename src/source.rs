@@ -10,6 +10,7 @@ mod resolve;
 mod table;
 mod world;
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub use resolve::is_of_git;
 pub use table::{Cell, Row, cell_place, read_csv, read_list, read_names};
 pub use world::{Content, DiskWorld, Listing, MemoryWorld, Refusal, World};
 
-use crate::diag::{Code, Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
+use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
 use crate::yaml::{self, Tree};
 
 /// The largest file that is read, in bytes: an account list in CSV, a baseline, or a file of the command line.
@@ -222,7 +223,7 @@ fn decode(bytes: Vec<u8>, path: &str, files: &Files, sink: &mut Sink) -> Option<
             let message =
                 if utf16 { "this file is UTF-16".to_owned() } else { format!("the byte 0x{wrong:02X} is not UTF-8") };
             sink.push(
-                Diagnostic::error(Code::InvalidUtf8, message)
+                Diagnostic::error(codes::INVALID_UTF8, message)
                     .at(Origin { file: id, span: Span::new(valid, valid + 1) })
                     .help("save the file as UTF-8"),
             );
@@ -235,27 +236,26 @@ fn decode(bytes: Vec<u8>, path: &str, files: &Files, sink: &mut Sink) -> Option<
 fn refused(path: &str, refusal: Refusal, most: usize) -> Diagnostic {
     match refusal {
         Refusal::Outside => {
-            Diagnostic::error(Code::PathOutside, format!("`{path}` is a link that leaves the workspace"))
+            Diagnostic::error(codes::PATH_OUTSIDE, format!("`{path}` is a link that leaves the workspace"))
                 .help("copy the file: what decides the output lies where a review sees it")
         }
-        Refusal::Git => Diagnostic::error(Code::PathOutside, format!("`{path}` leads into a git repository"))
+        Refusal::Git => Diagnostic::error(codes::PATH_OUTSIDE, format!("`{path}` leads into a git repository"))
             .help("nothing below a folder `.git` is read; name another file"),
-        Refusal::Nowhere => Diagnostic::error(Code::MissingFile, format!("`{path}` is a link that leads to nothing"))
+        Refusal::Nowhere => Diagnostic::error(codes::MISSING_FILE, format!("`{path}` is a link that leads to nothing"))
             .help("remove the link, or bring back what it leads to"),
-        Refusal::Links => Diagnostic::error(Code::UnreadableFile, format!("`{path}` leads over too many links"))
+        Refusal::Links => Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` leads over too many links"))
             .help("name the file itself"),
         Refusal::NoFile(kind) => {
-            Diagnostic::error(Code::UnreadableFile, format!("`{path}` is {kind}, not a regular file"))
+            Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` is {kind}, not a regular file"))
                 .help("only regular files are read; replace it by one")
         }
-        Refusal::NotText => {
-            Diagnostic::error(Code::UnreadableFile, format!("`{path}` has a path that is not UTF-8")).help("rename it")
-        }
+        Refusal::NotText => Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` has a path that is not UTF-8"))
+            .help("rename it"),
         Refusal::Pointer => {
-            Diagnostic::error(Code::UnreadableFile, format!("`{path}` is a pointer of Git LFS, not the file itself"))
+            Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` is a pointer of Git LFS, not the file itself"))
                 .help("the repository does not hold the content of the file; compare with a checkout instead")
         }
-        Refusal::TooLarge(size) => Diagnostic::error(Code::FileTooLarge, format!("`{path}` has {} MiB", size >> 20))
+        Refusal::TooLarge(size) => Diagnostic::error(codes::FILE_TOO_LARGE, format!("`{path}` has {} MiB", size >> 20))
             .help(format!("at most {} MiB are read; split the file", most >> 20)),
     }
 }

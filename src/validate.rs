@@ -14,13 +14,14 @@ mod server_fields;
 pub mod set;
 mod trace;
 
+use crate::codes;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use self::alike::{Alike, KnownId};
 use self::fields::KnownFields;
-use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
+use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::schemas;
@@ -180,7 +181,7 @@ impl<'p> Validator<'p> {
         };
         let note =
             format!("{by} {}:{}:{}; on the target `{}`", file.path(), position.line, position.column, self.target.name);
-        Diagnostic::error(Code::TemplateMeaning, change.message())
+        Diagnostic::error(codes::TEMPLATE_MEANING, change.message())
             .note(note)
             .note(format!("in {}", unit.identity))
             .help(match change.stated {
@@ -265,7 +266,7 @@ impl<'p> Validator<'p> {
             }
         };
         let place = origin.unwrap_or(Origin { file, span: crate::diag::Span::default() });
-        with_askers(Diagnostic::error(Code::TemplateOutput, message).at(place), unit)
+        with_askers(Diagnostic::error(codes::TEMPLATE_OUTPUT, message).at(place), unit)
             .help("the text above is what the template made: one map, with `apiVersion`, `kind` and `metadata`, has to come out")
             .note(format!("the template is `{}`", unit.template))
     }
@@ -292,7 +293,7 @@ impl<'p> Validator<'p> {
         };
         let may_be_there = matches!(problem.kind, ProblemKind::UnknownField) && self.api.is_newer_than_known();
         let told = if may_be_there { Diagnostic::warning } else { Diagnostic::error };
-        with_askers(told(Code::MalformedObject, what).at(place), unit)
+        with_askers(told(codes::MALFORMED_OBJECT, what).at(place), unit)
             .help_maybe(problem.help.clone())
             .note(format!("in {}", unit.identity))
             .foldable()
@@ -307,7 +308,7 @@ impl<'p> Validator<'p> {
             let node = self.tree.at(error.node);
             let place = self.trees.place_of(unit, &error.path, node.as_str());
             sink.push(
-                with_askers(Diagnostic::error(Code::InvalidObject, error.message.clone()).at(place), unit)
+                with_askers(Diagnostic::error(codes::INVALID_OBJECT, error.message.clone()).at(place), unit)
                     .help(error.help.clone().unwrap_or_else(|| error.kind.remedy().to_owned()))
                     .note(format!("`{}` of {}", error.path, unit.identity))
                     .foldable(),
@@ -330,7 +331,7 @@ impl<'p> Validator<'p> {
         match (known.namespaced, &unit.identity.namespace) {
             (Some(true), None) => sink.push(
                 with_askers(
-                    Diagnostic::error(Code::InvalidObject, format!("this {} has no namespace", object_type.kind))
+                    Diagnostic::error(codes::INVALID_OBJECT, format!("this {} has no namespace", object_type.kind))
                         .at(unit.content),
                     unit,
                 )
@@ -339,7 +340,7 @@ impl<'p> Validator<'p> {
             ),
             (Some(false), Some(namespace)) => sink.push(
                 with_askers(
-                    Diagnostic::error(Code::InvalidObject, format!("a {} belongs to no namespace", object_type.kind))
+                    Diagnostic::error(codes::INVALID_OBJECT, format!("a {} belongs to no namespace", object_type.kind))
                         .at(self.trees.place_of(unit, "metadata.namespace", Some(namespace))),
                     unit,
                 )
@@ -374,7 +375,7 @@ impl<'p> Validator<'p> {
         let message =
             format!("no version of Kubernetes has `{api_version}`; this {kind} is checked for its metadata alone");
         sink.push(
-            with_askers(Diagnostic::warning(Code::UncheckedGroup, message).at(unit.content), unit)
+            with_askers(Diagnostic::warning(codes::UNCHECKED_GROUP, message).at(unit.content), unit)
                 .help(format!("write `apiVersion: {meant}`"))
                 .note(format!("in {}", unit.identity))
                 .foldable(),
@@ -426,7 +427,7 @@ impl<'p> Validator<'p> {
             } else {
                 format!("the target `{}` does not have PodSecurityPolicy", self.target.name)
             };
-            Diagnostic::error(Code::PodSecurityPolicyRemoved, message)
+            Diagnostic::error(codes::POD_SECURITY_POLICY_REMOVED, message)
                 .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
         } else {
             let what = format!("{} {}", object_type.api_version, object_type.kind);
@@ -439,7 +440,7 @@ impl<'p> Validator<'p> {
             let elsewhere = catalogue.api_versions_of_kind(version.minor(), &object_type.kind);
             let near = nearest(&object_type.kind, catalogue.kinds(version.minor()));
             let told = if self.may_be_served(unit) { Diagnostic::warning } else { Diagnostic::error };
-            told(Code::KindNotServed, message).help(match (elsewhere.first(), near) {
+            told(codes::KIND_NOT_SERVED, message).help(match (elsewhere.first(), near) {
                 (Some(api_version), _) => format!("this version serves it as `{api_version}`"),
                 (None, Some(near)) => format!("did you mean `{near}`?"),
                 (None, None) => format!("leave it out on the target `{}` with `targets`", self.target.name),
@@ -483,7 +484,7 @@ fn check_identity(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
             let expected = expected.map_or_else(|| "nothing".to_owned(), |expected: &Arc<str>| format!("`{expected}`"));
             sink.push(
                 Diagnostic::error(
-                    Code::TemplateIdentity,
+                    codes::TEMPLATE_IDENTITY,
                     format!(
                         "the template `{}` renders {rendered} as `{path}`, and the object has {expected}",
                         unit.template

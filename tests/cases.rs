@@ -24,6 +24,7 @@
     reason = "a case that cannot be set up is a failure of the test"
 )]
 
+use bailiwick::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,45 +63,45 @@ const POLICY_KINDS: [&str; 10] = [
 
 /// Codes that tell of a folder or of the run, and so have no line of a file to show.
 const WITHOUT_PLACE: [Code; 25] = [
-    Code::InvalidUsage,
-    Code::InvalidQuestion,
-    Code::NewerThanKnown,
-    Code::NothingToJudge,
-    Code::NothingToMigrate,
-    Code::UnknownResource,
-    Code::UnknownVersion,
-    Code::UnusableIndex,
-    Code::BrokenBase,
-    Code::ForeignFile,
-    Code::EditedByHand,
-    Code::LinkInOutput,
-    Code::KeptManifest,
-    Code::FolderInOutput,
-    Code::LeftBehind,
-    Code::EmptyOutput,
-    Code::MassDelete,
-    Code::NamespaceDelete,
-    Code::TargetDelete,
-    Code::MassRecreate,
-    Code::ImmutableRoleRef,
-    Code::UnusableSummary,
-    Code::IncompleteParts,
-    Code::UnknownRule,
-    Code::WorkspaceNotFound,
+    codes::INVALID_USAGE,
+    codes::INVALID_QUESTION,
+    codes::NEWER_THAN_KNOWN,
+    codes::NOTHING_TO_JUDGE,
+    codes::NOTHING_TO_MIGRATE,
+    codes::UNKNOWN_RESOURCE,
+    codes::UNKNOWN_VERSION,
+    codes::UNUSABLE_INDEX,
+    codes::BROKEN_BASE,
+    codes::FOREIGN_FILE,
+    codes::EDITED_BY_HAND,
+    codes::LINK_IN_OUTPUT,
+    codes::KEPT_MANIFEST,
+    codes::FOLDER_IN_OUTPUT,
+    codes::LEFT_BEHIND,
+    codes::EMPTY_OUTPUT,
+    codes::MASS_DELETE,
+    codes::NAMESPACE_DELETE,
+    codes::TARGET_DELETE,
+    codes::MASS_RECREATE,
+    codes::IMMUTABLE_ROLE_REF,
+    codes::UNUSABLE_SUMMARY,
+    codes::INCOMPLETE_PARTS,
+    codes::UNKNOWN_RULE,
+    codes::WORKSPACE_NOT_FOUND,
 ];
 
 /// Codes that no case can reach, each with the reason.
 const WITHOUT_CASE: [(Code, &str); 3] = [
-    (Code::RunFailed, "people read the message without the code; tests/runs/diagnostic_forms.rs has the other forms"),
-    (Code::IncompleteParts, "a summary is of one version of the program; tests/runs/parts.rs makes its own"),
-    (Code::EditedByHand, "it is retired, and no version reports it any more"),
+    (codes::RUN_FAILED, "people read the message without the code; tests/runs/diagnostic_forms.rs has the other forms"),
+    (codes::INCOMPLETE_PARTS, "a summary is of one version of the program; tests/runs/parts.rs makes its own"),
+    (codes::EDITED_BY_HAND, "it is retired, and no version reports it any more"),
 ];
 
 /// Codes of warnings that no case of a workspace prints, each with the reason.
 const WITHOUT_WORKSPACE: &[(Code, &str)] = &[
-    (Code::DuplicateObject, "in a workspace it is an error"),
-    (Code::AggregatedRoleWithRules, "its cases read manifests with `--from`"),
-    (Code::AggregationRing, "its cases read manifests with `--from`"),
+    (codes::DUPLICATE_OBJECT, "in a workspace it is an error"),
+    (codes::AGGREGATED_ROLE_WITH_RULES, "its cases read manifests with `--from`"),
+    (codes::AGGREGATION_RING, "its cases read manifests with `--from`"),
 ];
 
 /// In how many parts every case is run once more.
@@ -152,7 +153,7 @@ fn every_diagnostic_has_a_case() {
         .collect();
     let excused: BTreeSet<&str> = WITHOUT_CASE.iter().map(|(code, _)| code.id()).collect();
     let missing: Vec<&str> =
-        Code::ALL.iter().map(|code| code.id()).filter(|id| !told.contains(*id) && !excused.contains(id)).collect();
+        codes::all().iter().map(|code| code.id()).filter(|id| !told.contains(*id) && !excused.contains(id)).collect();
     assert!(missing.is_empty(), "no case below tests/cases prints: {}", missing.join(", "));
     let reached: Vec<&&str> = excused.iter().filter(|id| told.contains(**id)).collect();
     assert!(reached.is_empty(), "a case prints {reached:?}: take it off the list of those without");
@@ -167,7 +168,7 @@ fn the_table_of_codes_has_the_severities_of_the_cases() {
             printed.entry(told.code).or_default().insert(told.severity);
         }
     }
-    for code in Code::ALL.iter().filter(|code| !WITHOUT_CASE.iter().any(|(without, _)| without == *code)) {
+    for code in codes::all().iter().filter(|code| !WITHOUT_CASE.iter().any(|(without, _)| without == *code)) {
         let mut severities = BTreeSet::new();
         severities.extend(code.has(DefaultSeverity::Error).then_some("error"));
         severities.extend(code.is_warning().then_some("warning"));
@@ -186,7 +187,7 @@ fn every_warning_has_the_severity_that_the_workspace_sets() {
     let cases: Vec<Case> = all().into_iter().filter(|case| !case.sets_severities()).collect();
     let failures = Mutex::new(Vec::new());
     // Findings of `lint` have a test of their own.
-    let queue = Mutex::new(Code::ALL.iter().filter(|code| code.is_warning() && !code.is_finding()));
+    let queue = Mutex::new(codes::all().iter().filter(|code| code.is_warning() && !code.is_finding()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
@@ -401,7 +402,7 @@ impl Case {
         let helped: BTreeSet<&str> =
             told.iter().filter(|told| told.text.contains("= help: ")).map(|told| told.code.as_str()).collect();
         for told in told.iter().filter(|told| !told.text.contains("= help: ")) {
-            let is_finding = Code::from_id(&told.code).is_some_and(Code::is_finding);
+            let is_finding = codes::find(&told.code).is_some_and(Code::is_finding);
             if !(is_finding && helped.contains(told.code.as_str())) {
                 failures.push(format!("no help: [{}] {}", told.code, told.message));
             }
@@ -714,7 +715,7 @@ impl Told {
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut refuse = |why: &str| faults.push(format!("{why}: [{}] {}", self.code, self.message));
-        let code = Code::from_id(&self.code);
+        let code = codes::find(&self.code);
         let placed = self.text.lines().filter_map(|line| line.trim_start().strip_prefix("--> ")).any(|place| {
             let mut parts = place.rsplit(':');
             parts.next().is_some_and(is_number) && parts.next().is_some_and(is_number)

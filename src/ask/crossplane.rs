@@ -1,6 +1,7 @@
 //! The questions about Crossplane among those of `bailiwick ask`; `docs/ask.md` shows each with its answer. None needs
 //! a world.
 
+use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use crate::crossplane::personas;
 use crate::crossplane::provider::{Composite, Provider, is_family};
 use crate::crossplane::revision::{Revision, Verbs};
 use crate::crossplane::stack::Stack;
-use crate::diag::{Code, Diagnostic, FileId, Origin, Severity, Sink, Span};
+use crate::diag::{Diagnostic, FileId, Origin, Severity, Sink, Span};
 use crate::k8s::rbac::PolicyRule;
 use crate::yaml;
 use crate::yaml::de::from_node;
@@ -153,10 +154,10 @@ fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option
     let nowhere = Origin { file: FileId::default(), span: Span::default() };
     let files = list(body, "files");
     if files.iter().filter_map(Value::as_str).any(|path| path.rsplit('/').next() == Some("rbac.yaml")) {
-        sink.push(Diagnostic::error(Code::RbacYamlNotSupported, "the package has an `rbac.yaml`"));
+        sink.push(Diagnostic::error(codes::RBAC_YAML_NOT_SUPPORTED, "the package has an `rbac.yaml`"));
     }
     let Some(app) = body.get("app").filter(|app| !app.is_null()) else {
-        sink.push(Diagnostic::error(Code::MissingAppYaml, "the package has no `app.yaml`"));
+        sink.push(Diagnostic::error(codes::MISSING_APP_YAML, "the package has no `app.yaml`"));
         return Ok(None);
     };
     let tree = yaml::from_json(app);
@@ -254,7 +255,7 @@ fn provider(body: &Value) -> Result<Value, String> {
     let family: Vec<String> = members.flat_map(names).collect();
     let rejected = gate::rejected(&rules(body, "allowedPermissions"), &provider.permission_requests);
     if revision == Revision::RbacManagerV1 && !rejected.is_empty() {
-        return Ok(json!({ "error": Code::PermissionRequestRejected.id(), "rejected": rejected }));
+        return Ok(json!({ "error": codes::PERMISSION_REQUEST_REJECTED.id(), "rejected": rejected }));
     }
     let objects: Vec<Value> = provider.objects(revision, &family).iter().map(Object::to_json).collect();
     Ok(json!({ "objects": objects }))

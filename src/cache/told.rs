@@ -1,8 +1,9 @@
 //! Diagnostics that a run said beside its result, so that a later one can say them again.
 
+use crate::codes;
 use serde::{Deserialize, Serialize};
 
-use crate::diag::{Code, Diagnostic, Files, Label, Origin, Severity, Span};
+use crate::diag::{Diagnostic, Files, Label, Origin, Severity, Span};
 
 /// A warning.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,7 +53,7 @@ impl Told {
         let mut origin = |place: &Place| -> Option<Origin> {
             Some(Origin { file: find(&place.path)?, span: Span { start: place.start, end: place.end } })
         };
-        let code = Code::from_id(&self.code).filter(|code| code.is_warning())?;
+        let code = codes::find(&self.code).filter(|code| code.is_warning())?;
         let mut diagnostic = Diagnostic::warning(code, self.message.clone());
         diagnostic.label.clone_from(&self.label);
         if let Some(place) = &self.place {

@@ -2,6 +2,7 @@
 
 mod node;
 
+use crate::codes;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -15,7 +16,7 @@ use super::scene::{Scene, SceneArguments, with_scenes};
 use super::{Global, Outcome};
 use crate::access::{Answer, Identity, Request};
 use crate::admission::gate::unseen_policies;
-use crate::diag::{Code, Diagnostic, RunError, Sink};
+use crate::diag::{Diagnostic, RunError, Sink};
 use crate::node::authorize::field_selector;
 use crate::node::graph::Graph;
 use crate::node::identity::NodeIdentity;
@@ -64,7 +65,7 @@ pub(super) enum AnswerForm {
 
 /// Reports that a question names no subject.
 pub(super) fn refuse_nobody(global: &Global) -> Outcome {
-    let nobody = Diagnostic::error(Code::InvalidQuestion, "nobody is asked about")
+    let nobody = Diagnostic::error(codes::INVALID_QUESTION, "nobody is asked about")
         .help("name somebody: `--as alice`, `--as-group devs`, `--as system:serviceaccount:team-a:app`");
     refuse(global, nobody)
 }
@@ -192,7 +193,7 @@ fn stated_authorizers(scene: &Scene, is_node: bool, answer: Answer) -> Option<St
 }
 
 fn invalid(global: &Global, scene: &Scene, why: String) -> Outcome {
-    let problem = Diagnostic::error(Code::InvalidQuestion, why).help("`bailiwick can-i --help` shows how to ask");
+    let problem = Diagnostic::error(codes::INVALID_QUESTION, why).help("`bailiwick can-i --help` shows how to ask");
     print(global, vec![problem], &scene.files);
     Outcome::Invalid
 }

@@ -4,6 +4,7 @@ mod namespace;
 mod output;
 mod stacks;
 
+use crate::codes;
 use clap::Args;
 
 use super::can_i::{AnswerForm, refuse_nobody, word};
@@ -12,7 +13,7 @@ use super::question::{IdentityArguments, RequestArguments};
 use super::scene::{Scene, SceneArguments, version_of, with_scenes};
 use super::{Global, Outcome, pages};
 use crate::access::{Identity, World, risk as catalogue};
-use crate::diag::{Code, Diagnostic, Files, RunError, Sink, nearest};
+use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
 use crate::kinds;
@@ -76,7 +77,7 @@ fn print_page(global: &Global, subject: &str) -> Outcome {
     let terminal = global.terminal();
     let kind = kinds::names().find(|name| name.eq_ignore_ascii_case(subject));
     // `lint` names its rules by their ids in the catalogue too.
-    let code = || Code::from_id(subject).or_else(|| Some(catalogue::of_id(&subject.to_ascii_uppercase())?.code));
+    let code = || codes::find(subject).or_else(|| Some(catalogue::of_id(&subject.to_ascii_uppercase())?.code));
     let page = match (kind, code()) {
         (Some(kind), _) => pages::kind(kind),
         (None, Some(code)) => Some(pages::code(code)),
@@ -87,7 +88,7 @@ fn print_page(global: &Global, subject: &str) -> Outcome {
         return Outcome::Fine;
     }
     let rules = catalogue::all().map(|rule| rule.id);
-    let names = kinds::names().chain(Code::ALL.iter().map(|code| code.id())).chain(rules);
+    let names = kinds::names().chain(codes::all().iter().map(|code| code.id())).chain(rules);
     let help = nearest(subject, names)
         .map_or_else(|| "`bailiwick explain` lists what there is".to_owned(), |near| format!("did you mean `{near}`?"));
     refuse_usage(global, format!("there is no policy kind, no diagnostic and no rule `{subject}`"), help)
@@ -124,7 +125,7 @@ fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Resu
     let Some(minor) = version_of(version, &mut sink) else {
         let message = format!("`{version}` is no version of Kubernetes with known facts");
         let help = format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}");
-        return Ok(refuse(global, Diagnostic::error(Code::UnknownVersion, message).help(help)));
+        return Ok(refuse(global, Diagnostic::error(codes::UNKNOWN_VERSION, message).help(help)));
     };
     let files = Files::new();
     print(global, sink.into_sorted(&files), &files);

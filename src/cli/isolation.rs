@@ -1,10 +1,11 @@
 //! Checks the assertions of NodeAccess policies about the reach of nodes against the compiled objects.
 
+use crate::codes;
 use std::collections::BTreeSet;
 
 use super::scene::Scene;
 use super::session::Session;
-use crate::diag::{Code, Diagnostic, Sink, nearest};
+use crate::diag::{Diagnostic, Sink, nearest};
 use crate::model::{Isolation, NodePool, Target};
 use crate::node::graph::Graph;
 use crate::node::powers::{Breach, Powers};
@@ -52,7 +53,7 @@ fn check_namespaces(scene: &Scene, target: &Target, isolation: &Isolation, sink:
         );
         let message =
             format!("nobody tells of a namespace `{namespace}` on `{}`: the isolation holds for nothing", target.name);
-        sink.push(Diagnostic::error(Code::UnknownReference, message).at(isolation.origin).help(help));
+        sink.push(Diagnostic::error(codes::UNKNOWN_REFERENCE, message).at(isolation.origin).help(help));
     }
 }
 
@@ -62,7 +63,8 @@ fn broken(target: &Target, isolation: &Isolation, pool: &NodePool, breach: &Brea
         "on `{}`, Secrets of `{}` {perhaps} within reach of the pool `{}`",
         target.name, breach.namespace, isolation.pool
     );
-    let mut told = Diagnostic::error(Code::IsolationBroken, message).at(isolation.origin).and(pool.origin, "the pool");
+    let mut told =
+        Diagnostic::error(codes::ISOLATION_BROKEN, message).at(isolation.origin).and(pool.origin, "the pool");
     for step in &breach.steps {
         told = told.note(step.clone());
     }

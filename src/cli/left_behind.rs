@@ -4,13 +4,14 @@
 //! what it can have written: files at the places of the layout, below its output folder, of targets that it declares.
 //! An attacker can write a fitting workspace file, so each workspace that excuses a file is named.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::session::Session;
 use super::unclaimed::is_manifest_name;
 use crate::compile::{WORKSPACE_FILE, load_workspace};
-use crate::diag::{Code, Diagnostic, Files, Sink, foreign};
+use crate::diag::{Diagnostic, Files, Sink, foreign};
 use crate::emit::committed::Folder;
 use crate::emit::file;
 use crate::model::Workspace;
@@ -40,7 +41,7 @@ pub(super) fn judge(session: &Session<'_>, paths: &BTreeSet<String>, sink: &mut 
             Claim::NotWritten(others) => others,
         };
         let message = format!("`{path}` is an output file outside the output folder `{output}`");
-        let found = Diagnostic::error(Code::LeftBehind, message);
+        let found = Diagnostic::error(codes::LEFT_BEHIND, message);
         let found = others
             .iter()
             .fold(found, |found, folder| found.note(format!("the workspace `{folder}` does not write a file there")));

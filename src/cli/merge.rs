@@ -1,5 +1,6 @@
 //! `bailiwick merge`: the parts of a run, judged together.
 
+use crate::codes;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use super::summary::{Command, Consent, Summary};
 use super::targets::{ObjectsByTarget, TargetChanges};
 use super::{DiagnosticForm, Global, Outcome, check, diff, render, unchecked};
 use crate::compile::{self, PartRecord};
-use crate::diag::{Code, Diagnostic, RunError, Sink};
+use crate::diag::{Diagnostic, RunError, Sink};
 use crate::emit::totals::Totals;
 use crate::model::Target;
 use crate::source::manifests;
@@ -85,7 +86,7 @@ fn read(session: &Session<'_>, paths: &[PathBuf], sink: &mut Sink) -> Result<Vec
         match Summary::from_bytes(&bytes, files, input) {
             Ok(summary) => given.push(Given { path: path.clone(), summary }),
             Err(why) => sink.push(
-                Diagnostic::error(Code::UnusableSummary, format!("`{}` cannot be used: {why}", path.display()))
+                Diagnostic::error(codes::UNUSABLE_SUMMARY, format!("`{}` cannot be used: {why}", path.display()))
                     .help("run the part again with `--summary-to`, on the same input and with the same program"),
             ),
         }
@@ -98,7 +99,7 @@ fn find_gaps(given: &[Given], sink: &mut Sink) {
     let Some(first) = given.first() else { return };
     let (_, of) = first.summary.part;
     let incomplete = |message: String| {
-        Diagnostic::error(Code::IncompleteParts, message).help("give the summary of each part of one run, each once")
+        Diagnostic::error(codes::INCOMPLETE_PARTS, message).help("give the summary of each part of one run, each once")
     };
     let mut seen: BTreeMap<u16, &Given> = BTreeMap::new();
     for one in given {

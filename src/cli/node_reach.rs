@@ -1,5 +1,6 @@
 //! `bailiwick node-reach`.
 
+use crate::codes;
 use clap::Args;
 
 use super::can_i::AnswerForm;
@@ -7,7 +8,7 @@ use super::printing::print;
 use super::scene::{Scene, SceneArguments, of_manifests, of_target};
 use super::session::with_targets;
 use super::{Global, Outcome};
-use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink, nearest};
+use crate::diag::{Diagnostic, Files, RunError, Severity, Sink, nearest};
 use crate::model::NodePool;
 use crate::node::agent::Agent;
 use crate::node::graph::Graph;
@@ -97,7 +98,7 @@ impl Lookup {
                 "bring Nodes in by a Manifests policy or --from, or declare `pools` in a NodeAccess policy".to_owned(),
             ),
         };
-        print(global, vec![Diagnostic::error(Code::InvalidQuestion, message).help(help)], files);
+        print(global, vec![Diagnostic::error(codes::INVALID_QUESTION, message).help(help)], files);
         Outcome::Invalid
     }
 }

@@ -1,5 +1,6 @@
 //! The manual pages of kinds and diagnostics, in Markdown. `explain` prints them; `docs/` holds the same text.
 
+use crate::codes;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -15,7 +16,7 @@ pub fn index() -> String {
         let _ = writeln!(text, "- `{name}`: {}", first_sentence(&description(&schema(name))));
     }
     text.push_str("\n# Diagnostics\n\n");
-    for code in Code::ALL {
+    for code in codes::all() {
         let _ = writeln!(text, "- `{}`: {}", code.id(), code.title());
     }
     text
@@ -24,7 +25,7 @@ pub fn index() -> String {
 /// Every page with its path below `docs/`.
 pub(super) fn all() -> Vec<(String, String)> {
     let kinds = kinds::names().filter_map(|name| Some((format!("kinds/{}.md", name.to_lowercase()), kind(name)?)));
-    let codes = Code::ALL.iter().map(|one| (format!("diagnostics/{}.md", one.id()), code(*one)));
+    let codes = codes::all().iter().map(|one| (format!("diagnostics/{}.md", one.id()), code(*one)));
     kinds.chain(codes).collect()
 }
 
@@ -36,7 +37,7 @@ pub(super) fn contents() -> String {
         let _ = writeln!(text, "- [{name}](kinds/{}.md): {about}", name.to_lowercase());
     }
     text.push_str("\n## Diagnostics\n\n");
-    for code in Code::ALL {
+    for code in codes::all() {
         let _ = writeln!(text, "- [{0}](diagnostics/{0}.md): {1}", code.id(), code.title());
     }
     text

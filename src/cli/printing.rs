@@ -1,6 +1,7 @@
 //! Prints diagnostics, failures and wrong usage in the form that `--diagnostics` asks for. No other module of the command
 //! line prints an error.
 
+use crate::codes;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::sync::PoisonError;
@@ -102,7 +103,7 @@ pub(super) fn refuse(global: &Global, diagnostic: Diagnostic) -> Outcome {
 
 /// As [`refuse`], with what is wrong and what to do.
 pub(super) fn refuse_usage(global: &Global, message: impl Into<String>, help: impl Into<String>) -> Outcome {
-    refuse(global, Diagnostic::error(Code::InvalidUsage, message).help(help))
+    refuse(global, Diagnostic::error(codes::INVALID_USAGE, message).help(help))
 }
 
 /// Prints why a run failed.
@@ -110,7 +111,7 @@ pub(super) fn fail(global: &Global, error: &RunError) -> Outcome {
     match global.diagnostics {
         DiagnosticForm::Human => global.terminal().failure(error),
         form => {
-            let failure = Diagnostic::error(Code::RunFailed, &*error.message).help_maybe(error.help.clone());
+            let failure = Diagnostic::error(codes::RUN_FAILED, &*error.message).help_maybe(error.help.clone());
             print_for_machines(global.terminal(), form, &[failure], &Files::new());
         }
     }
@@ -161,14 +162,14 @@ fn form_of(arguments: &[String]) -> DiagnosticForm {
 /// The message of the parser as data: its first paragraph, its tips, and the way to the help.
 fn usage_as_diagnostic(kind: ErrorKind, text: &str) -> Diagnostic {
     if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Diagnostic::error(Code::InvalidUsage, "no command is given").help("`bailiwick --help` lists them");
+        return Diagnostic::error(codes::INVALID_USAGE, "no command is given").help("`bailiwick --help` lists them");
     }
     let mut paragraphs = text.split("\n\n").map(|paragraph| {
         let lines: Vec<&str> = paragraph.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         lines.join(" ")
     });
     let first = paragraphs.next().unwrap_or_default();
-    let told = Diagnostic::error(Code::InvalidUsage, first.strip_prefix("error: ").unwrap_or(&first));
+    let told = Diagnostic::error(codes::INVALID_USAGE, first.strip_prefix("error: ").unwrap_or(&first));
     paragraphs.filter(|paragraph| !paragraph.is_empty()).fold(told, |told, paragraph| {
         if let Some(tip) = paragraph.strip_prefix("tip: ") {
             told.help(tip)
@@ -213,13 +214,13 @@ mod tests {
     #[test]
     fn the_last_line_names_each_code_once_and_not_too_many() {
         assert_eq!(more_about(&BTreeSet::new()), "");
-        let one = BTreeSet::from([Code::UnknownField]);
+        let one = BTreeSet::from([codes::UNKNOWN_FIELD]);
         assert_eq!(more_about(&one), "for more about this error, run `bailiwick explain unknown-field`\n");
-        let two = BTreeSet::from([Code::UnknownField, Code::MissingField]);
+        let two = BTreeSet::from([codes::UNKNOWN_FIELD, codes::MISSING_FIELD]);
         let line = "for more about an error, run `bailiwick explain CODE`: unknown-field, missing-field\n";
         assert_eq!(more_about(&two), line);
-        let all = more_about(&Code::ALL.iter().copied().collect());
-        assert!(all.ends_with(&format!(" and {} more\n", Code::ALL.len() - NAMED_CODES)), "{all}");
+        let all = more_about(&codes::all().iter().copied().collect());
+        assert!(all.ends_with(&format!(" and {} more\n", codes::all().len() - NAMED_CODES)), "{all}");
         assert_eq!(all.matches(", ").count(), NAMED_CODES, "{all}");
     }
 }

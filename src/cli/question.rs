@@ -1,11 +1,12 @@
 //! A question on the command line, in the words of `kubectl auth can-i`.
 
+use crate::codes;
 use clap::Args;
 
 use crate::access::lookup::Found;
 use crate::access::scope;
 use crate::access::{Identity, Request, ResourceRequest, UrlRequest, World, http};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::report::page::Page;
 
 /// The request of a question.
@@ -72,13 +73,13 @@ impl RequestArguments {
     pub(super) fn request(&self, world: &World) -> Result<Request, Box<Diagnostic>> {
         if let Some(http) = &self.http {
             let explained = |problem: http::BadRequest| {
-                Box::new(Diagnostic::error(Code::InvalidQuestion, problem.0).help("write `METHOD /path?query`"))
+                Box::new(Diagnostic::error(codes::INVALID_QUESTION, problem.0).help("write `METHOD /path?query`"))
             };
             return http::attributes(http).map_err(explained);
         }
         let Some(verb) = self.verb.clone() else {
             return Err(Box::new(
-                Diagnostic::error(Code::InvalidQuestion, "nothing is asked for")
+                Diagnostic::error(codes::INVALID_QUESTION, "nothing is asked for")
                     .help("name a verb and a resource, such as `get pods`, or `--http 'GET /api/v1/pods'`"),
             ));
         };
@@ -88,7 +89,7 @@ impl RequestArguments {
         }
         let Some(written) = &self.resource else {
             return Err(Box::new(
-                Diagnostic::error(Code::InvalidQuestion, format!("`{verb}` what?"))
+                Diagnostic::error(codes::INVALID_QUESTION, format!("`{verb}` what?"))
                     .help("name a resource or a URL path: `can-i get pods`, `can-i get /metrics`"),
             ));
         };
@@ -105,7 +106,7 @@ impl RequestArguments {
                     || "write `resource.group`, or `--any-resource` to ask all the same".to_owned(),
                     |near| format!("did you mean `{near}`?"),
                 );
-                return Err(Box::new(Diagnostic::error(Code::UnknownResource, message).help(help)));
+                return Err(Box::new(Diagnostic::error(codes::UNKNOWN_RESOURCE, message).help(help)));
             }
         };
         let Slashed { name, subresource } = self.slashed(world, &found, behind);

@@ -2,7 +2,8 @@
 
 use super::shard::Loss;
 use super::summary::Consent;
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::codes;
+use crate::diag::{Diagnostic, Sink};
 use crate::emit::totals::{MAXIMUM_TOLD, Totals};
 use crate::model::Target;
 use crate::report::human::grouped;
@@ -52,7 +53,7 @@ pub(super) fn refuse_namespaces(target: &Target, totals: &Totals, loss: Loss, co
         let message =
             format!("the namespace `{name}` of the target `{}` would be deleted, with everything in it", target.name);
         let help = format!("`bailiwick render --delete-namespace {name}` says that it is meant");
-        sink.push(Diagnostic::error(Code::NamespaceDelete, message).help(help));
+        sink.push(Diagnostic::error(codes::NAMESPACE_DELETE, message).help(help));
     }
     if let Some(more) = unnamed.len().checked_sub(MAXIMUM_TOLD).filter(|more| *more > 0) {
         let message = format!(
@@ -61,6 +62,6 @@ pub(super) fn refuse_namespaces(target: &Target, totals: &Totals, loss: Loss, co
             target.name
         );
         let help = "`bailiwick diff` shows them; `bailiwick render --allow-mass-delete` says that all are meant";
-        sink.push(Diagnostic::error(Code::NamespaceDelete, message).help(help));
+        sink.push(Diagnostic::error(codes::NAMESPACE_DELETE, message).help(help));
     }
 }

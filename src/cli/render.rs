@@ -1,5 +1,6 @@
 //! `bailiwick render`.
 
+use crate::codes;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -15,7 +16,7 @@ use super::targets::TargetChanges;
 use super::{DiagnosticForm, Global, Outcome, removal, unchecked};
 use crate::cache::KeptTarget;
 use crate::compile::{OutputFile, Wanted};
-use crate::diag::{Code, Diagnostic, RunError, Sink, foreign};
+use crate::diag::{Diagnostic, RunError, Sink, foreign};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::objects::Depth;
 use crate::emit::plan::{Action, TargetPlan, object_digests};
@@ -234,7 +235,7 @@ pub(super) fn refuse(target: &Target, totals: &Totals, loss: Loss, consent: &Con
     if everything && !consent.allow_empty {
         sink.push(
             Diagnostic::error(
-                Code::EmptyOutput,
+                codes::EMPTY_OUTPUT,
                 format!("every object of the target `{}` would be deleted", target.name),
             )
             .help("`bailiwick render --allow-empty` says that it is meant"),
@@ -242,7 +243,7 @@ pub(super) fn refuse(target: &Target, totals: &Totals, loss: Loss, consent: &Con
     } else if gone > 1 && gone * 2 > before && !consent.allow_mass_delete && !consent.allow_empty {
         sink.push(
             Diagnostic::error(
-                Code::MassDelete,
+                codes::MASS_DELETE,
                 format!(
                     "{} of the target `{}` would be deleted, of {before}",
                     human::number(gone, "namespace"),

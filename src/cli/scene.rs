@@ -3,6 +3,7 @@
 mod ground;
 mod surroundings;
 
+use crate::codes;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::{Global, Outcome};
 use crate::access::world::Added;
 use crate::access::{Builder, Layer, World};
 use crate::compile::{Objects, Shown, Viewer, Wanted};
-use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
+use crate::diag::{Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::FileFormat;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
@@ -290,7 +291,7 @@ fn load_saved(
     if arguments.with_surroundings {
         sink.push(
             Diagnostic::error(
-                Code::UnusableIndex,
+                codes::UNUSABLE_INDEX,
                 format!("`{}` keeps what RBAC decides by, and neither nodes nor admission policies", path.display()),
             )
             .help("ask the manifests that it was made from"),
@@ -299,8 +300,11 @@ fn load_saved(
     }
     if arguments.baseline.is_some() || arguments.kubernetes_version.is_some() {
         sink.push(
-            Diagnostic::error(Code::UnusableIndex, format!("`{}` brings its own version and baseline", path.display()))
-                .help("leave out --baseline and --kubernetes-version, or ask the manifests it was made from"),
+            Diagnostic::error(
+                codes::UNUSABLE_INDEX,
+                format!("`{}` brings its own version and baseline", path.display()),
+            )
+            .help("leave out --baseline and --kubernetes-version, or ask the manifests it was made from"),
         );
         return None;
     }
@@ -317,7 +321,7 @@ fn load_saved(
         }
         Err(reason) => {
             sink.push(
-                Diagnostic::error(Code::UnusableIndex, format!("`{}` cannot be used: {reason}", path.display()))
+                Diagnostic::error(codes::UNUSABLE_INDEX, format!("`{}` cannot be used: {reason}", path.display()))
                     .help("write it anew with `bailiwick index`"),
             );
             None
@@ -365,7 +369,7 @@ fn refuse_nothing(taken: usize, path: &str, sink: &mut Sink) {
     if taken == 0 && !sink.has_errors() {
         sink.push(
             Diagnostic::error(
-                Code::NothingToJudge,
+                codes::NOTHING_TO_JUDGE,
                 format!("there is no role, binding, namespace or account in `{path}`"),
             )
             .help("`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints all that decides access"),
@@ -410,7 +414,7 @@ pub(super) fn add_tree<'t>(
                 visit(object, sink);
             }
             Added::Malformed => sink.push(
-                Diagnostic::error(Code::MalformedObject, "this is not a Kubernetes object")
+                Diagnostic::error(codes::MALFORMED_OBJECT, "this is not a Kubernetes object")
                     .at(object.origin())
                     .help("an object has `apiVersion`, `kind` and `metadata.name`"),
             ),
@@ -467,13 +471,13 @@ pub(super) fn each_tree(
 }
 
 fn misshapen(place: Origin, why: String) -> Diagnostic {
-    Diagnostic::error(Code::MalformedObject, why)
+    Diagnostic::error(codes::MALFORMED_OBJECT, why)
         .at(place)
         .help("the API server refuses this object; nobody can tell what it was meant to grant")
 }
 
 pub(super) fn duplicate(second: Origin, first: Origin) -> Diagnostic {
-    Diagnostic::warning(Code::DuplicateObject, "this object is there twice, and the last one counts")
+    Diagnostic::warning(codes::DUPLICATE_OBJECT, "this object is there twice, and the last one counts")
         .at(second)
         .and(first, "the first one")
         .help("remove one of the two")
@@ -504,7 +508,7 @@ pub(super) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
         }
         None => sink.push(
             Diagnostic::error(
-                Code::UnknownVersion,
+                codes::UNKNOWN_VERSION,
                 format!("`{written}` is no version of Kubernetes with known facts"),
             )
             .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or a file that is there")),
@@ -518,7 +522,7 @@ fn report_doubts(world: &World, sink: &mut Sink) {
     for ring in &world.doubts().rings {
         let names = ring.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         sink.push(
-            Diagnostic::warning(Code::AggregationRing, format!("the ClusterRoles {names} gather each other's rules"))
+            Diagnostic::warning(codes::AGGREGATION_RING, format!("the ClusterRoles {names} gather each other's rules"))
                 .at_maybe(ring.first().and_then(|name| world.place_of_cluster_role(name)))
                 .note("what a cluster keeps in such a ring depends on its history: here it is only what comes from outside")
                 .help("take the label away from one of them, so that no role gathers itself by a detour"),
@@ -527,7 +531,7 @@ fn report_doubts(world: &World, sink: &mut Sink) {
     for name in &world.doubts().stated {
         sink.push(
             Diagnostic::warning(
-                Code::AggregatedRoleWithRules,
+                codes::AGGREGATED_ROLE_WITH_RULES,
                 format!("the aggregated ClusterRole `{name}` states rules that nothing gathers"),
             )
             .at_maybe(world.place_of_cluster_role(name))

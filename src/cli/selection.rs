@@ -1,5 +1,6 @@
 //! The findings that `lint` reports: risk rules, and every other diagnostic by its code.
 
+use crate::codes;
 use std::collections::BTreeSet;
 
 use clap::{Args, ValueEnum};
@@ -107,14 +108,14 @@ impl Selection {
 
     /// True for a finding that is bad enough. A role that is not there is always told: without it no answer is sure.
     pub(super) fn shows(&self, finding: &Finding) -> bool {
-        finding.severity >= self.least || (self.is_default && finding.rule.code == Code::DanglingRole)
+        finding.severity >= self.least || (self.is_default && finding.rule.code == codes::DANGLING_ROLE)
     }
 }
 
 /// The codes that a name stands for: those of rules, or any other code of a warning.
 fn codes_of(name: &str) -> Vec<Code> {
     let rules: Vec<Code> = risk::all().filter(|rule| is_named(rule, name)).map(|rule| rule.code).collect();
-    let other = || Code::from_id(name).filter(|code| code.is_warning());
+    let other = || codes::find(name).filter(|code| code.is_warning());
     if rules.is_empty() { other().into_iter().collect() } else { rules }
 }
 
@@ -126,13 +127,13 @@ fn is_named(rule: &Rule, name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> Diagnostic {
-    let codes = Code::ALL.iter().filter(|code| code.is_warning()).map(|code| code.id());
+    let codes = codes::all().iter().filter(|code| code.is_warning()).map(|code| code.id());
     let names = risk::all().map(|rule| rule.id).chain(codes);
     let help = nearest(name, names).map_or_else(
         || "`bailiwick explain` lists the diagnostics; a rule is one of them, or an id such as `E001`".to_owned(),
         |near| format!("did you mean `{near}`?"),
     );
-    Diagnostic::error(Code::UnknownRule, format!("there is no rule `{name}`")).help(help)
+    Diagnostic::error(codes::UNKNOWN_RULE, format!("there is no rule `{name}`")).help(help)
 }
 
 #[cfg(test)]
@@ -141,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_warning_can_be_chosen() {
-        for code in Code::ALL {
+        for code in codes::all() {
             let known = codes_of(code.id());
             assert_eq!(known.contains(code), code.is_warning(), "{}", code.id());
         }

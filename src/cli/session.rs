@@ -1,6 +1,7 @@
 //! The common steps of the commands that compile: finding the workspace, loading it, comparing its output with an
 //! earlier one.
 
+use crate::codes;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::shard::{Shard, ShardArguments};
 use super::unclaimed::Unclaimed;
 use super::{Global, Outcome};
 use crate::compile::{self, Ledger, Options, OutputFile, Project, Wanted};
-use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
+use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
 use crate::emit::file::{self, Ownership};
@@ -113,9 +114,11 @@ impl<'g> Session<'g> {
     fn open(global: &'g Global) -> Result<Result<Self, Outcome>, RunError> {
         let files = Arc::new(Files::new());
         let Some(root) = find_root(global)? else {
-            let diagnostic =
-                Diagnostic::error(Code::WorkspaceNotFound, "there is no `bailiwick.yaml` in this folder or above it")
-                    .help("`bailiwick init` makes a workspace here");
+            let diagnostic = Diagnostic::error(
+                codes::WORKSPACE_NOT_FOUND,
+                "there is no `bailiwick.yaml` in this folder or above it",
+            )
+            .help("`bailiwick init` makes a workspace here");
             print(global, vec![diagnostic], &files);
             return Ok(Err(Outcome::Invalid));
         };
@@ -159,7 +162,8 @@ impl<'g> Session<'g> {
                 },
                 |near| format!("did you mean `{near}`?"),
             );
-            let diagnostic = Diagnostic::error(Code::UnknownTarget, format!("there is no target `{name}`")).help(help);
+            let diagnostic =
+                Diagnostic::error(codes::UNKNOWN_TARGET, format!("there is no target `{name}`")).help(help);
             print(self.global, vec![diagnostic], &self.project.files);
             return Err(Outcome::Invalid);
         }
@@ -505,7 +509,7 @@ impl<'g> Session<'g> {
         for (kind, files) in totals.mass_recreates(self.project.workspace.mass_recreate_threshold) {
             sink.push(
                 Diagnostic::warning(
-                    Code::MassRecreate,
+                    codes::MASS_RECREATE,
                     format!(
                         "on `{}`, {kind} objects are deleted and created anew in {}",
                         target.name,
@@ -521,7 +525,7 @@ impl<'g> Session<'g> {
                 if others > 0 { format!(" and {}", human::number(others, "other binding")) } else { String::new() };
             sink.push(
                 Diagnostic::warning(
-                    Code::ImmutableRoleRef,
+                    codes::IMMUTABLE_ROLE_REF,
                     format!("on `{}`, {first}{more} would change `roleRef`, which cannot be changed", target.name),
                 )
                 .help("give the binding a new name, or delete and create it by hand"),
@@ -577,12 +581,14 @@ pub(super) struct Found<'f> {
 /// An entry of the output folder that nobody of ours made.
 fn stray(path: &str, kind: EntryKind) -> Diagnostic {
     match kind {
-        EntryKind::File => Diagnostic::error(Code::ForeignFile, format!("`{path}` is not a file of ours")),
-        EntryKind::Link => Diagnostic::error(Code::LinkInOutput, format!("`{path}` is a symbolic link")),
-        EntryKind::Other => Diagnostic::error(Code::LinkInOutput, format!("`{path}` is neither a file nor a folder")),
-        EntryKind::EmptyFolder => Diagnostic::error(Code::FolderInOutput, format!("`{path}` is an empty folder")),
+        EntryKind::File => Diagnostic::error(codes::FOREIGN_FILE, format!("`{path}` is not a file of ours")),
+        EntryKind::Link => Diagnostic::error(codes::LINK_IN_OUTPUT, format!("`{path}` is a symbolic link")),
+        EntryKind::Other => {
+            Diagnostic::error(codes::LINK_IN_OUTPUT, format!("`{path}` is neither a file nor a folder"))
+        }
+        EntryKind::EmptyFolder => Diagnostic::error(codes::FOLDER_IN_OUTPUT, format!("`{path}` is an empty folder")),
         EntryKind::NotText => {
-            Diagnostic::error(Code::ForeignFile, format!("`{path}` is not ours: its name is not UTF-8"))
+            Diagnostic::error(codes::FOREIGN_FILE, format!("`{path}` is not ours: its name is not UTF-8"))
         }
     }
 }

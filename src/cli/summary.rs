@@ -3,6 +3,7 @@
 //! One of another version of the program is refused. Places in it are places of the input that it names by a hash; only
 //! texts that are no input, such as what a template rendered, are in it themselves.
 
+use crate::codes;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::file_format::{Broken, FileFormat};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
-const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x05", env!("CARGO_PKG_VERSION"), "\n"));
+const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x06", env!("CARGO_PKG_VERSION"), "\n"));
 
 /// The results of a part.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,8 +35,10 @@ pub(super) struct Summary {
     /// The objects that the part has of targets that may be new, where another target is gone.
     pub(super) new_objects: ObjectsByTarget,
     /// Diagnostics about entries beside the folders of the targets.
+    #[serde(deserialize_with = "codes::diagnostics")]
     pub(super) beside_targets: Vec<Diagnostic>,
     /// Isolations of nodes that do not hold.
+    #[serde(deserialize_with = "codes::diagnostics")]
     pub(super) isolation: Vec<Diagnostic>,
     /// Texts that diagnostics point into and that are no input: the number of each, its name and itself.
     pub(super) texts: Vec<(FileId, String, String)>,
@@ -163,7 +166,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::{Code, Span};
+    use crate::diag::Span;
 
     fn summary() -> Summary {
         Summary {
@@ -178,14 +181,14 @@ mod tests {
             leftovers: BTreeMap::new(),
             leftover_objects: BTreeMap::new(),
             new_objects: BTreeMap::new(),
-            beside_targets: vec![Diagnostic::error(Code::ForeignFile, "`out/x` is not a file of ours")],
+            beside_targets: vec![Diagnostic::error(codes::FOREIGN_FILE, "`out/x` is not a file of ours")],
             isolation: Vec::new(),
             texts: Vec::new(),
         }
     }
 
     fn pointing_at(file: FileId, start: usize, end: usize) -> Diagnostic {
-        Diagnostic::error(Code::InvalidObject, "x").at(Origin { file, span: Span::new(start, end) })
+        Diagnostic::error(codes::INVALID_OBJECT, "x").at(Origin { file, span: Span::new(start, end) })
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Targets that come and go between earlier output and what the policies say.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::removal;
 use super::session::{BesideTargets, Session};
 use super::summary::Consent;
-use crate::diag::{Code, Diagnostic, RunError, Sink, foreign};
+use crate::diag::{Diagnostic, RunError, Sink, foreign};
 use crate::digest::Digest;
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::file::{Ownership, bears_header, ownership};
@@ -141,7 +142,7 @@ impl TargetChanges {
     pub(super) fn refuse(&self, output: &str, consent: &Consent, sink: &mut Sink) {
         for (name, totals) in self.gone.iter().filter(|(name, _)| !consent.remove_target.contains(name)) {
             let help = format!("`bailiwick render --remove-target {name}` says that it is meant");
-            sink.push(Diagnostic::error(Code::TargetDelete, self.loss(name, totals, output)).help(help));
+            sink.push(Diagnostic::error(codes::TARGET_DELETE, self.loss(name, totals, output)).help(help));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `bailiwick test`.
 
+use crate::codes;
 use std::collections::BTreeSet;
 
 use clap::Args;
@@ -11,7 +12,7 @@ use super::scene::{Scene, SceneArguments, of_target};
 use super::session::{Session, with_targets};
 use super::{Global, Outcome};
 use crate::access::{Answer, Identity, Liveness, Request, ResourceRequest, UrlRequest};
-use crate::diag::{Code, Diagnostic, RunError, Severity, Sink};
+use crate::diag::{Diagnostic, RunError, Severity, Sink};
 use crate::model::{AccessCheck, Expectation, Target, Tested};
 use crate::report::access::{Told, place_text};
 use crate::report::human::number;
@@ -208,7 +209,7 @@ fn requests(scene: &Scene, check: &AccessCheck, problems: &mut Sink) -> Option<V
                     || "write `resource.group` for a custom resource, or narrow `spec.targets`".to_owned(),
                     |near| format!("did you mean `{near}`?"),
                 );
-                problems.push(Diagnostic::error(Code::UnknownResource, message).at(check.origin).help(help));
+                problems.push(Diagnostic::error(codes::UNKNOWN_RESOURCE, message).at(check.origin).help(help));
                 return None;
             }
         };
@@ -270,7 +271,7 @@ fn drop_dead(scene: &Scene, check: &AccessCheck, requests: &mut Vec<Request>, pr
     for (request, reason) in dead {
         let message = format!("no server ever receives `{request}`");
         if requests.is_empty() {
-            problems.push(Diagnostic::error(Code::DeadExpectation, message).at(check.origin).note(reason).help(
+            problems.push(Diagnostic::error(codes::DEAD_EXPECTATION, message).at(check.origin).note(reason).help(
                 "a test that cannot fail proves nothing: ask for what a request can be, or narrow `spec.targets`",
             ));
             return;
@@ -278,7 +279,7 @@ fn drop_dead(scene: &Scene, check: &AccessCheck, requests: &mut Vec<Request>, pr
         let pair = pair(&request);
         if !asked.contains(&pair) && told.insert(pair) {
             problems.push(
-                Diagnostic::warning(Code::DeadExpectation, message)
+                Diagnostic::warning(codes::DEAD_EXPECTATION, message)
                     .at(check.origin)
                     .note(reason)
                     .help("the other verbs and resources of this expectation are asked; write this one out of it"),

@@ -2,12 +2,13 @@
 //! empty folders, submodules, files that `spec.keep` names, what a killed run left, and files of ours elsewhere in the
 //! workspace. Files that are not ours, links and files that differ are found by the comparison.
 
+use crate::codes;
 use std::collections::BTreeSet;
 
 use super::left_behind;
 use super::session::{Session, keeps};
 use crate::compile::Project;
-use crate::diag::{Code, Diagnostic, FileId, RunError, Sink};
+use crate::diag::{Diagnostic, FileId, RunError, Sink};
 use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::file;
 use crate::emit::write::{STAGING, is_at_work};
@@ -170,13 +171,13 @@ fn judge_staging(session: &Session<'_>, sink: &mut Sink) {
 }
 
 fn folder(message: String) -> Diagnostic {
-    Diagnostic::error(Code::FolderInOutput, message)
+    Diagnostic::error(codes::FOLDER_IN_OUTPUT, message)
 }
 
 /// Reports a kept file that could be applied: appliers read whole folders and know nothing of `spec.keep`.
 fn judge_kept(session: &Session<'_>, path: &str, bytes: &[u8], is_claimed: bool, sink: &mut Sink) {
     let shown = format!("{}/{path}", session.project.workspace.output);
-    let kept = |what: &str| Diagnostic::error(Code::KeptManifest, format!("`{shown}` is kept and {what}"));
+    let kept = |what: &str| Diagnostic::error(codes::KEPT_MANIFEST, format!("`{shown}` is kept and {what}"));
     if file::bears_header(bytes) {
         sink.push(kept("bears our header").help("remove it: `spec.keep` keeps files of others"));
         return;

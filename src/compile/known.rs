@@ -3,13 +3,14 @@
 //! The check is one pass over the linked policies, before anything is compiled. It fills in the variables of targets and
 //! accounts itself, so that the way in which objects are made afterwards has no influence on it.
 
+use crate::codes;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSetBuilder};
 
-use crate::diag::{Code, Diagnostic, Files, Origin, Sink, nearest};
+use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::{default_policy, list};
 use crate::kinds::Findings;
 use crate::model::{
@@ -66,7 +67,7 @@ fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &m
                     patterns.push(text.as_str().into());
                 }
                 Err(error) => sink.push(
-                    Diagnostic::error(Code::InvalidWorkspace, format!("`{text}` is not a glob: {}", error.kind()))
+                    Diagnostic::error(codes::INVALID_WORKSPACE, format!("`{text}` is not a glob: {}", error.kind()))
                         .at(entry.origin)
                         .help("`*` stands for any text; `[` and `{` need their partners"),
                 ),
@@ -79,7 +80,7 @@ fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &m
 fn read_file(written: &str, asked: Origin, sources: &mut Sources, names: &mut Vec<Box<str>>, sink: &mut Sink) {
     let Some(path) = Sources::resolve(super::WORKSPACE_FILE, written) else {
         sink.push(
-            Diagnostic::error(Code::PathOutside, format!("`{written}` leaves the workspace"))
+            Diagnostic::error(codes::PATH_OUTSIDE, format!("`{written}` leaves the workspace"))
                 .at(asked)
                 .help("name a file below the workspace's root"),
         );
@@ -87,7 +88,7 @@ fn read_file(written: &str, asked: Origin, sources: &mut Sources, names: &mut Ve
     };
     let before = sink.len();
     let missing = |message: String| {
-        Diagnostic::error(Code::MissingFile, message).at(asked).help("the path is relative to the workspace's root")
+        Diagnostic::error(codes::MISSING_FILE, message).at(asked).help("the path is relative to the workspace's root")
     };
     match sources.passing_text(&path, Some(asked), sink) {
         Ok(Some((file, text))) => {
@@ -108,7 +109,7 @@ fn add_name(name: &str, origin: Origin, names: &mut Vec<Box<str>>, sink: &mut Si
     }
     let message = if name.is_empty() { "this name is empty" } else { "this name has a character that nobody sees" };
     sink.push(
-        Diagnostic::error(Code::InvalidWorkspace, message)
+        Diagnostic::error(codes::INVALID_WORKSPACE, message)
             .at(origin)
             .help("write the name with visible characters only, so that a review sees what is declared"),
     );
@@ -243,7 +244,7 @@ impl<'c> OnTarget<'c> {
         if name.is_empty() || is_open || is_uncertain || is_known() {
             return None;
         }
-        let code = if category == Category::Namespaces { Code::UnknownNamespace } else { Code::UnknownSubject };
+        let code = if category == Category::Namespaces { codes::UNKNOWN_NAMESPACE } else { codes::UNKNOWN_SUBJECT };
         let noun = category.noun();
         if is_closed {
             let field = format!("`spec.known.{}` of {}", category.field(), super::WORKSPACE_FILE);

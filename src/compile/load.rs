@@ -1,5 +1,6 @@
 //! Reads a workspace and links its policies.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
     let Some(tree) = sources.tree(WORKSPACE_FILE, None, sink)? else {
         if !sink.has_errors() {
             sink.push(
-                Diagnostic::error(Code::WorkspaceNotFound, format!("there is no `{WORKSPACE_FILE}` here"))
+                Diagnostic::error(codes::WORKSPACE_NOT_FOUND, format!("there is no `{WORKSPACE_FILE}` here"))
                     .help("`bailiwick init` makes a workspace"),
             );
         }
@@ -44,7 +45,7 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
         (_, second) => {
             let span = second.map_or(Span::default(), NodeRef::span);
             sink.push(
-                Diagnostic::error(Code::InvalidWorkspace, "a workspace file is one document")
+                Diagnostic::error(codes::INVALID_WORKSPACE, "a workspace file is one document")
                     .at(Origin { file: tree.file(), span })
                     .help("`bailiwick explain Workspace` shows one"),
             );
@@ -131,7 +132,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
     let mut settled = Sink::new();
     linked.policies.iter_mut().for_each(|policy| policy.settle(&surroundings, &mut settled));
     // A selector may fit the namespaces of accounts that could not be read.
-    let is_certain = |found: &Diagnostic| !(linker.lacks_accounts && found.code == Code::SelectsNoNamespace);
+    let is_certain = |found: &Diagnostic| !(linker.lacks_accounts && found.code == codes::SELECTS_NO_NAMESPACE);
     settled.into_list().into_iter().filter(is_certain).for_each(|found| sink.push(found));
     let mut accepting: BTreeMap<(Code, Origin), usize> = BTreeMap::new();
     linked.accepted_there.iter().for_each(|accepted| *accepting.entry(*accepted).or_default() += 1);
@@ -225,7 +226,7 @@ fn refuse_names(files: &Files, sink: &mut Sink) {
     for path in hidden {
         sink.push(
             Diagnostic::error(
-                Code::HiddenCharacterInName,
+                codes::HIDDEN_CHARACTER_IN_NAME,
                 format!("the file name `{path}` has characters that do not show"),
             )
             .help("rename the file, or the folder that it is in"),
@@ -271,7 +272,7 @@ pub fn each_baseline(
             Some((file, text)) => visit(yaml::read(&text, file, sink), sink),
             None if sink.len() > before => {}
             None => sink.push(
-                Diagnostic::error(Code::MissingFile, format!("there is no file or folder `{path}`"))
+                Diagnostic::error(codes::MISSING_FILE, format!("there is no file or folder `{path}`"))
                     .at(baseline.origin)
                     .help(format!("the target `{}` names it as its `baseline`", target.name)),
             ),
@@ -291,7 +292,7 @@ fn refuse_sources_in_output(workspace: &Workspace, sources: &mut Sources, sink: 
     let root = tree.as_ref().and_then(|tree| tree.document(0));
     let written = root.and_then(|root| root.path(&["spec", "output"]).or(Some(root)));
     let message = format!("the output folder `{}` holds `{path}`, which is read", workspace.output);
-    let found = Diagnostic::error(Code::InvalidWorkspace, message)
+    let found = Diagnostic::error(codes::INVALID_WORKSPACE, message)
         .help("give the output a folder of its own: everything in it may be overwritten or removed");
     sink.push(written.map_or(found.clone(), |written| found.at(written.origin())));
     Ok(())
@@ -364,7 +365,7 @@ fn policy_kind(root: NodeRef<'_>, sink: &mut Sink) -> Found {
     if api_version.and_then(NodeRef::as_str) != Some(kinds::API_VERSION) {
         let written = api_version.and_then(NodeRef::as_str).unwrap_or_default();
         sink.push(
-            Diagnostic::error(Code::UnknownKind, format!("`{written}` is not a version of the policy format"))
+            Diagnostic::error(codes::UNKNOWN_KIND, format!("`{written}` is not a version of the policy format"))
                 .at(api_version.unwrap_or(root).origin())
                 .help(format!("write `{}`", kinds::API_VERSION)),
         );
@@ -388,7 +389,7 @@ fn policy_kind(root: NodeRef<'_>, sink: &mut Sink) -> Found {
     );
     let help = if name == kinds::WORKSPACE { format!("it stands in `{WORKSPACE_FILE}` at the root") } else { help };
     sink.push(
-        Diagnostic::error(Code::UnknownKind, message)
+        Diagnostic::error(codes::UNKNOWN_KIND, message)
             .at(kind.map_or_else(|| root.beginning(), NodeRef::origin))
             .help(help),
     );
@@ -446,21 +447,24 @@ fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink:
     let key = (document.kind.name, Arc::clone(&name));
     if let Some(first) = linked.names.get(&key) {
         sink.push(
-            Diagnostic::error(Code::DuplicatePolicy, format!("there are two policies {} `{name}`", document.kind.name))
-                .at(head.name_origin)
-                .and(*first, "the first one")
-                .help("give one of them another name"),
+            Diagnostic::error(
+                codes::DUPLICATE_POLICY,
+                format!("there are two policies {} `{name}`", document.kind.name),
+            )
+            .at(head.name_origin)
+            .and(*first, "the first one")
+            .help("give one of them another name"),
         );
         return Ok(());
     }
     linked.names.insert(key, head.name_origin);
     for (code, origin) in &head.allow {
-        match Code::from_id(code) {
+        match codes::find(code) {
             Some(code) => linked.accepted.push((code, root.origin())),
             None => {
-                let near = nearest(code, Code::ALL.iter().map(|code| code.id()));
+                let near = nearest(code, codes::all().iter().map(|code| code.id()));
                 sink.push(
-                    Diagnostic::error(Code::UnknownValue, format!("there is no diagnostic `{code}`"))
+                    Diagnostic::error(codes::UNKNOWN_VALUE, format!("there is no diagnostic `{code}`"))
                         .at(*origin)
                         .help_maybe(near.map(|near| format!("did you mean `{near}`?"))),
                 );
@@ -477,7 +481,7 @@ fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink:
     }
     match document.kind.link(&raw, linker, sink) {
         Ok(Some(policy)) => {
-            let codes: Vec<Code> = head.allow.iter().filter_map(|(code, _)| Code::from_id(code)).collect();
+            let codes: Vec<Code> = head.allow.iter().filter_map(|(code, _)| codes::find(code)).collect();
             policy.brought(&mut |origin| {
                 *linked.brought.entry(origin).or_default() += 1;
                 linked.accepted_there.extend(codes.iter().map(|code| (*code, origin)));
@@ -502,7 +506,7 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
         let Some(text) = glob.as_str() else { continue };
         let Ok(matcher) = globset::Glob::new(text) else {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("`{text}` is not a glob"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("`{text}` is not a glob"))
                     .at(glob.origin())
                     .help("`*` stands for any text, such as `prod-*`; `[` and `{` need their partners"),
             );
@@ -515,7 +519,7 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
         if found.len() == before && !matched {
             let near = nearest(text, targets.iter().map(|target| target.name.as_str()));
             sink.push(
-                Diagnostic::error(Code::UnknownTarget, format!("no target matches `{text}`")).at(glob.origin()).help(
+                Diagnostic::error(codes::UNKNOWN_TARGET, format!("no target matches `{text}`")).at(glob.origin()).help(
                     near.map_or_else(
                         || {
                             format!(
@@ -537,7 +541,7 @@ fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink
         origin.span.end = origin.span.start + 1;
         let file = path.rsplit('/').next().unwrap_or_default();
         sink.push(
-            Diagnostic::error(Code::NotAPolicy, "this document is not a policy")
+            Diagnostic::error(codes::NOT_A_POLICY, "this document is not a policy")
                 .at(origin)
                 .help(format!("a policy begins with `apiVersion: {}`", kinds::API_VERSION))
                 .help(format!("to bring in plain manifests, name the file in a Manifests policy: `files: [{file}]`")),
@@ -555,7 +559,7 @@ fn report_unused(linker: &Linker<'_>, sink: &mut Sink) {
     for (meta, stands_alone) in sets.chain(profiles) {
         if !stands_alone {
             sink.push(
-                Diagnostic::warning(Code::UnusedPolicy, format!("nothing uses the {} `{}`", meta.kind, meta.name))
+                Diagnostic::warning(codes::UNUSED_POLICY, format!("nothing uses the {} `{}`", meta.kind, meta.name))
                     .at(meta.origin)
                     .help("bind it in a Grant or a Tenancy, or remove it"),
             );

@@ -1,9 +1,10 @@
 //! The order in which policies are linked: what a policy includes comes before it.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::load::Document;
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::yaml::NodeRef;
 
 /// Puts each document behind the documents that it includes. Documents that include each other are reported and left out.
@@ -59,7 +60,7 @@ impl<'d> Walk<'d> {
             let message = format!("policies include each other over more than {MAXIMUM_DEPTH} steps");
             let place = way.last().map(|(_, origin)| *origin);
             let help = "include the sets that are meant directly";
-            return sink.push(Diagnostic::error(Code::TooDeep, message).at_maybe(place).help(help));
+            return sink.push(Diagnostic::error(codes::TOO_DEEP, message).at_maybe(place).help(help));
         }
         for (name, origin) in self.inclusions(index) {
             if let Some(next) =
@@ -94,7 +95,7 @@ impl<'d> Walk<'d> {
             all => format!("{} include each other", all.join(", ")),
         };
         let mut places = ring.iter().map(|(_, origin)| *origin).rev();
-        let diagnostic = Diagnostic::error(Code::IncludeCycle, message).help("take one of them out of `include`");
+        let diagnostic = Diagnostic::error(codes::INCLUDE_CYCLE, message).help("take one of them out of `include`");
         let diagnostic = diagnostic.at_maybe(places.next());
         places.fold(diagnostic, |diagnostic, place| diagnostic.and(place, "on the way round"))
     }

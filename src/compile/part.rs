@@ -4,10 +4,11 @@
 //! Labels of namespaces follow from the whole target, so that each part of a target with labels compiles the whole once to
 //! collect them, and makes its own files with them.
 
+use crate::codes;
 use serde::{Deserialize, Serialize};
 
 use super::{Options, OutputFile, Project, labels, pass};
-use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
+use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::expand::HomeIndex;
 use crate::model::Target;
 use crate::validate::HomeFacts;
@@ -50,7 +51,7 @@ impl Ledger {
     pub(super) fn note_judged(&mut self, home: u32, sink: &Sink) {
         if let Some(Kept { homes, .. }) = &mut self.kept {
             let news = sink.diagnostics().get(homes.len()..).unwrap_or_default();
-            homes.extend(news.iter().map(|news| (news.code != Code::DuplicateObject).then_some(home)));
+            homes.extend(news.iter().map(|news| (news.code != codes::DUPLICATE_OBJECT).then_some(home)));
         }
     }
 
@@ -68,6 +69,7 @@ impl Ledger {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PartRecord {
     /// Diagnostics of single homes, with the position of each home among the homes of all parts.
+    #[serde(deserialize_with = "codes::numbered_diagnostics")]
     pub diagnostics: Vec<(u32, Diagnostic)>,
     /// Facts that concern several homes.
     pub facts: PartFacts,

@@ -1,13 +1,14 @@
 //! What several stacks of one cluster make of each other: definitions that more than one brings, names that clash,
 //! dependencies that nobody provides (seed 004, "Multiple Versions"; `specs/systems.md` B5).
 
+use crate::crossplane::codes;
 use std::collections::BTreeMap;
 
 use super::definition::Definition;
 use super::dependency::Dependency;
 use super::revision::Revision;
 use super::stack::Stack;
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Diagnostic, Sink};
 
 /// What is known of definitions beside the stacks.
 pub trait KnownDefinitions {
@@ -81,7 +82,7 @@ pub fn check(stacks: &[&Stack], around: &dyn KnownDefinitions, sink: &mut Sink) 
         if stack.is_cluster() {
             sink.push(
                 Diagnostic::warning(
-                    Code::StackReadsEverySecret,
+                    codes::STACK_READS_EVERY_SECRET,
                     format!("{} reads every Secret of the cluster", stack.install),
                 )
                 .at(stack.install.origin)
@@ -107,7 +108,7 @@ fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownD
         if other.definition.is_namespaced != first.definition.is_namespaced {
             let scope = |owner: &Owner<'_>| if owner.definition.is_namespaced { "namespaces" } else { "the cluster" };
             sink.push(
-                Diagnostic::error(Code::CrdScopeConflict, format!("`{name}` is scoped in two ways"))
+                Diagnostic::error(codes::CRD_SCOPE_CONFLICT, format!("`{name}` is scoped in two ways"))
                     .at(other.definition.scope_origin)
                     .labelled(format!("to {}, for {}", scope(other), shown(other)))
                     .and(first.definition.scope_origin, format!("to {}, for {}", scope(first), shown(first)))
@@ -124,7 +125,7 @@ fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownD
                 let (before, after) =
                     (around.shape(known.definition, version), around.shape(other.definition, version));
                 let mut problem = Diagnostic::error(
-                    Code::CrdSchemaConflict,
+                    codes::CRD_SCHEMA_CONFLICT,
                     format!("`{name}` has two schemas under one version, `{version}`"),
                 )
                 .at(other.definition.origin)
@@ -142,7 +143,7 @@ fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownD
             warned = true;
             let list = |owner: &Owner<'_>| owner.definition.versions.keys().cloned().collect::<Vec<_>>().join(", ");
             sink.push(
-                Diagnostic::warning(Code::CrdMultipleVersions, format!("`{name}` comes with different versions"))
+                Diagnostic::warning(codes::CRD_MULTIPLE_VERSIONS, format!("`{name}` comes with different versions"))
                     .at(other.definition.origin)
                     .labelled(format!("{}, for {}", list(other), shown(other)))
                     .and(first.definition.origin, format!("{}, for {}", list(first), shown(first)))
@@ -186,7 +187,7 @@ fn check_cluster_stacks(stacks: &[&Stack], sink: &mut Sink) {
             let objects = if stack.revision.has_personas() { "ClusterRoleBinding" } else { "ClusterRole" };
             sink.push(
                 Diagnostic::error(
-                    Code::ClusterRoleNameClash,
+                    codes::CLUSTER_ROLE_NAME_CLASH,
                     format!("{} and {} would both have the {objects} `{}`", other.install, stack.install, stack.install.name),
                 )
                 .at(stack.install.origin)
@@ -211,7 +212,7 @@ fn check_cluster_stacks(stacks: &[&Stack], sink: &mut Sink) {
                 )
             };
             sink.push(
-                Diagnostic::error(Code::ClusterStackSingleVersion, message)
+                Diagnostic::error(codes::CLUSTER_STACK_SINGLE_VERSION, message)
                     .at(stack.install.origin)
                     .and(other.install.origin, "the other one")
                     .help("a cluster stack is there once, in one version, and all environments share it (seed 004)"),
@@ -238,7 +239,7 @@ fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn KnownDefi
         if stack.revision == Revision::Seed && (!dependency.is_wildcard() || is_cluster_stack) {
             let cluster_scoped = meant.iter().find(|definition| !definition.is_namespaced);
             let refusal = Diagnostic::error(
-                Code::ClusterScopedCrd,
+                codes::CLUSTER_SCOPED_CRD,
                 format!("{} would be granted a definition that is scoped to the cluster", stack.install),
             )
             .at(dependency.origin)
@@ -278,7 +279,7 @@ fn check_name(stack: &Stack, dependency: &Dependency, owners: &Owners<'_>, sink:
         _ if dependency.is_kind() || dependency.is_privileged() => {}
         Some(definition) => sink.push(
             Diagnostic::warning(
-                Code::DependsOnNotAPluralResource,
+                codes::DEPENDS_ON_NOT_A_PLURAL_RESOURCE,
                 format!("`{}` is no resource: rules know the plural, and this grants nothing", dependency.resource),
             )
             .at(dependency.origin)
@@ -294,7 +295,7 @@ fn check_name(stack: &Stack, dependency: &Dependency, owners: &Owners<'_>, sink:
 
 fn not_provided(stack: &Stack, dependency: &Dependency, why: String) -> Diagnostic {
     let wanted = format!("{}.{}", dependency.resource, dependency.group);
-    Diagnostic::warning(Code::DependencyNotProvided, format!("{} depends on `{wanted}`, and {why}", stack.install))
+    Diagnostic::warning(codes::DEPENDENCY_NOT_PROVIDED, format!("{} depends on `{wanted}`, and {why}", stack.install))
         .at(dependency.origin)
         .and(stack.install.origin, "installed here")
 }

@@ -1,9 +1,10 @@
 //! What the rules and conflicts of stacks need to know of a CustomResourceDefinition, of v1 or v1beta1.
 
+use crate::crossplane::codes;
 use std::collections::BTreeMap;
 
 use super::dependency::is_custom_group;
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::digest::{Digest, digest};
 use crate::k8s::names;
 use crate::yaml::{NodeRef, schema};
@@ -40,7 +41,7 @@ impl Definition {
         let api_version = text(&["apiVersion"]);
         if text(&["kind"]) != "CustomResourceDefinition" || !API_VERSIONS.contains(&api_version.as_str()) {
             sink.push(
-                Diagnostic::error(Code::UnexpectedPackageFile, "this document is not a CustomResourceDefinition")
+                Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, "this document is not a CustomResourceDefinition")
                     .at(root.beginning())
                     .help(format!(
                         "a file of definitions holds those of {} and nothing else",
@@ -114,7 +115,7 @@ impl Names {
             format!("a definition is called after its plural and its group: `{plural}.{group}`")
         } else if !is_custom_group(group) {
             sink.push(
-                Diagnostic::error(Code::OwnsKubernetesGroup, format!("`{group}` is a group of Kubernetes itself"))
+                Diagnostic::error(codes::OWNS_KUBERNETES_GROUP, format!("`{group}` is a group of Kubernetes itself"))
                     .at(*origin)
                     .help("name the group after a domain of yours; it has a dot and does not end in `k8s.io`"),
             );
@@ -123,7 +124,7 @@ impl Names {
             return Some(found);
         };
         sink.push(
-            Diagnostic::error(Code::InvalidObject, message)
+            Diagnostic::error(crate::k8s::codes::INVALID_OBJECT, message)
                 .at(*origin)
                 .help("the API server refuses it, and the rules about it would name something else"),
         );
@@ -141,9 +142,12 @@ fn read_scope(root: NodeRef<'_>, api_version: &str, place: Origin, sink: &mut Si
         None if api_version != "apiextensions.k8s.io/v1" => Some(true),
         _ => {
             sink.push(
-                Diagnostic::error(Code::InvalidObject, "the scope of a definition is `Namespaced` or `Cluster`")
-                    .at(scope.map_or(place, NodeRef::origin))
-                    .help("whether its objects live in namespaces decides who may have rights on them"),
+                Diagnostic::error(
+                    crate::k8s::codes::INVALID_OBJECT,
+                    "the scope of a definition is `Namespaced` or `Cluster`",
+                )
+                .at(scope.map_or(place, NodeRef::origin))
+                .help("whether its objects live in namespaces decides who may have rights on them"),
             );
             None
         }

@@ -1,5 +1,6 @@
 //! What a package depends on: `<plural or *>.<group>[/<version>]` (`specs/systems.md` B2, B3 and B5).
 
+use crate::crossplane::codes;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::k8s::names;
 use crate::k8s::rbac::PolicyRule;
@@ -66,31 +67,31 @@ impl Dependency {
             || !(group.is_empty() || group.contains('*') || names::dns_subdomain(group).is_ok())
         {
             refused(
-                Code::DependsOnSyntax,
+                codes::DEPENDS_ON_SYNTAX,
                 format!("`{text}` does not name a definition"),
                 "write `<plural>.<group>` or `<plural>.<group>/<version>`, or `*.<group>` for all of a group",
             )
         } else if resource.is_empty() {
             refused(
-                Code::DependsOnEmptyKind,
+                codes::DEPENDS_ON_EMPTY_KIND,
                 format!("`{text}` names a group and nothing in it"),
                 "write the plural before the first dot, or `*` for all of the group",
             )
         } else if group.is_empty() {
             refused(
-                Code::DependsOnWithoutGroup,
+                codes::DEPENDS_ON_WITHOUT_GROUP,
                 format!("`{text}` has no group, and would mean a core kind of Kubernetes"),
                 "write `<plural>.<group>`; ConfigMaps, Secrets and Events are granted to every stack",
             )
         } else if group.contains('*') {
             refused(
-                Code::DependsOnWildcardGroup,
+                codes::DEPENDS_ON_WILDCARD_GROUP,
                 format!("`{text}` would mean every group"),
                 "name the groups one by one",
             )
         } else if !is_custom_group(group) {
             refused(
-                Code::DependsOnKubernetesGroup,
+                codes::DEPENDS_ON_KUBERNETES_GROUP,
                 format!("`{group}` is a group of Kubernetes itself"),
                 "a stack depends on definitions of other packages; its group has a dot and does not end in `k8s.io`",
             )
@@ -118,14 +119,14 @@ impl Dependency {
         };
         if self.is_wildcard() {
             warn(
-                Code::DependsOnGroupWildcard,
+                codes::DEPENDS_ON_GROUP_WILDCARD,
                 format!("the stack gets everything of `{group}`, also what is added later"),
                 "name the definitions that it uses",
             );
         }
         if self.is_kind() {
             warn(
-                Code::DependsOnNotAPluralResource,
+                codes::DEPENDS_ON_NOT_A_PLURAL_RESOURCE,
                 format!("`{resource}` is no resource: rules know the lower-case plural, and this grants nothing"),
                 "write `spec.names.plural` of the definition",
             );
@@ -159,7 +160,7 @@ pub fn warn_of(group: &str, resource: &str, origin: Origin, word: &str, sink: &m
     if is_installer(group, resource) {
         sink.push(
             Diagnostic::warning(
-                Code::DependsOnInstaller,
+                codes::DEPENDS_ON_INSTALLER,
                 format!("the stack {word} `{resource}.{group}`, and can install further packages by it"),
             )
             .at(origin)
@@ -169,7 +170,7 @@ pub fn warn_of(group: &str, resource: &str, origin: Origin, word: &str, sink: &m
     if SECURITY.contains(&group) {
         sink.push(
             Diagnostic::warning(
-                Code::DependsOnSecurityGroup,
+                codes::DEPENDS_ON_SECURITY_GROUP,
                 format!("the stack {word} `{resource}.{group}`, which decides over access; every verb includes `use`"),
             )
             .at(origin)

@@ -1,5 +1,6 @@
 //! A package of the Stack Manager: `app.yaml` and the definitions beside it (`specs/systems.md` B2).
 
+use crate::crossplane::codes;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use super::controller::Controller;
 use super::definition::Definition;
 use super::dependency::{Dependency, is_custom_group, warn_of};
 use super::image::{Image, Reader};
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::yaml::Spanned;
 
@@ -261,7 +262,7 @@ fn permission_scope(app: &App, place: Origin, sink: &mut Sink) -> Option<(Permis
     const HELP: &str = "write `permissionScope: Namespaced`, or `Cluster` for what works in every namespace";
     let Some(written) = &app.permission_scope else {
         sink.push(
-            Diagnostic::error(Code::PermissionScopeMissing, "the package does not say where it works")
+            Diagnostic::error(codes::PERMISSION_SCOPE_MISSING, "the package does not say where it works")
                 .at(place)
                 .help(HELP),
         );
@@ -272,7 +273,7 @@ fn permission_scope(app: &App, place: Origin, sink: &mut Sink) -> Option<(Permis
         "Cluster" => Some((PermissionScope::Cluster, written.origin)),
         other => {
             sink.push(
-                Diagnostic::error(Code::PermissionScopeInvalid, format!("`{other}` is no scope of a package"))
+                Diagnostic::error(codes::PERMISSION_SCOPE_INVALID, format!("`{other}` is no scope of a package"))
                     .at(written.origin)
                     .help(HELP),
             );
@@ -297,9 +298,14 @@ fn check_permissions(app: &App, sink: &mut Sink) {
                 };
                 if is_custom_group(group) {
                     sink.push(
-                        Diagnostic::error(Code::DisallowedCoreKind, format!("the package asks for `{name}` by a rule"))
-                            .at(resource.origin)
-                            .help(format!("what it owns is granted without asking; name what it uses under `dependsOn`: `crd: {name}`")),
+                        Diagnostic::error(
+                            codes::DISALLOWED_CORE_KIND,
+                            format!("the package asks for `{name}` by a rule"),
+                        )
+                        .at(resource.origin)
+                        .help(format!(
+                            "what it owns is granted without asking; name what it uses under `dependsOn`: `crd: {name}`"
+                        )),
                     );
                 } else if !is_core {
                     sink.push(disallowed(format!("the package asks for `{name}`"), resource.origin));
@@ -310,7 +316,7 @@ fn check_permissions(app: &App, sink: &mut Sink) {
 }
 
 fn disallowed(message: String, origin: Origin) -> Diagnostic {
-    Diagnostic::error(Code::DisallowedCoreKind, message).at(origin).help(format!(
+    Diagnostic::error(codes::DISALLOWED_CORE_KIND, message).at(origin).help(format!(
         "of the kinds of Kubernetes a stack has {} and no other; it works by definitions that it owns or depends on",
         CORE_RESOURCES.map(|name| format!("`{name}`")).join(", ")
     ))
@@ -322,10 +328,13 @@ fn check_doubles(definitions: &[Definition], sink: &mut Sink) {
     for definition in definitions {
         if let Some(first) = known.insert(&definition.name, definition.origin) {
             sink.push(
-                Diagnostic::error(Code::DuplicateObject, format!("the package brings `{}` twice", definition.name))
-                    .at(definition.origin)
-                    .and(first, "the first one")
-                    .help("keep one of them: the second would overwrite the first when applied"),
+                Diagnostic::error(
+                    crate::k8s::codes::DUPLICATE_OBJECT,
+                    format!("the package brings `{}` twice", definition.name),
+                )
+                .at(definition.origin)
+                .and(first, "the first one")
+                .help("keep one of them: the second would overwrite the first when applied"),
             );
         }
     }

@@ -1,6 +1,7 @@
 //! The objects of one stack, by revision (`specs/systems.md` B3 and B4; `pkg/stacks/unpack.go` and
 //! `pkg/controller/stacks/stack` of Crossplane v0.9).
 
+use crate::crossplane::codes;
 use std::sync::Arc;
 
 use super::install::Install;
@@ -8,7 +9,7 @@ use super::names::{Dots, LABEL, cut, owner_label};
 use super::object::{Labels, Object, rule, words};
 use super::package::{CORE_RESOURCES, Package, PermissionScope};
 use super::revision::{Revision, Verbs};
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Diagnostic, Sink};
 use crate::k8s::rbac::PolicyRule;
 
 /// A package that is installed.
@@ -83,7 +84,7 @@ impl Stack {
             let [namespaced, cluster] = self.vocabulary().installs;
             let wanted = if self.is_cluster() { cluster } else { namespaced };
             sink.push(
-                Diagnostic::error(Code::ScopeMismatch, message)
+                Diagnostic::error(codes::SCOPE_MISMATCH, message)
                     .at(install.origin)
                     .and(package.scope_origin, "the package says so here")
                     .help(format!("request it as a {wanted}, which other people may be allowed to do")),
@@ -101,7 +102,7 @@ impl Stack {
                 }
             };
             sink.push(
-                Diagnostic::error(Code::ClusterScopedCrd, format!("`{}` is scoped to the cluster", definition.name))
+                Diagnostic::error(codes::CLUSTER_SCOPED_CRD, format!("`{}` is scoped to the cluster", definition.name))
                     .at(definition.scope_origin)
                     .and(install.origin, "installed here")
                     .help(help),
@@ -109,10 +110,13 @@ impl Stack {
         }
         if self.revision.has_personas() && package.version.is_none() {
             sink.push(
-                Diagnostic::error(Code::MissingField, "the package has no version, which the names of its roles carry")
-                    .at(package.scope_origin)
-                    .and(install.origin, "installed here")
-                    .help("add `version` to `app.yaml`, or `image` with a tag to the Stack"),
+                Diagnostic::error(
+                    crate::diag::codes::MISSING_FIELD,
+                    "the package has no version, which the names of its roles carry",
+                )
+                .at(package.scope_origin)
+                .and(install.origin, "installed here")
+                .help("add `version` to `app.yaml`, or `image` with a tag to the Stack"),
             );
         }
     }

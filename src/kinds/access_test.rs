@@ -1,10 +1,11 @@
 //! `AccessTest`: who must and who must not be able to do what.
 
+use crate::codes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::shared::{Subjects, mention};
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Diagnostic, Sink};
 use crate::model::{
     AccessCheck, Category, Contribution, Expectation, Home, Kind, Linker, Mention, MentionedBy, Mentions, Pattern,
     Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
@@ -93,21 +94,21 @@ impl Kind for AccessTestKind {
     ) -> Option<Box<dyn Policy>> {
         if spec.who.is_empty() {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, "this test names nobody")
+                Diagnostic::error(codes::INVALID_VALUE, "this test names nobody")
                     .at(document.meta.origin)
                     .help("name users, groups or serviceAccounts under `spec.who`"),
             );
         }
         if spec.must.is_empty() && spec.must_not.is_empty() {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, "this test expects nothing")
+                Diagnostic::error(codes::INVALID_VALUE, "this test expects nothing")
                     .at(document.meta.origin)
                     .help("say what `must` be allowed, or what `mustNot`"),
             );
         }
         for account in spec.who.service_accounts.iter().filter(|account| account.namespace.is_none()) {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("where is the account `{}`?", account.name.value))
+                Diagnostic::error(codes::INVALID_VALUE, format!("where is the account `{}`?", account.name.value))
                     .at(account.name.origin)
                     .help("a test has no namespace of its own: add `namespace`"),
             );
@@ -117,7 +118,7 @@ impl Kind for AccessTestKind {
             for access in accesses {
                 if access.resources.is_empty() == access.urls.is_empty() {
                     sink.push(
-                        Diagnostic::error(Code::InvalidValue, "an access is either to resources or to URLs")
+                        Diagnostic::error(codes::INVALID_VALUE, "an access is either to resources or to URLs")
                             .at(access.origin)
                             .help("name `resources`, or `urls`, and not both"),
                     );
@@ -126,7 +127,7 @@ impl Kind for AccessTestKind {
                 let has_place = !access.namespaces.is_empty() || !access.names.is_empty();
                 if has_place && !access.urls.is_empty() {
                     sink.push(
-                        Diagnostic::error(Code::InvalidValue, "a URL has neither namespace nor name")
+                        Diagnostic::error(codes::INVALID_VALUE, "a URL has neither namespace nor name")
                             .at(access.origin)
                             .help("leave out `namespaces` and `names`, or name `resources` instead of `urls`"),
                     );
@@ -135,7 +136,7 @@ impl Kind for AccessTestKind {
                 if let Some(star) = access.verbs.iter().chain(&access.resources).find(|text| text.contains('*')) {
                     sink.push(
                         Diagnostic::error(
-                            Code::InvalidValue,
+                            codes::INVALID_VALUE,
                             format!("`{star}` asks for nothing that a request can be"),
                         )
                         .at(access.origin)

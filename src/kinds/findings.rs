@@ -1,5 +1,6 @@
 //! What is wrong with a policy on some targets, told once for all of them.
 
+use crate::codes;
 use std::collections::BTreeMap;
 
 use crate::diag::{Code, Diagnostic, Origin, Sink};
@@ -53,5 +54,5 @@ impl Findings {
 
 /// True for what another version of Kubernetes might not complain of.
 fn depends_on_version(code: Code) -> bool {
-    matches!(code, Code::UnservedResource | Code::DeadVerb | Code::UnknownResource | Code::AmbiguousResource)
+    [codes::UNSERVED_RESOURCE, codes::DEAD_VERB, codes::UNKNOWN_RESOURCE, codes::AMBIGUOUS_RESOURCE].contains(&code)
 }

@@ -2,6 +2,7 @@
 
 mod shape;
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use super::findings::Findings;
 use super::selector::LabelSelector;
 use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets, mention, warn_of_empty};
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
     Blueprint, Category, Contribution, Expiry, Fill, Home, Kind, Linker, MentionedBy, Mentions, ObjectBlueprint,
@@ -209,7 +210,7 @@ impl Linked {
         if set.content.needs_account() {
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidValue,
+                    codes::INVALID_VALUE,
                     format!("the permission set `{}` uses account variables, and a Grant has no accounts", name.value),
                 )
                 .at(name.origin)
@@ -226,7 +227,7 @@ impl Linked {
         if self.cluster_wide {
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidValue,
+                    codes::INVALID_VALUE,
                     format!("the permission set `{}` becomes a Role and cannot be bound cluster-wide", name.value),
                 )
                 .at(name.origin)
@@ -285,7 +286,7 @@ impl Policy for Linked {
             if fitting().next().is_none() {
                 let message = "no namespace has labels that fit this selector";
                 let help = "give the labels in a NamespaceSet, Tenancy or Manifests policy, or name `namespaces`";
-                let warning = Diagnostic::warning(Code::SelectsNoNamespace, message).at(selector.origin).help(help);
+                let warning = Diagnostic::warning(codes::SELECTS_NO_NAMESPACE, message).at(selector.origin).help(help);
                 findings.add(target, warning);
             }
             let names = self.namespaces.entry(target.name.clone()).or_default();

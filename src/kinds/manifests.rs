@@ -1,5 +1,6 @@
 //! `Manifests`: plain manifests brought in.
 
+use crate::codes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use globset::{GlobBuilder, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
@@ -85,7 +86,7 @@ impl Kind for ManifestsKind {
                 Ok(Some(tree)) => tree,
                 Ok(None) => continue,
                 Err(error) => {
-                    sink.push(Diagnostic::error(Code::MissingFile, error.message).at(named_at));
+                    sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(named_at));
                     continue;
                 }
             };
@@ -127,7 +128,7 @@ fn matching_files(
     let all = match linker.sources.list(folder, Some(document.meta.origin)) {
         Ok(all) => all,
         Err(error) => {
-            sink.push(Diagnostic::error(Code::MissingFile, error.message).at(document.meta.origin));
+            sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(document.meta.origin));
             return Vec::new();
         }
     };
@@ -135,7 +136,7 @@ fn matching_files(
     for glob in globs {
         let Some(resolved) = Sources::resolve(document.path, glob) else {
             sink.push(
-                Diagnostic::error(Code::PathOutside, format!("`{}` leaves the workspace", glob.value))
+                Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", glob.value))
                     .at(glob.origin)
                     .help("name files below the workspace's root, relative to this policy's folder"),
             );
@@ -146,7 +147,7 @@ fn matching_files(
             Err(error) => {
                 let message = format!("`{}` is not a glob: {}", glob.value, error.kind());
                 sink.push(
-                    Diagnostic::error(Code::InvalidValue, message)
+                    Diagnostic::error(codes::INVALID_VALUE, message)
                         .at(glob.origin)
                         .help("`*` stands for a part of a name, `**` for folders; `[` and `{` need their partners"),
                 );
@@ -160,7 +161,7 @@ fn matching_files(
             match linker.sources.list(&folder, Some(glob.origin)) {
                 Ok(paths) => paths,
                 Err(error) => {
-                    sink.push(Diagnostic::error(Code::MissingFile, error.message).at(glob.origin));
+                    sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(glob.origin));
                     continue;
                 }
             }
@@ -172,7 +173,7 @@ fn matching_files(
         found.extend(matching.map(|path| (path.clone(), glob.origin)));
         if found.len() == before {
             sink.push(
-                Diagnostic::error(Code::MissingFile, format!("no file matches `{}`", glob.value))
+                Diagnostic::error(codes::MISSING_FILE, format!("no file matches `{}`", glob.value))
                     .at(glob.origin)
                     .help("globs are relative to the folder of this policy; `**` crosses folders"),
             );
@@ -189,7 +190,7 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
     let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str);
     let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
         sink.push(
-            Diagnostic::error(Code::MalformedObject, "this document is not a Kubernetes object")
+            Diagnostic::error(codes::MALFORMED_OBJECT, "this document is not a Kubernetes object")
                 .at(root.origin())
                 .help("an object has `apiVersion`, `kind` and `metadata`, each a string or a map"),
         );
@@ -203,7 +204,7 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
     }
     let Some(name) = text(&["metadata", "name"]) else {
         sink.push(
-            Diagnostic::error(Code::MalformedObject, format!("this {kind} has no name"))
+            Diagnostic::error(codes::MALFORMED_OBJECT, format!("this {kind} has no name"))
                 .at(root.get("metadata").unwrap_or(root).origin())
                 .help("add `metadata.name`; a generated name cannot be kept in Git"),
         );

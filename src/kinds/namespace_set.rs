@@ -1,5 +1,6 @@
 //! `NamespaceSet`: namespaces with their labels, annotations, quota and limits.
 
+use crate::codes;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -7,7 +8,7 @@ use serde::Deserialize;
 
 use super::shared::{LimitRangeSpec, QuotaSpec, StringMap, check_targets, warn_of_empty};
 use super::stance::{NamespacePodSecurity, Stance, grants_of, refuse_our_keys};
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Diagnostic, Sink};
 use crate::model::{
     Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, PodSecurityProfile,
     Policy, PolicyMeta, RawDocument, Target, Unit,
@@ -100,7 +101,7 @@ impl Kind for NamespaceSetKind {
         if let Some(overrides) = spec.resource_quota.as_ref().and_then(|quota| quota.overrides.as_ref()) {
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidValue,
+                    codes::INVALID_VALUE,
                     "`overrides` takes an account's variable, and there are no accounts",
                 )
                 .at(overrides.origin)
@@ -161,7 +162,7 @@ fn link_stance<'p>(
         if let Some(variable) = found.variables.first() {
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidValue,
+                    codes::INVALID_VALUE,
                     format!("the profile `{}` uses the variable `{variable}`, and there are no accounts", name.value),
                 )
                 .at(name.origin)

@@ -5,6 +5,7 @@ mod paths;
 mod resolve;
 mod shape;
 
+use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::findings::Findings;
 use super::selector::LabelSelector;
 use super::shared::{StringMap, check_targets};
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
@@ -243,7 +244,7 @@ fn included(
         if set.content.is_aggregated() {
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidValue,
+                    codes::INVALID_VALUE,
                     format!("the rules of the permission set `{}` are known to the cluster alone", name.value),
                 )
                 .at(name.origin)
@@ -281,7 +282,7 @@ fn granted(
         }
         if spec.role_kind() == RoleKind::Role {
             for (_, origin) in rules.iter().filter(|(rule, _)| !rule.non_resource_urls.is_empty()) {
-                let diagnostic = Diagnostic::error(Code::InvalidValue, "a Role cannot grant URL paths")
+                let diagnostic = Diagnostic::error(codes::INVALID_VALUE, "a Role cannot grant URL paths")
                     .at(*origin)
                     .help("URL paths belong to no namespace; make the set a ClusterRole with `as: ClusterRole`");
                 findings.add(&target, diagnostic);
@@ -297,7 +298,7 @@ fn granted(
     }
     for (exception, _) in spec.except.iter().zip(unused).filter(|(_, unused)| *unused && !meta.targets.is_empty()) {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, "this takes nothing back: no rule grants it")
+            Diagnostic::error(codes::INVALID_VALUE, "this takes nothing back: no rule grants it")
                 .at(exception.origin)
                 .help("spell groups, resources and verbs as in the rules, or remove the exception"),
         );

@@ -8,6 +8,7 @@ mod defaults;
 mod judged;
 mod level;
 
+use crate::codes;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -15,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::shared::{RBAC, StringMap};
 use crate::admission::scc::defaults::role_name;
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
     Blueprint, Contribution, Data, Enforcement, Home, Kind, Linker, Number, ObjectBlueprint, Pattern, Patterns,
     PodSecurityProfile, PodSecurityProfileParts, Policy, PolicyMeta, RawDocument, Shared, Target, Unit,
@@ -451,7 +452,7 @@ fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
     } else {
         "policy/v1beta1 PodSecurityPolicy is not served since 1.25".to_owned()
     };
-    Diagnostic::error(Code::PodSecurityPolicyRemoved, message)
+    Diagnostic::error(codes::POD_SECURITY_POLICY_REMOVED, message)
         .at(meta.origin)
         .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
         .note(format!(
@@ -476,7 +477,7 @@ fn check_ranges(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, targe
     for (field, _) in missing.into_iter().filter(|(_, is_missing)| *is_missing) {
         let place = document.spec.get(field).map_or(document.meta.origin, NodeRef::origin);
         sink.push(
-            Diagnostic::error(Code::InvalidValue, format!("`{field}` has no ranges, so that no pod would fit"))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{field}` has no ranges, so that no pod would fit"))
                 .at(place)
                 .help("add `ranges`; only OpenShift takes the namespace's own where there are none")
                 .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version)),
@@ -490,7 +491,7 @@ fn check_defaults(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sin
         let Some(SyscallProfiles { allowed, default: Some(default) }) = profiles else { continue };
         if !allowed.iter().any(|name| name == "*" || annotation_value(name) == annotation_value(default)) {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("the default `{default}` is not among those allowed"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("the default `{default}` is not among those allowed"))
                     .at(document.spec.get(field).map_or(document.meta.origin, NodeRef::origin))
                     .help("add it to `allowed`, or choose one of these: pods that name none would be refused"),
             );
@@ -503,7 +504,7 @@ fn refuse_variables_in_metadata(spec: &PodSecurityProfileSpec, document: &RawDoc
     for (field, map) in [("labels", &spec.labels), ("annotations", &spec.annotations)] {
         if Blueprint::of(map).needs_account() {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("`{field}` differ from account to account"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("`{field}` differ from account to account"))
                     .at(document.spec.get(field).map_or(document.meta.origin, NodeRef::origin))
                     .help("an admission policy is one object for all accounts; remove the variables"),
             );

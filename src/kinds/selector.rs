@@ -1,12 +1,13 @@
 //! Label selectors, as Kubernetes has them.
 
+use crate::codes;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::shared::StringMap;
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::{names, selector};
 use crate::model::{Fill, Pattern, Target};
 
@@ -57,7 +58,7 @@ impl LabelSelector {
     /// Refuses what the server would refuse in a selector (`specs/kubernetes.md` section 3.1).
     pub(crate) fn check(&self, origin: Origin, sink: &mut Sink) {
         let mut refuse = |message: String, help: &str| {
-            sink.push(Diagnostic::error(Code::InvalidValue, message).at(origin).help(help.to_owned()));
+            sink.push(Diagnostic::error(codes::INVALID_VALUE, message).at(origin).help(help.to_owned()));
         };
         let is_open = |text: &str| text.contains(['{', '}']);
         let keys = self.match_labels.keys().chain(self.match_expressions.iter().map(|condition| &condition.key));

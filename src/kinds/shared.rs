@@ -1,12 +1,13 @@
 //! Parts that several kinds have in common.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::size::{self, MAXIMUM_APPLIED};
 use crate::model::{
     Blueprint, Category, Data, Fill, Mention, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta, Target, Tested,
@@ -189,7 +190,7 @@ pub(crate) fn warn_of_empty<'n>(
             } else {
                 continue;
             };
-            sink.push(Diagnostic::warning(Code::OptionalMayBeEmpty, message).at(name.origin).help(help));
+            sink.push(Diagnostic::warning(codes::OPTIONAL_MAY_BE_EMPTY, message).at(name.origin).help(help));
         }
     }
 }
@@ -218,7 +219,7 @@ pub(crate) fn check_targets(used: &PolicyMeta, wanted: &BTreeSet<String>, asked:
     let plural = if missing.len() > 1 { "s" } else { "" };
     sink.push(
         Diagnostic::error(
-            Code::UnknownReference,
+            codes::UNKNOWN_REFERENCE,
             format!("{} `{}` does not apply to the target{plural} {}", used.kind, used.name, missing.join(", ")),
         )
         .at(asked)

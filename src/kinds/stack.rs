@@ -4,6 +4,7 @@ mod folder;
 mod provider;
 mod weigh;
 
+use crate::codes;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -16,7 +17,7 @@ use crate::crossplane::object::Content;
 use crate::crossplane::package::RequestedRule;
 use crate::crossplane::revision::{Revision, Verbs};
 use crate::crossplane::stack::Stack;
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
     Contribution, Home, InstalledStack, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
 };
@@ -208,7 +209,7 @@ fn check_revision(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
         let [one, other] = known;
         sink.push(
             Diagnostic::error(
-                Code::InvalidValue,
+                codes::INVALID_VALUE,
                 format!("`revision: {}` knows no {:?}", spec.revision.name(), install.kind),
             )
             .at(install_origin(install, document))
@@ -217,7 +218,7 @@ fn check_revision(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
     }
     if let Some(image) = spec.image.as_ref().filter(|image| Image::parse(image, Reader::V2).is_none()) {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, format!("`{}` is no reference to an image", image.value))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is no reference to an image", image.value))
                 .at(image.origin)
                 .help("write registry, repository and tag: `registry.example.org/acme/blog:v1.0.0`"),
         );
@@ -233,7 +234,7 @@ fn check_revision(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
     for (field, without_meaning, help) in means_nothing {
         if let Some((key, _)) = document.spec.entry(field).filter(|_| without_meaning) {
             let message = format!("`{field}` means nothing with `revision: {}`", spec.revision.name());
-            sink.push(Diagnostic::error(Code::InvalidValue, message).at(key.origin()).help(help));
+            sink.push(Diagnostic::error(codes::INVALID_VALUE, message).at(key.origin()).help(help));
         }
     }
 }

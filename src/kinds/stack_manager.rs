@@ -1,5 +1,6 @@
 //! `StackManager`: who installs the stacks, with the least rights that do.
 
+use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::crossplane::manager::{self, Rights};
 use crate::crossplane::object::{Account, Labels, Object};
 use crate::crossplane::personas;
 use crate::crossplane::stack::Stack;
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
@@ -124,7 +125,7 @@ impl Kind for StackManagerKind {
         if !idle.is_empty() && !sink.has_errors() {
             let message = format!("there is no stack on {} that `{}` could install", idle.join(", "), meta.name);
             sink.push(
-                Diagnostic::warning(Code::UnusedPolicy, message)
+                Diagnostic::warning(codes::UNUSED_POLICY, message)
                     .at(meta.origin)
                     .help("add a Stack there, or leave the target out: the manager holds nothing"),
             );
@@ -157,7 +158,7 @@ fn further_rules(
         if let Some(variable) = set.variables.first() {
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidValue,
+                    codes::INVALID_VALUE,
                     format!("the set `{}` uses the variable `{variable}`, and there are no accounts", name.value),
                 )
                 .at(name.origin)
@@ -220,7 +221,7 @@ fn definitions(stacks: &[&Stack], linker: &mut Linker<'_>, sink: &mut Sink) -> V
             if let Some(Owner { definition, .. }) = owners.first() {
                 let copies = owners.iter().skip(1);
                 let problem = Diagnostic::error(
-                    Code::NoCommonDefinition,
+                    codes::NO_COMMON_DEFINITION,
                     format!("no copy of `{}` serves all the versions that its stacks use", definition.name),
                 );
                 let problem =

@@ -1,6 +1,7 @@
 //! What a namespace carries so that its pods are held to a level or a profile: labels, annotations, and the right to
 //! use the profile.
 
+use crate::codes;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -10,7 +11,7 @@ use super::shared::{RoleRef, StringMap, binding};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc;
 use crate::admission::scc::defaults::role_name;
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{
     Blueprint, Enforcement, OWN_NAMESPACE, ObjectBlueprint, Pattern, Platform, PodSecurityProfile, Target,
@@ -70,7 +71,7 @@ impl NamespacePodSecurity {
         let Some(version) = &self.version else { return };
         if PolicyVersion::parse(version).is_none() {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("`{}` is no version of the checks", version.value))
+                Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is no version of the checks", version.value))
                     .at(version.origin)
                     .help("write `latest`, or a minor such as `v1.36`"),
             );
@@ -123,7 +124,7 @@ impl Stance<'_> {
 pub(crate) fn refuse_our_keys(labels: &StringMap, annotations: &StringMap, place: Origin, sink: &mut Sink) {
     for key in labels.keys().chain(annotations.keys()).filter(|key| key.starts_with("bailiwick.dev/")) {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, format!("`{key}` is for this program to write"))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{key}` is for this program to write"))
                 .at(place)
                 .help("remove it; `podSecurity` says which profile a namespace is held to"),
         );

@@ -4,6 +4,7 @@ mod accounts;
 mod names;
 mod sharing;
 
+use crate::codes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use self::sharing::LeftOut;
 use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding, check_targets};
 use super::stance::{Stance, refuse_our_keys, tenant_grants};
-use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
+use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::model::{
     Account, Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, MentionedBy, Mentions,
     ObjectBlueprint, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind, Scope, Target,
@@ -249,7 +250,7 @@ fn link_classes<'s>(
                 for target in names {
                     if classes.iter().any(|(name, _)| *name == target) {
                         sink.push(
-                            Diagnostic::error(Code::InvalidValue, format!("the target `{target}` gets two presets"))
+                            Diagnostic::error(codes::INVALID_VALUE, format!("the target `{target}` gets two presets"))
                                 .at(preset.name.origin)
                                 .help("narrow the `targets` of one of them"),
                         );
@@ -262,7 +263,7 @@ fn link_classes<'s>(
         (class, _) => {
             let what = if class.is_some() { "both `class` and `presets`" } else { "neither `class` nor `presets`" };
             sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("this tenancy has {what}"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("this tenancy has {what}"))
                     .at(document.meta.origin)
                     .help("say what an account gets under one of the two"),
             );
@@ -277,7 +278,7 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> BTr
         let Ok(matcher) = globset::Glob::new(glob) else {
             let message = format!("`{}` is not a glob", glob.value);
             sink.push(
-                Diagnostic::error(Code::InvalidValue, message)
+                Diagnostic::error(codes::INVALID_VALUE, message)
                     .at(glob.origin)
                     .help("`*` stands for any text, such as `prod-*`; `[` and `{` need their partners"),
             );
@@ -289,7 +290,7 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> BTr
         if matched().next().is_none() {
             let near = nearest(glob, targets.iter().map(|target| target.name.as_str()));
             sink.push(
-                Diagnostic::error(Code::UnknownTarget, format!("no target of this policy matches `{}`", glob.value))
+                Diagnostic::error(codes::UNKNOWN_TARGET, format!("no target of this policy matches `{}`", glob.value))
                     .at(glob.origin)
                     .help(near.map_or_else(
                         || {
@@ -331,7 +332,7 @@ fn link_class(
     let namespace_name = text(&class.namespace.name);
     if !namespace_name.needs_account() {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, "every account would get the same namespace")
+            Diagnostic::error(codes::INVALID_VALUE, "every account would get the same namespace")
                 .at(class.namespace.name.origin)
                 .help("use a variable in the name, such as `tool-{name}`"),
         );
@@ -378,7 +379,7 @@ fn link_class(
         {
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidValue,
+                    codes::INVALID_VALUE,
                     format!("the pods of a namespace are held to one profile, and `{}` is there already", first.name()),
                 )
                 .at(used.profile.origin)
@@ -399,7 +400,7 @@ fn link_class(
             if set.content.is_aggregated() {
                 sink.push(
                     Diagnostic::error(
-                        Code::InvalidValue,
+                        codes::INVALID_VALUE,
                         format!("the permission set `{}` gathers rules, and a Role cannot", role.permission_set.value),
                     )
                     .at(origin)
@@ -449,7 +450,7 @@ fn check_values(profile: &PodSecurityProfile, spec: &TenancySpec, asked: Origin,
             continue;
         };
         sink.push(
-            Diagnostic::error(Code::InvalidValue, problem)
+            Diagnostic::error(codes::INVALID_VALUE, problem)
                 .at(asked)
                 .help("declare it as `{type: integer, minimum: 1}`, or as a string, without `optional`"),
         );
@@ -461,7 +462,7 @@ fn check_shared(meta: &PolicyMeta, variables: &[String], spec: &TenancySpec, ask
     for name in variables.iter().filter(|name| !spec.variables.contains_key(*name)) {
         sink.push(
             Diagnostic::error(
-                Code::UnknownVariable,
+                codes::UNKNOWN_VARIABLE,
                 format!(
                     "{} `{}` uses the variable `{name}`, which this tenancy does not declare",
                     meta.kind, meta.name
@@ -485,7 +486,7 @@ fn check_override(quota: &Spanned<QuotaSpec>, spec: &TenancySpec, sink: &mut Sin
         Some(_) => return,
     };
     sink.push(
-        Diagnostic::error(Code::UnknownVariable, message)
+        Diagnostic::error(codes::UNKNOWN_VARIABLE, message)
             .at(name.origin)
             .help(format!("declare it: `{}: {{type: map, optional: true}}` under `spec.variables`", name.value)),
     );
@@ -501,7 +502,7 @@ fn granted_role(
 ) -> Option<RoleRef> {
     if grant.to.is_empty() {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, "this grant names nobody")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant names nobody")
                 .at(grant.name.origin)
                 .help("name `users`, `groups` or `serviceAccounts` under `to`"),
         );
@@ -511,7 +512,7 @@ fn granted_role(
             if !class.roles.iter().any(|known| known.name.value == role.value) {
                 let near = nearest(role, class.roles.iter().map(|known| known.name.as_str()));
                 sink.push(
-                    Diagnostic::error(Code::UnknownReference, format!("this class has no role `{}`", role.value))
+                    Diagnostic::error(codes::UNKNOWN_REFERENCE, format!("this class has no role `{}`", role.value))
                         .at(role.origin)
                         .help(near.map_or_else(
                             || "write it under `roles`, or bind a `clusterRole`".to_owned(),
@@ -528,7 +529,7 @@ fn granted_role(
             if set.content.role_kind != RoleKind::ClusterRole || set.content.needs_account() {
                 sink.push(
                     Diagnostic::error(
-                        Code::InvalidValue,
+                        codes::INVALID_VALUE,
                         format!("the permission set `{}` does not become a ClusterRole", name.value),
                     )
                     .at(name.origin)
@@ -541,7 +542,7 @@ fn granted_role(
         }
         _ => {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, "a grant binds exactly one role")
+                Diagnostic::error(codes::INVALID_VALUE, "a grant binds exactly one role")
                     .at(grant.name.origin)
                     .help("name one of `role`, `clusterRole` and `permissionSet`"),
             );

@@ -1,5 +1,6 @@
 //! What is worth a word where constraints decide over pods (`specs/openshift.md` 4.4 and 8).
 
+use crate::codes;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::admission::labels::declared::{Lint, Settled};
@@ -94,19 +95,19 @@ pub(super) fn namespace(
     for lint in &settled.lints {
         let (code, path, message, help) = match lint {
             Lint::DeclaredEnforceStricterThanScc => (
-                Code::DeclaredEnforceStricter,
+                codes::DECLARED_ENFORCE_STRICTER,
                 ENFORCE,
                 format!("`{name}` enforces a stricter level than `{level}`, which its service accounts may use"),
                 "pods that the constraints allow will be refused; take the use of the constraints back, or loosen the level",
             ),
             Lint::SyncTrueConflictsWithDeclaredLabel => (
-                Code::SyncTrueConflict,
+                codes::SYNC_TRUE_CONFLICT,
                 SYNC_LABEL,
                 format!("the cluster will write `{level}` over the declared labels of `{name}`: {}", fights.join(", ")),
                 "remove the declared labels, or the label that opts in; otherwise both sides overwrite each other for ever",
             ),
             Lint::OptedOutWithoutEnforceLabel => (
-                Code::OptedOutWithoutEnforce,
+                codes::OPTED_OUT_WITHOUT_ENFORCE,
                 SYNC_LABEL,
                 format!(
                     "`{name}` opts out and says no level, so that the cluster's default `{}` holds",
@@ -115,37 +116,37 @@ pub(super) fn namespace(
                 "give it a `level`",
             ),
             Lint::RedundantDeclaredLabel => (
-                Code::RedundantDeclaredLabel,
+                codes::REDUNDANT_DECLARED_LABEL,
                 SYNC_LABEL,
                 format!("`{name}` opts in, and declares labels that the cluster writes anyway"),
                 "remove one of the two: the labels, or the label that opts in",
             ),
             Lint::SccAnnotationsIncomplete => (
-                Code::SccAnnotationsIncomplete,
+                codes::SCC_ANNOTATIONS_INCOMPLETE,
                 UID_RANGE,
                 format!("`{name}` declares its range of user ids and no SELinux level"),
                 "the cluster then never gives it one, and refuses every pod; declare `openshift.io/sa.scc.mcs` too, or neither",
             ),
             Lint::UidRangeStartsAtZero => (
-                Code::UidRangeAtZero,
+                codes::UID_RANGE_AT_ZERO,
                 UID_RANGE,
                 format!("the range of user ids of `{name}` begins at 0, which is root"),
                 "begin at 1 or above",
             ),
             Lint::ExemptNamespaceLabelled => (
-                Code::ExemptNamespaceLabelled,
+                codes::EXEMPT_NAMESPACE_LABELLED,
                 SYNC_LABEL,
                 format!("`{name}` belongs to the platform, whose labels no label changes"),
                 "remove the label",
             ),
             Lint::OpenshiftPrefixNotSynced => (
-                Code::OpenshiftPrefixNotSynced,
+                codes::OPENSHIFT_PREFIX_NOT_SYNCED,
                 SYNC_LABEL,
                 format!("`{name}` begins with `openshift-`, so that the cluster leaves its labels alone"),
                 "opt in with `labelSync: true`, or give it another name",
             ),
             Lint::RunLevelBypass => (
-                Code::RunLevelBypass,
+                codes::RUN_LEVEL_BYPASS,
                 "openshift.io/run-level",
                 format!("the label `openshift.io/run-level` takes `{name}` out of the admission by constraints"),
                 "remove the label: with it any pod passes",
@@ -162,7 +163,7 @@ pub(super) fn namespace(
         let help = "pin v1.29 or later, or `latest` as the cluster does";
         say(
             Severity::Warning,
-            Code::PinnedEnforceVersion,
+            codes::PINNED_ENFORCE_VERSION,
             (&format!("metadata.labels.{ENFORCE}-version"), None),
             message,
             help,
@@ -173,7 +174,7 @@ pub(super) fn namespace(
         let message = format!("the range of user ids of `{name}` cannot be read");
         let help = "write `<start>/<size>` or `<start>-<end>`, such as `1000660000/10000`";
         let place = (path.as_str(), facts.uid_range.as_deref());
-        say(Severity::Error, Code::MalformedUidRange, place, message, help);
+        say(Severity::Error, codes::MALFORMED_UID_RANGE, place, message, help);
     }
     let owner = facts.uid_range.as_ref().and_then(|range| owners.get(range));
     if let Some(other) = owner.filter(|other| ***other < *name) {
@@ -181,7 +182,7 @@ pub(super) fn namespace(
         let help = "give each namespace a range of its own: what they share they can take from each other";
         say(
             Severity::Warning,
-            Code::DuplicateUidRange,
+            codes::DUPLICATE_UID_RANGE,
             (&format!("metadata.annotations.{UID_RANGE}"), None),
             message,
             help,
@@ -200,7 +201,7 @@ pub(super) fn namespace(
             ),
         };
         let message = format!("the cluster cannot label `{name}`: {why}");
-        let code = Code::LabelsNotComputable;
+        let code = codes::LABELS_NOT_COMPUTABLE;
         found.push(Words { severity: Severity::Warning, code, place: None, message, help });
     }
     found
@@ -214,7 +215,7 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
     if defaults::names(release).any(|known| known == name) {
         report.say(
             Severity::Error,
-            Code::PlatformConstraints,
+            codes::PLATFORM_CONSTRAINTS,
             ("metadata.name", Some(name)),
             format!("the constraints `{name}` belong to the platform"),
             "give yours another name; the platform rewrites its own",
@@ -224,7 +225,7 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
         let (severity, code, message, help) = match &lint {
             SccLint::Deadly(why) => (
                 Severity::Error,
-                Code::DeadlyConstraints,
+                codes::DEADLY_CONSTRAINTS,
                 format!("with these constraints no pod of the whole cluster can be created: {why}"),
                 "admission prepares all constraints before it looks at who may use them; complete the strategy",
             ),
@@ -235,32 +236,32 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
                     if volume_level(volume).is_some() { "is not known in this release" } else { "does not exist" };
                 (
                     Severity::Error,
-                    Code::UnknownVolumeType,
+                    codes::UNKNOWN_VOLUME_TYPE,
                     format!("the kind of volume `{volume}` {what}"),
                     "namespaces that may use these constraints would get no Pod Security labels; correct the name",
                 )
             }
             SccLint::SeccompFieldSpelling(profile) => (
                 Severity::Warning,
-                Code::SeccompSpelling,
+                codes::SECCOMP_SPELLING,
                 format!("`{profile}` is not how constraints spell a seccomp profile"),
                 "write `runtime/default`, `localhost/FILE` or `*`: any other text lifts the level to `privileged`",
             ),
             SccLint::CapabilitySpelling(capability) => (
                 Severity::Warning,
-                Code::CapabilitySpelling,
+                codes::CAPABILITY_SPELLING,
                 format!("`{capability}` is not how pods spell a capability"),
                 "write it in capitals and without `CAP_`",
             ),
             SccLint::DefaultAddNotCounted(capability) => (
                 Severity::Warning,
-                Code::DefaultAddNotCounted,
+                codes::DEFAULT_ADD_NOT_COUNTED,
                 format!("every pod gets `{capability}`, and the level that the cluster computes does not count it"),
                 "the label promises more than holds, and pods fail for it; take it out, or allow it as well",
             ),
             SccLint::PriorityHijack => (
                 Severity::Warning,
-                Code::SccPriorityHijack,
+                codes::SCC_PRIORITY_HIJACK,
                 format!("everybody may use `{name}`, and gets it before those of the platform"),
                 "pods change without anybody's doing; grant it to those who need it, and let pods ask with `openshift.io/required-scc`",
             ),
@@ -279,7 +280,7 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
         if !names.is_empty() {
             let help =
                 "grant the use with a binding to a ClusterRole; a list is lost when somebody else edits the object";
-            report.warn(Code::SccUsersOrGroups, field, format!("`{name}` lists who may use it"), help);
+            report.warn(codes::SCC_USERS_OR_GROUPS, field, format!("`{name}` lists who may use it"), help);
         }
     }
 }
@@ -300,7 +301,7 @@ pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, 
         }
         if rule.resource_names.is_empty() {
             report.warn(
-                Code::GrantsEveryScc,
+                codes::GRANTS_EVERY_SCC,
                 &format!("rules[{index}]"),
                 "this rule lets its holders use all constraints, `privileged` among them".to_owned(),
                 "name them under `resourceNames`; a namespace with such an account is labelled `privileged`",
@@ -312,7 +313,7 @@ pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, 
             let help = near
                 .map_or_else(|| "write a profile of this name".to_owned(), |near| format!("did you mean `{near}`?"));
             let message = format!("there are no constraints `{name}`");
-            report.warn(Code::DanglingScc, &format!("rules[{index}].resourceNames"), message, &help);
+            report.warn(codes::DANGLING_SCC, &format!("rules[{index}].resourceNames"), message, &help);
         }
     }
 }
@@ -341,7 +342,7 @@ pub(super) fn binding(unit: &Unit, root: NodeRef<'_>, world: &SyncWorld, trees: 
     let mut report = Report { unit, trees, sink };
     for (index, name) in accounts.into_iter().filter(|_| uses) {
         report.warn(
-            Code::UserSubjectInvisible,
+            codes::USER_SUBJECT_INVISIBLE,
             &format!("subjects[{index}]"),
             format!("the label syncer does not see the service account in the user `{name}`"),
             "name it as a service account; its pods are let in, and then refused by the level of its namespace",

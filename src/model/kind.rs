@@ -1,5 +1,6 @@
 //! What a policy kind implements, and what policies find each other by.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::{Account, Data, Date, Home, ObjectType, Pattern, PermissionSet, PodSe
 use crate::crossplane::object;
 use crate::crossplane::provider::Provider;
 use crate::crossplane::stack::Stack;
-use crate::diag::{Code, Diagnostic, Files, Origin, Sink, Span, nearest};
+use crate::diag::{Diagnostic, Files, Origin, Sink, Span, nearest};
 use crate::k8s::catalogue::{Api, Resource};
 use crate::k8s::custom_fields::CustomFields;
 use crate::source::Sources;
@@ -302,7 +303,7 @@ impl<T> Offers<T> {
             }
         };
         sink.push(
-            Diagnostic::error(Code::UnknownReference, format!("there is no {kind} `{}`", name.value))
+            Diagnostic::error(codes::UNKNOWN_REFERENCE, format!("there is no {kind} `{}`", name.value))
                 .at(name.origin)
                 .help(help),
         );
@@ -452,7 +453,7 @@ pub fn check_patterns(node: NodeRef<'_>, scope: Scope<'_>, sink: &mut Sink) {
         Err(error) => {
             let place = inside(node, error.position);
             sink.push(
-                Diagnostic::error(Code::InvalidPattern, error.message)
+                Diagnostic::error(codes::INVALID_PATTERN, error.message)
                     .at(place)
                     .help("write `{name}` for a variable, `{{` and `}}` for braces"),
             );
@@ -490,7 +491,7 @@ fn unknown_variable(name: &str, origin: Origin, scope: Scope<'_>) -> Diagnostic 
             format!("there are: {}", names.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", "))
         }
     };
-    Diagnostic::error(Code::UnknownVariable, format!("there is no variable `{name}`")).at(origin).help(help)
+    Diagnostic::error(codes::UNKNOWN_VARIABLE, format!("there is no variable `{name}`")).at(origin).help(help)
 }
 
 /// The place of a byte of a string, when the string stands in the text without escapes.

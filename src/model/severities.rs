@@ -1,5 +1,6 @@
 //! The severities that a workspace gives to diagnostics.
 
+use crate::codes;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -96,26 +97,26 @@ fn refusal(key: &str, setting: DiagnosticSetting) -> Option<Diagnostic> {
     if key == WARNINGS {
         let message = format!("`{WARNINGS}` cannot be `{setting}`");
         return (setting != Error).then(|| {
-            Diagnostic::error(Code::InvalidWorkspace, message).help("write `warnings: error`, or name codes")
+            Diagnostic::error(codes::INVALID_WORKSPACE, message).help("write `warnings: error`, or name codes")
         });
     }
-    let Some(code) = Code::from_id(key) else {
-        let help = nearest(key, Code::ALL.iter().map(|code| code.id())).map_or_else(
+    let Some(code) = codes::find(key) else {
+        let help = nearest(key, codes::all().iter().map(|code| code.id())).map_or_else(
             || "`bailiwick explain` lists the diagnostics".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
         let message = format!("there is no diagnostic `{key}`");
-        return Some(Diagnostic::error(Code::InvalidWorkspace, message).help(help));
+        return Some(Diagnostic::error(codes::INVALID_WORKSPACE, message).help(help));
     };
     if !code.is_warning() && setting != Error {
         let message = format!("`{key}` is an error by itself and cannot be `{setting}`");
         return Some(
-            Diagnostic::error(Code::InvalidWorkspace, message).help("remove the entry, and correct the error"),
+            Diagnostic::error(codes::INVALID_WORKSPACE, message).help("remove the entry, and correct the error"),
         );
     }
     if !code.is_finding() && !matches!(setting, Error | Warning | Ignore) {
         let message = format!("`{key}` is no finding of `lint` and cannot be `{setting}`");
-        return Some(Diagnostic::error(Code::InvalidWorkspace, message).help("write `error`, `warning` or `ignore`"));
+        return Some(Diagnostic::error(codes::INVALID_WORKSPACE, message).help("write `error`, `warning` or `ignore`"));
     }
     None
 }

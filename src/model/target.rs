@@ -1,5 +1,6 @@
 //! The clusters compiled for.
 
+use crate::codes;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -7,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Data, Known};
 use crate::admission::scc::release::Release;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::k8s::catalogue::{Api, FIRST_MINOR, LAST_MINOR};
 use crate::yaml::Spanned;
 
@@ -87,7 +88,7 @@ impl Version {
         let judged = if self.release.is_some() { format!("Kubernetes 1.{LAST_MINOR}") } else { newest.clone() };
         self.is_newer_than_known().then(|| {
             let message = format!("{product} {number} is newer than {newest}, the newest version with known facts");
-            Diagnostic::warning(Code::NewerThanKnown, message)
+            Diagnostic::warning(codes::NEWER_THAN_KNOWN, message)
                 .note(format!(
                     "compiled and judged as {judged}; not judged: what {number} adds, removes or changes in resources, \
                      default roles, feature gates, admission and validation"

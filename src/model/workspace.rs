@@ -1,5 +1,6 @@
 //! The workspace file, `bailiwick.yaml`.
 
+use crate::codes;
 use std::collections::BTreeMap;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
@@ -8,7 +9,7 @@ use serde::Deserialize;
 
 use super::severities::{DiagnosticSetting, DiagnosticSettings};
 use super::{AppliedBy, Data, Features, Known, KnownSpec, Platform, Target, Version};
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Diagnostic, Sink};
 use crate::source::names;
 use crate::yaml::{NodeRef, Spanned};
 
@@ -200,7 +201,7 @@ impl Workspace {
                 if targets.iter().any(|known| known.name == target.name) {
                     sink.push(
                         Diagnostic::error(
-                            Code::InvalidWorkspace,
+                            codes::INVALID_WORKSPACE,
                             format!("the target `{}` is there twice", target.name),
                         )
                         .at(raw.name.origin)
@@ -214,7 +215,7 @@ impl Workspace {
             && !(1..=4096).contains(&shards.value)
         {
             sink.push(
-                Diagnostic::error(Code::InvalidWorkspace, "the number of shards has to be between 1 and 4096")
+                Diagnostic::error(codes::INVALID_WORKSPACE, "the number of shards has to be between 1 and 4096")
                     .at(shards.origin)
                     .help("one folder for each 3,000 namespaces is enough"),
             );
@@ -246,7 +247,7 @@ fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> 
     let parts: Vec<&str> = written.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if written.starts_with('/') || parts.is_empty() || parts.contains(&"..") || written.contains('\\') {
         sink.push(
-            Diagnostic::error(Code::PathOutside, format!("`{}` is not a folder inside the workspace", written.value))
+            Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` is not a folder inside the workspace", written.value))
                 .at(written.origin)
                 .help(format!("name a folder below the workspace's root, such as `{default}`")),
         );
@@ -255,7 +256,7 @@ fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> 
     if let Some(shown) = names::escaped(written) {
         sink.push(
             Diagnostic::error(
-                Code::HiddenCharacterInName,
+                codes::HIDDEN_CHARACTER_IN_NAME,
                 format!("the folder name `{shown}` has characters that do not show"),
             )
             .at(written.origin)
@@ -270,7 +271,7 @@ fn refuse_hidden(output: &str, written: Option<&Spanned<String>>, sink: &mut Sin
     let is_of_others = |part: &str| part.starts_with(['.', '~']);
     if let (Some(part), Some(written)) = (output.split('/').find(|part| is_of_others(part)), written) {
         sink.push(
-            Diagnostic::error(Code::InvalidWorkspace, format!("the output folder `{output}` lies in `{part}`"))
+            Diagnostic::error(codes::INVALID_WORKSPACE, format!("the output folder `{output}` lies in `{part}`"))
                 .at(written.origin)
                 .help("other programs read folders whose names begin with `.` or `~`; name a visible one"),
         );
@@ -293,7 +294,7 @@ fn refuse_overlap(spec: &WorkspaceSpec, folders: [&str; 3], root: NodeRef<'_>, s
             let origin = spec.output.as_ref().map_or(root.origin(), |output| output.origin);
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidWorkspace,
+                    codes::INVALID_WORKSPACE,
                     format!("the output folder `{output}` and {what} `{other}` overlap"),
                 )
                 .at(origin)
@@ -311,9 +312,12 @@ fn globs(written: &[Spanned<String>], sink: &mut Sink) -> GlobSet {
                 builder.add(glob);
             }
             Err(error) => sink.push(
-                Diagnostic::error(Code::InvalidWorkspace, format!("`{}` is not a glob: {}", glob.value, error.kind()))
-                    .at(glob.origin)
-                    .help("`*` stands for a part of a name, `**` for folders; `[` and `{` need their partners"),
+                Diagnostic::error(
+                    codes::INVALID_WORKSPACE,
+                    format!("`{}` is not a glob: {}", glob.value, error.kind()),
+                )
+                .at(glob.origin)
+                .help("`*` stands for a part of a name, `**` for folders; `[` and `{` need their partners"),
             ),
         }
     }
@@ -325,7 +329,7 @@ fn refuse_unknown_features(raw: &RawTarget, platform: Platform, version: Version
     let minor = version.minor();
     let mut refuse = |feature: &str, message: String| {
         sink.push(
-            Diagnostic::error(Code::InvalidWorkspace, message)
+            Diagnostic::error(codes::INVALID_WORKSPACE, message)
                 .at(raw.name.origin)
                 .help(format!("remove `{feature}` from the `features` of this target")),
         );
@@ -354,7 +358,7 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
             .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '-' | '.'));
     if !name_fits {
         sink.push(
-            Diagnostic::error(Code::InvalidWorkspace, format!("`{}` cannot name a target", raw.name.value))
+            Diagnostic::error(codes::INVALID_WORKSPACE, format!("`{}` cannot name a target", raw.name.value))
                 .at(raw.name.origin)
                 .help("a target's name is its folder's name: lower case letters, digits, `-` and `.`, at most 63"),
         );
@@ -366,7 +370,7 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
             Platform::Openshift => "\"4.20\"",
         };
         sink.push(
-            Diagnostic::error(Code::InvalidWorkspace, format!("`{}` is not a version", raw.version.value))
+            Diagnostic::error(codes::INVALID_WORKSPACE, format!("`{}` is not a version", raw.version.value))
                 .at(raw.version.origin)
                 .help(format!("write major and minor, such as {example}")),
         );
@@ -377,7 +381,7 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
     }
     if !Version::KNOWN.contains(&version.minor()) {
         sink.push(
-            Diagnostic::error(Code::InvalidWorkspace, format!("Kubernetes {version} is not known"))
+            Diagnostic::error(codes::INVALID_WORKSPACE, format!("Kubernetes {version} is not known"))
                 .at(raw.version.origin)
                 .help(format!("the versions 1.{} to 1.{} are", Version::KNOWN.start(), Version::KNOWN.end())),
         );

@@ -5,6 +5,7 @@
 //! looks at the object before and after a change: a pattern that looks at the new one alone lets an agent take over the objects of
 //! other nodes.
 
+use crate::node::codes;
 use serde_json::{Value, json};
 
 use super::cluster::Named;
@@ -82,11 +83,11 @@ impl Refusal {
     /// The code of its diagnostic.
     pub fn code(&self) -> Code {
         match self {
-            Refusal::NeedsNewerKubernetes => Code::AgentNeedsNewerKubernetes,
-            Refusal::Read(_) => Code::AgentReadsCannotBeScoped,
-            Refusal::Wildcard(_) => Code::AgentWildcard,
-            Refusal::NotExpressible(_) => Code::AgentNotExpressible,
-            Refusal::WriteAmongReads(_) | Refusal::NotAField(_) => Code::InvalidValue,
+            Refusal::NeedsNewerKubernetes => codes::AGENT_NEEDS_NEWER_KUBERNETES,
+            Refusal::Read(_) => codes::AGENT_READS_CANNOT_BE_SCOPED,
+            Refusal::Wildcard(_) => codes::AGENT_WILDCARD,
+            Refusal::NotExpressible(_) => codes::AGENT_NOT_EXPRESSIBLE,
+            Refusal::WriteAmongReads(_) | Refusal::NotAField(_) => crate::diag::codes::INVALID_VALUE,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The templates of a workspace: built-in ones, and those that replace them.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::builtin::BUILTIN;
 use super::composite;
-use crate::diag::{Code, Diagnostic, FileId, Origin, RunError, Sink, Span, nearest};
+use crate::diag::{Diagnostic, FileId, Origin, RunError, Sink, Span, nearest};
 use crate::source::{MAXIMUM_TREE_SIZE, Sources};
 
 /// How many bytes a template may have: ten times what the largest has. The engine reads its branches and operators one
@@ -48,7 +49,7 @@ impl TemplateSet {
             let text: Arc<str> = sources.files().get(file).text().into();
             if text.len() > MAXIMUM_TEMPLATE {
                 sink.push(
-                    Diagnostic::error(Code::FileTooLarge, format!("this template has {} KiB", text.len() >> 10))
+                    Diagnostic::error(codes::FILE_TOO_LARGE, format!("this template has {} KiB", text.len() >> 10))
                         .at(Origin { file, span: Span::new(0, 1) })
                         .help(format!(
                             "a template has at most {} KiB; part it by `{{% include %}}`",
@@ -60,7 +61,7 @@ impl TemplateSet {
             if !is_part(&name) && !BUILTIN.iter().any(|(known, _)| *known == name) {
                 let near = nearest(&name, BUILTIN.iter().map(|(known, _)| *known));
                 sink.push(
-                    Diagnostic::warning(Code::UnknownTemplate, format!("`{name}` replaces no built-in template"))
+                    Diagnostic::warning(codes::UNKNOWN_TEMPLATE, format!("`{name}` replaces no built-in template"))
                         .at(Origin { file, span: Span::new(0, 1) })
                         .help(near.map_or_else(
                             || "a part for `{% include %}` has a name that begins with `_`".to_owned(),
@@ -154,7 +155,7 @@ impl TemplateSet {
             Err(name) => {
                 let place = self.file(name).map(|file| Origin { file, span: Span::new(0, 1) });
                 sink.push(
-                    Diagnostic::error(Code::TemplateComposite, "this template has too many ways through it")
+                    Diagnostic::error(codes::TEMPLATE_COMPOSITE, "this template has too many ways through it")
                         .at_maybe(place)
                         .help("write fewer loops within each other"),
                 );
@@ -164,7 +165,7 @@ impl TemplateSet {
         for (name, start, end) in found {
             let Some(file) = self.file(&name) else { continue };
             sink.push(
-                Diagnostic::error(Code::TemplateComposite, "text is glued to this value")
+                Diagnostic::error(codes::TEMPLATE_COMPOSITE, "text is glued to this value")
                     .at(Origin { file, span: Span::new(start, end) })
                     .help("build the whole value inside the braces, such as `{{ \"tool-\" ~ name }}`"),
             );

@@ -2,10 +2,11 @@
 //!
 //! A CSV cell is text whose meaning the declared type decides; a cell of the others has a type of its own.
 
+use crate::codes;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Sink, Span};
+use crate::diag::{Diagnostic, FileId, Files, Origin, Sink, Span};
 use crate::yaml::{self, NodeRef};
 
 /// One row, while it is read.
@@ -136,9 +137,12 @@ impl<'r> Row<'r> {
 pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>, &mut Sink)) {
     if !list.is_seq() {
         sink.push(
-            Diagnostic::error(Code::InvalidAccounts, format!("expected a list of accounts, found {}", list.describe()))
-                .at(list.origin())
-                .help("write one map for each account: `- {name: ann, uid: 1001}`"),
+            Diagnostic::error(
+                codes::INVALID_ACCOUNTS,
+                format!("expected a list of accounts, found {}", list.describe()),
+            )
+            .at(list.origin())
+            .help("write one map for each account: `- {name: ann, uid: 1001}`"),
         );
         return;
     }
@@ -146,7 +150,7 @@ pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>
         if !item.is_map() {
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidAccounts,
+                    codes::INVALID_ACCOUNTS,
                     format!("expected a map of an account's values, found {}", item.describe()),
                 )
                 .at(item.origin())
@@ -181,7 +185,7 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
             Err(error) => {
                 let start = error.position().map_or(0, csv::Position::byte);
                 sink.push(
-                    Diagnostic::error(Code::InvalidAccounts, "this line is not CSV")
+                    Diagnostic::error(codes::INVALID_ACCOUNTS, "this line is not CSV")
                         .at(place(start, 1))
                         .help("look for a quote that is not closed"),
                 );
@@ -192,7 +196,7 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
         if record.as_slice().len() > MAXIMUM_LINE {
             let message = format!("this line has more than {MAXIMUM_LINE} bytes");
             let help = "look for a quote that is not closed; no object of Kubernetes holds a value of that size";
-            sink.push(Diagnostic::error(Code::InvalidAccounts, message).at(place(start, 1)).help(help));
+            sink.push(Diagnostic::error(codes::INVALID_ACCOUNTS, message).at(place(start, 1)).help(help));
             break;
         }
         let written = body.get(start as usize..reader.position().byte() as usize).unwrap_or_default();
@@ -218,7 +222,7 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
     other_count.report(sink);
     if header.is_none() {
         sink.push(
-            Diagnostic::error(Code::InvalidAccounts, "this table has no header")
+            Diagnostic::error(codes::INVALID_ACCOUNTS, "this table has no header")
                 .at(place(0, 1))
                 .help("name the columns in the first line, such as `name,uid`"),
         );
@@ -241,7 +245,7 @@ impl OtherCount {
         let first = self.first.take().map_or_else(
             || {
                 let message = format!("the header has {columns} cells and this line has {cells}");
-                Diagnostic::error(Code::InvalidAccounts, message).at(origin).help(if is_open {
+                Diagnostic::error(codes::INVALID_ACCOUNTS, message).at(origin).help(if is_open {
                     "look for a quote that is not closed"
                 } else {
                     "every line has a cell for each column; put a cell with a comma in quotes"
@@ -326,21 +330,24 @@ fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) -> 
         if let Some(separator) = name.chars().find(|letter| matches!(letter, ';' | '\t')) {
             let shown = if separator == ';' { "semicolons" } else { "tabs" };
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, format!("the columns of this table are separated by {shown}"))
-                    .at(origin)
-                    .help("a table has commas between its cells: save it with commas"),
+                Diagnostic::error(
+                    codes::INVALID_ACCOUNTS,
+                    format!("the columns of this table are separated by {shown}"),
+                )
+                .at(origin)
+                .help("a table has commas between its cells: save it with commas"),
             );
             break;
         }
         if name.is_empty() {
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, "a column has no name")
+                Diagnostic::error(codes::INVALID_ACCOUNTS, "a column has no name")
                     .at(origin)
                     .help("name it, or remove it from every line"),
             );
         } else if !seen.insert(name) {
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, format!("the column `{name}` is there twice"))
+                Diagnostic::error(codes::INVALID_ACCOUNTS, format!("the column `{name}` is there twice"))
                     .at(origin)
                     .help("rename one of them, or remove it from every line"),
             );

@@ -1,5 +1,6 @@
 //! Advice about single objects: accepted by the server, and still not what anybody wants.
 
+use crate::codes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use super::expression_types::{Misfit, Unchecked, misfits};
 use super::rules::{network, static_name};
 use super::trace::Trees;
 use super::with_askers;
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::dead::{self, Cell, Dead, Part};
@@ -27,7 +28,7 @@ pub(super) fn check(
         let message = "Kubernetes 1.37 and later refuse to create an object with this name";
         let place = trees.place_of(unit, "metadata.name", Some(&*unit.identity.name));
         sink.push(
-            with_askers(Diagnostic::warning(Code::ReservedName, message).at(place), unit)
+            with_askers(Diagnostic::warning(codes::RESERVED_NAME, message).at(place), unit)
                 .help("use a name that does not end in `.static.k8s.io`")
                 .note(format!("in {}", unit.identity))
                 .foldable(),
@@ -65,7 +66,7 @@ fn admission_policy(
     sink: &mut Sink,
 ) {
     let warn = |message: String, place: Origin| {
-        with_askers(Diagnostic::warning(Code::ExpressionType, message).at(place), unit)
+        with_askers(Diagnostic::warning(codes::EXPRESSION_TYPE, message).at(place), unit)
     };
     let misfits = match expression_types(root, api, definitions) {
         Ok(misfits) => misfits,
@@ -122,9 +123,9 @@ fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sin
         };
         for Dead { part, message, help, reason } in found {
             let (code, field, position) = match part {
-                Part::Resource(position) => (Code::UnservedResource, "resources", position),
-                Part::Verb(position) => (Code::DeadVerb, "verbs", position),
-                Part::Url(position) => (Code::DeadUrl, "nonResourceURLs", position),
+                Part::Resource(position) => (codes::UNSERVED_RESOURCE, "resources", position),
+                Part::Verb(position) => (codes::DEAD_VERB, "verbs", position),
+                Part::Url(position) => (codes::DEAD_URL, "nonResourceURLs", position),
             };
             let place = trees.place_in(unit, &format!("rules[{index}].{field}[{position}]"));
             let told = Diagnostic::warning(code, message)
@@ -144,7 +145,7 @@ fn addresses(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
         let message = format!("the range `{range}` {reason}; Kubernetes 1.36 and later refuse it");
         sink.push(
             with_askers(
-                Diagnostic::warning(Code::LegacyAddress, message).at(trees.place_of(unit, "spec", Some(range))),
+                Diagnostic::warning(codes::LEGACY_ADDRESS, message).at(trees.place_of(unit, "spec", Some(range))),
                 unit,
             )
             .help(help)
@@ -173,7 +174,7 @@ fn pod_security_policy(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut
     let privileged = spec.get("privileged").and_then(NodeRef::as_bool).unwrap_or_default();
     if paths && !host_path {
         warn(
-            Code::AllowedHostPathsWithoutVolume,
+            codes::ALLOWED_HOST_PATHS_WITHOUT_VOLUME,
             "hostPaths",
             "these host paths can never be mounted: `volumes` has no `hostPath`",
             "add `hostPath` to the volumes, or remove the paths",
@@ -181,7 +182,7 @@ fn pod_security_policy(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut
     }
     if host_path && !paths && !privileged {
         warn(
-            Code::HostPathWithoutPaths,
+            codes::HOST_PATH_WITHOUT_PATHS,
             "volumes",
             "`hostPath` without a list of paths lets pods mount any path of the node",
             "list the paths, or take `hostPath` out of the volumes",
@@ -200,7 +201,7 @@ fn pod_security_policy(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut
             .any(|range| range.get("min").and_then(NodeRef::as_int) == Some(0));
         if any || root_in_range {
             warn(
-                Code::GroupRangeWithRoot,
+                codes::GROUP_RANGE_WITH_ROOT,
                 field,
                 &format!("`{field}` lets a tenant's pods join the root group"),
                 "use `MustRunAs` with ranges that begin at 1",

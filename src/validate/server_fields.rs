@@ -3,7 +3,8 @@
 use super::rules::metadata::{NAME_LABEL, NAME_LABEL_SINCE};
 use super::trace::Trees;
 use super::with_askers;
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::codes;
+use crate::diag::{Diagnostic, Sink};
 use crate::model::Unit;
 use crate::yaml::NodeRef;
 
@@ -26,7 +27,7 @@ fn owned_fields(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) 
         let place = trees.place_of(unit, &path, None);
         sink.push(
             with_askers(
-                Diagnostic::error(Code::ServerField, format!("`{path}` is for the server to set")).at(place),
+                Diagnostic::error(codes::SERVER_FIELD, format!("`{path}` is for the server to set")).at(place),
                 unit,
             )
             .help("remove the field")
@@ -45,7 +46,7 @@ fn name_label(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: &
     let message = format!("the label `{NAME_LABEL}` is {}, and the server sets it to the name", label.describe());
     let place = trees.place_of(unit, &format!("metadata.labels.{NAME_LABEL}"), label.as_str());
     sink.push(
-        with_askers(Diagnostic::error(Code::InvalidObject, message).at(place), unit)
+        with_askers(Diagnostic::error(codes::INVALID_OBJECT, message).at(place), unit)
             .help("remove the label; the server adds it")
             .note(format!("in {}", unit.identity))
             .foldable(),
@@ -69,7 +70,7 @@ fn port_ranges(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: 
                 let message = format!("Kubernetes 1.{minor} drops `endPort`, and opens the first port alone");
                 sink.push(
                     with_askers(
-                        Diagnostic::error(Code::MalformedObject, message).at(trees.place_of(unit, &path, None)),
+                        Diagnostic::error(codes::MALFORMED_OBJECT, message).at(trees.place_of(unit, &path, None)),
                         unit,
                     )
                     .help("write each port, or leave the policy out on this target; 1.22 and later keep the field")

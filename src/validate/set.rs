@@ -5,6 +5,7 @@
 
 mod part;
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use serde::{Deserialize, Serialize};
 
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::digest::digest_of_run;
 use crate::k8s::default_policy;
 use crate::model::{Category, Identity, ObjectType, Target, Unit, is_always_known};
@@ -323,7 +324,7 @@ impl<'p> TargetFacts<'p> {
             }
             sink.push(
                 Diagnostic::warning(
-                    Code::UnresolvedReference,
+                    codes::UNRESOLVED_REFERENCE,
                     format!("nothing here makes the service account `{name}` in `{namespace}`"),
                 )
                 .at(binding.origin)
@@ -346,7 +347,7 @@ fn hash_of(object_type: &ObjectType, name: &str) -> u128 {
 
 fn binds_profile_to_everyone((kind, name): &RoleName, group: &str, binding: &Identity, origin: Origin) -> Diagnostic {
     let message = format!("everybody in `{group}` may use the pod security policy of {kind}/{name}");
-    Diagnostic::warning(Code::BindsProfileToEveryone, message)
+    Diagnostic::warning(codes::BINDS_PROFILE_TO_EVERYONE, message)
         .at(origin)
         .help("bind it to the accounts that need it")
         .note(format!("in {binding}"))
@@ -354,7 +355,7 @@ fn binds_profile_to_everyone((kind, name): &RoleName, group: &str, binding: &Ide
 
 fn delete_collection_for_tenants((kind, name): &RoleName, origin: Origin) -> Diagnostic {
     let message = "tenants may delete every ConfigMap or Secret of their namespace at once";
-    Diagnostic::warning(Code::DeleteCollectionForTenants, message)
+    Diagnostic::warning(codes::DELETE_COLLECTION_FOR_TENANTS, message)
         .at(origin)
         .help("take it back: `except: [{resources: [configmaps, secrets], verbs: [deletecollection]}]`")
         .note(format!("the role is {kind}/{name}"))
@@ -364,7 +365,7 @@ fn delete_collection_for_tenants((kind, name): &RoleName, origin: Origin) -> Dia
 /// The diagnostic for an object that is made twice.
 pub fn duplicate(identity: &Identity, second: Origin, first: Origin) -> Diagnostic {
     let (earlier, later) = if first <= second { (first, second) } else { (second, first) };
-    Diagnostic::error(Code::DuplicateObject, format!("{identity} is made twice"))
+    Diagnostic::error(codes::DUPLICATE_OBJECT, format!("{identity} is made twice"))
         .at(later)
         .and(earlier, "made here too")
         .help(match &*identity.object_type.kind {
@@ -389,7 +390,7 @@ fn unresolved(
         None => "write a PermissionSet of this name, or bring the role in with a Manifests policy".to_owned(),
     };
     let mut diagnostic =
-        Diagnostic::error(Code::UnresolvedReference, format!("there is no {kind} `{name}`")).at(origin).help(help);
+        Diagnostic::error(codes::UNRESOLVED_REFERENCE, format!("there is no {kind} `{name}`")).at(origin).help(help);
     if let Some(account) = account {
         diagnostic = diagnostic.and(account, "for this account");
     }

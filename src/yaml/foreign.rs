@@ -4,13 +4,14 @@
 //! keys and the names of anchors, is looked after by [`super::full`].
 
 use super::full::MAXIMUM_REPORTED;
-use crate::diag::{Code, Diagnostic, FileId, Origin, Sink, Span};
+use crate::diag::codes;
+use crate::diag::{Diagnostic, FileId, Origin, Sink, Span};
 
 /// Reports the places of a text, which begins at byte `shift` of its file.
 pub(super) fn check(text: &str, shift: usize, file: FileId, sink: &mut Sink) {
     let mut report = |start: usize, end: usize, message: String, help: String| {
         let origin = Origin { file, span: Span::new(start + shift, end + shift) };
-        sink.push(Diagnostic::error(Code::YamlSyntax, message).at(origin).help(help));
+        sink.push(Diagnostic::error(codes::YAML_SYNTAX, message).at(origin).help(help));
     };
     for position in separators(text).take(MAXIMUM_REPORTED) {
         let message = "kubectl takes this line for the end of a document".to_owned();

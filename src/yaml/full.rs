@@ -3,6 +3,7 @@
 //! It resolves anchors, aliases and merge keys as kubectl does, within bounds, and reports what kubectl lets
 //! pass in silence: doubled keys and keys that are not strings.
 
+use crate::diag::codes;
 use std::collections::{HashMap, HashSet};
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
@@ -10,7 +11,7 @@ use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, S
 use super::foreign;
 use super::scalar::{self, Plain};
 use super::tree::{Chain, NodeId, Tree, Value};
-use crate::diag::{Code, Diagnostic, Origin, Sink, Span};
+use crate::diag::{Diagnostic, Origin, Sink, Span};
 
 /// How deep collections may nest. Kubernetes objects need about twelve levels.
 pub const MAXIMUM_DEPTH: usize = 100;
@@ -167,7 +168,7 @@ impl<'r> Reader<'r> {
     /// A block scalar that is the document itself: YAML 1.2 lets its lines stand at the margin, kubectl reads none of them.
     fn report_root_block(&mut self, span: Span) {
         let diagnostic =
-            Diagnostic::error(Code::YamlSyntax, "kubectl reads a document that is a block scalar as empty")
+            Diagnostic::error(codes::YAML_SYNTAX, "kubectl reads a document that is a block scalar as empty")
                 .at(self.origin(span))
                 .help("write the text behind a key");
         self.report(diagnostic);
@@ -264,7 +265,7 @@ impl<'r> Reader<'r> {
         let written = self.written(origin.span);
         let what = node.describe();
         let collection = node.is_map() || node.is_seq();
-        let diagnostic = Diagnostic::error(Code::KeyNotString, format!("this key is not a string but {what}"))
+        let diagnostic = Diagnostic::error(codes::KEY_NOT_STRING, format!("this key is not a string but {what}"))
             .at(origin)
             .labelled("a key has to be a string");
         self.report(if collection {
@@ -293,7 +294,7 @@ impl<'r> Reader<'r> {
                 let node = self.tree.at(map);
                 if !node.is_map() {
                     let diagnostic = Diagnostic::error(
-                        Code::YamlMerge,
+                        codes::YAML_MERGE,
                         format!("`<<` merges maps, and this is {}", node.describe()),
                     )
                     .at(node.origin())
@@ -308,7 +309,7 @@ impl<'r> Reader<'r> {
                 for (name, key, value) in found {
                     if let Some(&span) = written_before.get(&name) {
                         let message = format!("`<<` below would overwrite `{name}` for kubectl, and not for kustomize");
-                        let diagnostic = Diagnostic::error(Code::YamlMerge, message)
+                        let diagnostic = Diagnostic::error(codes::YAML_MERGE, message)
                             .at(self.origin(span))
                             .help("put `<<` before the keys that are to win over it");
                         self.report(diagnostic);
@@ -328,7 +329,7 @@ impl<'r> Reader<'r> {
 
     fn alias(&mut self, id: usize, span: Span, depth: usize) -> Result<NodeId, Stop> {
         let Some(Some(target)) = self.anchors.get(&id).copied() else {
-            let diagnostic = Diagnostic::error(Code::YamlAlias, "this alias stands inside the node it names")
+            let diagnostic = Diagnostic::error(codes::YAML_ALIAS, "this alias stands inside the node it names")
                 .at(self.origin(span))
                 .help("write the value out");
             self.report(diagnostic);
@@ -346,7 +347,7 @@ impl<'r> Reader<'r> {
             }
             Err(Bound::Nodes) => {
                 let diagnostic = Diagnostic::error(
-                    Code::YamlAlias,
+                    codes::YAML_ALIAS,
                     format!("the aliases of this file expand to more than {MAXIMUM_ALIASED_NODES} nodes"),
                 )
                 .at(self.origin(span))
@@ -360,7 +361,7 @@ impl<'r> Reader<'r> {
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> NodeId {
         if style == ScalarStyle::Plain && text.starts_with('?') {
-            let diagnostic = Diagnostic::error(Code::YamlSyntax, "between brackets kubectl reads this `?` as a mark")
+            let diagnostic = Diagnostic::error(codes::YAML_SYNTAX, "between brackets kubectl reads this `?` as a mark")
                 .at(self.origin(span))
                 .help("put the text that begins with `?` in quotes");
             self.report(diagnostic);
@@ -387,7 +388,7 @@ impl<'r> Reader<'r> {
             Plain::Float(number) => Value::Float(number),
             Plain::NotFinite => {
                 let diagnostic =
-                    Diagnostic::error(Code::NumberNotFinite, format!("`{text}` is a number that JSON cannot hold"))
+                    Diagnostic::error(codes::NUMBER_NOT_FINITE, format!("`{text}` is a number that JSON cannot hold"))
                         .at(self.origin(span))
                         .help(format!("write it in quotes if a string is meant: \"{text}\""));
                 self.report(diagnostic);
@@ -416,14 +417,14 @@ impl<'r> Reader<'r> {
             true => format!("the tag `{tag}` does not fit its value"),
             false => format!("the tag `{tag}` has no meaning here"),
         };
-        let diagnostic = Diagnostic::error(Code::YamlTag, message)
+        let diagnostic = Diagnostic::error(codes::YAML_TAG, message)
             .at(self.origin(span))
             .help("leave it out: Kubernetes reads plain YAML data only");
         self.report(diagnostic);
     }
 
     fn report_duplicate(&mut self, name: &str, first: Span, second: Span) {
-        let diagnostic = Diagnostic::error(Code::DuplicateKey, format!("the key `{name}` is there twice"))
+        let diagnostic = Diagnostic::error(codes::DUPLICATE_KEY, format!("the key `{name}` is there twice"))
             .at(self.origin(second))
             .labelled("again here")
             .and(self.origin(first), "first written here")
@@ -432,9 +433,10 @@ impl<'r> Reader<'r> {
     }
 
     fn report_depth(&mut self, span: Span) {
-        let diagnostic = Diagnostic::error(Code::TooDeep, format!("this nests more than {MAXIMUM_DEPTH} levels deep"))
-            .at(self.origin(span))
-            .help("no Kubernetes object needs that; look for a missing or doubled bracket");
+        let diagnostic =
+            Diagnostic::error(codes::TOO_DEEP, format!("this nests more than {MAXIMUM_DEPTH} levels deep"))
+                .at(self.origin(span))
+                .help("no Kubernetes object needs that; look for a missing or doubled bracket");
         self.report(diagnostic);
     }
 
@@ -451,16 +453,16 @@ impl<'r> Reader<'r> {
         let diagnostic = match error.kind() {
             ErrorKind::RecursionLimitExceeded => return self.report_depth(here),
             ErrorKind::UnknownAnchor => {
-                Diagnostic::error(Code::YamlAlias, "this alias names no anchor of this document")
+                Diagnostic::error(codes::YAML_ALIAS, "this alias names no anchor of this document")
                     .at(self.origin(here))
                     .help("put the value in quotes if a string that begins with `*` is meant")
             }
             _ => match tab_indent(rest) {
-                Some(tab) => Diagnostic::error(Code::TabIndent, "a tab indents this line")
+                Some(tab) => Diagnostic::error(codes::TAB_INDENT, "a tab indents this line")
                     .at(self.origin(self.byte_span(line_start + tab, line_start + tab + 1)))
                     .labelled("a tab")
                     .help("indent with spaces: YAML forbids tabs there"),
-                None => Diagnostic::error(Code::YamlSyntax, format!("this is not YAML: {}", error.info()))
+                None => Diagnostic::error(codes::YAML_SYNTAX, format!("this is not YAML: {}", error.info()))
                     .at(self.origin(here))
                     .help(syntax_help(&error.info(), line)),
             },
@@ -509,7 +511,7 @@ impl<'r> Reader<'r> {
         }
         if self.reported == MAXIMUM_REPORTED + 1 {
             let message = format!("this file has more than {MAXIMUM_REPORTED} problems, and the rest is not read");
-            let last = Diagnostic::error(Code::YamlSyntax, message).help("begin with the first problems of the file");
+            let last = Diagnostic::error(codes::YAML_SYNTAX, message).help("begin with the first problems of the file");
             self.sink.push(diagnostic.origin.map_or(last.clone(), |origin| last.at(origin)));
         }
     }
@@ -542,7 +544,7 @@ impl<'r> Reader<'r> {
         if is_plain && from_colon.strip_prefix(':').is_some_and(|rest| rest.starts_with([',', ']', '}'])) {
             let colon = span.end + u32::try_from(behind.len() - from_colon.len()).unwrap_or_default();
             let diagnostic =
-                Diagnostic::error(Code::YamlSyntax, "kubectl reads this colon as part of the word before it")
+                Diagnostic::error(codes::YAML_SYNTAX, "kubectl reads this colon as part of the word before it")
                     .at(self.origin(Span { start: colon, end: colon + 1 }))
                     .help("write a blank behind the colon, or the word in quotes");
             self.report(diagnostic);
@@ -554,7 +556,7 @@ impl<'r> Reader<'r> {
         if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
             return;
         }
-        let diagnostic = Diagnostic::error(Code::YamlAlias, format!("kubectl would not read the anchor `{name}` so"))
+        let diagnostic = Diagnostic::error(codes::YAML_ALIAS, format!("kubectl would not read the anchor `{name}` so"))
             .at(self.origin(self.span(at)))
             .help("name anchors with letters, digits, `-` and `_` only");
         self.report(diagnostic);
@@ -563,7 +565,7 @@ impl<'r> Reader<'r> {
     /// What follows `...` without a `---` is a document for YAML, and for kubectl it is not there.
     fn report_hidden_document(&mut self, at: &granit_parser::Span) {
         let start = self.span(at).start as usize - self.shift;
-        let diagnostic = Diagnostic::error(Code::YamlSyntax, "kubectl does not read what follows `...`")
+        let diagnostic = Diagnostic::error(codes::YAML_SYNTAX, "kubectl does not read what follows `...`")
             .at(self.origin(self.byte_span(start, start + 1)))
             .help("begin the document with `---`");
         self.report(diagnostic);

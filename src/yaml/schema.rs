@@ -3,6 +3,7 @@
 //! A schema tells every mismatch, with the names that would have fitted; [`Problem`] keeps the facts, and the
 //! caller decides which place and which code they get.
 
+use crate::diag::codes;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use jsonschema::{Draft, JsonType, PatternOptions, Retrieve, ValidationError, Val
 
 use super::de::DeError;
 use super::tree::{Entries, Items, NodeRef, Value};
-use crate::diag::{Code, Diagnostic, Sink, nearest};
+use crate::diag::{Diagnostic, Sink, nearest};
 
 /// The most memory that one pattern of another author may take, in bytes.
 pub const LARGEST_PATTERN: usize = 1 << 20;
@@ -141,15 +142,15 @@ impl Schema {
         if problems.is_empty() {
             let error =
                 error.unwrap_or_else(|| DeError { message: "this document cannot be read".to_owned(), origin: None });
-            sink.push(Diagnostic::error(Code::InvalidValue, error.message).at(error.origin.unwrap_or(root.origin())));
+            sink.push(Diagnostic::error(codes::INVALID_VALUE, error.message).at(error.origin.unwrap_or(root.origin())));
         }
         for problem in problems {
             let code = match problem.kind {
-                ProblemKind::UnknownField => Code::UnknownField,
-                ProblemKind::MissingField => Code::MissingField,
-                ProblemKind::WrongType => Code::WrongType,
-                ProblemKind::UnknownValue => Code::UnknownValue,
-                ProblemKind::OutOfBounds => Code::InvalidValue,
+                ProblemKind::UnknownField => codes::UNKNOWN_FIELD,
+                ProblemKind::MissingField => codes::MISSING_FIELD,
+                ProblemKind::WrongType => codes::WRONG_TYPE,
+                ProblemKind::UnknownValue => codes::UNKNOWN_VALUE,
+                ProblemKind::OutOfBounds => codes::INVALID_VALUE,
             };
             let is_missing = problem.kind == ProblemKind::MissingField;
             let origin = if is_missing { problem.node.beginning() } else { problem.node.origin() };

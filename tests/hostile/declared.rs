@@ -1,10 +1,11 @@
 //! Names that nobody declares.
 
+use bailiwick::codes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bailiwick::compile;
-use bailiwick::diag::{Code, FileId, Files, Origin, Sink};
+use bailiwick::diag::{FileId, Files, Origin, Sink};
 use bailiwick::source::MemoryWorld;
 use bailiwick::yaml::{self, NodeRef};
 
@@ -73,7 +74,7 @@ fn unknown(files: &[(String, String)]) -> BTreeSet<(String, usize, usize)> {
     let place = |origin: Origin| {
         (texts.get(origin.file).path().to_owned(), origin.span.start as usize, origin.span.end as usize)
     };
-    let is_wanted = |code| matches!(code, Code::UnknownSubject | Code::UnknownNamespace);
+    let is_wanted = |code| [codes::UNKNOWN_SUBJECT, codes::UNKNOWN_NAMESPACE].contains(&code);
     let found = sink.diagnostics().iter().filter(|found| is_wanted(found.code));
     found.filter_map(|found| found.origin.map(place)).collect()
 }

@@ -1,5 +1,6 @@
 //! Manifests with the verdict of the real API server code.
 
+use bailiwick::codes;
 use bailiwick::diag::{Code, Files, Sink};
 use bailiwick::k8s::schemas;
 use bailiwick::k8s::stored::{Form, server_owned, to_stored};
@@ -196,7 +197,7 @@ fn verdict(case: &Value) -> Result<(), String> {
     for error in &errors {
         well_worded(error)?;
     }
-    let malformed = object.reading.iter().any(|code| *code != Code::DuplicateKey)
+    let malformed = object.reading.iter().any(|code| *code != codes::DUPLICATE_KEY)
         || problems.iter().any(|(kind, _)| *kind != ProblemKind::UnknownField);
     let mut found: Vec<(String, String)> = errors.iter().map(|error| pair(error.kind.id(), &error.path)).collect();
     found.extend(
@@ -207,7 +208,7 @@ fn verdict(case: &Value) -> Result<(), String> {
     );
     // The recorded path of a doubled key is the key alone.
     found.extend(
-        object.reading.iter().filter(|code| **code == Code::DuplicateKey).map(|_| pair("duplicate-key", "name")),
+        object.reading.iter().filter(|code| **code == codes::DUPLICATE_KEY).map(|_| pair("duplicate-key", "name")),
     );
     found.sort();
     if case["valid"].as_bool() == Some(true) {

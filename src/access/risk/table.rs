@@ -13,6 +13,7 @@ mod workloads;
 use super::Severity;
 use super::objects::{OfBinding, OfRole, OfSubject};
 use crate::access::clouds::AWS_AUTH;
+use crate::access::codes;
 use crate::access::symbols::Symbol;
 use crate::access::world::World;
 use crate::diag::Code;
@@ -251,7 +252,7 @@ impl Rule {
 
     /// True for a rule that the compiler applies where a policy or manifest is written: its findings are warnings there.
     pub fn is_applied_while_compiling(&self) -> bool {
-        matches!(self.code, Code::DeadUrl | Code::DeadVerb | Code::UnservedResource)
+        [codes::DEAD_URL, codes::DEAD_VERB, codes::UNSERVED_RESOURCE].contains(&self.code)
     }
 
     /// Whether the rule is about tenants, and its findings stand for others.

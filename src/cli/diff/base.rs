@@ -1,5 +1,6 @@
 //! The earlier side of `diff`: the output folder, a folder, or another workspace.
 
+use crate::codes;
 use std::path::{Path, PathBuf};
 
 use super::super::Global;
@@ -10,7 +11,7 @@ use super::super::unclaimed::kept_before;
 use super::earlier::Earlier;
 use super::{gate, whole};
 use crate::compile::WORKSPACE_FILE;
-use crate::diag::{Code, Diagnostic, RunError, Sink};
+use crate::diag::{Diagnostic, RunError, Sink};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::totals::Totals;
 use crate::git::Repository;
@@ -165,7 +166,7 @@ impl Base {
             names => format!("its folders are {}", names.join(", ")),
         };
         let message = format!("`{shown}` has no target `{}`", target.name);
-        Ok(Some(Diagnostic::error(Code::UnknownTarget, message).help(help)))
+        Ok(Some(Diagnostic::error(codes::UNKNOWN_TARGET, message).help(help)))
     }
 
     /// Describes what changed since then beside the output: the gate itself, and what is judged and not written.

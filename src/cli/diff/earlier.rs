@@ -1,6 +1,7 @@
 //! Another workspace that the current one is compared with: a revision in git, or a folder with a workspace file. Its
 //! policies are compiled with its own workspace file. If they do not compile, its committed output takes their place.
 
+use crate::codes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use super::super::session::Session;
 use super::compiled::{CompiledTarget, CompiledTargets, OutputOfTarget, WholeOutput};
 use super::tree::TreeWorld;
 use crate::compile::{self, Project};
-use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
+use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Entry, Folder};
 use crate::emit::revision::Revision;
 use crate::git::Repository;
@@ -132,7 +133,7 @@ impl Earlier {
         }
         let message =
             format!("the policies of `{}` do not compile; its committed output is compared instead", self.name);
-        let mut warning = Diagnostic::warning(Code::BrokenBase, message);
+        let mut warning = Diagnostic::warning(codes::BROKEN_BASE, message);
         for error in errors.iter().take(NAMED_ERRORS) {
             warning = warning.note(error);
         }

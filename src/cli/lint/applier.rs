@@ -1,5 +1,6 @@
 //! Objects that the identity which applies the output is not allowed to write.
 
+use crate::codes;
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::scene::{Scene, each_object};
@@ -8,7 +9,7 @@ use super::MAXIMUM_RIGHTS;
 use super::alike::Alike;
 use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
 use crate::access::{Identity, cover};
-use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
+use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::words;
 use crate::model::{AppliedBy, Target};
 use crate::report::access::rule_text;
@@ -82,7 +83,7 @@ impl Refused {
                 format!("whether `{user}` can apply {name}{others} is unknown: {roles} is not among the inputs");
             (message, "bring the role in by Manifests or `baseline`")
         };
-        let finding = Diagnostic::warning(Code::ApplierCannotApply, message).at(origin).help(help);
+        let finding = Diagnostic::warning(codes::APPLIER_CANNOT_APPLY, message).at(origin).help(help);
         if !session.project.accepts(&finding) {
             sink.push(finding);
         }
@@ -96,7 +97,7 @@ fn identity(applier: &AppliedBy) -> Identity {
 }
 
 fn cannot_apply(user: &str, name: &str, reason: &str) -> Diagnostic {
-    Diagnostic::warning(Code::ApplierCannotApply, format!("`{user}` cannot apply {name}: {reason}"))
+    Diagnostic::warning(codes::APPLIER_CANNOT_APPLY, format!("`{user}` cannot apply {name}: {reason}"))
         .help("grant it what is missing, or let an identity with more rights apply this target")
 }
 

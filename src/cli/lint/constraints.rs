@@ -6,7 +6,8 @@ use crate::admission::labels::Settings;
 use crate::admission::labels::users::StrongerUser;
 use crate::admission::labels::world::SyncWorld;
 use crate::admission::scc::release::Release;
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::codes;
+use crate::diag::{Diagnostic, Sink};
 use crate::emit::words;
 use crate::k8s::list;
 use crate::label::Collector;
@@ -69,7 +70,7 @@ fn finding(user: &StrongerUser) -> Diagnostic {
         user.subject,
         named.join(", ")
     );
-    Diagnostic::warning(Code::UserAboveAccounts, message)
+    Diagnostic::warning(codes::USER_ABOVE_ACCOUNTS, message)
         .at(user.place)
         .note("the level of a namespace follows from what its service accounts may use; what its users may use does not count")
         .help("let the service account of these pods use the constraints, or take them from the user")

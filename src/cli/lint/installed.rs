@@ -1,5 +1,6 @@
 //! Workloads that a ValidatingAdmissionPolicy of the inputs rejects, and a note of the policies that give no answer.
 
+use crate::codes;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
@@ -9,7 +10,7 @@ use super::alike::Alike;
 use crate::admission::gate::Gate;
 use crate::admission::installed::{Installed, Rejection};
 use crate::admission::workload::{Workload, template_within};
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::emit::words;
 use crate::k8s::list;
 use crate::report::human::number;
@@ -86,7 +87,7 @@ fn rejected(workload: &Workload, rejection: Rejection, may_change: bool, place: 
         (false, false) => format!("the pods of {} `{}`", workload.kind, workload.name),
     };
     let message = format!("the admission policy `{}` refuses {what}", rejection.policy);
-    let mut finding = Diagnostic::warning(Code::RefusedByAdmissionPolicy, message)
+    let mut finding = Diagnostic::warning(codes::REFUSED_BY_ADMISSION_POLICY, message)
         .at(place)
         .help("change the workload, or the policy and its binding");
     for reason in rejection.reasons {

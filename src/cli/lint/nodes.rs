@@ -1,5 +1,6 @@
 //! Nodes that are let do more than they should, agents that are not held to their node, and static pods.
 
+use crate::codes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::access::cover::{compacted, uncovered};
 use crate::access::who_can::Where;
 use crate::access::world::account_user;
 use crate::access::{Identity, Request, ResourceRequest, World};
-use crate::diag::{Code, Diagnostic, Files, RunError, Sink};
+use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::k8s::list;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{NodePool, PlacedAgent};
@@ -31,7 +32,7 @@ pub(super) fn check_role(scene: &Scene, sink: &mut Sink) {
         // Objects of the server itself are not judged.
         let Some(place) = binding.place.filter(|_| subjects.contains(&format!("Group/{NODES}"))) else { continue };
         let message = format!("{} binds all nodes to the role `{}`", binding.name, system_node::NAME);
-        let told = Diagnostic::warning(Code::StaleNodesBinding, message).at(place);
+        let told = Diagnostic::warning(codes::STALE_NODES_BINDING, message).at(place);
         let opened = opened_by_stale_binding(&version).into_iter();
         let told = opened.fold(told, |told, opened| told.note(format!("in {version} any node then {opened}")));
         sink.push(
@@ -47,7 +48,7 @@ pub(super) fn check_role(scene: &Scene, sink: &mut Sink) {
         return;
     }
     let message = format!("the role `{}` is not that of Kubernetes {version}", system_node::NAME);
-    let mut told = Diagnostic::warning(Code::SystemNodeDrift, message).at(place);
+    let mut told = Diagnostic::warning(codes::SYSTEM_NODE_DRIFT, message).at(place);
     for (rules, words) in [(extra, "it grants too"), (missing, "it lacks, and the server adds when it starts,")] {
         for rule in compacted(&rules).iter().take(MAXIMUM_RIGHTS) {
             told = told.note(format!("{words} {}", rule_text(rule)));
@@ -101,7 +102,7 @@ fn check_bypass(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
         let Some(rule) = chain.rules.iter().find(|rule| is_beside(&rule.rule)) else { continue };
         sink.push(
             Diagnostic::warning(
-                Code::AgentScopeBypassed,
+                codes::AGENT_SCOPE_BYPASSED,
                 format!("the agent `{}` may write what its policy does not look at", agent.name),
             )
             .at(place)
@@ -159,7 +160,7 @@ fn check_defeat(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
         };
         sink.push(
             Diagnostic::warning(
-                Code::AgentCanBeImpersonated,
+                codes::AGENT_CAN_BE_IMPERSONATED,
                 format!("{first} can act as the agent `{}` of another node: it {what}{more}", agent.name),
             )
             .at_maybe(place)
@@ -187,7 +188,7 @@ pub(super) fn check_selectors<'p>(scene: &Scene, pools: impl Iterator<Item = &'p
                     labels.join(", ")
                 );
                 sink.push(
-                    Diagnostic::warning(Code::SteerableSelector, message)
+                    Diagnostic::warning(codes::STEERABLE_SELECTOR, message)
                         .at(pool.origin)
                         .help("use a label below `node-restriction.kubernetes.io/`")
                         .foldable(),
@@ -213,9 +214,9 @@ pub(super) fn check_static_pods(
                     let name = manifest.path(&["metadata", "name"]).and_then(|name| name.as_str()).unwrap_or("?");
                     let is_reference = !problem.contains(' ');
                     let (code, message) = if is_reference {
-                        (Code::StaticPodRefersToObjects, format!("the static pod `{name}` refers to {problem}"))
+                        (codes::STATIC_POD_REFERS_TO_OBJECTS, format!("the static pod `{name}` refers to {problem}"))
                     } else {
-                        (Code::StaticPodInvalid, format!("`{name}` is no static pod: {problem}"))
+                        (codes::STATIC_POD_INVALID, format!("`{name}` is no static pod: {problem}"))
                     };
                     let help = if is_reference {
                         "bring what it needs as files of the node, or run it by a DaemonSet"

@@ -1,5 +1,6 @@
 //! Stacks that are not as isolated as their scope says, and managers that cannot install them.
 
+use crate::codes;
 use std::collections::BTreeSet;
 
 use super::super::scene::Scene;
@@ -10,7 +11,7 @@ use crate::crossplane::controller::Controller;
 use crate::crossplane::object::Account;
 use crate::crossplane::reach::reach;
 use crate::crossplane::stack::Stack;
-use crate::diag::{Code, Diagnostic, RunError, Sink};
+use crate::diag::{Diagnostic, RunError, Sink};
 use crate::model::Target;
 use crate::report::access::{chain_text, rule_text};
 use crate::report::human;
@@ -38,7 +39,7 @@ fn check_isolation(stack: &Stack, scene: &Scene, bound: &BTreeSet<String>, sink:
     let install = &stack.install;
     if let Some(first) = reach.outside.first() {
         let message = format!("{install} holds grants outside its namespace");
-        let mut told = Diagnostic::warning(Code::StackReachesOut, message).at(install.origin);
+        let mut told = Diagnostic::warning(codes::STACK_REACHES_OUT, message).at(install.origin);
         told = reach.outside.iter().fold(told, |told, chain| told.note(chain_text(chain, &scene.files)));
         if let Some(place) = first.binding.place {
             told = told.and(place, "granted here");
@@ -47,7 +48,7 @@ fn check_isolation(stack: &Stack, scene: &Scene, bound: &BTreeSet<String>, sink:
     }
     if reach.requests_cluster_packages {
         let message = format!("{install} can request packages for the whole cluster");
-        let told = Diagnostic::warning(Code::StackReachesOut, message).at(install.origin);
+        let told = Diagnostic::warning(codes::STACK_REACHES_OUT, message).at(install.origin);
         sink.push(told.help("whoever requests a package has what that holds: take the request out of `dependsOn`"));
     }
     if let Some((first, _)) = reach.stepping_stones.first() {
@@ -57,7 +58,7 @@ fn check_isolation(stack: &Stack, scene: &Scene, bound: &BTreeSet<String>, sink:
         };
         let message = format!("{install} can become the account `{}`, {others}", first.name);
         let chains = reach.stepping_stones.iter().flat_map(|(_, chains)| chains).take(MAXIMUM_RIGHTS);
-        let told = Diagnostic::warning(Code::StackBesidePrivileged, message).at(install.origin);
+        let told = Diagnostic::warning(codes::STACK_BESIDE_PRIVILEGED, message).at(install.origin);
         let told = chains.fold(told, |told, chain| told.note(chain_text(chain, &scene.files)));
         sink.push(told.help("give the other account, or the stack, a namespace of its own"));
     }
@@ -71,7 +72,7 @@ fn check_controller(stack: &Stack, controller: &Controller, sink: &mut Sink) {
     }
     let message = format!("the controller of {} uses {}", stack.install, parts.join(", "));
     sink.push(
-        Diagnostic::warning(Code::StackControllerOnNode, message)
+        Diagnostic::warning(codes::STACK_CONTROLLER_ON_NODE, message)
             .at(controller.origin)
             .and(stack.install.origin, "installed here")
             .help("take it out of `install.yaml`, or install the package where its author may have the node"),
@@ -80,7 +81,7 @@ fn check_controller(stack: &Stack, controller: &Controller, sink: &mut Sink) {
 
 fn cannot_install(account: &Account, refused: &Refused) -> Diagnostic {
     let message = format!("`{}` cannot create the {}", account.name, refused.object);
-    let told = Diagnostic::warning(Code::StackManagerCannotInstall, message).and(refused.place, "of this stack");
+    let told = Diagnostic::warning(codes::STACK_MANAGER_CANNOT_INSTALL, message).and(refused.place, "of this stack");
     let missing = refused.missing.iter().take(MAXIMUM_RIGHTS);
     let told = missing.fold(told, |told, rule| told.note(format!("it lacks {}", rule_text(rule))));
     told.help("write the role of the manager as it is compiled, or grant it what is missing")

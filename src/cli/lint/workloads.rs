@@ -1,5 +1,6 @@
 //! Workloads whose pods the cluster would refuse.
 
+use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::admission::policy::Patches;
 use crate::admission::scc::defaults::{self, Start};
 use crate::admission::standards::labels::Mode;
 use crate::admission::workload::{Workload, template_within};
-use crate::diag::{Code, Diagnostic, Origin, RunError, Sink};
+use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::words;
 use crate::k8s::list;
 use crate::label::{self, Labels};
@@ -63,7 +64,7 @@ pub(super) fn check(
             }
             Ok(None) => {}
             Err(problem) => sink.push(
-                Diagnostic::error(Code::MalformedObject, problem.message)
+                Diagnostic::error(codes::MALFORMED_OBJECT, problem.message)
                     .at(place.or(problem.origin).unwrap_or_else(|| object.origin()))
                     .help("the API server refuses this object"),
             ),
@@ -160,22 +161,22 @@ fn enforce_defaults(labels: Option<&Labels>, gate: &mut Gate<'_>) {
 fn refusal(workload: &Workload, refused: &Refused, place: Origin) -> Diagnostic {
     let (code, by, help) = match refused.by {
         By::Level => (
-            Code::RefusedByLevel,
+            codes::REFUSED_BY_LEVEL,
             "the Pod Security level of its namespace refuses",
             "change the pod, or the level of the namespace",
         ),
         By::Policies => (
-            Code::RefusedByPolicies,
+            codes::REFUSED_BY_POLICIES,
             "no PodSecurityPolicy that its service account may use admits",
             "change the pod, or grant its service account the use of a policy that admits it",
         ),
         By::Constraints => (
-            Code::RefusedByConstraints,
+            codes::REFUSED_BY_CONSTRAINTS,
             "no constraints that its service account may use admit",
             "change the pod, or grant its service account the use of constraints that admit it",
         ),
         By::Profile => {
-            (Code::RefusedByProfile, "the profile of its namespace refuses", "change the pod, or the profile")
+            (codes::REFUSED_BY_PROFILE, "the profile of its namespace refuses", "change the pod, or the profile")
         }
     };
     let what = if workload.is_pod() { "the pod" } else { "the pods of" };

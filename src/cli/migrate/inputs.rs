@@ -1,5 +1,6 @@
 //! The objects of a cluster, read from its manifests.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::access::{Builder, World};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::namespace_of;
 use crate::admission::workload::Workload;
-use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Sink};
+use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::k8s::schemas;
 use crate::migrate::Namespace;
 use crate::migrate::superfluous::{Collector, Superfluous};
@@ -57,8 +58,11 @@ pub(super) fn read(
     if found.policies.is_empty() && !sink.has_errors() {
         let names: Vec<String> = from.iter().map(|path| format!("`{}`", path.display())).collect();
         sink.push(
-            Diagnostic::error(Code::NothingToMigrate, format!("there is no PodSecurityPolicy in {}", names.join(", ")))
-                .help("`kubectl get podsecuritypolicies -o yaml` prints them, up to Kubernetes 1.24"),
+            Diagnostic::error(
+                codes::NOTHING_TO_MIGRATE,
+                format!("there is no PodSecurityPolicy in {}", names.join(", ")),
+            )
+            .help("`kubectl get podsecuritypolicies -o yaml` prints them, up to Kubernetes 1.24"),
         );
     }
     Ok(Some(found.finish(builder.build())))
@@ -79,7 +83,7 @@ impl Found {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
         match (text(&["apiVersion"]), text(&["kind"])) {
             (_, "") => sink.push(
-                Diagnostic::error(Code::MalformedObject, "an item of this list does not say what it is")
+                Diagnostic::error(codes::MALFORMED_OBJECT, "an item of this list does not say what it is")
                     .at(object.origin())
                     .help("each item needs its own `apiVersion` and `kind`, as `kubectl get -o yaml` prints them"),
             ),
@@ -162,7 +166,7 @@ fn is_owned(object: NodeRef<'_>) -> bool {
 }
 
 fn malformed(problem: DeError, object: NodeRef<'_>) -> Diagnostic {
-    Diagnostic::error(Code::MalformedObject, problem.message)
+    Diagnostic::error(codes::MALFORMED_OBJECT, problem.message)
         .at(problem.origin.unwrap_or_else(|| object.origin()))
         .help("the API server refuses this object")
 }
@@ -174,7 +178,7 @@ fn check(object: NodeRef<'_>, sink: &mut Sink) {
     for problem in schema.problems(object).into_iter().filter(|problem| is_of_spec(&problem.path)) {
         let help = problem.help.unwrap_or_else(|| "the API server refuses this policy".to_owned());
         let message = format!("`{}`: {}", problem.path, problem.message);
-        sink.push(Diagnostic::error(Code::MalformedObject, message).at(problem.node.origin()).help(help));
+        sink.push(Diagnostic::error(codes::MALFORMED_OBJECT, message).at(problem.node.origin()).help(help));
     }
     if sink.len() > before {
         return;
@@ -185,7 +189,7 @@ fn check(object: NodeRef<'_>, sink: &mut Sink) {
         let help = error.help.unwrap_or_else(|| "the API server refuses this policy".to_owned());
         let message = format!("`{}`: {}", error.path, error.message);
         sink.push(
-            Diagnostic::error(Code::MalformedObject, message).at(object.tree().at(error.node).origin()).help(help),
+            Diagnostic::error(codes::MALFORMED_OBJECT, message).at(object.tree().at(error.node).origin()).help(help),
         );
     }
 }

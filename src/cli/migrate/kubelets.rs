@@ -1,5 +1,6 @@
 //! `bailiwick migrate kubelets`.
 
+use crate::codes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::super::can_i::AnswerForm;
 use super::super::printing::print;
 use super::super::scene::{Scene, SceneArguments, each_tree, with_scenes};
 use super::super::{Global, Outcome};
-use crate::diag::{Code, Diagnostic, Files, RunError, Severity, Sink};
+use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::node::identity::NODES;
 use crate::node::migration::{self, ApiServer, Binding, Inventory, Kubelet, Report, State};
 use crate::node::system_node;
@@ -57,7 +58,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
             match from_node::<Written>(document) {
                 Ok(written) => read = Some(written),
                 Err(error) => sink.push(
-                    Diagnostic::error(Code::WrongType, error.message.clone())
+                    Diagnostic::error(codes::WRONG_TYPE, error.message.clone())
                         .at_maybe(error.origin)
                         .help("`bailiwick migrate kubelets --help` tells what an inventory has"),
                 ),
@@ -66,7 +67,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     })?;
     if count != 1 {
         let message = format!("an inventory is one document, and here are {count}");
-        sink.push(Diagnostic::error(Code::InvalidQuestion, message).help("name a file with one document"));
+        sink.push(Diagnostic::error(codes::INVALID_QUESTION, message).help("name a file with one document"));
     }
     let diagnostics = sink.into_sorted(&files);
     let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);

@@ -1,7 +1,8 @@
 //! What a grant must be whatever the target.
 
 use super::GrantSpec;
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::codes;
+use crate::diag::{Diagnostic, Sink};
 use crate::kinds::shared::StringMap;
 use crate::model::{Date, DateError, RawDocument};
 use crate::yaml::Spanned;
@@ -11,14 +12,14 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     let origin = document.meta.origin;
     if spec.to.is_empty() {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, "this grant names nobody")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant names nobody")
                 .at(document.spec.get("to").map_or(origin, crate::yaml::NodeRef::origin))
                 .help("name `users`, `groups` or `serviceAccounts`"),
         );
     }
     if spec.permission_sets.is_empty() && spec.cluster_roles.is_empty() && spec.roles.is_empty() {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, "this grant gives nothing")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant gives nothing")
                 .at(origin)
                 .help("name `permissionSets`, `clusterRoles` or `roles`"),
         );
@@ -26,12 +27,12 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     let somewhere = !spec.namespaces.is_empty() || spec.namespace_selector.is_some();
     match (cluster_wide, !somewhere) {
         (false, true) => sink.push(
-            Diagnostic::error(Code::InvalidValue, "this grant does not say where it holds")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant does not say where it holds")
                 .at(origin)
                 .help("name `namespaces`, give a `namespaceSelector`, or say `clusterWide: true`"),
         ),
         (true, false) => sink.push(
-            Diagnostic::error(Code::InvalidValue, "this grant is cluster-wide and names namespaces")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant is cluster-wide and names namespaces")
                 .at(spec.cluster_wide.map_or(origin, |wide| wide.origin))
                 .help(
                     "keep one of `clusterWide` and the namespaces: cluster-wide permissions hold in each of them anyway",
@@ -42,7 +43,7 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     for account in spec.to.service_accounts.iter().filter(|account| cluster_wide && account.namespace.is_none()) {
         sink.push(
             Diagnostic::error(
-                Code::InvalidValue,
+                codes::INVALID_VALUE,
                 format!("the service account `{}` needs its namespace", account.name.value),
             )
             .at(account.name.origin)
@@ -51,7 +52,7 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     }
     for name in spec.roles.iter().filter(|_| cluster_wide) {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, format!("the Role `{}` cannot be bound cluster-wide", name.value))
+            Diagnostic::error(codes::INVALID_VALUE, format!("the Role `{}` cannot be bound cluster-wide", name.value))
                 .at(name.origin)
                 .help("a Role belongs to one namespace; bind a ClusterRole, or name `namespaces`"),
         );
@@ -61,7 +62,7 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     }
     if let Some(expires) = spec.expires.as_ref().filter(|day| day.parse::<Date>().is_err()) {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, format!("`{}` is not a day", expires.value))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is not a day", expires.value))
                 .at(expires.origin)
                 .help(DateError.to_string()),
         );
@@ -69,14 +70,14 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     for (key, value) in notes(spec) {
         if value.trim().is_empty() {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, "this says nothing")
+                Diagnostic::error(codes::INVALID_VALUE, "this says nothing")
                     .at(value.origin)
                     .help("write a few words, or leave the field out"),
             );
         }
         if spec.annotations.contains_key(key) {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("the annotation `{key}` is given twice"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("the annotation `{key}` is given twice"))
                     .at(value.origin)
                     .help("remove it under `annotations`"),
             );

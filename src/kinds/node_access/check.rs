@@ -1,10 +1,11 @@
 //! What makes a NodeAccess policy impossible, or more than it looks.
 
+use crate::codes;
 use std::collections::BTreeMap;
 
 use super::objects::{binding_of, own_node, read_rule};
 use super::{Agent, NodeAccessSpec};
-use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
+use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::k8s::names::{Reasons, dns_label, dns_subdomain, label_key, label_value};
 use crate::model::{NodeAccess, PolicyMeta, Target};
 use crate::node::agent::{FIRST_MINOR, NODES, Refusal, refusal_of_read};
@@ -36,7 +37,7 @@ pub(super) fn pools(spec: &NodeAccessSpec, known: &NodeAccess, meta: &PolicyMeta
     for isolation in &spec.isolation {
         if isolation.namespaces.is_empty() {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, "an isolation that names no namespaces holds always")
+                Diagnostic::error(codes::INVALID_VALUE, "an isolation that names no namespaces holds always")
                     .at(isolation.origin)
                     .help("name the namespaces whose Secrets must stay out of reach"),
             );
@@ -93,7 +94,7 @@ fn check_agent(agent: &Agent, sink: &mut Sink) {
     check_name("a namespace", &account.namespace, account.namespace.origin, dns_label, sink);
     if agent.own_node.is_empty() {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, format!("`{}` writes nothing of its node", agent.name.value))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` writes nothing of its node", agent.name.value))
                 .at(agent.name.origin)
                 .help("say what under `ownNode`; an agent that only reads is a matter for a PermissionSet and a Grant"),
         );
@@ -118,7 +119,7 @@ fn check_agent(agent: &Agent, sink: &mut Sink) {
         if compiled.relabels_nodes() {
             let message = format!("`{}` may change every label and taint of its node", agent.name.value);
             sink.push(
-                Diagnostic::warning(Code::AgentRelabelsNode, message)
+                Diagnostic::warning(codes::AGENT_RELABELS_NODE, message)
                     .at(own.origin)
                     .help("say `labels: agent.example.com/` and no other verbs than patch and update, so that only such labels may change"),
             );
@@ -130,7 +131,7 @@ fn check_lists(resources: &[String], verbs: &[String], origin: Origin, sink: &mu
     for (list, what) in [(resources, "resources"), (verbs, "verbs")] {
         if list.is_empty() {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("a rule without {what} grants nothing"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("a rule without {what} grants nothing"))
                     .at(origin)
                     .help(format!("name the {what}")),
             );
@@ -147,7 +148,7 @@ fn check_prefix(prefix: &str, is_for_nodes: bool, origin: Origin, sink: &mut Sin
     if !is_for_nodes {
         sink.push(
             Diagnostic::error(
-                Code::InvalidValue,
+                codes::INVALID_VALUE,
                 "`labels` limits the labels of Nodes, and this is about other objects",
             )
             .at(origin)
@@ -193,10 +194,10 @@ pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sin
                 |near| format!("did you mean `{near}`?"),
             );
             let told =
-                Diagnostic::error(Code::UnknownValue, format!("there is no authorization mode `{}`", mode.value));
+                Diagnostic::error(codes::UNKNOWN_VALUE, format!("there is no authorization mode `{}`", mode.value));
             sink.push(told.at(mode.origin).help(help));
         } else if mode.as_str() == "AlwaysAllow" {
-            let told = Diagnostic::error(Code::InvalidValue, "an API server that always allows limits nobody");
+            let told = Diagnostic::error(codes::INVALID_VALUE, "an API server that always allows limits nobody");
             sink.push(told.at(mode.origin).help("take the mode out of `--authorization-mode`"));
         }
     }
@@ -212,7 +213,7 @@ pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sin
                     let message =
                         format!("`{}` depends on the group that the binding of `system:node` is to lose", kubelet.user);
                     sink.push(
-                        Diagnostic::error(Code::NodesGroupInUse, message)
+                        Diagnostic::error(codes::NODES_GROUP_IN_USE, message)
                             .at(kubelet.origin)
                             .help("reissue its certificate as `system:node:NAME`, or say `binding: kept` until then"),
                     );
@@ -220,7 +221,7 @@ pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sin
                 versions.insert(target.name.clone(), version);
             }
             Err(why) => sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("{why}, which `{}` has", target.name))
+                Diagnostic::error(codes::INVALID_VALUE, format!("{why}, which `{}` has", target.name))
                     .at(system_node.origin)
                     .help("name gates of that version that decide about nodes, or narrow `targets`"),
             ),
@@ -236,12 +237,12 @@ fn check_name(what: &str, name: &str, origin: Origin, valid: fn(&str) -> Result<
 }
 
 fn invalid(message: String, origin: Origin, reasons: &Reasons) -> Diagnostic {
-    let told = Diagnostic::error(Code::InvalidValue, message).at(origin).help("write one that the API server takes");
+    let told = Diagnostic::error(codes::INVALID_VALUE, message).at(origin).help("write one that the API server takes");
     reasons.iter().fold(told, |told, reason| told.note(reason.to_string()))
 }
 
 fn twice(what: &str, name: &str, origin: Origin, before: Origin) -> Diagnostic {
-    Diagnostic::error(Code::DuplicatePolicy, format!("there are two {what}s `{name}`"))
+    Diagnostic::error(codes::DUPLICATE_POLICY, format!("there are two {what}s `{name}`"))
         .at(origin)
         .and(before, "the other one")
         .help("give each a name of its own")
@@ -263,7 +264,7 @@ pub(crate) fn unknown_pools(access: &NodeAccess, sink: &mut Sink) {
             |near| format!("did you mean `{near}`?"),
         );
         sink.push(
-            Diagnostic::error(Code::UnknownReference, format!("there is no pool `{}` on `{first}`", isolation.pool))
+            Diagnostic::error(codes::UNKNOWN_REFERENCE, format!("there is no pool `{}` on `{first}`", isolation.pool))
                 .at(isolation.origin)
                 .help(help),
         );

@@ -6,7 +6,8 @@
 
 use super::Exception;
 use super::resolve::Report;
-use crate::diag::{Code, Diagnostic, Origin};
+use crate::codes;
+use crate::diag::{Diagnostic, Origin};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{Pattern, Target};
 use crate::yaml::Spanned;
@@ -31,7 +32,7 @@ pub(super) fn take_back(
             used = true;
             report(
                 Diagnostic::error(
-                    Code::InvalidValue,
+                    codes::INVALID_VALUE,
                     format!("nothing can be taken back from `{wildcard}` in `{field}`"),
                 )
                 .at(exception.origin)

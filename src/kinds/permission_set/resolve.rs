@@ -2,7 +2,8 @@
 
 use super::paths::{self, ApiPath, ResourcePath};
 use super::{Access, Rule};
-use crate::diag::{Code, Diagnostic, Origin};
+use crate::codes;
+use crate::diag::{Diagnostic, Origin};
 use crate::k8s::catalogue::{Api, Lookup, Served};
 use crate::k8s::dead::{self, Cell, Dead, Part};
 use crate::k8s::rbac::PolicyRule;
@@ -73,14 +74,14 @@ impl Resolved<'_> {
         let name = resource.as_str();
         if name.contains('*') {
             return report(error(
-                Code::UnknownResource,
+                codes::UNKNOWN_RESOURCE,
                 format!("no group serves `{name}`, which is a wildcard"),
                 "name the groups: `apiGroups: [\"*\"]` for all of them, `[\"\"]` for the core group".to_owned(),
             ));
         }
         if name.contains(['{', '}']) {
             return report(error(
-                Code::UnknownResource,
+                codes::UNKNOWN_RESOURCE,
                 format!("`{name}` has a variable and cannot be looked up"),
                 "name its `apiGroups`".to_owned(),
             ));
@@ -90,7 +91,7 @@ impl Resolved<'_> {
             Lookup::Several(groups) => {
                 let list: Vec<String> = groups.iter().map(|group| named(group)).collect();
                 return report(error(
-                    Code::AmbiguousResource,
+                    codes::AMBIGUOUS_RESOURCE,
                     format!("`{name}` is a different thing in each of {}", list.join(", ")),
                     format!(
                         "say which is meant, such as `apiGroups: [{}]`",
@@ -100,7 +101,7 @@ impl Resolved<'_> {
             }
             Lookup::Off(group) => {
                 return report(error(
-                    Code::UnknownResource,
+                    codes::UNKNOWN_RESOURCE,
                     format!("`{name}` is served only where somebody turns it on"),
                     format!("if that was done, name its group: `apiGroups: [{group}]`"),
                 ));
@@ -124,7 +125,7 @@ impl Resolved<'_> {
                              (`emit: false` where somebody else installs it)"
                         .to_owned(),
                 };
-                return report(error(Code::UnknownResource, format!("no group serves `{name}`"), help));
+                return report(error(codes::UNKNOWN_RESOURCE, format!("no group serves `{name}`"), help));
             }
         };
         let mut groups: Vec<String> = groups.into_iter().map(str::to_owned).collect();
@@ -143,11 +144,11 @@ impl Resolved<'_> {
             Ok(ApiPath::Url(url)) => return urls.push(Spanned::new(url, path.origin)),
             Ok(ApiPath::Resource(found)) => found,
             Err(error) => {
-                return report(Diagnostic::error(Code::InvalidPath, error.message).at(path.origin).help(error.help));
+                return report(Diagnostic::error(codes::INVALID_PATH, error.message).at(path.origin).help(error.help));
             }
         };
         if let Some(doubt) = &found.doubt {
-            let told = Diagnostic::warning(Code::InvalidPath, doubt.message.clone());
+            let told = Diagnostic::warning(codes::INVALID_PATH, doubt.message.clone());
             report(told.at(path.origin).help(doubt.help.clone()));
         }
         self.warn_of_scope(&found, path.origin, report);
@@ -166,7 +167,7 @@ impl Resolved<'_> {
             };
             report(
                 Diagnostic::warning(
-                    Code::ClusterScopedPath,
+                    codes::CLUSTER_SCOPED_PATH,
                     format!("`{}` belong to the cluster and are in no namespace", found.resource),
                 )
                 .at(origin)
@@ -222,7 +223,7 @@ impl Resolved<'_> {
                 let verbs = wanted.cell.groups.iter().flat_map(|group| self.api.presence(group, resource).verbs);
                 let verbs: Vec<&str> = verbs.collect();
                 report(
-                    Diagnostic::error(Code::InvalidValue, format!("`{resource}` cannot be {what}"))
+                    Diagnostic::error(codes::INVALID_VALUE, format!("`{resource}` cannot be {what}"))
                         .at(wanted.origin)
                         .and(access.origin, format!("`{word}` has no verb that it takes"))
                         .help(format!("say it in a rule of its own, with `verbs: [{}]`", verbs.join(", "))),
@@ -279,7 +280,7 @@ impl Resolved<'_> {
         }
         if let (true, Some(url)) = (verbs.is_empty(), urls.first()) {
             report(
-                Diagnostic::error(Code::InvalidPath, format!("no verb of this rule is for the URL `{}`", url.value))
+                Diagnostic::error(codes::INVALID_PATH, format!("no verb of this rule is for the URL `{}`", url.value))
                     .at(url.origin)
                     .help("put URLs into a rule of their own, with HTTP methods in lower case as verbs, such as `get`"),
             );
@@ -291,7 +292,7 @@ impl Resolved<'_> {
                 Part::Verb(index) => self.verbs.get(index).map(|verb| verb.origin),
             };
             if from_paths && matches!(dead.part, Part::Verb(_)) {
-                report(Diagnostic::error(Code::InvalidPath, dead.message).at_maybe(origin).help(dead.help));
+                report(Diagnostic::error(codes::INVALID_PATH, dead.message).at_maybe(origin).help(dead.help));
             } else {
                 report(warning(dead, origin));
             }
@@ -306,9 +307,9 @@ fn named(group: &str) -> String {
 
 fn warning(dead: Dead, origin: Option<Origin>) -> Diagnostic {
     let code = match dead.part {
-        Part::Resource(_) => Code::UnservedResource,
-        Part::Verb(_) => Code::DeadVerb,
-        Part::Url(_) => Code::DeadUrl,
+        Part::Resource(_) => codes::UNSERVED_RESOURCE,
+        Part::Verb(_) => codes::DEAD_VERB,
+        Part::Url(_) => codes::DEAD_URL,
     };
     let told = Diagnostic::warning(code, dead.message).at_maybe(origin).help(dead.help);
     if dead.reason.fails_check() { told.failing_check() } else { told }

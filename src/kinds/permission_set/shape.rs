@@ -1,7 +1,8 @@
 //! What a permission set must be whatever the target.
 
 use super::{PermissionSetSpec, Persona, Rule};
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::codes;
+use crate::diag::{Diagnostic, Sink};
 use crate::kinds::shared::StringMap;
 use crate::model::{PolicyMeta, RoleKind};
 use crate::yaml::Spanned;
@@ -11,7 +12,7 @@ pub(super) fn check(meta: &PolicyMeta, spec: &PermissionSetSpec, sink: &mut Sink
     match &spec.aggregation_rule {
         Some(aggregation) => {
             let mut refuse = |origin, message: &str, help: &str| {
-                sink.push(Diagnostic::error(Code::InvalidValue, message).at(origin).help(help));
+                sink.push(Diagnostic::error(codes::INVALID_VALUE, message).at(origin).help(help));
             };
             let own = [
                 spec.rules.first().map(|rule| rule.origin),
@@ -31,7 +32,7 @@ pub(super) fn check(meta: &PolicyMeta, spec: &PermissionSetSpec, sink: &mut Sink
             for selector in aggregation.cluster_role_selectors.iter().filter(|selector| selector.is_empty()) {
                 sink.push(
                     Diagnostic::warning(
-                        Code::AggregatesEverything,
+                        codes::AGGREGATES_EVERYTHING,
                         "this selector fits every ClusterRole of the cluster",
                     )
                     .at(selector.origin)
@@ -40,7 +41,7 @@ pub(super) fn check(meta: &PolicyMeta, spec: &PermissionSetSpec, sink: &mut Sink
             }
         }
         None if spec.rules.is_empty() && spec.include.is_empty() => sink.push(
-            Diagnostic::error(Code::MissingField, "this permission set grants nothing")
+            Diagnostic::error(codes::MISSING_FIELD, "this permission set grants nothing")
                 .at(meta.origin)
                 .help("write `rules`, `include` other sets, or gather rules with an `aggregationRule`"),
         ),
@@ -71,7 +72,7 @@ fn aggregated(spec: &PermissionSetSpec, sink: &mut Sink) {
     for persona in &spec.aggregate_to {
         if spec.role_kind() == RoleKind::Role {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, "a Role is never gathered")
+                Diagnostic::error(codes::INVALID_VALUE, "a Role is never gathered")
                     .at(persona.origin)
                     .help("only ClusterRoles are: say `as: ClusterRole`"),
             );
@@ -80,7 +81,7 @@ fn aggregated(spec: &PermissionSetSpec, sink: &mut Sink) {
         let label = label(persona.value);
         if spec.labels.get(label).is_some_and(|value| value != "true") {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, format!("the label `{label}` says something else"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("the label `{label}` says something else"))
                     .at(persona.origin)
                     .help("remove it under `labels`"),
             );
@@ -97,25 +98,25 @@ fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
     let resources = !rule.resources.is_empty() || !rule.api_groups.is_empty() || !rule.resource_names.is_empty();
     match (urls, paths, resources) {
         (None, None, false) => refuse(
-            Code::MissingField,
+            codes::MISSING_FIELD,
             rule.origin,
             "this rule does not say what it is about",
             "name `resources`, `paths` or `nonResourceURLs`",
         ),
         (None, None, true) if rule.resources.is_empty() => refuse(
-            Code::MissingField,
+            codes::MISSING_FIELD,
             rule.origin,
             "this rule names no resources",
             "add `resources:`, such as `[pods]`",
         ),
         (Some(origin), _, true) => refuse(
-            Code::InvalidValue,
+            codes::INVALID_VALUE,
             origin,
             "a rule for URLs cannot name resources too",
             "split it into one rule for URLs and one for resources",
         ),
         (_, Some(origin), true) => refuse(
-            Code::InvalidValue,
+            codes::INVALID_VALUE,
             origin,
             "a rule with paths cannot name groups, resources or names too",
             "split it into one rule with `paths` and one with `resources`; a path may end in a name",
@@ -124,7 +125,7 @@ fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
     }
     if let (Some(_), RoleKind::Role) = (urls, role_kind) {
         refuse(
-            Code::InvalidValue,
+            codes::INVALID_VALUE,
             rule.origin,
             "a Role cannot grant URL paths",
             "URL paths belong to no namespace; make the set a ClusterRole with `as: ClusterRole`",
@@ -132,13 +133,13 @@ fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
     }
     match (&rule.access, rule.verbs.is_empty()) {
         (None, true) => refuse(
-            Code::MissingField,
+            codes::MISSING_FIELD,
             rule.origin,
             "this rule does not say what may be done",
             "add `verbs:`, such as `[get, list, watch]`, or `access: read`",
         ),
         (Some(access), false) => {
-            refuse(Code::InvalidValue, access.origin, "this rule has both `access` and `verbs`", "keep one of them")
+            refuse(codes::INVALID_VALUE, access.origin, "this rule has both `access` and `verbs`", "keep one of them")
         }
         _ => {}
     }
@@ -146,7 +147,7 @@ fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
         && (rule.resources.is_empty() || !rule.api_groups.is_empty())
     {
         refuse(
-            Code::InvalidValue,
+            codes::INVALID_VALUE,
             earlier.origin,
             "`earlierGroups` is for resources without `apiGroups`",
             "name the earlier groups under `apiGroups`, or leave that out",

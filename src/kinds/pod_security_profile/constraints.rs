@@ -2,6 +2,7 @@
 //!
 //! They know fewer fields than a profile. What they cannot limit is refused rather than left open.
 
+use crate::codes;
 use serde::Serialize;
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     annotation_value,
 };
 use crate::admission::scc::release::Release;
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Diagnostic, Sink};
 use crate::model::{Number, RawDocument, Target};
 
 /// The fields of the object beside its metadata (`facts/openshift/scc-fields.yaml`), but for those that are
@@ -156,7 +157,7 @@ fn refuse_what_is_unlimited(
     for (field, _, what) in lost.into_iter().filter(|(_, is_lost, _)| *is_lost) {
         let place = document.spec.get(field).map_or(document.meta.origin, |node| node.origin());
         sink.push(
-            Diagnostic::error(Code::InexpressibleLimit, format!("SecurityContextConstraints cannot limit {what}"))
+            Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, format!("SecurityContextConstraints cannot limit {what}"))
                 .at(place)
                 .help("leave the OpenShift targets out with `targets`, and give them a profile of their own"),
         );
@@ -178,7 +179,7 @@ fn users(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut S
                 let place = document.spec.get("runAsUser").map_or(document.meta.origin, |node| node.origin());
                 let message = "SecurityContextConstraints have one range of user ids";
                 sink.push(
-                    Diagnostic::error(Code::InexpressibleLimit, message)
+                    Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, message)
                         .at(place)
                         .help("write a profile for each range, or leave the OpenShift targets out with `targets`"),
                 );

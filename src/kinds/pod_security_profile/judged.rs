@@ -4,7 +4,8 @@
 //! expressions would be valid, and refuse every pod or none.
 
 use super::{GroupRule, GroupStrategy, PodSecurityProfileSpec, SeLinuxRule, level};
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::codes;
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{Number, PodSecurityProfile, RawDocument, account_variables};
 use crate::validate::rules;
 use crate::yaml::{self, NodeRef};
@@ -38,7 +39,7 @@ pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, s
     for error in errors {
         let remedy = error.help.clone().unwrap_or_else(|| error.kind.remedy().to_owned());
         sink.push(
-            Diagnostic::error(Code::InvalidObject, error.message)
+            Diagnostic::error(codes::INVALID_OBJECT, error.message)
                 .at(place(document, &error.path))
                 .help(remedy)
                 .note(format!("`{}` of the PodSecurityPolicy that the profile stands for", error.path)),
@@ -46,7 +47,7 @@ pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, s
     }
     if matches!(spec.se_linux.rule, SeLinuxRule::MustRunAs) && spec.se_linux.se_linux_options.is_none() {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, "`seLinux` demands a context and names none")
+            Diagnostic::error(codes::INVALID_VALUE, "`seLinux` demands a context and names none")
                 .at(place(document, "spec.seLinux"))
                 .help("add `seLinuxOptions`; only OpenShift takes the namespace's own where there are none"),
         );
@@ -63,12 +64,12 @@ pub(super) fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, 
     if !spec.host_paths.is_empty() && !host_path {
         let message = "these host paths can never be mounted: `volumes` has no `hostPath`".to_owned();
         let help = "add `hostPath` to the volumes, or remove the paths";
-        warn(Code::AllowedHostPathsWithoutVolume, "hostPaths", message, help);
+        warn(codes::ALLOWED_HOST_PATHS_WITHOUT_VOLUME, "hostPaths", message, help);
     }
     if host_path && spec.host_paths.is_empty() && !spec.privileged {
         let message = "`hostPath` without a list of paths lets pods mount any path of the node".to_owned();
         let help = "list the paths, or take `hostPath` out of the volumes";
-        warn(Code::HostPathWithoutPaths, "volumes", message, help);
+        warn(codes::HOST_PATH_WITHOUT_PATHS, "volumes", message, help);
     }
     let is_a_tenants = !account_variables(document.spec).is_empty();
     let with_root = |strategy: &GroupStrategy| {
@@ -78,7 +79,7 @@ pub(super) fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, 
     let groups = [("supplementalGroups", &spec.supplemental_groups), ("fsGroup", &spec.fs_group)];
     for (field, _) in groups.into_iter().filter(|(_, strategy)| is_a_tenants && with_root(strategy)) {
         let message = format!("`{field}` lets a tenant's pods join the root group");
-        warn(Code::GroupRangeWithRoot, field, message, "use `MustRunAs` with ranges that begin at 1");
+        warn(codes::GROUP_RANGE_WITH_ROOT, field, message, "use `MustRunAs` with ranges that begin at 1");
     }
 }
 

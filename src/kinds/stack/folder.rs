@@ -1,11 +1,12 @@
 //! Reads the folder of a package, file by file: nothing in it may be left out in silence.
 
+use crate::codes;
 use std::sync::{Arc, OnceLock};
 
 use crate::crossplane::controller::Controller;
 use crate::crossplane::definition::Definition;
 use crate::crossplane::package::{App, Package};
-use crate::diag::{Code, Diagnostic, FileId, Origin, Sink, Span};
+use crate::diag::{Diagnostic, FileId, Origin, Sink, Span};
 use crate::k8s::catalogue::{Resource, read_custom};
 use crate::kinds::file_schema;
 use crate::model::{Linker, RawDocument};
@@ -57,7 +58,7 @@ pub(super) fn read(
                 }
             }
             FileRole::Rbac => found.push(
-                Diagnostic::error(Code::RbacYamlNotSupported, "the package has an `rbac.yaml`")
+                Diagnostic::error(codes::RBAC_YAML_NOT_SUPPORTED, "the package has an `rbac.yaml`")
                     .at(start_of(path, linker, &mut Sink::new()))
                     .help("remove it: permissions follow from what the package owns and names under `dependsOn`"),
             ),
@@ -71,7 +72,7 @@ pub(super) fn read(
             }
             FileRole::Known => {}
             FileRole::Unknown => found.push(
-                Diagnostic::error(Code::UnexpectedPackageFile, format!("the Stack Manager reads no `{relative}`"))
+                Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, format!("the Stack Manager reads no `{relative}`"))
                     .at(start_of(path, linker, &mut Sink::new()))
                     .help(
                         "a definition is in a file `*crd.yaml`; move what is not part of the package out of its folder",
@@ -87,7 +88,7 @@ pub(super) fn read(
             "name the folder that `app.yaml` is in"
         };
         found.push(
-            Diagnostic::error(Code::MissingAppYaml, format!("there is no `{folder}/app.yaml`"))
+            Diagnostic::error(codes::MISSING_APP_YAML, format!("there is no `{folder}/app.yaml`"))
                 .at(spec.package.origin)
                 .help(help),
         );
@@ -110,7 +111,7 @@ pub(super) fn files_of(
 ) -> Option<(String, Vec<String>)> {
     let Some(folder) = Sources::resolve(document.path, written.trim_end_matches('/')) else {
         sink.push(
-            Diagnostic::error(Code::PathOutside, format!("`{}` leaves the workspace", written.value))
+            Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", written.value))
                 .at(written.origin)
                 .help("name a folder below the workspace's root, relative to this policy's folder"),
         );
@@ -119,13 +120,13 @@ pub(super) fn files_of(
     let all = match linker.sources.list(&folder, Some(written.origin)) {
         Ok(all) => all,
         Err(error) => {
-            sink.push(Diagnostic::error(Code::MissingFile, error.message).at(written.origin));
+            sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(written.origin));
             return None;
         }
     };
     if all.is_empty() {
         sink.push(
-            Diagnostic::error(Code::MissingFile, format!("there is no folder `{folder}`, or nothing in it"))
+            Diagnostic::error(codes::MISSING_FILE, format!("there is no folder `{folder}`, or nothing in it"))
                 .at(written.origin)
                 .help("the folder of a package is relative to that of this policy"),
         );
@@ -167,7 +168,7 @@ pub(super) fn tree_of(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> O
     match linker.sources.tree(path, None, sink) {
         Ok(tree) => tree,
         Err(error) => {
-            sink.push(Diagnostic::error(Code::MissingFile, error.message));
+            sink.push(Diagnostic::error(codes::MISSING_FILE, error.message));
             None
         }
     }
@@ -191,7 +192,7 @@ pub(super) fn only_document<'t>(tree: &'t Tree, name: &str, sink: &mut Sink) -> 
     let root = tree.document(0).filter(|root| root.is_map() && tree.document(1).is_none());
     if root.is_none() {
         sink.push(
-            Diagnostic::error(Code::InvalidValue, format!("`{name}` is one document with fields"))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{name}` is one document with fields"))
                 .at(Origin { file: tree.file(), span: Span::new(0, 1) })
                 .help("take further documents out, or fill it in: it says what the package is"),
         );

@@ -1,5 +1,6 @@
 //! Packages of Crossplane v1 and later, whose roles the RBAC manager makes.
 
+use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +14,7 @@ use crate::crossplane::object::Account;
 use crate::crossplane::package::RequestedRule;
 use crate::crossplane::provider::{Composite, Provider, is_family};
 use crate::crossplane::revision::Revision;
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::names;
 use crate::k8s::rbac::PolicyRule;
@@ -75,14 +76,14 @@ pub(super) fn link(
     };
     if !misplaced.is_empty() {
         sink.push(
-            Diagnostic::error(Code::UnexpectedPackageFile, misplaced).at(content).help(
+            Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, misplaced).at(content).help(
                 "Crossplane takes CustomResourceDefinitions from Providers, and composite ones from Configurations",
             ),
         );
     }
     for install in spec.installs.iter().filter(|install| install.kind != wanted) {
         sink.push(
-            Diagnostic::error(Code::ScopeMismatch, format!("the package is a {:?}", *meta.kind))
+            Diagnostic::error(codes::SCOPE_MISMATCH, format!("the package is a {:?}", *meta.kind))
                 .at(install_origin(install, document))
                 .and(meta.kind.origin, "it says so here")
                 .help(format!("request it as a {wanted:?}")),
@@ -112,7 +113,7 @@ pub(super) fn link(
             let message =
                 format!("the provider `{}` reads every Secret of the cluster", installed.provider.revision_name);
             sink.push(
-                Diagnostic::warning(Code::StackReadsEverySecret, message)
+                Diagnostic::warning(codes::STACK_READS_EVERY_SECRET, message)
                     .at(origin)
                     .help("every provider does; `metadata.allow` says that this one may"),
             );
@@ -162,7 +163,7 @@ fn read(document: &RawDocument<'_>, spec: &StackSpec, linker: &mut Linker<'_>, s
             "name the folder that `crossplane.yaml` is in"
         };
         sink.push(
-            Diagnostic::error(Code::MissingAppYaml, format!("there is no `{folder}/crossplane.yaml`"))
+            Diagnostic::error(codes::MISSING_APP_YAML, format!("there is no `{folder}/crossplane.yaml`"))
                 .at(spec.package.origin)
                 .help(help),
         );
@@ -191,7 +192,7 @@ impl Contents {
             kind => {
                 let kind = if kind.is_empty() { "no kind" } else { kind };
                 sink.push(
-                    Diagnostic::error(Code::UnexpectedPackageFile, format!("`{relative}` holds {kind}"))
+                    Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, format!("`{relative}` holds {kind}"))
                         .at(root.beginning())
                         .help("a package brings definitions, composite resources and compositions; examples are in `examples/`"),
                 );
@@ -208,7 +209,7 @@ fn check_installs(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
         if reasons.is_some() {
             sink.push(
                 Diagnostic::error(
-                    Code::InvalidObject,
+                    codes::INVALID_OBJECT,
                     format!("`{}/{name}` cannot be a namespace and a name", install.namespace),
                 )
                 .at(install_origin(install, document))
@@ -224,7 +225,7 @@ fn read_composite(root: NodeRef<'_>, sink: &mut Sink) -> Option<Composite> {
     let claim_plural = root.path(&["spec", "claimNames", "plural"]).and_then(NodeRef::as_str).map(str::to_owned);
     if let Some(claim) = claim_plural.as_deref().filter(|claim| names::dns_1035_label(claim).is_err()) {
         sink.push(
-            Diagnostic::error(Code::InvalidObject, format!("`{claim}` is no plural of a resource"))
+            Diagnostic::error(codes::INVALID_OBJECT, format!("`{claim}` is no plural of a resource"))
                 .at(root.path(&["spec", "claimNames", "plural"]).map_or(origin, NodeRef::origin))
                 .help("the API server refuses it, and the rules about it would name something else"),
         );
@@ -238,7 +239,7 @@ fn check_meta(meta: &Metadata, sink: &mut Sink) -> bool {
     let is_known = meta.api_version.starts_with("meta.pkg.crossplane.io/");
     if !is_known {
         sink.push(
-            Diagnostic::error(Code::UnknownKind, format!("`{}` is no format of packages", meta.api_version.value))
+            Diagnostic::error(codes::UNKNOWN_KIND, format!("`{}` is no format of packages", meta.api_version.value))
                 .at(meta.api_version.origin)
                 .help("write `meta.pkg.crossplane.io/v1`"),
         );
@@ -251,7 +252,7 @@ fn check_requests(meta: &Metadata, spec: &StackSpec, sink: &mut Sink) {
     for written in &meta.spec.controller.permission_requests {
         if spec.revision == Revision::RbacManager {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, "Crossplane v2 knows no permission requests")
+                Diagnostic::error(codes::INVALID_VALUE, "Crossplane v2 knows no permission requests")
                     .at(written.origin)
                     .help("grant what the provider needs to its service account by a Grant, or write `revision: rbac-manager-v1`"),
             );
@@ -267,7 +268,7 @@ fn check_requests(meta: &Metadata, spec: &StackSpec, sink: &mut Sink) {
                 format!("{} of {}", shown(&first.verbs), shown(&first.non_resource_urls))
             };
             sink.push(
-                Diagnostic::error(Code::PermissionRequestRejected, format!("nobody allows providers to ask for {what}"))
+                Diagnostic::error(codes::PERMISSION_REQUEST_REJECTED, format!("nobody allows providers to ask for {what}"))
                     .at(written.origin)
                     .help("a provider gets no role at all after one rejection; allow it under `allowedPermissions`, part for part"),
             );
@@ -352,7 +353,7 @@ fn stranger(own: &InstalledProvider, family: &Spanned<String>, other: &Installed
         installed.image.clone().map_or_else(|| "no image".to_owned(), |image| format!("`{image}`"))
     };
     Diagnostic::warning(
-        Code::FamilyOfAnother,
+        codes::FAMILY_OF_ANOTHER,
         format!(
             "`{}` is not of one organisation with `{}`, of the same family",
             own.provider.revision_name, other.provider.revision_name

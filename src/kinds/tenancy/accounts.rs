@@ -1,5 +1,6 @@
 //! Reads a tenancy's accounts and holds each row against the declared columns.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use hashbrown::HashMap;
 use regex::Regex;
 
 use super::TenancySpec;
-use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
+use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::digest::digest_of_run;
 use crate::model::{Account, AccountValue, Accounts, Data, Linker, RawDocument, Variable, VariableType};
 use crate::source::{Cell, Row, Sources, read_csv, read_list};
@@ -28,7 +29,7 @@ pub(super) fn read(
         (Some(file), None) => {
             let Some(path) = Sources::resolve(document.path, file) else {
                 sink.push(
-                    Diagnostic::error(Code::PathOutside, format!("`{}` leaves the workspace", file.value))
+                    Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", file.value))
                         .at(file.origin)
                         .help("name a file below the workspace's root, relative to this policy's folder"),
                 );
@@ -41,7 +42,7 @@ pub(super) fn read(
         (file, _) => {
             let what = if file.is_some() { "both `file` and `inline`" } else { "neither `file` nor `inline`" };
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, format!("the account list has {what}"))
+                Diagnostic::error(codes::INVALID_ACCOUNTS, format!("the account list has {what}"))
                     .at(place.origin())
                     .help("give the accounts in one of the two ways"),
             );
@@ -57,14 +58,14 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     let missing = |sink: &mut Sink| {
         sink.push(
-            Diagnostic::error(Code::MissingFile, format!("there is no file `{path}`"))
+            Diagnostic::error(codes::MISSING_FILE, format!("there is no file `{path}`"))
                 .at(asked)
                 .help("the path is relative to the folder of this policy"),
         );
         Accounts::default()
     };
     let failed = |message: String, sink: &mut Sink| {
-        sink.push(Diagnostic::error(Code::InvalidAccounts, message).at(asked));
+        sink.push(Diagnostic::error(codes::INVALID_ACCOUNTS, message).at(asked));
         Accounts::default()
     };
     let before = sink.len();
@@ -90,7 +91,7 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
         },
         _ => {
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, format!("`{path}` is no account list"))
+                Diagnostic::error(codes::INVALID_ACCOUNTS, format!("`{path}` is no account list"))
                     .at(asked)
                     .help("an account list ends in .csv, .json, .yaml or .yml"),
             );
@@ -106,7 +107,7 @@ fn read_tree(tree: &Tree, asked: Origin, columns: &Columns<'_>, sink: &mut Sink)
         (None, _) => Accounts::default(),
         (Some(_), Some(second)) => {
             sink.push(
-                Diagnostic::error(Code::InvalidAccounts, "an account list is one document")
+                Diagnostic::error(codes::INVALID_ACCOUNTS, "an account list is one document")
                     .at(second.origin())
                     .and(asked, "named here")
                     .help("remove the `---` and join the lists"),
@@ -129,7 +130,7 @@ impl<'s> Columns<'s> {
         let fits = spec.variables.get("name").is_some_and(|name| name.r#type == VariableType::String && !name.optional);
         if !fits {
             sink.push(
-                Diagnostic::error(Code::InvalidValue, "every account has a `name`, and it is not declared")
+                Diagnostic::error(codes::INVALID_VALUE, "every account has a `name`, and it is not declared")
                     .at(place.origin())
                     .help("declare it: `name: {type: string}`"),
             );
@@ -151,7 +152,7 @@ impl<'s> Columns<'s> {
                             .trim_end_matches('.')
                             .to_lowercase();
                         sink.push(
-                            Diagnostic::error(Code::InvalidValue, "this is not a regular expression")
+                            Diagnostic::error(codes::INVALID_VALUE, "this is not a regular expression")
                                 .at(pattern.origin)
                                 .note(reason)
                                 .help("a backslash stands before a character that is meant itself, such as `\\[`"),
@@ -228,12 +229,12 @@ impl<'s> Columns<'s> {
             fits = false;
             let missing = match row.header.filter(|_| !is_there) {
                 Some(header) if reported.missing.insert((*name).to_owned()) => {
-                    Diagnostic::error(Code::InvalidAccount, format!("this table has no column `{name}`"))
+                    Diagnostic::error(codes::INVALID_ACCOUNT, format!("this table has no column `{name}`"))
                         .at(header)
                         .help("add the column, or declare the variable with `optional: true`")
                 }
                 Some(_) => continue,
-                None => Diagnostic::error(Code::InvalidAccount, format!("this account has no `{name}`"))
+                None => Diagnostic::error(codes::INVALID_ACCOUNT, format!("this account has no `{name}`"))
                     .at(row.origin)
                     .help("give it a value, or declare the variable with `optional: true`"),
             };
@@ -262,7 +263,7 @@ impl<'s> Columns<'s> {
     }
 
     fn unknown_column(&self, name: &str, origin: Origin) -> Diagnostic {
-        Diagnostic::error(Code::InvalidAccount, format!("the column `{name}` is not declared")).at(origin).help(
+        Diagnostic::error(codes::INVALID_ACCOUNT, format!("the column `{name}` is not declared")).at(origin).help(
             self.near(name).map_or_else(
                 || format!("declare it under `spec.variables`: `{name}: {{type: string}}`"),
                 |near| format!("did you mean `{near}`?"),
@@ -323,7 +324,7 @@ impl Held<'_> {
 fn duplicate_account(name: &str, account: Account<'_>, earlier: Origin) -> Diagnostic {
     let mut text = String::new();
     account.get(name).unwrap_or(AccountValue::Null).write_text(&mut text);
-    Diagnostic::error(Code::DuplicateAccount, format!("two accounts have the {name} `{text}`"))
+    Diagnostic::error(codes::DUPLICATE_ACCOUNT, format!("two accounts have the {name} `{text}`"))
         .at(account.origin().max(earlier))
         .and(account.origin().min(earlier), "the other one")
         .help(format!("give each account a {name} of its own"))
@@ -345,7 +346,7 @@ fn value<'r>(
     regex: Option<&Regex>,
     cell: Cell<'r>,
 ) -> Result<Held<'r>, Box<Diagnostic>> {
-    let problem = |message: String| Box::new(Diagnostic::error(Code::InvalidAccount, message).at(cell.origin()));
+    let problem = |message: String| Box::new(Diagnostic::error(codes::INVALID_ACCOUNT, message).at(cell.origin()));
     let held = match (cell, variable.r#type) {
         (Cell::Text("", ..), _) if variable.optional || name != "name" => Held::Value(AccountValue::Null),
         (Cell::Text(text, ..), VariableType::String) => Held::Value(AccountValue::Text(text)),
@@ -401,9 +402,11 @@ fn node_value<'r>(
         (_, VariableType::Boolean) => "true or false",
         (_, VariableType::Map) => "a map",
     };
-    let diagnostic =
-        Diagnostic::error(Code::InvalidAccount, format!("the {name} should be {expected} and is {}", node.describe()))
-            .at(node.origin());
+    let diagnostic = Diagnostic::error(
+        codes::INVALID_ACCOUNT,
+        format!("the {name} should be {expected} and is {}", node.describe()),
+    )
+    .at(node.origin());
     let scalar = matches!(node.value(), Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Null);
     Err(Box::new(diagnostic.help(match (wanted, node.value()) {
         (VariableType::String, _) if scalar => "put it in quotes; without them kubectl reads it so too",

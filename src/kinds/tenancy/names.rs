@@ -1,9 +1,10 @@
 //! Names of a class that a missing or empty value would change.
 
+use crate::codes;
 use std::collections::BTreeSet;
 
 use super::Class;
-use crate::diag::{Code, Diagnostic, Sink};
+use crate::diag::{Diagnostic, Sink};
 use crate::kinds::shared::warn_of_empty;
 use crate::model::{AccountValue, Accounts, Linker, Pattern, Target, Variables};
 use crate::source::cell_place;
@@ -34,7 +35,7 @@ pub(super) fn check(
         let message = format!("the `{name}` of this account is empty, which leaves a gap in names");
         let place = cell_place(linker.files(), first.origin(), &name).unwrap_or(first.origin());
         let note = (more > 0).then(|| format!("accounts whose `{name}` is empty: {}", more + 1));
-        let warning = Diagnostic::warning(Code::OptionalMayBeEmpty, message).at(place);
+        let warning = Diagnostic::warning(codes::OPTIONAL_MAY_BE_EMPTY, message).at(place);
         sink.push(note.into_iter().fold(warning, Diagnostic::note).help("give the account a value"));
     }
 }

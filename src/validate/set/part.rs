@@ -4,6 +4,7 @@
 //! A part holds for each cluster-scoped object its name and a few numbers, and of roles and bindings only what is
 //! left to ask. Places, as the index of homes numbers them, put everything back into the order of a single run.
 
+use crate::codes;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{Binding, HomeFacts, Remarkable, TargetFacts, duplicate};
-use crate::diag::{Code, Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::digest::{Digest, digest};
 use crate::k8s::default_policy;
 use crate::model::{Identity, ObjectType, Target};
@@ -257,7 +258,7 @@ pub fn judge(target: &Target, existing: &BTreeSet<Identity>, parts: &[PartFacts]
     whole.finish(&mut told);
     for mut diagnostic in told.into_list() {
         // Each role is there once above, and a single run tells of it for each of its homes.
-        if diagnostic.code == Code::DeleteCollectionForTenants {
+        if diagnostic.code == codes::DELETE_COLLECTION_FOR_TENANTS {
             let count = diagnostic.origin.and_then(|origin| repeated.get(&origin));
             diagnostic.repeated = count.map_or(0, |count| count.saturating_sub(1));
         }

@@ -1,12 +1,12 @@
 //! Service accounts that are stronger than their surroundings.
 
 use super::{AccountCheck, Rule, When};
-use crate::diag::Code;
+use crate::access::codes;
 
 pub(super) const RULES: &[Rule] = &[
     Rule::new(
         "B016",
-        Code::RiskyWorkload,
+        codes::RISKY_WORKLOAD,
         "-/-",
         When::Accounts(AccountCheck::Runs),
         "runs as {what}",
@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "T004",
-        Code::AccountAboveUsers,
+        codes::ACCOUNT_ABOVE_USERS,
         "H/H",
         When::Accounts(AccountCheck::AboveUsers),
         "{what}",

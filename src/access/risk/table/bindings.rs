@@ -2,12 +2,12 @@
 
 use super::super::{hygiene, objects};
 use super::{Rule, When};
-use crate::diag::Code;
+use crate::access::codes;
 
 pub(super) const RULES: &[Rule] = &[
     Rule::new(
         "B001",
-        Code::AnonymousSubject,
+        codes::ANONYMOUS_SUBJECT,
         "C/C",
         When::Binding(objects::anonymous),
         "gives {role} to {what}: to whoever reaches the API server",
@@ -15,7 +15,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B002",
-        Code::EverybodySubject,
+        codes::EVERYBODY_SUBJECT,
         "H/H",
         When::Binding(objects::everybody),
         "gives {role} to {what}: to everybody, and to every account of every pod",
@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B003",
-        Code::AllAccountsSubject,
+        codes::ALL_ACCOUNTS_SUBJECT,
         "H/M",
         When::Binding(objects::all_accounts),
         "gives {role} to {what}: to accounts that nobody here chose, and to those that are made later",
@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B004",
-        Code::MastersSubject,
+        codes::MASTERS_SUBJECT,
         "H/H",
         When::Binding(objects::masters),
         "gives {role} to {what}, whose members may do everything without it",
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B005",
-        Code::ClusterAdminBinding,
+        codes::CLUSTER_ADMIN_BINDING,
         "C/H",
         When::Binding(objects::cluster_admin),
         "makes {what} an administrator of everything",
@@ -47,7 +47,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B006",
-        Code::DefaultAccountBound,
+        codes::DEFAULT_ACCOUNT_BOUND,
         "M/M",
         When::Binding(objects::default_account),
         "gives {role} to {what}, which every pod has that names no other account",
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B007",
-        Code::NeedlesslyClusterWide,
+        codes::NEEDLESSLY_CLUSTER_WIDE,
         "M/-",
         When::Binding(objects::needlessly_cluster_wide),
         "gives {role} in every namespace to {what}, where a RoleBinding would give it in one",
@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B008",
-        Code::DanglingRole,
+        codes::DANGLING_ROLE,
         "M/M",
         When::Binding(objects::dangling),
         "binds {what}, which is not there",
@@ -71,7 +71,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B010",
-        Code::UnusedRole,
+        codes::UNUSED_ROLE,
         "I/I",
         When::Role(hygiene::unused_role),
         "has no binding among the objects, and no aggregated role gathers it",
@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B011",
-        Code::BindingWithoutSubjects,
+        codes::BINDING_WITHOUT_SUBJECTS,
         "I/I",
         When::Binding(objects::without_subjects),
         "gives {role} to nobody",
@@ -87,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B012",
-        Code::RepeatedUsers,
+        codes::REPEATED_USERS,
         "I/I",
         When::Binding(hygiene::repeated_users),
         "names {what}",
@@ -95,7 +95,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B013",
-        Code::ShadowedBinding,
+        codes::SHADOWED_BINDING,
         "I/I",
         When::Binding(hygiene::shadowed),
         "gives {role} to {what}",
@@ -103,7 +103,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B014",
-        Code::RepeatedRole,
+        codes::REPEATED_ROLE,
         "I/I",
         When::Role(hygiene::repeated_role),
         "has the same rules as {what}",
@@ -111,7 +111,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B015",
-        Code::ForeignAccount,
+        codes::FOREIGN_ACCOUNT,
         "L/L",
         When::Binding(objects::foreign_account),
         "gives {role} to {what}, which lives in another namespace",
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B017",
-        Code::ManyRoles,
+        codes::MANY_ROLES,
         "I/I",
         When::Subject(hygiene::many_roles),
         "is bound to {what} roles with different rules",
@@ -127,7 +127,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B018",
-        Code::Wildcard,
+        codes::WILDCARD,
         "M/L",
         When::Role(objects::wildcard),
         "has a star among {what}, which grows with every version and every custom resource",
@@ -135,7 +135,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "B019",
-        Code::BaselineRoleBinding,
+        codes::BASELINE_ROLE_BINDING,
         "C/H",
         When::BaselineRole,
         "holds {role}, a role of the baseline with {what}",

@@ -1,12 +1,12 @@
 //! C: the control plane and the nodes.
 
 use super::{Reach, Rule, holds};
-use crate::diag::Code;
+use crate::access::codes;
 
 pub(super) const RULES: &[Rule] = &[
     holds(
         "C001",
-        Code::KubeletApi,
+        codes::KUBELET_API,
         "C/-",
         "get,create,update,patch,delete nodes/proxy",
         "can run commands in every pod by the kubelet's own API, which `get` is enough for",
@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "C002",
-        Code::ChangeNodes,
+        codes::CHANGE_NODES,
         "H/-",
         "create,update,patch,delete,deletecollection nodes",
         "can change nodes, and so where pods run",
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
     .power("changes every node"),
     holds(
         "C003",
-        Code::ChangeNodeStatus,
+        codes::CHANGE_NODE_STATUS,
         "M/-",
         "update,patch nodes/status",
         "can change what nodes seem to be",
@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
     .power("changes the status of every node"),
     holds(
         "C004",
-        Code::KubeletDetails,
+        codes::KUBELET_DETAILS,
         "L/-",
         "medium: get nodes/log or create nodes/checkpoint; \
          get nodes/configz,nodes/pods,nodes/healthz,nodes/metrics,nodes/stats,nodes/spec",
@@ -44,7 +44,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["C001"]),
     holds(
         "C005",
-        Code::AdmissionWebhooks,
+        codes::ADMISSION_WEBHOOKS,
         "C/-",
         "create,update,patch,delete,deletecollection mutatingwebhookconfigurations.admissionregistration,validatingwebhookconfigurations.admissionregistration",
         "can read and change every object on its way into the cluster, by webhooks",
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "C006",
-        Code::AdmissionPolicies,
+        codes::ADMISSION_POLICIES,
         "C/-",
         "create,update,patch,delete,deletecollection validatingadmissionpolicies.admissionregistration,validatingadmissionpolicybindings.admissionregistration,mutatingadmissionpolicies.admissionregistration,mutatingadmissionpolicybindings.admissionregistration",
         "can change or switch off what the cluster refuses",
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "C007",
-        Code::PolicyEngines,
+        codes::POLICY_ENGINES,
         "H/M",
         "create,update,patch,delete,deletecollection clusterpolicies.kyverno.io,policies.kyverno.io,policyexceptions.kyverno.io,?.policies.kyverno.io,?.templates.gatekeeper.sh,?.constraints.gatekeeper.sh,configs.config.gatekeeper.sh",
         "can change or switch off what a policy engine refuses",
@@ -72,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "C008",
-        Code::ApiServices,
+        codes::API_SERVICES,
         "C/-",
         "create,update,patch,delete,deletecollection apiservices.apiregistration",
         "can have a whole API group answered by a server of its own",
@@ -82,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "C009",
-        Code::CustomResourceDefinitions,
+        codes::CUSTOM_RESOURCE_DEFINITIONS,
         "H/-",
         "create,update,patch,delete,deletecollection customresourcedefinitions.apiextensions",
         "can change what custom resources are, and read them by a conversion webhook",
@@ -91,7 +91,7 @@ pub(super) const RULES: &[Rule] = &[
     .power("changes custom resources"),
     holds(
         "C010",
-        Code::PersistentVolumes,
+        codes::PERSISTENT_VOLUMES,
         "C/-",
         "create,update,patch persistentvolumes",
         "can make volumes out of any folder of a node",
@@ -101,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "C011",
-        Code::StoragePlumbing,
+        codes::STORAGE_PLUMBING,
         "M/-",
         "create,update,patch,delete,deletecollection storageclasses.storage,csidrivers.storage,volumeattachments.storage",
         "can change how volumes are made and attached",
@@ -109,7 +109,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "C012",
-        Code::RuntimeAndPriorityClasses,
+        codes::RUNTIME_AND_PRIORITY_CLASSES,
         "M/-",
         "create,update,patch,delete,deletecollection runtimeclasses.node,priorityclasses.scheduling",
         "can change by which runtime and with which priority pods run",
@@ -117,7 +117,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "C013",
-        Code::FlowControl,
+        codes::FLOW_CONTROL,
         "H/-",
         "create,update,patch,delete,deletecollection flowschemas.flowcontrol,prioritylevelconfigurations.flowcontrol",
         "can starve others at the API server",
@@ -125,7 +125,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "C014",
-        Code::ControlPlaneLeases,
+        codes::CONTROL_PLANE_LEASES,
         "M/M",
         "create,update,patch,delete,deletecollection leases.coordination",
         "can take the lead from controllers of the control plane",
@@ -134,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
     .nowhere_else(),
     holds(
         "C015",
-        Code::NamespaceLabels,
+        codes::NAMESPACE_LABELS,
         "H/H",
         "create,update,patch namespaces",
         "can change the labels of namespaces, and with them the Pod Security level",
@@ -142,7 +142,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "C016",
-        Code::DeleteNamespaces,
+        codes::DELETE_NAMESPACES,
         "H/H",
         "delete namespaces",
         "can delete namespaces with all that is in them",
@@ -150,7 +150,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "C017",
-        Code::ReviewAccess,
+        codes::REVIEW_ACCESS,
         "L/L",
         "create tokenreviews.authentication,subjectaccessreviews.authorization,localsubjectaccessreviews.authorization",
         "can ask what others may do, or whose a token is",
@@ -158,7 +158,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "C018",
-        Code::ReadRbac,
+        codes::READ_RBAC,
         "L/L",
         "get,list,watch roles.rbac,clusterroles.rbac,rolebindings.rbac,clusterrolebindings.rbac",
         "can read who may do what",
@@ -166,7 +166,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "C019",
-        Code::SensitiveUrls,
+        codes::SENSITIVE_URLS,
         "M/-",
         "get /debug/pprof/,/logs/,/metrics or post,put,patch,delete /?",
         "can ask the API server for more than its health and its API",
@@ -174,7 +174,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "C020",
-        Code::ControlPlaneSnapshots,
+        codes::CONTROL_PLANE_SNAPSHOTS,
         "H/-",
         "get,list,watch,create,update,patch,delete etcdsnapshotfiles.k3s.cattle.io,etcdsnapshots.rke.cattle.io where known",
         "can reach snapshots of the cluster's database",

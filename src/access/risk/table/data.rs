@@ -2,12 +2,12 @@
 
 use super::super::Severity;
 use super::{Named, Reach, Rule, holds};
-use crate::diag::Code;
+use crate::access::codes;
 
 pub(super) const RULES: &[Rule] = &[
     holds(
         "S001",
-        Code::ReadSecrets,
+        codes::READ_SECRETS,
         "C/H",
         "get,list,watch secrets",
         "can read secrets",
@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["S007", "S002"]),
     holds(
         "S002",
-        Code::ListSecrets,
+        codes::LIST_SECRETS,
         "C/H",
         "list,watch secrets unless get secrets",
         "can read every secret, since `list` and `watch` return the data",
@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["S007"]),
     holds(
         "S003",
-        Code::ChangeSecrets,
+        codes::CHANGE_SECRETS,
         "H/M",
         "update,patch,delete,deletecollection secrets",
         "can change secrets",
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "S004",
-        Code::ReadConfigMaps,
+        codes::READ_CONFIG_MAPS,
         "M/L",
         "get,list,watch configmaps",
         "can read ConfigMaps",
@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["S007"]),
     holds(
         "S005",
-        Code::WriteConfigMaps,
+        codes::WRITE_CONFIG_MAPS,
         "H/M",
         "create,update,patch,delete,deletecollection configmaps",
         "can write ConfigMaps",
@@ -57,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
     .in_control_plane(Severity::High),
     holds(
         "S006",
-        Code::ReadLogs,
+        codes::READ_LOGS,
         "M/L",
         "get pods/log",
         "can read the logs of pods",
@@ -66,7 +66,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["S007"]),
     holds(
         "S007",
-        Code::ReadEverything,
+        codes::READ_EVERYTHING,
         "C/H",
         "get,list,watch *",
         "can read everything in the core group, secrets included",
@@ -76,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "S008",
-        Code::DeleteEvents,
+        codes::DELETE_EVENTS,
         "L/L",
         "delete,deletecollection events,events.events",
         "can delete events",

@@ -2,12 +2,12 @@
 
 use super::super::{dead_parts, objects};
 use super::{Rule, When};
-use crate::diag::Code;
+use crate::access::codes;
 
 pub(super) const RULES: &[Rule] = &[
     Rule::new(
         "D001",
-        Code::SlashStarResource,
+        codes::SLASH_STAR_RESOURCE,
         "M/M",
         When::Role(objects::slash_star),
         "names {what}, where the star stands for itself: it grants nothing",
@@ -15,7 +15,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D002",
-        Code::GlobInNames,
+        codes::GLOB_IN_NAMES,
         "M/M",
         When::Role(objects::glob_in_names),
         "names the object {what}, where the star stands for itself",
@@ -23,18 +23,18 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D003",
-        Code::NamedCreate,
+        codes::NAMED_CREATE,
         "M/M",
         When::Role(objects::named_create),
         "limits {what} by names, which such a request never carries",
         "grant `create` in a rule without `resourceNames`; server-side apply needs `patch` on the same name too",
     ),
-    Rule::new("D004", Code::DeadVerb, "L/L", When::Role(dead_parts::verbs), PART, HELP),
-    Rule::new("D005", Code::UnservedResource, "M/M", When::Role(dead_parts::resources), PART, HELP)
+    Rule::new("D004", codes::DEAD_VERB, "L/L", When::Role(dead_parts::verbs), PART, HELP),
+    Rule::new("D005", codes::UNSERVED_RESOURCE, "M/M", When::Role(dead_parts::resources), PART, HELP)
         .also(&["D012", "D017"]),
     Rule::new(
         "D006",
-        Code::ClusterScopedInNamespace,
+        codes::CLUSTER_SCOPED_IN_NAMESPACE,
         "M/M",
         When::Role(objects::cluster_scoped_in_namespace),
         "grants {what} by RoleBindings, and that belongs to no namespace",
@@ -42,7 +42,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D007",
-        Code::UrlInNamespace,
+        codes::URL_IN_NAMESPACE,
         "M/M",
         When::Role(objects::url_in_namespace),
         "grants the URL {what} by RoleBindings, and URLs belong to no namespace",
@@ -50,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D008",
-        Code::BindOnBindings,
+        codes::BIND_ON_BINDINGS,
         "M/M",
         When::Role(objects::bind_on_bindings),
         "grants {what}, which nobody ever asks for",
@@ -58,7 +58,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D009",
-        Code::ImpersonateInWrongGroup,
+        codes::IMPERSONATE_IN_WRONG_GROUP,
         "M/M",
         When::Role(objects::impersonate_in_wrong_group),
         "grants to impersonate {what}, a group where nobody ever asks for it",
@@ -66,7 +66,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D010",
-        Code::NamedList,
+        codes::NAMED_LIST,
         "L/L",
         When::Role(objects::named_list),
         "limits {what} by names, which works with the field selector `metadata.name` only",
@@ -74,7 +74,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D011",
-        Code::EmptyName,
+        codes::EMPTY_NAME,
         "H/H",
         When::Role(objects::empty_name),
         "has the empty name under `resourceNames`, which allows every request that names nothing: {what}",
@@ -82,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D014",
-        Code::NamespaceOnGroup,
+        codes::NAMESPACE_ON_GROUP,
         "H/M",
         When::Binding(objects::namespace_on_group),
         "names {what}, where the namespace is ignored",
@@ -90,7 +90,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D015",
-        Code::EditedDefaultObject,
+        codes::EDITED_DEFAULT_OBJECT,
         "M/-",
         When::Default,
         "{what}",
@@ -98,7 +98,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D016",
-        Code::ReadOnlyInName,
+        codes::READ_ONLY_IN_NAME,
         "H/H",
         When::Role(objects::read_only_in_name),
         "calls itself read-only and grants {what}",
@@ -106,13 +106,13 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "D018",
-        Code::NamedCreateByApply,
+        codes::NAMED_CREATE_BY_APPLY,
         "I/I",
         When::Role(objects::named_create_by_apply),
         "limits {what} by names, which works by server-side apply alone",
         "client-side apply and `kubectl create` send no name: they need `create` in a rule without `resourceNames`",
     ),
-    Rule::new("D019", Code::DeadUrl, "L/L", When::Role(dead_parts::urls), PART, HELP),
+    Rule::new("D019", codes::DEAD_URL, "L/L", When::Role(dead_parts::urls), PART, HELP),
 ];
 
 /// What is said of a rule in which some part matches no request.

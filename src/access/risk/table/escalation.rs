@@ -2,12 +2,12 @@
 
 use super::super::objects::adds_to_default_roles;
 use super::{Named, Needs, Reach, Rule, Severity, When, holds};
-use crate::diag::Code;
+use crate::access::codes;
 
 pub(super) const RULES: &[Rule] = &[
     holds(
         "E001",
-        Code::FullAuthority,
+        codes::FULL_AUTHORITY,
         "C/H",
         "* *.*",
         "may do everything",
@@ -18,7 +18,7 @@ pub(super) const RULES: &[Rule] = &[
     .named(Named::Void),
     holds(
         "E002",
-        Code::EscalateRoles,
+        codes::ESCALATE_ROLES,
         "C/H",
         "escalate clusterroles.rbac and create,update,patch clusterroles.rbac; escalate roles.rbac and create,update,patch roles.rbac",
         "can write roles that grant more than it holds, by `escalate`",
@@ -28,7 +28,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "E003",
-        Code::BindRoles,
+        codes::BIND_ROLES,
         "C/H",
         "bind clusterroles.rbac and create,update,patch clusterrolebindings.rbac,rolebindings.rbac; bind roles.rbac and create,update,patch rolebindings.rbac",
         "can bind anybody to [any role], whatever it holds itself",
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
     .named(Named::Roles),
     holds(
         "E004",
-        Code::ImpersonateUsers,
+        codes::IMPERSONATE_USERS,
         "C/-",
         "impersonate users",
         "can act as [any user]",
@@ -51,7 +51,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["E005"]),
     holds(
         "E005",
-        Code::ImpersonateGroups,
+        codes::IMPERSONATE_GROUPS,
         // Groups are asked for cluster-wide, and the account to act as may be of one namespace.
         "C/C",
         "impersonate groups and impersonate users,serviceaccounts of any name",
@@ -63,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
     .named(Named::Groups),
     holds(
         "E006",
-        Code::ImpersonateAccounts,
+        codes::IMPERSONATE_ACCOUNTS,
         "C/H",
         "impersonate serviceaccounts",
         "can act as [any service account]",
@@ -75,7 +75,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["E004", "E005"]),
     holds(
         "E007",
-        Code::ImpersonateExtras,
+        codes::IMPERSONATE_EXTRAS,
         "H/-",
         "impersonate userextras/?.authentication,uids.authentication",
         "can set uids and extra fields of whom it acts as",
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "E008",
-        Code::ConstrainedImpersonation,
+        codes::CONSTRAINED_IMPERSONATION,
         "H/M",
         "impersonate:user-info users.authentication,groups.authentication since 1.36 and impersonate-on:user-info:? ?.?; \
          impersonate:serviceaccount serviceaccounts.authentication since 1.36 and impersonate-on:serviceaccount:? ?.?; \
@@ -96,7 +96,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["E004", "E005"]),
     holds(
         "E009",
-        Code::IssueTokens,
+        codes::ISSUE_TOKENS,
         "C/H",
         "create serviceaccounts/token",
         "can issue itself tokens of [any service account]",
@@ -107,7 +107,7 @@ pub(super) const RULES: &[Rule] = &[
     .named(Named::Accounts),
     holds(
         "E010",
-        Code::TokenThroughSecret,
+        codes::TOKEN_THROUGH_SECRET,
         "C/H",
         "create secrets and get,list,watch secrets of any name",
         "can make a token of any service account and read it",
@@ -117,7 +117,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "E011",
-        Code::ApproveCertificates,
+        codes::APPROVE_CERTIFICATES,
         "C/-",
         "create certificatesigningrequests.certificates and update,patch certificatesigningrequests/approval.certificates of any name and approve signers.certificates; \
          create certificatesigningrequests.certificates and update,patch certificatesigningrequests/approval.certificates before 1.18",
@@ -129,7 +129,7 @@ pub(super) const RULES: &[Rule] = &[
     .named(Named::Signers),
     holds(
         "E012",
-        Code::SignCertificates,
+        codes::SIGN_CERTIFICATES,
         "C/-",
         "update,patch certificatesigningrequests/status.certificates of any name and sign signers.certificates; \
          update,patch certificatesigningrequests/status.certificates before 1.18",
@@ -141,7 +141,7 @@ pub(super) const RULES: &[Rule] = &[
     .named(Named::Signers),
     holds(
         "E013",
-        Code::WriteRoles,
+        codes::WRITE_ROLES,
         "M/M",
         "create,update,patch roles.rbac,clusterroles.rbac",
         "can write roles, within what it holds",
@@ -150,7 +150,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["E002"]),
     holds(
         "E014",
-        Code::WriteBindings,
+        codes::WRITE_BINDINGS,
         "M/M",
         "create,update,patch rolebindings.rbac,clusterrolebindings.rbac",
         "can hand on what it holds to anybody",
@@ -159,7 +159,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["E003"]),
     holds(
         "E015",
-        Code::DeleteRoles,
+        codes::DELETE_ROLES,
         "H/M",
         "delete,deletecollection roles.rbac,clusterroles.rbac,rolebindings.rbac,clusterrolebindings.rbac",
         "can take away the access of others",
@@ -167,7 +167,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "E016",
-        Code::AggregatedIntoDefaultRole,
+        codes::AGGREGATED_INTO_DEFAULT_ROLE,
         "-/-",
         When::Role(adds_to_default_roles),
         "adds by its labels to {what}, for everybody who holds that",
@@ -175,7 +175,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "E017",
-        Code::ChangeAwsAuth,
+        codes::CHANGE_AWS_AUTH,
         "C/-",
         "update,patch configmaps of name aws-auth",
         "can change which identities of AWS are which users and groups of the cluster (ConfigMap `aws-auth`)",
@@ -188,7 +188,7 @@ pub(super) const RULES: &[Rule] = &[
     .needs(Needs::AwsAuth),
     holds(
         "E018",
-        Code::ReachCloudAccount,
+        codes::REACH_CLOUD_ACCOUNT,
         "M/M",
         "create serviceaccounts/token or create pods or create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch",
         "can get tokens of {what}, by which a cloud knows an identity of its own",
@@ -198,7 +198,7 @@ pub(super) const RULES: &[Rule] = &[
     .needs(Needs::CloudAccount),
     holds(
         "E019",
-        Code::WriteIdentities,
+        codes::WRITE_IDENTITIES,
         "C/-",
         "create,update,patch users.user.openshift.io,groups.user.openshift.io,useridentitymappings.user.openshift.io,oauthclients.oauth.openshift.io,oauths.config.openshift.io where known",
         "can change users, groups or logins of OpenShift",
@@ -208,7 +208,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "E020",
-        Code::UsePrivilegedPolicy,
+        codes::USE_PRIVILEGED_POLICY,
         "H/H",
         "use securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
         "may use [any pod policy, the privileged ones included] for its pods",
@@ -217,7 +217,7 @@ pub(super) const RULES: &[Rule] = &[
     .named(Named::Policies),
     holds(
         "E021",
-        Code::WritePodPolicies,
+        codes::WRITE_POD_POLICIES,
         "C/-",
         "create,update,patch securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
         "can write the policies that fence pods in",
@@ -226,7 +226,7 @@ pub(super) const RULES: &[Rule] = &[
     .power("writes the policies that confine pods"),
     holds(
         "E022",
-        Code::DriveGitops,
+        codes::DRIVE_GITOPS,
         "C/H",
         "create,update,patch applications.argoproj.io,applicationsets.argoproj.io,appprojects.argoproj.io,kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io where known",
         "can have a GitOps controller apply what it likes",
@@ -236,7 +236,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "E023",
-        Code::DriveInstaller,
+        codes::DRIVE_INSTALLER,
         "C/H",
         "create clusterstackinstalls.stacks.crossplane.io,stackinstalls.stacks.crossplane.io,providers.pkg.crossplane.io,configurations.pkg.crossplane.io,functions.pkg.crossplane.io,subscriptions.operators.coreos.com,clusterserviceversions.operators.coreos.com,clusterextensions.olm.operatorframework.io,helmcharts.helm.cattle.io where known",
         "can have a package manager install what it likes",
@@ -246,7 +246,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "E024",
-        Code::NearlyFullAuthority,
+        codes::NEARLY_FULL_AUTHORITY,
         "C/H",
         "create,update,patch,delete,deletecollection *.*",
         "can {what} every resource of every API group",

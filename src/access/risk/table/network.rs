@@ -1,12 +1,12 @@
 //! N: where traffic goes.
 
 use super::{Rule, holds};
-use crate::diag::Code;
+use crate::access::codes;
 
 pub(super) const RULES: &[Rule] = &[
     holds(
         "N001",
-        Code::WriteServices,
+        codes::WRITE_SERVICES,
         "H/M",
         "create,update,patch services,endpoints,endpointslices.discovery",
         "can turn the traffic of services elsewhere",
@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "N002",
-        Code::ChangeServiceStatus,
+        codes::CHANGE_SERVICE_STATUS,
         "M/M",
         "update,patch services/status",
         "can have a service take the traffic of any address (CVE-2020-8554)",
@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "N003",
-        Code::WriteNetworkPolicies,
+        codes::WRITE_NETWORK_POLICIES,
         "H/M",
         "create,update,patch,delete,deletecollection networkpolicies.networking,networkpolicies.extensions,adminnetworkpolicies.policy.networking.k8s.io,baselineadminnetworkpolicies.policy.networking.k8s.io,ciliumnetworkpolicies.cilium.io,ciliumclusterwidenetworkpolicies.cilium.io,networkpolicies.crd.projectcalico.org,globalnetworkpolicies.crd.projectcalico.org,networkpolicies.projectcalico.org,globalnetworkpolicies.projectcalico.org",
         "can open the network between pods",
@@ -30,7 +30,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "N004",
-        Code::WriteIngress,
+        codes::WRITE_INGRESS,
         "H/M",
         "create,update,patch,delete,deletecollection ingresses.networking,ingresses.extensions,ingressclasses.networking,gateways.gateway.networking.k8s.io,gatewayclasses.gateway.networking.k8s.io,httproutes.gateway.networking.k8s.io,grpcroutes.gateway.networking.k8s.io,tlsroutes.gateway.networking.k8s.io,referencegrants.gateway.networking.k8s.io",
         "can let the outside in, under any host name",

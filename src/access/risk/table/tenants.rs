@@ -1,12 +1,12 @@
 //! T: tenants that are not kept to their namespaces.
 
 use super::{Rule, TenantCheck, When};
-use crate::diag::Code;
+use crate::access::codes;
 
 pub(super) const RULES: &[Rule] = &[
     Rule::new(
         "T001",
-        Code::TenantReachesTenant,
+        codes::TENANT_REACHES_TENANT,
         "C/C",
         When::Tenants(TenantCheck::ReachesTenant),
         "{what}",
@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "T002",
-        Code::TenantReachesCluster,
+        codes::TENANT_REACHES_CLUSTER,
         "C/C",
         When::Tenants(TenantCheck::ReachesCluster),
         "{what}",
@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     Rule::new(
         "T005",
-        Code::TenantUnlikeOthers,
+        codes::TENANT_UNLIKE_OTHERS,
         "M/M",
         When::Tenants(TenantCheck::UnlikeOthers),
         "{what}",

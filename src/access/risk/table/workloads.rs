@@ -1,12 +1,12 @@
 //! W: control of what runs.
 
 use super::{Reach, Rule, holds};
-use crate::diag::Code;
+use crate::access::codes;
 
 pub(super) const RULES: &[Rule] = &[
     holds(
         "W001",
-        Code::CreatePods,
+        codes::CREATE_PODS,
         "C/H",
         "create pods",
         "can run pods with every service account, secret and ConfigMap there is",
@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Pods),
     holds(
         "W002",
-        Code::ChangeWorkloads,
+        codes::CHANGE_WORKLOADS,
         "C/H",
         "create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch,deployments.extensions,daemonsets.extensions,replicasets.extensions,rollouts.argoproj.io,workflows.argoproj.io,cronworkflows.argoproj.io,taskruns.tekton.dev,pipelineruns.tekton.dev,services.serving.knative.dev,virtualmachines.kubevirt.io",
         "can change what makes pods, and so run them with every service account there is",
@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Pods),
     holds(
         "W003",
-        Code::ChangePods,
+        codes::CHANGE_PODS,
         "C/H",
         "update,patch pods",
         "can put its own image into running pods",
@@ -36,7 +36,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Pods),
     holds(
         "W004",
-        Code::ExecIntoPods,
+        codes::EXEC_INTO_PODS,
         "C/H",
         "create pods/exec or get pods/exec before 1.35",
         "can run commands in pods, with their service accounts",
@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Pods),
     holds(
         "W005",
-        Code::AttachToPods,
+        codes::ATTACH_TO_PODS,
         "C/H",
         "create pods/attach or get pods/attach before 1.35",
         "can attach to the processes of pods",
@@ -56,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Pods),
     holds(
         "W006",
-        Code::ReachPorts,
+        codes::REACH_PORTS,
         "H/M",
         "create pods/portforward or get pods/portforward before 1.35 or get,create,update,patch,delete pods/proxy,services/proxy",
         "can reach every port of pods, past network policies",
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "W007",
-        Code::EphemeralContainers,
+        codes::EPHEMERAL_CONTAINERS,
         "C/H",
         "update,patch pods/ephemeralcontainers",
         "can put containers of its own into running pods",
@@ -74,7 +74,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Pods),
     holds(
         "W008",
-        Code::EvictPods,
+        codes::EVICT_PODS,
         "M/L",
         "create pods/eviction or delete,deletecollection pods",
         "can stop pods",
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
     .behind(&["W009"]),
     holds(
         "W009",
-        Code::StealPods,
+        codes::STEAL_PODS,
         "H/-",
         "create pods/eviction or delete,deletecollection pods and update,patch nodes,nodes/status",
         "can stop pods, and close nodes so that they come back where it wants them",
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
     .reach(Reach::Secrets),
     holds(
         "W010",
-        Code::ChangePodStatus,
+        codes::CHANGE_POD_STATUS,
         "L/L",
         "update,patch pods/status",
         "can make services send traffic to pods of its own",
@@ -101,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "W011",
-        Code::PlacePods,
+        codes::PLACE_PODS,
         "M/L",
         "create pods/binding,bindings",
         "can put pods on any node, past the scheduler",
@@ -110,7 +110,7 @@ pub(super) const RULES: &[Rule] = &[
     .power("binds pods to any node"),
     holds(
         "W012",
-        Code::Scale,
+        codes::SCALE,
         "M/L",
         "update,patch ?/scale.?",
         "can scale workloads up and down",
@@ -118,7 +118,7 @@ pub(super) const RULES: &[Rule] = &[
     ),
     holds(
         "W013",
-        Code::WriteAccounts,
+        codes::WRITE_ACCOUNTS,
         "M/L",
         "create,update,patch serviceaccounts",
         "can write service accounts, with their annotations for clouds and their pull secrets",
