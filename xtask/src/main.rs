@@ -7,7 +7,14 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod ceilings;
 mod facts;
+mod finding;
+mod imports;
+mod prose;
+mod repository;
+mod tests_of;
+mod tidy;
 
 /// Generates and checks files of this repository.
 #[derive(Debug, Parser)]
@@ -20,12 +27,18 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Task {
     Facts(facts::Arguments),
+    Imports(imports::Arguments),
+    Prose(prose::Arguments),
+    Tidy(tidy::Arguments),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.task {
         Task::Facts(arguments) => facts::run(root(), &arguments),
+        Task::Imports(arguments) => imports::run(root(), &arguments),
+        Task::Prose(arguments) => prose::run(root(), &arguments),
+        Task::Tidy(arguments) => tidy::run(root(), &arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error}");
