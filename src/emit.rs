@@ -17,5 +17,4 @@ pub mod plan;
 mod pods;
 pub mod revision;
 pub mod totals;
-pub mod words;
 pub mod write;

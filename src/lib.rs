@@ -21,6 +21,7 @@ pub mod codes;
 
 pub mod access;
 pub mod admission;
+pub mod alike;
 pub mod ask;
 pub mod crossplane;
 pub mod emit;

@@ -26,7 +26,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("render", &["codes", "diag", "yaml", "source", "model"]),
     ("validate", &["codes", "diag", "digest", "yaml", "k8s", "model", "render", "admission"]),
     ("label", &["codes", "diag", "yaml", "k8s", "model", "validate", "admission"]),
-    ("emit", &["codes", "diag", "digest", "yaml", "k8s", "git"]),
+    ("alike", &["digest", "k8s"]),
+    ("emit", &["codes", "diag", "digest", "yaml", "k8s", "git", "alike"]),
     ("access", &["diag", "digest", "yaml", "k8s"]),
     ("admission", &["diag", "yaml", "k8s", "access"]),
     ("crossplane", &["diag", "digest", "yaml", "k8s", "access"]),
@@ -34,7 +35,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ask", &["codes", "diag", "yaml", "k8s", "access", "admission", "crossplane", "node", "validate"]),
     ("cache", &["codes", "diag", "digest", "source", "emit", "parallel", "file_format"]),
     ("migrate", &["yaml", "admission"]),
-    ("report", &["codes", "diag", "yaml", "k8s", "emit", "access", "admission", "crossplane", "node", "migrate"]),
+    (
+        "report",
+        &["codes", "diag", "yaml", "k8s", "alike", "emit", "access", "admission", "crossplane", "node", "migrate"],
+    ),
     (
         "compile",
         &[
@@ -73,6 +77,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "compile",
             "cache",
             "label",
+            "alike",
             "emit",
             "access",
             "admission",

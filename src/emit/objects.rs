@@ -2,7 +2,7 @@
 //!
 //! [`FilePlan::compare`] reads both texts of a file, which for a hundred thousand files that differ in one line takes
 //! longer than to make them. Here a file of ours is cut into its objects by its text; those that are the same bytes are
-//! the same, and what the others mean is found once for each form of a change ([`super::words`]). What is not written as
+//! the same, and what the others mean is found once for each shape of a change ([`crate::alike`]). What is not written as
 //! we write it goes the long way. Both ways come to the same plan.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use super::file::{self, Ownership};
 use super::namespaces::NamespaceChanges;
 use super::plan::{Action, Counts, FilePlan, ObjectKey, changed_grants, same};
 use super::pods::changed_pods;
-use super::words::{Form, Former, OwnName, OwnNote, common_prefix, common_suffix};
+use crate::alike::{Hints, Own, OwnName, Shape, common_prefix, common_suffix};
 use crate::diag::{FileId, Sink};
 use crate::digest::digest_of_run;
 use crate::k8s::rbac;
@@ -50,17 +50,17 @@ pub struct ObjectChange<'t> {
     pub old: Option<&'t str>,
     /// Its text after; none for one that goes.
     pub new: Option<&'t str>,
-    /// What every object has in common that changes in the same way.
-    pub form: Option<u128>,
+    /// The digest of the shape of the change; none where it has no shape.
+    pub shape: Option<u128>,
     /// What the change means.
     pub facts: Facts,
 }
 
-/// What the change of an object means, as far as that is the same for all changes of one form.
+/// What the change of an object means, as far as that is the same for all changes of one shape.
 ///
-/// Each is found by comparing the two texts with each other. What a form leaves open stands in both of them, in the
-/// same places relative to each other, and is equal in the one where it is equal in the other; it never stands among
-/// kinds, groups, resources and verbs. So no comparison can come out otherwise for another object of that form.
+/// Each is found by comparing the two texts with each other. The values in the holes of a shape stand in both of them, in
+/// the same places relative to each other, and are equal in the one where they are equal in the other; they never stand
+/// among kinds, groups, resources and verbs. So no comparison has another result for another object of that shape.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// True when both texts hold the same data.
@@ -81,15 +81,13 @@ pub struct Facts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Way {
     /// The same for all files that change in this way, within a run.
-    pub print: u128,
+    pub digest: u128,
     /// How many files of this way the thread has seen before.
     pub seen: usize,
     /// The name that the file calls its tenant by.
     pub name: String,
-    /// What stands in it for the numbers of the way.
-    pub numbers: Vec<u64>,
-    /// Its notes that are new or go.
-    pub notes: Vec<OwnNote>,
+    /// The values of the file that other files of this way need not share.
+    pub own: Own,
 }
 
 /// How closely files are held against each other.
@@ -111,7 +109,6 @@ pub struct Memory {
 /// What a thread remembers.
 #[derive(Debug, Default)]
 struct Known {
-    former: Former,
     facts: HashMap<u128, Option<Facts>>,
     seen: HashMap<u128, usize>,
     kinds: HashMap<String, Arc<str>>,
@@ -174,8 +171,13 @@ impl Known {
         let mut plan = FilePlan::keep(path, 0);
         plan.action = action;
         plan.ownership = old.map(|_| Ownership::Ours);
-        let own = OwnName::of(path);
-        let mut forms: Vec<Form> = Vec::new();
+        let name = own_name(path);
+        let hints = name.map(Hints::of_name);
+        let split = |old, new| {
+            let (shape, values) = Shape::split_change(old, new, hints.as_ref()?)?;
+            Some((shape.digest(), values.own))
+        };
+        let mut shapes: Vec<(u128, Own)> = Vec::new();
         let mut has_way = true;
         let mut objects = Vec::new();
         let mut bystanders = Vec::new();
@@ -193,8 +195,9 @@ impl Known {
                 counts.unchanged = 1;
                 bystanders.extend(old.filter(|_| key.group == rbac::GROUP));
             } else {
-                let form = own.and_then(|own| self.former.form(own, old, new));
-                let facts = self.facts(form.as_ref().map(|form| form.print), key, old, new)?;
+                let shape = split(old, new);
+                let digest = shape.as_ref().map(|(digest, _)| *digest);
+                let facts = self.facts(digest, key, old, new)?;
                 touches_access |= facts.touches_access;
                 match (old, new) {
                     (Some(_), Some(_)) if facts.is_same => counts.unchanged = 1,
@@ -208,11 +211,10 @@ impl Known {
                 }
                 plan.changed_roles.extend(facts.grants.as_ref().map(|change| format!("{key} {change}")));
                 plan.changed_pods.extend(facts.pods.as_ref().map(|change| format!("{key} {change}")));
-                let print = form.as_ref().map(|form| form.print);
                 let ObjectKey { group, kind, namespace, name } = key;
-                objects.push(ObjectChange { kind, group, namespace, name, old, new, form: print, facts });
-                match form {
-                    Some(form) => forms.push(form),
+                objects.push(ObjectChange { kind, group, namespace, name, old, new, shape: digest, facts });
+                match shape {
+                    Some(shape) => shapes.push(shape),
                     None => has_way = false,
                 }
             }
@@ -223,29 +225,35 @@ impl Known {
         }
         // What a role or a binding grants depends on the others.
         for text in bystanders.into_iter().filter(|_| touches_access) {
-            forms.extend(own.and_then(|own| self.former.form(own, Some(text), Some(text))));
+            shapes.extend(split(Some(text), Some(text)));
         }
         if old_head != new_head || action != Action::Change {
-            match own.and_then(|own| self.former.form(own, old.map(|_| old_head), new.map(|_| new_head))) {
-                Some(form) => forms.push(form),
+            match split(old.map(|_| old_head), new.map(|_| new_head)) {
+                Some(shape) => shapes.push(shape),
                 None => has_way = false,
             }
         }
-        let way = own.filter(|_| has_way).map(|own| self.way(own, action, forms));
+        let way = name.filter(|_| has_way).map(|name| self.way(name, action, shapes));
         Some(FileChange { plan, objects: Some(objects), way })
     }
 
     /// What the change of an object means; none where a text is not what it seems.
-    fn facts(&mut self, form: Option<u128>, key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Facts> {
-        let Some(form) = form else { return facts(key, old, new) };
-        if let Some(known) = self.facts.get(&form) {
+    fn facts(
+        &mut self,
+        shape: Option<u128>,
+        key: ObjectKey<'_>,
+        old: Option<&str>,
+        new: Option<&str>,
+    ) -> Option<Facts> {
+        let Some(shape) = shape else { return facts(key, old, new) };
+        if let Some(known) = self.facts.get(&shape) {
             return known.clone();
         }
         if self.facts.len() >= MAXIMUM_KNOWN {
             self.facts.clear();
         }
         let found = facts(key, old, new);
-        self.facts.insert(form, found.clone());
+        self.facts.insert(shape, found.clone());
         found
     }
 
@@ -258,35 +266,32 @@ impl Known {
         shared
     }
 
-    /// The way of a file whose objects change in these forms.
-    fn way(&mut self, own: OwnName<'_>, action: Action, mut forms: Vec<Form>) -> Way {
+    /// Returns the way of a file whose objects change in these shapes.
+    fn way(&mut self, name: OwnName<'_>, action: Action, mut shapes: Vec<(u128, Own)>) -> Way {
         // The order of the objects follows from their names.
-        forms.sort_by_key(|form| form.print);
+        shapes.sort_by_key(|(digest, _)| *digest);
         let mut text = vec![action as u8];
-        let mut numbers: Vec<u64> = Vec::new();
-        let mut places: HashMap<u64, usize> = HashMap::new();
-        for form in &forms {
-            text.extend_from_slice(&form.print.to_le_bytes());
-            // Which numbers are equal counts in the whole file.
-            for number in &form.numbers {
-                let index = *places.entry(*number).or_insert_with(|| {
-                    numbers.push(*number);
-                    numbers.len() - 1
-                });
-                text.extend_from_slice(&(index as u64).to_le_bytes());
-            }
+        let mut own = Own::default();
+        for (digest, of_object) in shapes {
+            text.extend_from_slice(&digest.to_le_bytes());
+            // Which values are equal counts in the whole file.
+            own.append(of_object, &mut text);
         }
-        let print = digest_of_run(&text);
-        let seen = self.seen.entry(print).or_default();
+        let digest = digest_of_run(&text);
+        let seen = self.seen.entry(digest).or_default();
         *seen += 1;
-        let notes = forms.into_iter().flat_map(|form| form.notes).collect();
-        Way { print, seen: *seen - 1, name: own.name().to_owned(), numbers, notes }
+        Way { digest, seen: *seen - 1, name: name.name().to_owned(), own }
     }
 }
 
-/// True when the form of a change of the file at a path might leave something of a text open.
+/// Returns the name that the file at a path below the target's folder calls its tenant by; none for a file of no namespace.
+fn own_name(path: &str) -> Option<OwnName<'_>> {
+    OwnName::new(file::namespace(path)?)
+}
+
+/// Whether the shape of a change of the file at a path may have a hole where a text stands.
 pub fn leaves_open(path: &str, text: &str) -> bool {
-    OwnName::of(path).is_none_or(|own| own.is_in(text) || own.has_number(text))
+    own_name(path).is_none_or(|own| Shape::split_message(text, &Hints::of_name(own)).0.has_holes())
 }
 
 /// The objects of a group in a text of ours; none where it is not as we write.
@@ -540,12 +545,12 @@ mod tests {
                     };
                     // One way is one change of the same objects, whoever's they are.
                     let substance = substance(name, old_choice, new_choice);
-                    match ways.get(&way.print) {
+                    match ways.get(&way.digest) {
                         Some(known) => {
                             assert_eq!(*known, substance);
                             folded += 1;
                         }
-                        None => _ = ways.insert(way.print, substance),
+                        None => _ = ways.insert(way.digest, substance),
                     }
                 }
             }

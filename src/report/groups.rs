@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use super::human::{grouped, number};
 use super::page::Page;
-use crate::emit::group::{Group, Values};
+use crate::alike::{Distinct, Group};
+use crate::emit::group::First;
 
 /// How many further files there are, a few of them by name, and what is their own; `shown` is the difference above.
-pub fn folded(group: &Group, shown: &str) -> String {
+pub fn folded(group: &Group<First>, shown: &str) -> String {
     let mut text = Page::new();
     let further = number(group.further, "further file");
-    writeln!(text, "# {further} in the same way, each with its own name for `{}`:", group.name);
+    writeln!(text, "# {further} in the same way, each with its own name for `{}`:", group.first.name);
     for path in &group.named {
         writeln!(text, "#   {path}");
     }
@@ -19,21 +20,21 @@ pub fn folded(group: &Group, shown: &str) -> String {
     }
     let lines = shown.lines().filter(|line| line.starts_with(['+', '-']));
     let changed: HashSet<&str> = lines.flat_map(|line| line.split(|letter: char| !letter.is_ascii_digit())).collect();
-    let mut numbers = group.numbers.clone();
+    let mut numbers = group.ranges.numbers.clone();
     numbers.sort_unstable();
     for (first, least, most) in numbers {
         if least < most && changed.contains(first.to_string().as_str()) {
             writeln!(text, "#   with {least} to {most} for {first}");
         }
     }
-    for (key, values) in group.notes.iter().filter(|(_, values)| values.count() != Some(1)) {
+    for (key, values) in group.ranges.notes.iter().filter(|(_, values)| values.count() != Some(1)) {
         writeln!(text, "#   with {} in `{key}`", all(values));
     }
     text.finish()
 }
 
 /// The values while they are few, otherwise how many there are, with the first of them.
-fn all(values: &Values) -> String {
+fn all(values: &Distinct) -> String {
     let first = values.first.join(", ");
     match values.count() {
         None => format!("very many values, such as {first},"),

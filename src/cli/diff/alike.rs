@@ -1,7 +1,7 @@
 //! Files whose roles and bindings change alike: of many thousand tenants one is compared, and stands for the others.
 //!
 //! The others gain and lose the same under their own names, since all roles and bindings of their files are the same up
-//! to the names, before and after ([`crate::emit::words`]). This holds if nothing else refers to them by name:
+//! to the names, before and after ([`crate::alike`]). This holds if nothing else refers to them by name:
 //!
 //! - all that counts is in the file: Roles and RoleBindings of its namespace, and ClusterRoles by names that are not its
 //!   own; no number of its own names anybody ([`Alike::of`]);
@@ -13,10 +13,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::access::compare::{Affected, Change};
 use crate::access::who_can::Scope;
 use crate::access::world::account_user;
+use crate::alike::OwnName;
 use crate::diag::{FileId, Sink};
 use crate::emit::group::SINGLE;
 use crate::emit::objects::Way;
-use crate::emit::words::OwnName;
 use crate::k8s::rbac::PolicyRule;
 use crate::yaml::{self, NodeRef, Tree};
 
@@ -100,13 +100,13 @@ struct Class {
 impl Classes {
     /// Adds a file; false when no other of its way was there before.
     pub(super) fn add(&mut self, way: &Way) -> bool {
-        let class = self.by_way.get(&way.print).and_then(|&position| self.classes.get_mut(position));
+        let class = self.by_way.get(&way.digest).and_then(|&position| self.classes.get_mut(position));
         class.map(|class| class.namespaces.push(way.name.clone())).is_some()
     }
 
     /// Adds the first file of a way.
     pub(super) fn found(&mut self, way: &Way, first: Alike) {
-        self.by_way.insert(way.print, self.classes.len());
+        self.by_way.insert(way.digest, self.classes.len());
         let namespaces = vec![way.name.clone()];
         self.classes.push(Class { first, namespaces, delegate: 0, represented: Vec::new() });
     }
@@ -165,7 +165,7 @@ impl Class {
         let Some(first) = self.namespaces.first().cloned() else { return Vec::new() };
         let Some(own) = OwnName::new(&first) else { return Vec::new() };
         let is_free = |namespace: &str| {
-            let other = own.of_same_way(namespace);
+            let other = own.of_same_shape(namespace);
             !places.contains(namespace)
                 && !self.first.holders.iter().any(|holder| wide.contains(&own.renamed(other, holder)))
         };
@@ -181,7 +181,7 @@ impl Class {
         // The first one is compared in any case.
         apart.retain(|position| *position != 0);
         let read = |namespace: &str, texts: &[String]| -> Vec<Tree> {
-            let texts = texts.iter().map(|text| own.renamed(own.of_same_way(namespace), text));
+            let texts = texts.iter().map(|text| own.renamed(own.of_same_shape(namespace), text));
             texts.map(|text| yaml::read(&text, FileId::default(), &mut Sink::new())).collect()
         };
         let [old, new] = &self.first.texts;
@@ -200,7 +200,7 @@ impl Class {
 
     /// A subject of the one that is compared, as another has it.
     fn as_member(&self, subject: &Affected, member: &str) -> Affected {
-        let renamed = self.own_name().map(|own| own.renamed(own.of_same_way(member), &subject.subject));
+        let renamed = self.own_name().map(|own| own.renamed(own.of_same_shape(member), &subject.subject));
         Affected {
             subject: renamed.unwrap_or_else(|| subject.subject.clone()),
             scope: Scope::Namespace(member.to_owned()),
@@ -212,7 +212,7 @@ impl Class {
         let mut rules = rules.to_vec();
         let Some(own) = self.own_name() else { return rules };
         for name in rules.iter_mut().flat_map(|rule| &mut rule.resource_names) {
-            *name = own.renamed(own.of_same_way(member), name);
+            *name = own.renamed(own.of_same_shape(member), name);
         }
         rules
     }

@@ -143,15 +143,15 @@ impl Policies {
             return;
         }
         let lock = || known.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = object.form.and_then(|form| lock().get(&form).cloned());
+        let before = object.shape.and_then(|shape| lock().get(&shape).cloned());
         let change = before.or_else(|| {
             let read = |text: &str| yaml::read(text, FileId::default(), &mut Sink::new());
             let (old, new) = (read(object.old?), read(object.new?));
             let (old, new) = (old.document(0)?, new.document(0)?);
             let change =
                 psp::compare::compare(&PodSecurityPolicy::read(old).ok()?, &PodSecurityPolicy::read(new).ok()?);
-            if let Some(form) = object.form.filter(|_| is_general(old, new, &change, path)) {
-                lock().insert(form, change.clone());
+            if let Some(shape) = object.shape.filter(|_| is_general(old, new, &change, path)) {
+                lock().insert(shape, change.clone());
             }
             Some(change)
         });

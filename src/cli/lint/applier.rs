@@ -6,11 +6,10 @@ use std::collections::{BTreeSet, HashMap};
 use super::super::scene::{Scene, each_object};
 use super::super::session::Session;
 use super::MAXIMUM_RIGHTS;
-use super::alike::Alike;
+use super::alike::{Alike, shape};
 use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
 use crate::access::{Identity, cover};
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
-use crate::emit::words;
 use crate::model::{AppliedBy, Target};
 use crate::report::access::rule_text;
 use crate::report::human::number;
@@ -44,7 +43,7 @@ pub(super) fn check(session: &Session<'_>, target: &Target, scene: &Scene, sink:
         }
         let finding = cannot_apply(&applier.user, &name, &reason).at(origin);
         if !session.project.accepts(&finding) {
-            alike.add(words::shape(&[namespace, text(&["metadata", "name"])], &reason), &name, finding);
+            alike.add(shape(&[namespace, text(&["metadata", "name"])], &reason), &name, finding);
         }
     })?;
     alike.finish(sink);

@@ -1,14 +1,13 @@
 //! Users who may create pods under looser constraints than the service accounts of a namespace, on OpenShift.
 
 use super::super::scene::Scene;
-use super::alike::Alike;
+use super::alike::{Alike, shape};
 use crate::admission::labels::Settings;
 use crate::admission::labels::users::StrongerUser;
 use crate::admission::labels::world::SyncWorld;
 use crate::admission::scc::release::Release;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
-use crate::emit::words;
 use crate::k8s::list;
 use crate::label::Collector;
 use crate::report::human::number;
@@ -30,7 +29,7 @@ pub(super) fn check(world: &SyncWorld, is_accepted: &dyn Fn(&Diagnostic) -> bool
         }
         let first = user.namespaces.first().map_or("", String::as_str);
         let text = format!("{} {} {}", user.constraints.join(","), user.level.name(), user.enforced.name());
-        alike.add(words::shape(&[first], &text), &user.subject, finding);
+        alike.add(shape(&[first], &text), &user.subject, finding);
     }
     alike.finish(sink);
 }

@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::super::scene::Scene;
-use super::alike::Alike;
+use super::alike::{Alike, shape};
 use crate::admission::gate::Gate;
 use crate::admission::installed::{Installed, Rejection};
 use crate::admission::workload::{Workload, template_within};
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::emit::words;
 use crate::k8s::list;
 use crate::report::human::number;
 use crate::report::page::Page;
@@ -74,7 +73,7 @@ pub(super) fn judge(
     let decisions = installed.judge(workload, object, pod, namespace.as_ref());
     unanswered.add(decisions.unknown);
     let finding = |rejection: Rejection| {
-        let shape = words::shape(&[&workload.namespace, &workload.name], &rejection.reasons.join("\n"));
+        let shape = shape(&[&workload.namespace, &workload.name], &rejection.reasons.join("\n"));
         (shape, rejected(workload, rejection, installed.may_change(), place))
     };
     decisions.rejections.into_iter().map(finding).collect()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::super::scene::{Scene, each_object};
 use super::super::session::Session;
-use super::alike::Alike;
+use super::alike::{Alike, shape};
 use super::installed::{self, Unanswered};
 use crate::admission::gate::{By, Gate, Profile, Refused};
 use crate::admission::installed::Installed;
@@ -15,7 +15,6 @@ use crate::admission::scc::defaults::{self, Start};
 use crate::admission::standards::labels::Mode;
 use crate::admission::workload::{Workload, template_within};
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
-use crate::emit::words;
 use crate::k8s::list;
 use crate::label::{self, Labels};
 use crate::model::{Enforcement, Platform, PodSecurityProfile, Target};
@@ -96,7 +95,7 @@ pub(super) fn check(
             let diagnostic = refusal(workload, &refused, *place);
             // What a policy accepts is no finding, and so stands for no other.
             if !session.project.accepts(&diagnostic) {
-                let shape = words::shape(&[&workload.namespace, &workload.name], &refused.reasons.join("\n"));
+                let shape = shape(&[&workload.namespace, &workload.name], &refused.reasons.join("\n"));
                 alike.add(shape, &workload.to_string(), diagnostic);
             }
         }

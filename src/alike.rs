@@ -1,0 +1,21 @@
+//! Texts that are alike: the shape of a text is the text with a hole for each value that belongs to one tenant.
+//!
+//! ```text
+//! text + hints -> Shape (text with holes) + Values (what stands in the holes)        fill(shape, values) == text
+//! (digest, values) of many texts -> Fold: the first, how many more, and the ranges of their values
+//! ```
+//!
+//! The hints are the name of a namespace and, where they are known, the values of the account behind it. A value is a hole
+//! where it stands as a whole word of a YAML value, and never where Kubernetes reads words of its own. Texts whose shapes
+//! have equal digests differ in nothing but their values.
+//!
+//! `diff` and `review` group files by the shape of their changes, `lint` groups findings by the shape of their reasons.
+
+mod fold;
+mod lines;
+mod name;
+mod shape;
+
+pub use self::fold::{Distinct, Fold, Group, Ranges};
+pub use self::name::OwnName;
+pub use self::shape::{Hints, Note, Own, Shape, Values, common_prefix, common_suffix};

@@ -1,0 +1,101 @@
+//! The name by which a file calls the tenant that it is for.
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+use crate::k8s::catalogue::Catalogue;
+use crate::k8s::default_policy;
+
+/// Words with a meaning to some reader that stand in no default role.
+const MEANINGFUL: &str = "\
+    all any audit baseline configmap csi default disabled enabled enforce ephemeral false host inf kube \
+    latest localhost master nan nfs no none null off on openshift privileged projected required restricted \
+    root runtime secret system true unconfined use warn worker yes";
+
+/// The fewest bytes of a word that is looked for by itself, where it is not a whole name.
+const SHORTEST: usize = 3;
+
+/// The name of a namespace, and the part of it behind the first hyphen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnName<'n> {
+    name: &'n str,
+    /// The offset of the part behind the first hyphen; none where the part has a meaning of its own or is too short.
+    short: Option<usize>,
+}
+
+impl<'n> OwnName<'n> {
+    /// Returns the name of a namespace; none where the name means something else as well.
+    pub fn new(name: &'n str) -> Option<Self> {
+        if !is_telling(name) {
+            return None;
+        }
+        let behind = name.find('-').map(|hyphen| hyphen + 1);
+        let is_word =
+            |start: &usize| name.get(*start..).is_some_and(|short| short.len() >= SHORTEST && is_telling(short));
+        Some(Self { name, short: behind.filter(is_word) })
+    }
+
+    /// Returns the name of another namespace whose file has the same shape, and which is looked for in the same way.
+    pub fn of_same_shape<'o>(self, name: &'o str) -> OwnName<'o> {
+        OwnName { name, short: self.short.and(name.find('-')).map(|hyphen| hyphen + 1) }
+    }
+
+    /// Returns the whole name.
+    pub fn name(self) -> &'n str {
+        self.name
+    }
+
+    /// Returns the part behind the first hyphen, if it is looked for by itself.
+    pub fn short(self) -> Option<&'n str> {
+        self.name.get(self.short?..)
+    }
+}
+
+/// Whether a word has no meaning beside being a name.
+fn is_telling(word: &str) -> bool {
+    static OF_ROLES: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    let of_roles = OF_ROLES.get_or_init(|| {
+        default_policy::TEXT.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').collect()
+    });
+    let catalogue = Catalogue::get();
+    word.starts_with(|first: char| first.is_ascii_lowercase())
+        && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !of_roles.contains(word)
+        && !MEANINGFUL.split(' ').any(|meaningful| meaningful == word)
+        && !word.starts_with("kube-")
+        && !word.starts_with("openshift-")
+        && !catalogue.has_ever_served(word)
+        && !catalogue.is_builtin_group(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_kubernetes_names_no_tenant() {
+        for name in [
+            "view",
+            "edit",
+            "cluster-admin",
+            "secrets",
+            "get",
+            "delete",
+            "restricted",
+            "privileged",
+            "default",
+            "kube-system",
+            "openshift-etcd",
+            "batch",
+            "true",
+            "admin",
+            "podsecuritypolicies",
+            "6e5",
+        ] {
+            assert_eq!(OwnName::new(name), None, "{name}");
+        }
+        let team = OwnName::new("team-view").expect("a name");
+        assert_eq!((team.name(), team.short()), ("team-view", None));
+        assert_eq!(OwnName::new("team-ada").and_then(OwnName::short), Some("ada"));
+    }
+}

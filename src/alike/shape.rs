@@ -1,0 +1,669 @@
+//! Splitting a text, or the change of one, into its shape and its values.
+//!
+//! Three kinds of values are holes:
+//!
+//! 1. **Names.** The name of the namespace (`tool-alice`) and the part of it behind the first hyphen (`alice`), where they
+//!    are whole words of a value. Not in keys, nor where Kubernetes reads words of its own (kinds, groups, resources, verbs,
+//!    URLs), nor where the name is itself such a word: in the file of a namespace `view`, the word `view` may be the
+//!    namespace or the role.
+//! 2. **Numbers** of four digits and more that a change leaves alone: they are there as often before as after it. Only
+//!    which of them are equal counts. In an object that is new or goes, every such number.
+//! 3. **Notes.** Values of labels and annotations that Kubernetes does not read, on lines that stay. In an object that is
+//!    new or goes, the values of such annotations.
+//!
+//! INVARIANT: the shape and the values give back the text. So everything that a folded text does not share with the one
+//! that is shown is its name, or is described beside it, or stays as it was.
+
+use memchr::{memchr, memrchr};
+
+use super::lines::{NoteLine, Place, notes};
+use super::name::OwnName;
+use crate::digest::digest_of_run;
+
+/// The fewest and the most digits of a number that may be a tenant's own. Below are sizes, levels and the ids of the
+/// system, root's among them.
+const DIGITS: std::ops::RangeInclusive<usize> = 4..=15;
+
+/// A text with more numbers than that has no holes for numbers.
+const MAXIMUM_NUMBERS: usize = 64;
+
+/// The text between the parts of a change, which no text with a shape contains.
+const END: &str = "\0";
+
+/// Values that are looked for in a text.
+#[derive(Debug, Clone)]
+pub struct Hints<'h> {
+    names: Vec<OwnName<'h>>,
+    numbers: bool,
+}
+
+impl<'h> Hints<'h> {
+    /// Looks for one name, and for numbers.
+    pub fn of_name(name: OwnName<'h>) -> Self {
+        Self { names: vec![name], numbers: true }
+    }
+
+    /// Looks for all of these names that have no meaning of their own, and for numbers.
+    pub fn of_names(names: &[&'h str]) -> Self {
+        Self { names: names.iter().filter_map(|name| OwnName::new(name)).collect(), numbers: true }
+    }
+
+    /// Looks for names alone.
+    #[must_use]
+    pub fn without_numbers(self) -> Self {
+        Self { numbers: false, ..self }
+    }
+
+    /// Returns the longest value that a text begins with, and its length.
+    fn find(&self, text: &str) -> Option<(Hole, usize)> {
+        let ends = |length: usize| !text.as_bytes().get(length).is_some_and(|&next| is_word(next));
+        let mut found: Option<(Hole, usize)> = None;
+        for own in &self.names {
+            for (hole, word) in [(Hole::Name, Some(own.name())), (Hole::ShortName, own.short())] {
+                if let Some(word) = word
+                    && found.is_none_or(|(_, length)| length < word.len())
+                    && text.starts_with(word)
+                    && ends(word.len())
+                {
+                    found = Some((hole, word.len()));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl OwnName<'_> {
+    /// Whether a text has the name.
+    pub fn is_in(self, text: &str) -> bool {
+        let (shape, _) = Shape::split_message(text, &Hints::of_name(self).without_numbers());
+        shape.has_holes()
+    }
+
+    /// Whether a text has a number that may be the tenant's own.
+    pub fn has_number(self, text: &str) -> bool {
+        let (_, values) = Shape::split_message(text, &Hints { names: Vec::new(), numbers: true });
+        !values.own.numbers.is_empty()
+    }
+
+    /// Returns a text with another name in place of this one.
+    pub fn renamed(self, other: OwnName<'_>, text: &str) -> String {
+        let (shape, values) = Shape::split_message(text, &Hints::of_name(self).without_numbers());
+        shape.fill_renamed(&values, other)
+    }
+}
+
+/// A place in a shape where a value stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Hole {
+    /// A whole name.
+    Name,
+    /// The part of a name behind its first hyphen.
+    ShortName,
+    /// A number of the tenant's own, by its position among the different ones.
+    Number(usize),
+    /// A number that every text of the shape has.
+    SameNumber(u64),
+    /// The value of a label or an annotation.
+    Note,
+    /// The end of a part of a change.
+    End,
+}
+
+/// The origin of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Text,
+    Created,
+    Deleted,
+    Changed,
+}
+
+/// A text with holes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Shape {
+    kind: Kind,
+    text: String,
+    /// The holes in order, each with its offset in the text.
+    holes: Vec<(usize, Hole)>,
+}
+
+/// The values that stand in the holes of a shape.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Values<'t> {
+    /// The value of each hole, as it is written.
+    written: Vec<&'t str>,
+    /// The values that are described beside a folded text.
+    pub own: Own,
+}
+
+/// The values of a text that other texts of its shape need not share.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Own {
+    /// The different numbers of the tenant's own, in order of appearance.
+    pub numbers: Vec<u64>,
+    /// The notes that are new or go.
+    pub notes: Vec<Note>,
+}
+
+impl Own {
+    /// Adds the values of another part of the same file. Writes which of the values are equal.
+    pub fn append(&mut self, other: Self, equalities: &mut Vec<u8>) {
+        for number in other.numbers {
+            let index = position_in(&mut self.numbers, number);
+            equalities.extend_from_slice(&(index as u64).to_le_bytes());
+        }
+        self.notes.extend(other.notes);
+    }
+}
+
+/// Returns the position of a value in a list, at whose end it is put where the list lacks it.
+fn position_in<V: PartialEq>(list: &mut Vec<V>, value: V) -> usize {
+    list.iter().position(|known| *known == value).unwrap_or_else(|| {
+        list.push(value);
+        list.len() - 1
+    })
+}
+
+/// An annotation of an object that is new or goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Its key.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// The same for values that differ in the name of the tenant alone.
+    pub shape: u128,
+}
+
+impl Shape {
+    /// Splits an object in YAML.
+    pub fn split<'t>(text: &'t str, hints: &Hints<'_>) -> (Self, Values<'t>) {
+        let mut splitter = Splitter::new(hints, Kind::Text);
+        splitter.add(&mut Place::default(), text, Side::Only, &[]);
+        splitter.finish()
+    }
+
+    /// Splits a text that is one value from its first word to its last.
+    pub fn split_message<'t>(text: &'t str, hints: &Hints<'_>) -> (Self, Values<'t>) {
+        let mut splitter = Splitter::new(hints, Kind::Text);
+        splitter.add_value(text, Side::Only);
+        splitter.finish()
+    }
+
+    /// Splits the change of an object, from its first line to its last and not only the lines that differ; none for texts
+    /// with control characters.
+    pub fn split_change<'t>(
+        old: Option<&'t str>,
+        new: Option<&'t str>,
+        hints: &Hints<'_>,
+    ) -> Option<(Self, Values<'t>)> {
+        // Without an early exit the compiler looks at many bytes at once.
+        let is_odd = |text: &str| text.bytes().fold(false, |odd, byte| odd | ((byte < b' ') & (byte != b'\n')));
+        if is_odd(old.unwrap_or_default()) || is_odd(new.unwrap_or_default()) {
+            return None;
+        }
+        let (kind, only) = match (old, new) {
+            (Some(old), Some(new)) => {
+                let mut splitter = Splitter::new(hints, Kind::Changed);
+                splitter.add_change(old, new);
+                return Some(splitter.finish());
+            }
+            (None, Some(new)) => (Kind::Created, new),
+            (Some(old), None) => (Kind::Deleted, old),
+            (None, None) => return None,
+        };
+        let (shape, values) = Self::split(only, hints);
+        Some((Self { kind, ..shape }, values))
+    }
+
+    /// Returns the digest of the shape under a secret of this run.
+    pub fn digest(&self) -> u128 {
+        digest_of_run(self)
+    }
+
+    /// Whether the text has a hole.
+    pub fn has_holes(&self) -> bool {
+        self.holes.iter().any(|(_, hole)| *hole != Hole::End)
+    }
+
+    /// Returns the text with these values in its holes. A change comes as its parts, each with a zero byte behind it.
+    pub fn fill(&self, values: &Values<'_>) -> String {
+        self.filled(|index, _| values.written.get(index).copied().unwrap_or_default())
+    }
+
+    /// Returns the text with these values, and with another name in place of the name.
+    pub fn fill_renamed(&self, values: &Values<'_>, name: OwnName<'_>) -> String {
+        self.filled(|index, hole| match hole {
+            Hole::Name => name.name(),
+            Hole::ShortName => name.short().unwrap_or_default(),
+            _ => values.written.get(index).copied().unwrap_or_default(),
+        })
+    }
+
+    fn filled<'v>(&self, value: impl Fn(usize, Hole) -> &'v str) -> String {
+        let mut filled = String::with_capacity(self.text.len() + 16 * self.holes.len());
+        let mut start = 0;
+        for (index, &(place, hole)) in self.holes.iter().enumerate() {
+            filled.push_str(self.text.get(start..place).unwrap_or_default());
+            filled.push_str(value(index, hole));
+            start = place;
+        }
+        filled.push_str(self.text.get(start..).unwrap_or_default());
+        filled
+    }
+}
+
+/// The text of a change that a part of it stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Old,
+    New,
+    Both,
+    /// There is no other text.
+    Only,
+}
+
+/// A shape in the making.
+struct Splitter<'s, 't> {
+    hints: &'s Hints<'s>,
+    shape: Shape,
+    values: Values<'t>,
+    /// The numbers: the hole of each, the number, and its side.
+    numbers: Vec<(usize, u64, Side)>,
+}
+
+impl<'s, 't> Splitter<'s, 't> {
+    fn new(hints: &'s Hints<'s>, kind: Kind) -> Self {
+        let shape = Shape { kind, text: String::new(), holes: Vec::new() };
+        Self { hints, shape, values: Values::default(), numbers: Vec::new() }
+    }
+
+    fn push(&mut self, hole: Hole, value: &'t str) {
+        self.shape.holes.push((self.shape.text.len(), hole));
+        self.values.written.push(value);
+    }
+
+    /// Adds both texts of a change: the lines that they begin and end with in common once, and between them the lines of
+    /// the one and of the other.
+    fn add_change(&mut self, old: &'t str, new: &'t str) {
+        let ([head, old, new], tail) = shared(old, new);
+        let mut place = Place::default();
+        self.add(&mut place, head, Side::Both, &[]);
+        self.push(Hole::End, END);
+        let after = |text: &str| {
+            let mut place = place;
+            text.lines().for_each(|line| _ = place.enter(line));
+            place
+        };
+        // Where the same line means one thing in the old text and another in the new, it is not the same.
+        let (tail_of_old, tail_of_new, tail) = if after(old) == after(new) { ("", "", tail) } else { (tail, tail, "") };
+        let (old_notes, new_notes): (Vec<_>, Vec<_>) = (notes(place, old).collect(), notes(place, new).collect());
+        for (text, rest, side, kept) in
+            [(old, tail_of_old, Side::Old, &new_notes), (new, tail_of_new, Side::New, &old_notes)]
+        {
+            let mut place = place;
+            self.add(&mut place, text, side, kept);
+            self.add(&mut place, rest, side, &[]);
+            self.push(Hole::End, END);
+        }
+        place = after(new);
+        self.add(&mut place, tail, Side::Both, &[]);
+    }
+
+    /// Adds a part of an object; `kept` are the notes that stand in the other text, too.
+    fn add(&mut self, place: &mut Place, text: &'t str, side: Side, kept: &[NoteLine<'_>]) {
+        for whole in text.split_inclusive('\n') {
+            let line = whole.strip_suffix('\n').unwrap_or(whole);
+            let start = place.enter(line);
+            let (head, value) = line.split_at_checked(start).unwrap_or((line, ""));
+            self.shape.text.push_str(head);
+            match place.note(line) {
+                Some(note) if side == Side::Both || kept.contains(&note) => self.push(Hole::Note, value),
+                Some(note) if side == Side::Only && note.is_annotation => {
+                    self.push(Hole::Note, value);
+                    let value = value.trim_start();
+                    let (shape, _) = Shape::split_message(value, &self.hints.clone().without_numbers());
+                    let (key, shape) = (note.key.to_owned(), shape.digest());
+                    self.values.own.notes.push(Note { key, value: value.to_owned(), shape });
+                }
+                _ if place.is_literal => self.shape.text.push_str(value),
+                _ => self.add_value(value, side),
+            }
+            self.shape.text.push_str(whole.get(line.len()..).unwrap_or_default());
+        }
+    }
+
+    fn add_value(&mut self, value: &'t str, side: Side) {
+        let bytes = value.as_bytes();
+        let part = |from: usize, to: usize| value.get(from..to).unwrap_or_default();
+        let (mut taken, mut position) = (0, 0);
+        while let Some(&byte) = bytes.get(position) {
+            if !is_word(byte) {
+                position += 1;
+                continue;
+            }
+            if let Some((hole, length)) = self.hints.find(part(position, value.len())) {
+                self.shape.text.push_str(part(taken, position));
+                self.push(hole, part(position, position + length));
+                position += length;
+                taken = position;
+                continue;
+            }
+            let rest = bytes.get(position..).unwrap_or_default();
+            let end = position + rest.iter().take_while(|byte| is_word(**byte)).count();
+            let is_joined = |neighbour: Option<&u8>| matches!(neighbour, Some(b'.' | b'_'));
+            let before = position.checked_sub(1).and_then(|before| bytes.get(before));
+            if self.hints.numbers
+                && let Some(number) = number(part(position, end))
+                && !is_joined(before)
+                && !is_joined(bytes.get(end))
+            {
+                self.shape.text.push_str(part(taken, position));
+                self.numbers.push((self.shape.holes.len(), number, side));
+                self.push(Hole::SameNumber(number), part(position, end));
+                taken = end;
+            }
+            position = end;
+        }
+        self.shape.text.push_str(part(taken, value.len()));
+    }
+
+    /// Turns the numbers that are the tenant's own into holes.
+    fn finish(mut self) -> (Shape, Values<'t>) {
+        let numbers = if self.numbers.len() > MAXIMUM_NUMBERS { &[][..] } else { &self.numbers };
+        let count =
+            |number: u64, side: Side| numbers.iter().filter(|(_, other, of)| *other == number && *of == side).count();
+        let own = &mut self.values.own.numbers;
+        for &(hole, number, side) in numbers {
+            if side != Side::Only && count(number, Side::Old) != count(number, Side::New) {
+                continue;
+            }
+            let index = position_in(own, number);
+            if let Some((_, hole)) = self.shape.holes.get_mut(hole) {
+                *hole = Hole::Number(index);
+            }
+        }
+        (self.shape, self.values)
+    }
+}
+
+/// Returns the number that a word is, if it may be a tenant's own.
+fn number(word: &str) -> Option<u64> {
+    if !DIGITS.contains(&word.len()) || word.starts_with('0') {
+        return None;
+    }
+    word.bytes().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0')))
+}
+
+/// Whether words are made of a byte. A hyphen separates words, since it joins names.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
+/// Returns the lines that two texts begin with in common, the lines that follow in the one and in the other, and the lines
+/// that they end with in common.
+fn shared<'t>(old: &'t str, new: &'t str) -> ([&'t str; 3], &'t str) {
+    let common = common_prefix(old.as_bytes(), new.as_bytes());
+    let lines = |text: &[u8]| memrchr(b'\n', text).map_or(0, |end| end + 1);
+    let head = lines(new.as_bytes().get(..common).unwrap_or_default());
+    let (start, old) = (new.get(..head).unwrap_or_default(), old.get(head..).unwrap_or_default());
+    let new = new.get(head..).unwrap_or_default();
+    let common = common_suffix(old.as_bytes(), new.as_bytes());
+    // The common end may begin in the middle of a line, which then is not common.
+    let end = new.as_bytes().get(new.len() - common..).unwrap_or_default();
+    let tail = common - memchr(b'\n', end).map_or(end.len(), |feed| feed + 1);
+    let part = |text: &'t str| text.get(..text.len() - tail).unwrap_or_default();
+    ([start, part(old), part(new)], new.get(new.len() - tail..).unwrap_or_default())
+}
+
+/// Returns how many bytes two texts begin with in common.
+pub fn common_prefix(left: &[u8], right: &[u8]) -> usize {
+    const STEP: usize = 64;
+    let steps = left.chunks_exact(STEP).zip(right.chunks_exact(STEP)).take_while(|(left, right)| left == right);
+    let known = steps.count() * STEP;
+    let bytes = left.iter().skip(known).zip(right.iter().skip(known));
+    known + bytes.take_while(|(left, right)| left == right).count()
+}
+
+/// Returns how many bytes two texts end with in common.
+pub fn common_suffix(left: &[u8], right: &[u8]) -> usize {
+    const STEP: usize = 64;
+    let steps = left.rchunks_exact(STEP).zip(right.rchunks_exact(STEP)).take_while(|(left, right)| left == right);
+    let known = steps.count() * STEP;
+    let bytes = left.iter().rev().skip(known).zip(right.iter().rev().skip(known));
+    known + bytes.take_while(|(left, right)| left == right).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A change of an object in the file of a namespace.
+    type Change<'c> = (&'c str, Option<&'c str>, Option<&'c str>);
+
+    /// Splits a change, and checks that its shape and its values give back the texts.
+    fn split<'t>((namespace, old, new): (&str, Option<&'t str>, Option<&'t str>)) -> Option<(Shape, Values<'t>)> {
+        let (shape, values) = Shape::split_change(old, new, &Hints::of_name(OwnName::new(namespace)?))?;
+        let filled = shape.fill(&values);
+        match (old, new) {
+            (Some(old), Some(new)) => {
+                let parts: Vec<&str> = filled.split(END).collect();
+                let [head, of_old, of_new, tail] = parts.as_slice() else { panic!("four parts: {parts:?}") };
+                assert_eq!((&*format!("{head}{of_old}{tail}"), &*format!("{head}{of_new}{tail}")), (old, new));
+            }
+            (old, new) => assert_eq!(Some(&*filled), old.or(new)),
+        }
+        Some((shape, values))
+    }
+
+    fn are_same(left: Change<'_>, right: Change<'_>) -> bool {
+        let (left, right) = (split(left).expect("a shape"), split(right).expect("a shape"));
+        assert_eq!(left.0 == right.0, left.0.digest() == right.0.digest());
+        left.0 == right.0
+    }
+
+    /// Changes of the files of `team-ada` and `team-bob`; each text goes for both, with `{}` for what is given.
+    fn with(old: &str, new: &str, ada: &str, bob: &str) -> bool {
+        let of = |value: &str| (old.replace("{}", value), new.replace("{}", value));
+        let ((old_ada, new_ada), (old_bob, new_bob)) = (of(ada), of(bob));
+        are_same(("team-ada", Some(&old_ada), Some(&new_ada)), ("team-bob", Some(&old_bob), Some(&new_bob)))
+    }
+
+    #[test]
+    fn the_own_name_is_taken_for_the_same() {
+        assert!(with("a: 1\n", "b: {}\n", "team-ada", "team-bob"));
+        assert!(with("a: 1\n", "b: {}\n", "ada", "bob"));
+        assert!(with("a: 1\n", "b:\n- 'x {}-psp/y'\n", "team-ada", "team-bob"));
+        assert!(with("a: 1\n", "b: system:serviceaccount:{}:default\n", "team-ada", "team-bob"));
+        // The one is not the other.
+        assert!(!with("a: 1\n", "b: {}\n", "team-ada", "bob"));
+    }
+
+    #[test]
+    fn nobody_elses_name_is() {
+        assert!(!with("a: 1\n", "b: {}\n", "team-bob", "team-ada"));
+        assert!(!with("a: 1\n", "b: {}\n", "bob", "ada"));
+        assert!(!with("a: 1\n", "b: {}\n", "team-ada2", "team-bob2"));
+        assert!(!with("a: 1\n", "b: {}\n", "xada", "xbob"));
+        assert!(!with("a: 1\n", "b: {}\n", "adas", "bobs"));
+        assert!(!with("a: 1\n", "b: {}\n", "\u{e9}ada", "\u{e9}bob"));
+    }
+
+    #[test]
+    fn keys_and_words_of_rules_are_never_left_open() {
+        for line in [
+            "{}: x",
+            "verbs:\n- {}",
+            "resources:\n- {}",
+            "- apiGroups:\n  - {}",
+            "kind: {}",
+            "apiGroup: {}",
+            "nonResourceURLs:\n- /{}",
+        ] {
+            assert!(!with("a: 1\n", &format!("{line}\n"), "ada", "bob"), "{line}");
+            assert!(!with("a: 1\n", &format!("{line}\n"), "team-ada", "team-bob"), "{line}");
+        }
+        // What follows is a value again.
+        assert!(with("a: 1\n", "verbs:\n- get\nresourceNames:\n- {}\n", "team-ada", "team-bob"));
+    }
+
+    #[test]
+    fn another_verb_elsewhere_in_the_object_is_another_change() {
+        let rule = |verb: &str| format!("rules:\n- resources:\n  - pods\n  verbs:\n  - {verb}\n");
+        let new = |verb: &str| format!("metadata:\n  labels:\n    a: b\n{}", rule(verb));
+        let (get, delete) = (rule("get"), rule("delete"));
+        assert!(!are_same(("ada", Some(&get), Some(&new("get"))), ("bob", Some(&delete), Some(&new("delete")))));
+        assert!(are_same(("ada", Some(&get), Some(&new("get"))), ("bob", Some(&get), Some(&new("get")))));
+    }
+
+    #[test]
+    fn numbers_are_left_open_while_they_stay() {
+        assert!(with("uid: {}\n", "uid: {}\nx: 1\n", "50000", "50001"));
+        assert!(with("min: {}\n", "minimum: {}\n", "50000", "50001"));
+        // A number that comes, goes or changes counts.
+        assert!(!with("uid: 50000\n", "uid: {}\n", "60000", "70000"));
+        assert!(!with("uid: {}\n", "uid: 60000\n", "50000", "50001"));
+        assert!(!with("uid: {}\n", "uid: {}\nalso: {}\n", "50000", "50001"));
+        // So do sizes, levels, and what is part of something else.
+        assert!(!with("pods: {}\n", "pods: {}\nx: 1\n", "20", "200"));
+        for (ada, bob) in [("v1.5000", "v1.6000"), ("5000Mi", "6000Mi"), ("05000", "06000"), ("5000_0", "6000_0")] {
+            assert!(!with("a: {}\n", "a: {}\nx: 1\n", ada, bob), "{ada}");
+        }
+        // Which are equal counts, and in which order they come.
+        let pair = |first: &str, second: &str| format!("a: {first}\nb: {second}\n");
+        let change = |name, old: &(String, String)| {
+            are_same(
+                ("ada", Some(&pair("5000", "6000")), Some(&pair("6000", "5000"))),
+                (name, Some(&old.0), Some(&old.1)),
+            )
+        };
+        assert!(change("bob", &(pair("7000", "8000"), pair("8000", "7000"))));
+        assert!(!change("bob", &(pair("7000", "8000"), pair("7000", "8000"))));
+        assert!(!change("bob", &(pair("7000", "7000"), pair("7000", "7000"))));
+    }
+
+    #[test]
+    fn a_new_object_leaves_its_numbers_and_annotations_open_and_tells_them() {
+        let object = |uid: &str, mail: &str| {
+            format!("kind: X\nmetadata:\n  annotations:\n    mail: {mail}\nspec:\n  max: {uid}\n  min: {uid}\n")
+        };
+        let of = |name, text: &str| {
+            split((name, None, Some(text))).map(|(shape, values)| (shape, values.own)).expect("a shape")
+        };
+        let (ada, bob) = (of("ada", &object("50000", "x")), of("bob", &object("50001", "y")));
+        assert_eq!((&ada.0, &ada.1.numbers), (&bob.0, &vec![50000]));
+        let told: Vec<_> = bob.1.notes.iter().map(|note| (&*note.key, &*note.value)).collect();
+        assert_eq!((bob.1.numbers, told), (vec![50001], vec![("mail", "y")]));
+        let named = |name, mail: &str| of(name, &object("50000", mail)).1.notes[0].shape;
+        assert_eq!(named("team-ada", "to ada"), named("team-bob", "to bob"));
+        assert_ne!(named("team-ada", "to team-ada"), named("team-bob", "to bob"));
+        assert_ne!(of("cyd", &object("0", "x")).0, ada.0);
+        assert_ne!(of("cyd", &object("50000", "x").replacen("50000", "50002", 1)).0, ada.0);
+        let label = |team: &str| format!("metadata:\n  labels:\n    team: {team}\n");
+        assert_ne!(of("ada", &label("maps")).0, of("bob", &label("ops")).0);
+    }
+
+    #[test]
+    fn notes_are_left_open_while_they_stay() {
+        let old = "metadata:\n  annotations:\n    example.org/mail: {}\n  labels:\n    team: {}\n  name: a\n";
+        let new = old.replace("name: a", "name: b");
+        assert!(with(old, &new, "'x: y'", "z"));
+        // Not where they change, or move, or are read by somebody, or are no notes at all.
+        assert!(!with("metadata:\n  labels:\n    team: a\n", "metadata:\n  labels:\n    team: {}\n", "x", "y"));
+        let (labels, notes) = ("metadata:\n  labels:\n    team: {}\n", "metadata:\n  annotations:\n    team: {}\n");
+        assert!(!with(labels, notes, "x", "y"));
+        for key in ["pod-security.kubernetes.io/enforce", "openshift.io/sa.scc.uid-range", "k8s.io/x"] {
+            let old = format!("metadata:\n  labels:\n    {key}: {{}}\n");
+            assert!(!with(&old, &format!("{old}  name: b\n"), "x", "y"), "{key}");
+        }
+        for old in [
+            "spec:\n  labels:\n    team: {}\n",
+            "metadata:\n  other:\n    team: {}\n",
+            "labels:\n    team: {}\n",
+            "metadata:\n  labels:\n      deep: {}\n",
+            "metadata:\n  labels:\n    team:\n    - {}\n",
+        ] {
+            assert!(!with(old, &format!("{old}x: 1\n"), "x", "y"), "{old}");
+        }
+    }
+
+    #[test]
+    fn shapes_differ_in_more_than_names_and_numbers() {
+        let of = |names: &[&str], text: &str| {
+            let (shape, values) = Shape::split_message(text, &Hints::of_names(names));
+            assert_eq!(shape.fill(&values), text);
+            shape
+        };
+        assert_eq!(
+            of(&["tool-ada", "shop"], "shop in tool-ada: 1002"),
+            of(&["tool-bob", "desk"], "desk in tool-bob: 5003")
+        );
+        assert_ne!(of(&["tool-ada"], "shop in tool-ada"), of(&["tool-bob"], "desk in tool-bob"));
+        assert_ne!(of(&["ada"], "1002, 1002"), of(&["ada"], "1002, 1003"));
+        assert_ne!(of(&["ada"], "3 of ada"), of(&["ada"], "4 of ada"));
+        // A word of Kubernetes names nothing, and what stands for a name is no name.
+        assert_ne!(of(&["default"], "default"), of(&["view"], "view"));
+        assert_ne!(of(&["ada"], "ada"), of(&["ada"], "\u{1}"));
+    }
+
+    #[test]
+    fn what_stands_for_a_name_cannot_be_written() {
+        for text in ["a: \u{1}\n", "a: b\r\n", "a:\tb\n"] {
+            assert_eq!(split(("ada", None, Some(text))), None, "{text:?}");
+        }
+        // Neither is a line feed at the end nothing, nor an empty text no text.
+        assert!(!are_same(("ada", None, Some("a: b\n")), ("bob", None, Some("a: b"))));
+        assert!(!are_same(("ada", None, Some("a: b\n")), ("bob", Some(""), Some("a: b\n"))));
+        assert!(!are_same(("ada", None, Some("a: b\n")), ("bob", Some("a: b\n"), None)));
+    }
+
+    /// Texts of lines that mean something to the splitting, picked by a counter.
+    fn random_text(seed: &mut u64) -> String {
+        const LINES: [&str; 20] = [
+            "metadata:\n",
+            "  labels:\n",
+            "  annotations:\n",
+            "    example.org/mail: team-ada\n",
+            "    kubernetes.io/x: ada\n",
+            "  name: team-ada\n",
+            "rules:\n",
+            "- resources:\n",
+            "  - team-ada\n",
+            "  verbs:\n",
+            "  resourceNames:\n",
+            "  - ada-5000\n",
+            "  - \"5000 of ada\"\n",
+            "spec:\n",
+            "  max: 5000\n",
+            "  min: 6000\n",
+            "  x: \u{e9}ada \u{1f600}\n",
+            "\n",
+            "    ",
+            "ada",
+        ];
+        let mut next = |below: usize| {
+            *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(*seed >> 33).expect("31 bits") % below
+        };
+        (0..next(12)).map(|_| LINES[next(LINES.len())]).collect()
+    }
+
+    #[test]
+    fn the_shape_and_the_values_give_back_every_text() {
+        let mut seed = 7;
+        let (hints, mut known) = (Hints::of_names(&["team-ada"]), std::collections::HashMap::new());
+        for _ in 0..20_000 {
+            let (old, new) = (random_text(&mut seed), random_text(&mut seed));
+            let (shape, values) = Shape::split(&old, &hints);
+            assert_eq!(shape.fill(&values), old);
+            let (change, _) = split(("team-ada", Some(&old), Some(&new))).expect("a shape");
+            for shape in [shape, change] {
+                // Equal digests are equal shapes.
+                let other = known.entry(shape.digest()).or_insert_with(|| shape.clone());
+                assert_eq!(*other, shape);
+            }
+        }
+        assert!(known.len() > 20_000, "{}", known.len());
+    }
+}
