@@ -4,7 +4,7 @@ use std::hash::Hasher;
 use std::path::{Path, PathBuf};
 
 /// Files and folders that the program is built from.
-const PARTS: [&str; 5] = ["src", "templates", "Cargo.toml", "Cargo.lock", "build.rs"];
+const PARTS: [&str; 6] = ["src", "crates", "templates", "Cargo.toml", "Cargo.lock", "build.rs"];
 
 /// Settings of the build that change the program.
 const VARIABLES: [&str; 5] = ["TARGET", "PROFILE", "OPT_LEVEL", "DEBUG", "CARGO_ENCODED_RUSTFLAGS"];

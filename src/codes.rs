@@ -11,7 +11,7 @@ use crate::diag::{Code, Diagnostic};
 pub use crate::k8s::codes::*;
 pub use crate::node::codes::*;
 
-crate::declare_codes! {
+bailiwick_yaml::declare_codes! {
     // Reading text.
     INVALID_UTF8: "invalid-utf8", [Error], "a file is not UTF-8";
     FILE_TOO_LARGE: "file-too-large", [Error], "a file is larger than this program reads";

@@ -14,30 +14,28 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
-pub mod diag;
-pub mod yaml;
+pub use bailiwick_access as access;
+pub use bailiwick_admission as admission;
+pub use bailiwick_crossplane as crossplane;
+pub use bailiwick_kubernetes as k8s;
+pub use bailiwick_node as node;
+pub use bailiwick_yaml::{self as yaml, diag, digest};
 
 pub mod codes;
 
-pub mod access;
-pub mod admission;
 pub mod alike;
 pub mod ask;
-pub mod crossplane;
 pub mod emit;
 pub mod expand;
-pub mod k8s;
 pub mod kinds;
 pub mod label;
 pub mod model;
-pub mod node;
 pub mod render;
 pub mod source;
 pub mod validate;
 
 pub mod cache;
 pub mod compile;
-mod digest;
 pub mod file_format;
 pub mod git;
 pub mod migrate;

@@ -5,11 +5,8 @@
 //! objects, such as bindings to roles that are not there, is in [`set`]. Advice is in `lints`.
 
 mod alike;
-pub mod expression_types;
-pub mod fields;
 mod lints;
 mod meaning;
-pub mod rules;
 mod server_fields;
 pub mod set;
 mod trace;
@@ -20,17 +17,18 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use self::alike::{Alike, KnownId};
-use self::fields::KnownFields;
 use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::schemas;
 use crate::k8s::stored::{Form, to_stored};
+use crate::k8s::validation;
+use crate::k8s::validation::fields::KnownFields;
+pub use crate::k8s::validation::fields::Reach;
 use crate::model::{ObjectType, Platform, Target, Unit};
 use crate::render::TemplateSet;
 use crate::yaml::schema::{Problem, ProblemKind};
 use crate::yaml::{self, NodeId, NodeRef, Tree};
-pub use fields::Reach;
 pub use set::HomeFacts;
 pub use trace::Trees;
 
@@ -46,7 +44,7 @@ pub struct Validator<'p> {
     matched: Option<KnownId>,
     /// What was checked before; none where everything is to be checked by itself.
     alike: Option<Alike>,
-    errors: Vec<rules::FieldError>,
+    errors: Vec<validation::FieldError>,
     served: HashMap<ObjectType, ServedKind<'p>>,
 }
 
@@ -203,7 +201,7 @@ impl<'p> Validator<'p> {
             let mut tree = yaml::read(text, crate::diag::FileId::default(), &mut sink);
             let root = tree.document(0).filter(|_| sink.is_empty())?;
             let mut errors = Vec::new();
-            rules::check(root, None, minor, &mut errors);
+            validation::check(root, None, minor, &mut errors);
             let is_valid = errors.is_empty()
                 && fields.problems(root).is_empty()
                 && lints::expression_types(root, api, definitions).is_ok_and(|misfits| misfits.is_empty());
@@ -303,7 +301,7 @@ impl<'p> Validator<'p> {
     fn check_rules(&mut self, unit: &Unit, reported: &[NodeId], sink: &mut Sink) {
         let Some(root) = self.tree.document(0) else { return };
         self.errors.clear();
-        rules::check(root, None, self.target.version.minor(), &mut self.errors);
+        validation::check(root, None, self.target.version.minor(), &mut self.errors);
         for error in self.errors.iter().filter(|error| !reported.contains(&error.node)) {
             let node = self.tree.at(error.node);
             let place = self.trees.place_of(unit, &error.path, node.as_str());

@@ -8,9 +8,9 @@ use super::keys::{Keys, check_keys};
 use crate::k8s::catalogue::{Api, Catalogue, LAST_MINOR, Served, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::stored::{Form, to_stored};
-use crate::validate::expression_types::misfits;
-use crate::validate::fields::{KnownFields, Reach};
-use crate::validate::rules;
+use crate::k8s::validation;
+use crate::k8s::validation::expression_types::misfits;
+use crate::k8s::validation::fields::{KnownFields, Reach};
 use crate::yaml::schema::{ProblemKind, to_json};
 use crate::yaml::{self, NodeRef, Tree};
 
@@ -61,7 +61,7 @@ fn validate(body: &Value) -> Result<Value, String> {
         .collect();
     if errors.is_empty() {
         let mut found = Vec::new();
-        rules::check(object, old.as_ref().and_then(root), minor, &mut found);
+        validation::check(object, old.as_ref().and_then(root), minor, &mut found);
         errors.extend(
             found.iter().map(|error| json!({ "field": error.path, "type": error.kind.id(), "message": error.message })),
         );

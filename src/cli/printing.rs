@@ -217,7 +217,7 @@ mod tests {
         let one = BTreeSet::from([codes::UNKNOWN_FIELD]);
         assert_eq!(more_about(&one), "for more about this error, run `bailiwick explain unknown-field`\n");
         let two = BTreeSet::from([codes::UNKNOWN_FIELD, codes::MISSING_FIELD]);
-        let line = "for more about an error, run `bailiwick explain CODE`: unknown-field, missing-field\n";
+        let line = "for more about an error, run `bailiwick explain CODE`: missing-field, unknown-field\n";
         assert_eq!(more_about(&two), line);
         let all = more_about(&codes::all().iter().copied().collect());
         assert!(all.ends_with(&format!(" and {} more\n", codes::all().len() - NAMED_CODES)), "{all}");

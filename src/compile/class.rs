@@ -3,7 +3,7 @@
 //! Most tenants of a list differ in a name, a number and what is made of them. For such a class two stand-in accounts
 //! go the whole way ([`standin`]). Where every template is proven to only print what differs
 //! ([`crate::render::Refusal`]), and every value that differs stands where its checks are known
-//! ([`crate::validate::rules::holes`]), the text of the first is cut at the values that differ, and an account of the
+//! ([`crate::k8s::validation::holes`]), the text of the first is cut at the values that differ, and an account of the
 //! class gets its file by filling them in, each one composed, checked and quoted anew.
 //!
 //! Whatever cannot be proven goes the general way, and so does an account with a value that some check refuses: the
@@ -28,11 +28,11 @@ pub(in crate::compile) use self::standin::{StandIns, Unexplained};
 use crate::diag::Origin;
 use crate::emit::file;
 use crate::expand;
+use crate::k8s::validation::holes::{self, Demand};
 use crate::label::Filling;
 use crate::model::{Account, AccountValue, ObjectType, Unit};
 use crate::render::{Columns, Refusal};
 use crate::validate::HomeFacts;
-use crate::validate::rules::holes::{self, Demand};
 use crate::yaml::{self, Cut, NodeId, NodeRef, ReadBack, Tree};
 
 /// Room for a value, in bytes.

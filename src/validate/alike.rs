@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::rules::holes::{self, Demand};
 use crate::diag::Origin;
+use crate::k8s::validation::holes::{self, Demand};
 use crate::model::{ObjectType, Unit};
 use crate::yaml::scalar::{Quoting, quoting};
 use crate::yaml::{self, Blank, Cut, NodeId, NodeRef, Tree, Value};

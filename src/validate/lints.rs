@@ -4,14 +4,14 @@ use crate::codes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::expression_types::{Misfit, Unchecked, misfits};
-use super::rules::{network, static_name};
 use super::trace::Trees;
 use super::with_askers;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::dead::{self, Cell, Dead, Part};
+use crate::k8s::validation::expression_types::{Misfit, Unchecked, misfits};
+use crate::k8s::validation::{network, static_name};
 use crate::model::Unit;
 use crate::yaml::NodeRef;
 

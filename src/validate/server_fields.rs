@@ -1,10 +1,10 @@
 //! Fields that the API server accepts and does not keep: what is written would be a difference for ever, or less than it says.
 
-use super::rules::metadata::{NAME_LABEL, NAME_LABEL_SINCE};
 use super::trace::Trees;
 use super::with_askers;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
+use crate::k8s::validation::metadata::{NAME_LABEL, NAME_LABEL_SINCE};
 use crate::model::Unit;
 use crate::yaml::NodeRef;
 

@@ -4,7 +4,7 @@ use super::semantics::vectors;
 use super::{rows, text};
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::k8s::schemas;
-use bailiwick::validate::rules;
+use bailiwick::k8s::validation;
 use bailiwick::yaml;
 
 /// One manifest for each row, in order; a row that names two mistakes has one manifest for each.
@@ -92,7 +92,7 @@ fn problems(manifest: &str) -> Vec<String> {
     let word = |key: &str| root.get(key).and_then(|value| value.as_str()).unwrap_or_default();
     let schema = schemas::schema_of(word("apiVersion"), word("kind")).expect("a known kind");
     let mut errors = Vec::new();
-    rules::check(root, None, 36, &mut errors);
+    validation::check(root, None, 36, &mut errors);
     let shape = schema.problems(root).into_iter().map(|problem| format!("{:?} at {}", problem.kind, problem.path));
     shape.chain(errors.into_iter().map(|error| error.message)).collect()
 }

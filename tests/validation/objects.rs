@@ -4,7 +4,7 @@ use bailiwick::codes;
 use bailiwick::diag::{Code, Files, Sink};
 use bailiwick::k8s::schemas;
 use bailiwick::k8s::stored::{Form, server_owned, to_stored};
-use bailiwick::validate::rules::{self, FieldError};
+use bailiwick::k8s::validation::{self, FieldError};
 use bailiwick::yaml::schema::{ProblemKind, to_json};
 use bailiwick::yaml::{self, NodeRef, Tree};
 use serde_json::Value as Json;
@@ -339,7 +339,7 @@ impl Object {
     fn rule_errors(&self, old: Option<&Object>, minor: u32) -> Vec<FieldError> {
         let mut errors = Vec::new();
         if self.tree.document(0).is_some() {
-            rules::check(self.root(), old.map(Object::root), minor, &mut errors);
+            validation::check(self.root(), old.map(Object::root), minor, &mut errors);
         }
         errors
     }

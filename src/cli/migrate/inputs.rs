@@ -13,9 +13,9 @@ use crate::admission::psp::plan::namespace_of;
 use crate::admission::workload::Workload;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::k8s::schemas;
+use crate::k8s::validation;
 use crate::migrate::Namespace;
 use crate::migrate::superfluous::{Collector, Superfluous};
-use crate::validate::rules;
 use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
 
@@ -184,7 +184,7 @@ fn check(object: NodeRef<'_>, sink: &mut Sink) {
         return;
     }
     let mut errors = Vec::new();
-    rules::check(object, None, LAST_WITH_POLICIES, &mut errors);
+    validation::check(object, None, LAST_WITH_POLICIES, &mut errors);
     for error in errors {
         let help = error.help.unwrap_or_else(|| "the API server refuses this policy".to_owned());
         let message = format!("`{}`: {}", error.path, error.message);

@@ -6,8 +6,8 @@
 use super::{GroupRule, GroupStrategy, PodSecurityProfileSpec, SeLinuxRule, level};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
+use crate::k8s::validation;
 use crate::model::{Number, PodSecurityProfile, RawDocument, account_variables};
-use crate::validate::rules;
 use crate::yaml::{self, NodeRef};
 
 /// The last minor with PodSecurityPolicy, whose rules count.
@@ -35,7 +35,7 @@ pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, s
     let tree = yaml::from_json(&policy);
     let Some(root) = tree.document(0) else { return };
     let mut errors = Vec::new();
-    rules::check(root, None, LAST_WITH_POLICIES, &mut errors);
+    validation::check(root, None, LAST_WITH_POLICIES, &mut errors);
     for error in errors {
         let remedy = error.help.clone().unwrap_or_else(|| error.kind.remedy().to_owned());
         sink.push(

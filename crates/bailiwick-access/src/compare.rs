@@ -1,0 +1,195 @@
+//! What a change really grants: two worlds compared by what each subject may do, not by how the objects are written.
+//!
+//! A subject is a user, group or account that a binding names. What it holds in a place is the union of its rules,
+//! reduced to the smallest parts that nothing else covers; a part is gained when nothing that was held there, or
+//! cluster-wide, covers it (`specs/rbac.md` section 5). Order, splitting, renamed bindings and repeated grants make no
+//! difference. Subjects with the same change are one class: of 3,000 tenants with the same role, one is compared.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::cover;
+use super::index;
+use super::request::{MASTERS, service_account};
+use super::rules::RuleListId;
+use super::symbols::Symbol;
+use super::who_can::Scope;
+use super::world::World;
+use bailiwick_kubernetes::rbac::PolicyRule;
+use bailiwick_yaml::digest::{Digest, digest};
+
+/// What a class of subjects gains and loses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Smallest parts that were not held before.
+    pub gained: Vec<PolicyRule>,
+    /// Smallest parts that are no longer held.
+    pub lost: Vec<PolicyRule>,
+    /// Who, and where, sorted.
+    pub subjects: Vec<Affected>,
+    /// True when names among the rules are those of the first subject, and every other one has its own instead.
+    pub own_names: bool,
+}
+
+/// A subject that a change concerns.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Affected {
+    /// As `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+    pub subject: String,
+    /// Where.
+    pub scope: Scope,
+}
+
+/// The rules of a subject in a place, by the contents of its roles.
+type Held = Vec<Digest>;
+
+/// What is gained and what is lost.
+type Difference = (Vec<PolicyRule>, Vec<PolicyRule>);
+
+/// The text of a world, as far as a comparison needs it.
+struct Side<'w> {
+    world: &'w World,
+    /// What each list of rules says, as a number that is the same in both worlds.
+    prints: Vec<Digest>,
+    rules: HashMap<Digest, RuleListId>,
+    held: BTreeMap<(Holding, Option<String>), Held>,
+}
+
+/// A subject by name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Holding {
+    is_group: bool,
+    name: String,
+}
+
+/// Every change of what a subject may do, largest class first.
+pub fn compare(old: &World, new: &World) -> Vec<Change> {
+    let (old, new) = (Side::new(old), Side::new(new));
+    let mut keys: Vec<&(Holding, Option<String>)> = old.held.keys().chain(new.held.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    let mut classes: HashMap<(bool, [Held; 4]), Arc<Difference>> = HashMap::new();
+    let mut changes: Vec<Change> = Vec::new();
+    let mut positions: HashMap<Difference, usize> = HashMap::new();
+    for key in keys {
+        let own = |side: &Side<'_>| side.held.get(key).cloned().unwrap_or_default();
+        let (before, after) = (own(&old), own(&new));
+        if before == after {
+            continue;
+        }
+        let wide = |side: &Side<'_>| match &key.1 {
+            None => Vec::new(),
+            Some(_) => side.held.get(&(key.0.clone(), None)).cloned().unwrap_or_default(),
+        };
+        let in_namespace = key.1.is_some();
+        let class = (in_namespace, [before, wide(&old), after, wide(&new)]);
+        let difference =
+            classes.entry(class).or_insert_with_key(|(in_namespace, [before, wide_before, after, wide_after])| {
+                let before = old.rules_of(before, *in_namespace);
+                let after = new.rules_of(after, *in_namespace);
+                // What holds cluster-wide on either side is told there, and not once more in each namespace.
+                let wide = [old.rules_of(wide_before, false), new.rules_of(wide_after, false)].concat();
+                let beyond = |rules: &[PolicyRule], known: &[PolicyRule]| {
+                    cover::maximal(&cover::uncovered(&[known, &wide].concat(), rules))
+                };
+                Arc::new((beyond(&after, &before), beyond(&before, &after)))
+            });
+        let difference = Arc::clone(difference);
+        if difference.0.is_empty() && difference.1.is_empty() {
+            continue;
+        }
+        let scope = key.1.as_ref().map_or(Scope::Cluster, |namespace| Scope::Namespace(namespace.clone()));
+        let affected = Affected { subject: key.0.to_string(), scope };
+        let next = changes.len();
+        match positions.get(&*difference).and_then(|&position| changes.get_mut(position)) {
+            Some(change) => change.subjects.push(affected),
+            None => {
+                positions.insert((*difference).clone(), next);
+                let (gained, lost) = (*difference).clone();
+                changes.push(Change { gained, lost, subjects: vec![affected], own_names: false });
+            }
+        }
+    }
+    sort(&mut changes);
+    changes
+}
+
+/// Puts changes in order, largest class first, and their subjects.
+pub fn sort(changes: &mut [Change]) {
+    for change in changes.iter_mut() {
+        change.subjects.sort();
+    }
+    // What is gained is what a reviewer has to see first.
+    changes.sort_by(|left, right| {
+        let key = |change: &Change| (change.gained.is_empty(), usize::MAX - change.subjects.len());
+        key(left).cmp(&key(right)).then_with(|| left.subjects.cmp(&right.subjects))
+    });
+}
+
+impl<'w> Side<'w> {
+    fn new(world: &'w World) -> Self {
+        let mut prints = Vec::with_capacity(world.lists.len());
+        let mut rules = HashMap::new();
+        for id in world.lists.ids() {
+            let mut list: Vec<PolicyRule> =
+                world.lists.get(id).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect();
+            list.sort();
+            let text = serde_json::to_vec(&list).unwrap_or_default();
+            let print = digest(&text);
+            rules.insert(print, id);
+            prints.push(print);
+        }
+        let mut side = Self { world, prints, rules, held: BTreeMap::new() };
+        for (holder, namespace) in world.index.places() {
+            // No binding gives its members anything: they have everything before anybody is asked.
+            if holder.is_group && world.symbols.text(holder.name) == MASTERS {
+                continue;
+            }
+            let held = side.held_by(world.held(holder, namespace));
+            if !held.is_empty() {
+                let name = side.text(holder.name);
+                let holding = Holding { is_group: holder.is_group, name };
+                side.held.insert((holding, namespace.map(|namespace| side.text(namespace))), held);
+            }
+        }
+        side
+    }
+
+    fn text(&self, symbol: Symbol) -> String {
+        self.world.symbols.text(symbol).to_owned()
+    }
+
+    fn held_by(&self, held: &[index::Held]) -> Held {
+        let rules = held.iter().filter_map(|held| held.rules).filter(|rules| !self.world.lists.get(*rules).is_empty());
+        let mut held: Held = rules.filter_map(|rules| self.prints.get(rules.number()).copied()).collect();
+        held.sort_unstable();
+        held.dedup();
+        held
+    }
+
+    /// What is held, without what never takes effect: `pods/*`, and URLs in a namespace.
+    fn rules_of(&self, held: &Held, in_namespace: bool) -> Vec<PolicyRule> {
+        let lists = held.iter().filter_map(|print| self.rules.get(print)).map(|&id| self.world.lists.get(id));
+        lists
+            .flatten()
+            .map(|rule| {
+                let mut rule = rule.to_policy_rule(&self.world.symbols);
+                rule.resources.retain(|resource| !resource.ends_with("/*"));
+                if in_namespace {
+                    rule.non_resource_urls.clear();
+                }
+                rule
+            })
+            .collect()
+    }
+}
+
+impl std::fmt::Display for Holding {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.is_group, service_account(&self.name)) {
+            (true, _) => write!(formatter, "Group/{}", self.name),
+            (false, Some((namespace, name))) => write!(formatter, "ServiceAccount/{namespace}/{name}"),
+            (false, None) => write!(formatter, "User/{}", self.name),
+        }
+    }
+}

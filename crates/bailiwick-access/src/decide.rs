@@ -1,0 +1,403 @@
+//! May this identity do this? The decision of Kubernetes' RBAC authorizer (`plugin/pkg/auth/authorizer/rbac`), behind
+//! the short cut for `system:masters`, with everything that proves it.
+//!
+//! The real one walks every ClusterRoleBinding and every RoleBinding of the namespace; this one looks up what the user
+//! and each of its groups hold. Both are unions, so the order makes no difference to the answer.
+
+use super::index::{hash_of, of_hash};
+use super::request::{Identity, Request, ResourceRequest};
+use super::rules::{Rule, RuleListId};
+use super::served::Liveness;
+use super::symbols::{Symbol, Symbols};
+use super::world::{Binding, Holder, RoleKind, Subject, SubjectKind, World, account_user};
+
+/// The first minor that asks for `create` when a web socket is opened by GET.
+pub const STREAMS_NEED_CREATE_SINCE: u32 = 35;
+
+/// What a question comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// Allowed.
+    Yes,
+    /// Not allowed.
+    No,
+    /// A binding names a role that is not among the inputs, or whose rules depend on what the cluster was like before,
+    /// and nothing else allows it.
+    Unknown,
+    /// No server ever receives such a request.
+    Dead,
+}
+
+/// A decision with its reasons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// The plain decision of the authorizer.
+    pub allowed: bool,
+    /// True when membership in `system:masters` decided.
+    pub by_masters: bool,
+    /// Every binding that allows it, in the order of the index.
+    pub proofs: Vec<Proof>,
+    /// Roles that bindings of this identity name, in the place asked for, and that are not there.
+    pub missing: Vec<MissingRole>,
+    /// Aggregated roles, bound to this identity here, that state rules which would allow it and which a cluster may
+    /// have kept or not (see [`Stated`](super::aggregate::Stated)).
+    pub doubtful: Vec<String>,
+    /// What the server asks for beside the request itself, and the identity may not: since 1.35 a web socket into a pod
+    /// needs `create`, whatever its HTTP method says.
+    pub also_needed: Option<Request>,
+    /// Whether a server could receive the request.
+    pub liveness: Liveness,
+}
+
+/// A binding that allows a request, with the rules of its role that do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    pub(crate) binding: u32,
+    /// Positions in the role's rules, from 0.
+    pub rules: Vec<usize>,
+}
+
+/// A role that a binding names and that is not there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MissingRole {
+    /// ClusterRole or Role.
+    pub kind: RoleKind,
+    /// Where the Role would have to be.
+    pub namespace: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// A binding that names it, as `kind/namespace/name`.
+    pub bound_by: String,
+}
+
+impl Decision {
+    /// The answer: dead before all else, then what the authorizer says, in three values.
+    pub fn answer(&self, is_complete: bool) -> Answer {
+        match (&self.liveness, self.allowed) {
+            (Liveness::Dead(_), _) => Answer::Dead,
+            (_, true) if self.also_needed.is_none() => Answer::Yes,
+            _ if self.doubtful.is_empty() && (self.missing.is_empty() || is_complete) => Answer::No,
+            _ => Answer::Unknown,
+        }
+    }
+}
+
+impl std::fmt::Display for MissingRole {
+    /// As `ClusterRole/name` or `Role/namespace/name`.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.kind {
+            RoleKind::ClusterRole => write!(formatter, "ClusterRole/{}", self.name),
+            RoleKind::Role => write!(formatter, "Role/{}/{}", self.namespace.as_deref().unwrap_or_default(), self.name),
+            RoleKind::Unknown => write!(formatter, "unsupported kind/{}", self.name),
+        }
+    }
+}
+
+/// A request in symbols.
+pub(crate) enum Query<'q> {
+    Resource {
+        verb: Symbol,
+        group: Symbol,
+        resource: Symbol,
+        /// `*/` and the subresource, where there is one.
+        any_of_subresource: Option<Symbol>,
+        name: Symbol,
+    },
+    Url {
+        verb: Symbol,
+        path: &'q str,
+    },
+}
+
+impl<'q> Query<'q> {
+    pub(crate) fn new(request: &'q Request, symbols: &Symbols) -> Self {
+        match request {
+            Request::Url(request) => Query::Url { verb: symbols.find(&request.verb), path: &request.path },
+            Request::Resource(request) => Self::of_resource(request, symbols),
+        }
+    }
+
+    fn of_resource(request: &ResourceRequest, symbols: &Symbols) -> Self {
+        let has_subresource = !request.subresource.is_empty();
+        Query::Resource {
+            verb: symbols.find(&request.verb),
+            group: symbols.find(&request.group),
+            resource: if has_subresource {
+                symbols.find(&request.full_resource())
+            } else {
+                symbols.find(&request.resource)
+            },
+            any_of_subresource: has_subresource.then(|| symbols.find(&format!("*/{}", request.subresource))),
+            name: symbols.find(&request.name),
+        }
+    }
+
+    /// True when a rule allows the request (`RuleAllows`).
+    pub(crate) fn is_allowed_by(&self, rule: &Rule, symbols: &Symbols) -> bool {
+        let has = |list: &[Symbol], wanted: Symbol| list.iter().any(|&entry| entry == Symbol::STAR || entry == wanted);
+        match *self {
+            Query::Resource { verb, group, resource, any_of_subresource, name } => {
+                has(rule.verbs(), verb)
+                    && has(rule.groups(), group)
+                    && rule
+                        .resources()
+                        .iter()
+                        .any(|&entry| entry == Symbol::STAR || entry == resource || Some(entry) == any_of_subresource)
+                    && (rule.names().is_empty() || rule.names().contains(&name))
+            }
+            Query::Url { verb, path } => {
+                has(rule.verbs(), verb) && rule.urls().iter().any(|&url| url_matches(symbols.text(url), path))
+            }
+        }
+    }
+}
+
+/// True when a URL of a rule covers a path: equal, or a prefix before trailing stars.
+pub(crate) fn url_matches(pattern: &str, path: &str) -> bool {
+    pattern == "*" || pattern == path || (pattern.ends_with('*') && path.starts_with(pattern.trim_end_matches('*')))
+}
+
+impl World {
+    /// The plain decision of the authorizer, without reasons.
+    pub fn allows(&self, who: &Identity, request: &Request) -> bool {
+        if who.is_master() {
+            return true;
+        }
+        let query = Query::new(request, &self.symbols);
+        let local = self.index.local(request.namespace(), &self.symbols);
+        let may = |is_group: bool, name: &str| {
+            let hash = hash_of(is_group, name);
+            let held = self.index.cluster(hash).iter().chain(of_hash(local, hash));
+            held.filter(|held| held.is_of(is_group, name, &self.symbols))
+                .any(|held| held.rules.is_some_and(|rules| self.is_allowed(rules, &query)))
+        };
+        may(false, &who.user) || who.groups.iter().any(|group| may(true, group))
+    }
+
+    /// True when a list has a rule that allows a request.
+    fn is_allowed(&self, rules: RuleListId, query: &Query<'_>) -> bool {
+        self.lists.get(rules).iter().any(|rule| query.is_allowed_by(rule, &self.symbols))
+    }
+
+    /// True when every binding that applies here has its role, and that role no doubtful rules: a no is then a no.
+    pub fn is_free_of_gaps(&self, who: &Identity, request: &Request) -> bool {
+        let namespace = self.namespace_symbol(request.namespace());
+        self.holders(who).all(|holder| {
+            self.held_in(holder, namespace).all(|id| {
+                let role = self.binding(id).map(|binding| self.role_of(binding));
+                role.is_none_or(|role| role.is_some_and(|role| role.doubtful.is_none()))
+            })
+        })
+    }
+
+    /// The decision with all its reasons.
+    pub fn decide(&self, who: &Identity, request: &Request) -> Decision {
+        let mut decision = Decision {
+            allowed: false,
+            by_masters: who.is_master(),
+            proofs: Vec::new(),
+            missing: Vec::new(),
+            doubtful: Vec::new(),
+            also_needed: self.also_asked(request).filter(|also| !self.allows(who, also)),
+            liveness: self.liveness(request),
+        };
+        let query = Query::new(request, &self.symbols);
+        let namespace = self.namespace_symbol(request.namespace());
+        for id in self.bindings_of(who, namespace) {
+            let Some(binding) = self.binding(id) else { continue };
+            let Some(role) = self.role_of(binding) else {
+                decision.missing.push(self.missing_role(binding));
+                continue;
+            };
+            let rules = (0..).zip(self.rules_of(role));
+            let rules: Vec<usize> = rules
+                .filter(|(_, rule)| query.is_allowed_by(rule, &self.symbols))
+                .map(|(position, _)| position)
+                .collect();
+            let might = role.doubtful.map(|id| self.lists.get(id)).unwrap_or_default();
+            if rules.is_empty() && might.iter().any(|rule| query.is_allowed_by(rule, &self.symbols)) {
+                decision.doubtful.push(self.symbols.text(role.name).to_owned());
+            }
+            if !rules.is_empty() {
+                decision.proofs.push(Proof { binding: id, rules });
+            }
+        }
+        decision.missing.sort();
+        decision.missing.dedup_by(|left, right| left.to_string() == right.to_string());
+        decision.allowed = decision.by_masters || !decision.proofs.is_empty();
+        decision
+    }
+
+    /// The same request for each name by which a rule limits what would otherwise allow it to an identity.
+    pub fn named_variants(&self, who: &Identity, request: &Request) -> Vec<Request> {
+        let Request::Resource(request) = request else { return Vec::new() };
+        let Query::Resource { verb, group, resource, any_of_subresource, .. } =
+            Query::of_resource(request, &self.symbols)
+        else {
+            return Vec::new();
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for id in self.bindings_of(who, self.namespace_symbol(&request.namespace)) {
+            let role = self.binding(id).and_then(|binding| self.role_of(binding));
+            for rule in role.into_iter().flat_map(|role| self.rules_of(role)) {
+                for &name in rule.names() {
+                    let named = Query::Resource { verb, group, resource, any_of_subresource, name };
+                    if named.is_allowed_by(rule, &self.symbols) {
+                        names.push(self.symbols.text(name));
+                    }
+                }
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        let with = |name: &str| Request::Resource(ResourceRequest { name: name.to_owned(), ..request.clone() });
+        names.into_iter().map(with).collect()
+    }
+
+    /// The names for which a list of rules allows a verb on a resource; none where it allows every name.
+    pub fn names_allowed(&self, rules: RuleListId, (verb, group, resource): (&str, &str, &str)) -> Option<Vec<&str>> {
+        let symbols = &self.symbols;
+        let (verb, group, resource) = (symbols.find(verb), symbols.find(group), symbols.find(resource));
+        let query = |name| Query::Resource { verb, group, resource, any_of_subresource: None, name };
+        let mut names = Vec::new();
+        for rule in self.lists.get(rules) {
+            if rule.names().is_empty() {
+                if query(Symbol::FOREIGN).is_allowed_by(rule, symbols) {
+                    return None;
+                }
+            } else {
+                let allowed = rule.names().iter().filter(|&&name| query(name).is_allowed_by(rule, symbols));
+                names.extend(allowed.map(|&name| symbols.text(name)));
+            }
+        }
+        Some(names)
+    }
+
+    /// The positions of the rules of a list that allow a verb on an object of a resource.
+    pub fn rules_allowing(
+        &self,
+        rules: RuleListId,
+        (verb, group, resource): (&str, &str, &str),
+        name: &str,
+    ) -> Vec<usize> {
+        let symbols = &self.symbols;
+        let query = Query::Resource {
+            verb: symbols.find(verb),
+            group: symbols.find(group),
+            resource: symbols.find(resource),
+            any_of_subresource: None,
+            name: symbols.find(name),
+        };
+        let rules = self.lists.get(rules).iter().enumerate();
+        rules.filter(|(_, rule)| query.is_allowed_by(rule, symbols)).map(|(position, _)| position).collect()
+    }
+
+    /// The lists of rules that a user or a group holds: cluster-wide, or in a namespace.
+    pub fn rule_lists(&self, is_group: bool, name: &str, namespace: Option<&str>) -> impl Iterator<Item = RuleListId> {
+        let hash = hash_of(is_group, name);
+        let held = match namespace {
+            None => self.index.cluster(hash),
+            Some(namespace) => of_hash(self.index.local(namespace, &self.symbols), hash),
+        };
+        let own = held.iter().filter(move |held| held.is_of(is_group, name, &self.symbols));
+        own.filter_map(|held| held.rules).collect::<Vec<_>>().into_iter()
+    }
+
+    /// What is asked for beside a request: `create` for a web socket opened by GET (gate
+    /// AuthorizePodWebsocketUpgradeCreatePermission, on since 1.35).
+    fn also_asked(&self, request: &Request) -> Option<Request> {
+        let Request::Resource(request) = request else { return None };
+        let opens_stream = request.group.is_empty()
+            && request.resource == "pods"
+            && matches!(request.subresource.as_str(), "exec" | "attach" | "portforward");
+        (opens_stream && request.verb == "get" && self.minor() >= STREAMS_NEED_CREATE_SINCE)
+            .then(|| Request::Resource(ResourceRequest { verb: "create".to_owned(), ..request.clone() }))
+    }
+
+    /// Every binding that applies to an identity in a namespace (none: cluster-wide only), each once.
+    pub(crate) fn bindings_of(&self, who: &Identity, namespace: Option<Symbol>) -> Vec<u32> {
+        let mut bindings: Vec<u32> = self.holders(who).flat_map(|holder| self.held_in(holder, namespace)).collect();
+        bindings.sort_unstable();
+        bindings.dedup();
+        bindings
+    }
+
+    /// What an identity is to bindings: its user name, and each of its groups.
+    pub(crate) fn holders(&self, who: &Identity) -> impl Iterator<Item = Holder> {
+        let user = Holder { is_group: false, name: self.symbols.find(&who.user) };
+        let groups = who.groups.iter().map(|group| Holder { is_group: true, name: self.symbols.find(group) });
+        std::iter::once(user).chain(groups).filter(|holder| holder.name != Symbol::FOREIGN)
+    }
+
+    /// The user or group that a subject of a binding is; none for a subject that matches nobody.
+    pub(crate) fn holder(&self, subject: Subject, binding_namespace: Option<Symbol>) -> Option<Holder> {
+        let is_group = match subject.kind {
+            SubjectKind::User => false,
+            SubjectKind::Group => true,
+            SubjectKind::ServiceAccount => {
+                let own = Some(subject.namespace).filter(|namespace| *namespace != Symbol::EMPTY);
+                let namespace = self.symbols.text(own.or(binding_namespace)?);
+                let name = self.symbols.find(&account_user(namespace, self.symbols.text(subject.name)));
+                return (name != Symbol::FOREIGN).then_some(Holder { is_group: false, name });
+            }
+            SubjectKind::Unknown => return None,
+        };
+        Some(Holder { is_group, name: subject.name })
+    }
+
+    /// The bindings of a holder: cluster-wide, and then in a namespace.
+    fn held_in(&self, holder: Holder, namespace: Option<Symbol>) -> impl Iterator<Item = u32> {
+        let local = namespace.map(|namespace| self.held(holder, Some(namespace))).unwrap_or_default();
+        self.held(holder, None).iter().chain(local).map(|held| held.binding)
+    }
+
+    pub(crate) fn namespace_symbol(&self, namespace: &str) -> Option<Symbol> {
+        (!namespace.is_empty()).then(|| self.symbols.find(namespace))
+    }
+
+    pub(crate) fn missing_role(&self, binding: &Binding) -> MissingRole {
+        let namespace =
+            || binding.namespace.map(|namespace| self.symbols.text(namespace)).unwrap_or_default().to_owned();
+        MissingRole {
+            kind: binding.role_kind,
+            namespace: (binding.role_kind == RoleKind::Role).then(namespace),
+            name: self.symbols.text(binding.role_name).to_owned(),
+            bound_by: self.binding_name(binding),
+        }
+    }
+
+    /// A binding as `RoleBinding/namespace/name` or `ClusterRoleBinding/name`.
+    pub(crate) fn binding_name(&self, binding: &Binding) -> String {
+        let name = self.symbols.text(binding.name);
+        match binding.namespace {
+            Some(namespace) => format!("RoleBinding/{}/{name}", self.symbols.text(namespace)),
+            None => format!("ClusterRoleBinding/{name}"),
+        }
+    }
+
+    /// The proofs of a decision as JSON, sorted by the binding's name; rules by their position from 0.
+    pub fn proofs_by_name(&self, decision: &Decision) -> Vec<serde_json::Value> {
+        let mut proofs: Vec<(String, serde_json::Value)> = decision
+            .proofs
+            .iter()
+            .filter_map(|proof| {
+                let binding = self.binding(proof.binding)?;
+                let name = self.binding_name(binding);
+                let role = self.role_link(self.role_of(binding)?).name;
+                let value = serde_json::json!({ "binding": name, "role": role, "rules": proof.rules });
+                Some((name, value))
+            })
+            .collect();
+        proofs.sort_by(|left, right| left.0.cmp(&right.0));
+        proofs.into_iter().map(|(_, value)| value).collect()
+    }
+
+    /// The names of the bindings that prove a decision, sorted.
+    pub fn bindings_by_name(&self, decision: &Decision) -> Vec<String> {
+        let bindings = decision.proofs.iter().filter_map(|proof| self.binding(proof.binding));
+        let mut names: Vec<String> = bindings.map(|binding| self.binding_name(binding)).collect();
+        names.sort();
+        names
+    }
+}

@@ -1,0 +1,258 @@
+//! May this identity act as somebody else? (`staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation`)
+//!
+//! Since 1.36 the constrained modes are tried first, each with a right on the target and one on the action; what is
+//! left is the old verb, which gives everything at once.
+
+use super::request::{
+    ANONYMOUS, AUTHENTICATED, Identity, MASTERS, Request, ResourceRequest, UNAUTHENTICATED, service_account,
+};
+use super::world::World;
+use bailiwick_kubernetes::names;
+
+/// Who an identity wants to be: what the impersonation headers say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Target {
+    /// The user name.
+    pub user: String,
+    /// Groups.
+    pub groups: Vec<String>,
+    /// Extra fields by their key, sorted.
+    pub extra: Vec<(String, Vec<String>)>,
+    /// The uid; empty for none.
+    pub uid: String,
+}
+
+/// By which way it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// An account acts as the node that its token is bound to.
+    AssociatedNode,
+    /// As any node.
+    ArbitraryNode,
+    /// As a service account.
+    #[serde(rename = "serviceaccount")]
+    ServiceAccount,
+    /// As any other user, with groups, uid and extra fields.
+    UserInfo,
+    /// As anybody, by the verb `impersonate`.
+    Legacy,
+}
+
+/// The outcome of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Impersonation {
+    /// The mode that allows it; none when nothing does.
+    pub mode: Option<Mode>,
+    /// What was asked of the authorizer, in the mode that allows it or else in the old one.
+    pub checks: Vec<(Request, bool)>,
+    /// The groups that the identity then has.
+    pub groups: Vec<String>,
+}
+
+/// The first minor with constrained impersonation switched on.
+pub const CONSTRAINED_SINCE: u32 = 36;
+/// The group of what constrained impersonation checks, and of uids and extra fields in every mode.
+const AUTHENTICATION: &str = "authentication.k8s.io";
+/// What the user name of a node begins with.
+const NODE_PREFIX: &str = "system:node:";
+/// From how many groups, or extra values, on a constrained mode first asks for all of them at once.
+const MANY: usize = 4;
+
+impl Mode {
+    const CONSTRAINED: [Mode; 4] = [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo];
+
+    /// The verb on the target.
+    fn verb(self) -> String {
+        match self {
+            Mode::Legacy => "impersonate".to_owned(),
+            constrained => format!("impersonate:{}", constrained.name()),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Mode::AssociatedNode => "associated-node",
+            Mode::ArbitraryNode => "arbitrary-node",
+            Mode::ServiceAccount => "serviceaccount",
+            Mode::UserInfo => "user-info",
+            Mode::Legacy => "legacy",
+        }
+    }
+
+    /// True when the mode is for this target at all. `node` is the one that the token of the asking account is bound to.
+    fn is_for(self, who: &Identity, node: Option<&str>, target: &Target) -> bool {
+        let has_name_alone = target.groups.is_empty() && target.extra.is_empty() && target.uid.is_empty();
+        let wanted = node_name(&target.user);
+        match self {
+            Mode::AssociatedNode => {
+                has_name_alone && wanted.is_some() && wanted == node && service_account(&who.user).is_some()
+            }
+            Mode::ArbitraryNode => has_name_alone && wanted.is_some(),
+            Mode::ServiceAccount => has_name_alone && service_account(&target.user).is_some(),
+            Mode::UserInfo => wanted.is_none() && service_account(&target.user).is_none(),
+            Mode::Legacy => true,
+        }
+    }
+}
+
+/// The node that a user name stands for.
+fn node_name(user: &str) -> Option<&str> {
+    user.strip_prefix(NODE_PREFIX).filter(|name| names::dns_subdomain(name).is_ok())
+}
+
+impl World {
+    /// Whether an identity may act as `target`; `node` is the node that its token is bound to. The constrained modes are
+    /// tried when the request is given that is then made; before [`CONSTRAINED_SINCE`] there are none.
+    pub fn may_impersonate(
+        &self,
+        who: &Identity,
+        node: Option<&str>,
+        target: &Target,
+        constrained: Option<&Request>,
+    ) -> Impersonation {
+        if target.user.is_empty() {
+            // Groups, extra fields and a uid cannot be had without a user.
+            return Impersonation { mode: None, checks: Vec::new(), groups: Vec::new() };
+        }
+        if let Some(request) = constrained {
+            for mode in Mode::CONSTRAINED.into_iter().filter(|mode| mode.is_for(who, node, target)) {
+                let mut attempt = Attempt { world: self, who, mode, checks: Vec::new() };
+                if attempt.is_acceptable(target) && attempt.may_be(target) && attempt.check(acted_on(mode, request)) {
+                    return Impersonation { mode: Some(mode), checks: attempt.checks, groups: groups(mode, target) };
+                }
+            }
+        }
+        let mut attempt = Attempt { world: self, who, mode: Mode::Legacy, checks: Vec::new() };
+        let allowed = attempt.may_be(target);
+        Impersonation {
+            mode: allowed.then_some(Mode::Legacy),
+            checks: attempt.checks,
+            groups: if allowed { groups(Mode::Legacy, target) } else { Vec::new() },
+        }
+    }
+}
+
+/// One mode being tried.
+struct Attempt<'w> {
+    world: &'w World,
+    who: &'w Identity,
+    mode: Mode,
+    checks: Vec<(Request, bool)>,
+}
+
+impl Attempt<'_> {
+    /// What a constrained mode refuses without asking anybody.
+    fn is_acceptable(&self, target: &Target) -> bool {
+        let groups_fit = target.groups.iter().all(|group| !group.is_empty() && group != MASTERS);
+        groups_fit
+            && target.extra.iter().all(|(key, values)| {
+                is_domain_prefixed(key)
+                    && *key == key.to_lowercase()
+                    && !values.is_empty()
+                    && values.iter().all(|value| !value.is_empty())
+            })
+    }
+
+    /// The rights on the target: its name, its groups, its extra fields, its uid. All are asked, so that a refusal can
+    /// tell everything that is missing.
+    fn may_be(&mut self, target: &Target) -> bool {
+        let is_legacy = self.mode == Mode::Legacy;
+        let group = if is_legacy { "" } else { AUTHENTICATION };
+        let user = match (service_account(&target.user), node_name(&target.user)) {
+            (Some((namespace, name)), _) => self.on(group, "serviceaccounts", "", namespace, name),
+            // One cache serves every node there, so that the right has to hold for all of them.
+            (None, Some(_)) if self.mode == Mode::AssociatedNode => self.on(group, "nodes", "", "", "*"),
+            (None, Some(node)) if !is_legacy => self.on(group, "nodes", "", "", node),
+            _ => self.on(group, "users", "", "", &target.user),
+        };
+        let mut groups = true;
+        if is_legacy || target.groups.len() < MANY || !self.asks(group, "groups", "", "*") {
+            for name in &target.groups {
+                groups &= self.on(group, "groups", "", "", name);
+            }
+        }
+        let values: usize = target.extra.iter().map(|(_, values)| values.len()).sum();
+        let is_large = !is_legacy && values >= MANY;
+        let mut extra = true;
+        if !(is_large && self.asks(AUTHENTICATION, "userextras", "*", "*")) {
+            for (key, values) in &target.extra {
+                for value in values {
+                    extra &= self.on(AUTHENTICATION, "userextras", key, "", value);
+                }
+            }
+        }
+        let uid = target.uid.is_empty() || self.on(AUTHENTICATION, "uids", "", "", &target.uid);
+        user && groups && extra && uid
+    }
+
+    /// Asks and keeps the question only when the answer is yes: a short cut that fails is followed by single questions.
+    fn asks(&mut self, group: &str, resource: &str, subresource: &str, name: &str) -> bool {
+        let allowed = self.on(group, resource, subresource, "", name);
+        if !allowed {
+            self.checks.pop();
+        }
+        allowed
+    }
+
+    fn on(&mut self, group: &str, resource: &str, subresource: &str, namespace: &str, name: &str) -> bool {
+        self.check(Request::Resource(ResourceRequest {
+            verb: self.mode.verb(),
+            group: group.to_owned(),
+            version: String::new(),
+            resource: resource.to_owned(),
+            subresource: subresource.to_owned(),
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        }))
+    }
+
+    fn check(&mut self, request: Request) -> bool {
+        let allowed = self.world.allows(self.who, &request);
+        self.checks.push((request, allowed));
+        allowed
+    }
+}
+
+/// The right that a constrained mode asks for beside the one on the target: the action itself.
+fn acted_on(mode: Mode, request: &Request) -> Request {
+    let mut acted = request.clone();
+    let verb = format!("impersonate-on:{}:{}", mode.name(), request.verb());
+    match &mut acted {
+        Request::Resource(request) => request.verb = verb,
+        Request::Url(request) => request.verb = verb,
+    }
+    acted
+}
+
+/// The groups of the impersonated user: those that were asked for, or those that go with the kind of user.
+fn groups(mode: Mode, target: &Target) -> Vec<String> {
+    let mut groups = match (mode, service_account(&target.user)) {
+        (Mode::AssociatedNode | Mode::ArbitraryNode, _) => vec!["system:nodes".to_owned()],
+        (_, Some(_)) if target.groups.is_empty() => {
+            let mut implicit = Identity::of(&target.user).groups;
+            implicit.retain(|group| group != AUTHENTICATED);
+            implicit
+        }
+        _ => target.groups.clone(),
+    };
+    let mut ensure = |group: &str| {
+        if !groups.iter().any(|known| known == group) {
+            groups.push(group.to_owned());
+        }
+    };
+    if target.user == ANONYMOUS {
+        ensure(UNAUTHENTICATED);
+    } else if !target.groups.iter().any(|group| group == UNAUTHENTICATED) {
+        ensure(AUTHENTICATED);
+    }
+    groups
+}
+
+/// True for a key such as `example.com/scopes` (`IsDomainPrefixedPath`).
+fn is_domain_prefixed(key: &str) -> bool {
+    let is_path = |letter: char| letter.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(letter);
+    key.split_once('/').is_some_and(|(domain, path)| {
+        names::dns_subdomain(domain).is_ok() && !path.is_empty() && path.chars().all(is_path)
+    })
+}

@@ -1,0 +1,165 @@
+//! Who asks, and for what: the attributes that an authorizer sees.
+
+use serde::Serialize;
+
+pub use bailiwick_kubernetes::names::service_account_user as service_account;
+
+/// The group that is allowed everything before any authorizer is asked.
+pub const MASTERS: &str = "system:masters";
+/// The group of every user that was authenticated.
+pub const AUTHENTICATED: &str = "system:authenticated";
+/// The user of a request without credentials.
+pub const ANONYMOUS: &str = "system:anonymous";
+/// The group of a request without credentials.
+pub const UNAUTHENTICATED: &str = "system:unauthenticated";
+/// The group of every service account.
+pub const ACCOUNTS: &str = "system:serviceaccounts";
+
+/// Who makes a request, as the authenticator tells it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Identity {
+    /// The user name.
+    pub user: String,
+    /// Every group, the implicit ones included.
+    pub groups: Vec<String>,
+}
+
+impl Identity {
+    /// A user as authentication would present it: with the groups a service account, an anonymous or any other user
+    /// has by itself.
+    pub fn of(user: &str) -> Self {
+        let groups = match service_account(user) {
+            Some((namespace, _)) => {
+                vec![ACCOUNTS.to_owned(), format!("{ACCOUNTS}:{namespace}"), AUTHENTICATED.to_owned()]
+            }
+            None if user == ANONYMOUS => vec![UNAUTHENTICATED.to_owned()],
+            None => vec![AUTHENTICATED.to_owned()],
+        };
+        Self { user: user.to_owned(), groups }
+    }
+
+    /// What `--as` with `--as-group` makes of a user (`staging/src/k8s.io/apiserver/pkg/endpoints/filters/
+    /// impersonation`): groups that are named stand in the place of those of a service account.
+    pub fn impersonated(user: &str, groups: &[String]) -> Self {
+        if groups.is_empty() {
+            return Self::of(user);
+        }
+        let mut groups = groups.to_vec();
+        let present = |name: &str| groups.iter().any(|group| group == name);
+        if user == ANONYMOUS && !present(UNAUTHENTICATED) {
+            groups.push(UNAUTHENTICATED.to_owned());
+        } else if user != ANONYMOUS && !present(AUTHENTICATED) && !present(UNAUTHENTICATED) {
+            groups.push(AUTHENTICATED.to_owned());
+        }
+        Self { user: user.to_owned(), groups }
+    }
+
+    /// A member of a group about whom nothing else is known.
+    pub fn member_of(group: &str) -> Self {
+        let mut groups = vec![group.to_owned()];
+        if group != AUTHENTICATED && group != UNAUTHENTICATED {
+            groups.push(AUTHENTICATED.to_owned());
+        }
+        Self { user: String::new(), groups }
+    }
+
+    /// True for a member of `system:masters`.
+    pub fn is_master(&self) -> bool {
+        self.groups.iter().any(|group| group == MASTERS)
+    }
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(untagged)]
+pub enum Request {
+    /// Objects of the API.
+    Resource(ResourceRequest),
+    /// Anything else that has a URL.
+    Url(UrlRequest),
+}
+
+/// A request for objects. Empty texts mean that the request has none: no namespace, no name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct ResourceRequest {
+    /// The verb.
+    pub verb: String,
+    /// The API group; empty for the core group.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub group: String,
+    /// The API version; no authorizer looks at it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub version: String,
+    /// The resource, in the plural.
+    pub resource: String,
+    /// The subresource.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subresource: String,
+    /// The namespace.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+    /// The name of the object.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+}
+
+/// A request for a URL that is not an object.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct UrlRequest {
+    /// The HTTP method in lower case.
+    pub verb: String,
+    /// The path.
+    pub path: String,
+}
+
+impl ResourceRequest {
+    /// The resource as rules name it: with its subresource after a slash.
+    pub fn full_resource(&self) -> String {
+        if self.subresource.is_empty() {
+            self.resource.clone()
+        } else {
+            format!("{}/{}", self.resource, self.subresource)
+        }
+    }
+}
+
+impl Request {
+    /// The namespace of the request; empty when it has none.
+    pub fn namespace(&self) -> &str {
+        match self {
+            Request::Resource(request) => &request.namespace,
+            Request::Url(_) => "",
+        }
+    }
+
+    /// The verb.
+    pub fn verb(&self) -> &str {
+        match self {
+            Request::Resource(request) => &request.verb,
+            Request::Url(request) => &request.verb,
+        }
+    }
+}
+
+impl std::fmt::Display for Request {
+    /// In words: `get pods/log called `web` in namespace `a``.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Request::Url(request) => write!(formatter, "{} {}", request.verb, request.path),
+            Request::Resource(request) => {
+                write!(formatter, "{} {}", request.verb, request.full_resource())?;
+                if !request.group.is_empty() {
+                    write!(formatter, ".{}", request.group)?;
+                }
+                if !request.name.is_empty() {
+                    write!(formatter, " `{}`", request.name)?;
+                }
+                if request.namespace.is_empty() {
+                    Ok(())
+                } else {
+                    write!(formatter, " in namespace `{}`", request.namespace)
+                }
+            }
+        }
+    }
+}

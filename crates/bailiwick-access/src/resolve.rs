@@ -1,0 +1,39 @@
+//! Which rules does this identity have in this place? What the server's rule resolver answers, and SelfSubjectRulesReview
+//! with it (`pkg/registry/rbac/validation/rule.go`).
+
+use super::decide::MissingRole;
+use super::request::Identity;
+use super::world::World;
+use bailiwick_kubernetes::rbac::PolicyRule;
+
+/// The rules of an identity in a place.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Resolved {
+    /// The rules, binding by binding; the same rule stands as often as it is held.
+    pub rules: Vec<PolicyRule>,
+    /// Where each rule comes from, beside `rules`.
+    pub bindings: Vec<u32>,
+    /// Roles that bindings name and that are not there.
+    pub missing: Vec<MissingRole>,
+}
+
+impl World {
+    /// The rules that hold for an identity in a namespace; with an empty one, those that hold cluster-wide.
+    pub fn rules_for(&self, who: &Identity, namespace: &str) -> Resolved {
+        let mut resolved = Resolved::default();
+        for id in self.bindings_of(who, self.namespace_symbol(namespace)) {
+            let Some(binding) = self.binding(id) else { continue };
+            match self.role_of(binding) {
+                Some(role) => {
+                    let rules = self.rules_of(role);
+                    resolved.rules.extend(rules.iter().map(|rule| rule.to_policy_rule(&self.symbols)));
+                    resolved.bindings.extend(rules.iter().map(|_| id));
+                }
+                None => resolved.missing.push(self.missing_role(binding)),
+            }
+        }
+        resolved.missing.sort();
+        resolved.missing.dedup_by(|left, right| left.to_string() == right.to_string());
+        resolved
+    }
+}

@@ -1,0 +1,209 @@
+//! B019: roles of the baseline that given bindings name. The binding is the one cause of the findings about such a role, and
+//! they are one finding.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::Severity;
+use super::holders::{Judged, Place, Powers};
+use super::judge::{Finding, Findings, Folded, Judge, Likeness, is_given};
+use super::matching::Held;
+use super::table::{BASELINE_ROLE, FULL_AUTHORITY, Rule, When};
+use crate::compare::Affected;
+use crate::proof::{Chain, place};
+use crate::rules::{self, RuleListId};
+use crate::world::{Binding, Role};
+use bailiwick_yaml::digest::digest_of_run;
+
+/// So many findings of one role are folded.
+const MINIMUM_FOLDED: usize = 2;
+
+/// The roles of the baseline that a holder has by given bindings of a scope.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+struct Grants {
+    /// The roles by number, in order.
+    roles: Vec<u32>,
+    /// The lists of these roles that no other given binding of the scope gives.
+    lists: Vec<RuleListId>,
+}
+
+/// The findings of a set of lists, by their causes.
+struct Parted {
+    /// Findings that no role of the baseline gives by itself, or that something else gives as well.
+    others: Vec<Judged>,
+    /// For each role by number the findings of the role alone.
+    by_role: Vec<(u32, Vec<Judged>)>,
+}
+
+/// The parted sets that are known: by class and roles.
+#[derive(Default)]
+pub(super) struct Parts(HashMap<(usize, Grants), Rc<Parted>>);
+
+/// For each role by number the rules that the baseline gives it.
+pub(super) type RulesOfBaseline = RefCell<HashMap<u32, Rc<HashSet<rules::Rule>>>>;
+
+impl Judge<'_> {
+    /// Reports what roles of the baseline give at a place, each role as one finding, and returns the findings that are left to
+    /// report. A class is a set of lists and its number.
+    pub(super) fn tell_baseline_roles<'j>(
+        &self,
+        place: Place,
+        (class, held, all): (usize, &(Held, bool), &'j [Judged]),
+        (powers, parts): (&Powers, &mut Parts),
+        findings: &mut Findings,
+    ) -> Cow<'j, [Judged]> {
+        let Some(rule) = self.options.rules.iter().find(|rule| rule.id == BASELINE_ROLE) else {
+            return Cow::Borrowed(all);
+        };
+        // Full authority says everything already.
+        if all.iter().any(|judged| judged.is_told && judged.rule.id == FULL_AUTHORITY) {
+            return Cow::Borrowed(all);
+        }
+        let grants = self.baseline_grants(place);
+        if grants.roles.is_empty() {
+            return Cow::Borrowed(all);
+        }
+        let parted = parts.0.entry((class, grants));
+        let parted = Rc::clone(parted.or_insert_with_key(|(_, grants)| Rc::new(self.parted(held, all, grants))));
+        let mut others = parted.others.clone();
+        let chooses_powers = self.options.rules.iter().any(|rule| rule.condition().is_some());
+        for (role, judged) in &parted.by_role {
+            let is_counted = |rule: &Rule| !chooses_powers || self.is_selected(rule);
+            let folded = self.told(place, judged, powers, &is_counted);
+            if folded.len() >= MINIMUM_FOLDED {
+                self.tell_baseline_role(rule, place, *role, &folded, findings);
+                continue;
+            }
+            for (judged, _) in folded {
+                if !others.iter().any(|other| other.rule.id == judged.rule.id) {
+                    others.push(judged.clone());
+                }
+            }
+        }
+        Cow::Owned(others)
+    }
+
+    /// Adds the finding about a role, which stands for others.
+    fn tell_baseline_role(
+        &self,
+        rule: &'static Rule,
+        (holder, namespace): Place,
+        role: u32,
+        folded: &[(&Judged, Severity)],
+        findings: &mut Findings,
+    ) {
+        let bindings = self.world.index.held(holder, namespace, &self.world.symbols).iter();
+        let granted = bindings.filter_map(|held| self.bound_by_given(held.binding)).find(|(id, ..)| *id == role);
+        let Some((_, binding, role)) = granted else { return };
+        let folded: Vec<Folded> =
+            folded.iter().map(|(judged, severity)| Folded { rule: judged.rule, severity: *severity }).collect();
+        let Some(severity) = folded.iter().map(|folded| folded.severity).max() else { return };
+        let place = place(binding.layer);
+        let link = self.world.role_link(role);
+        let content: Vec<(&str, &str)> = folded.iter().map(|folded| (folded.rule.id, folded.severity.word())).collect();
+        let likeness = Likeness {
+            rule: rule.id,
+            severity,
+            in_namespace: namespace.is_some(),
+            shapes: vec![digest_of_run(&link.name), digest_of_run(&content)],
+            place: self.apart(place),
+        };
+        let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
+        findings.add(likeness, affected, || Finding {
+            role: Some(link.clone()),
+            folded,
+            proof: vec![Chain {
+                subject: self.world.holder_name(holder),
+                binding: self.world.binding_link(binding),
+                role: link,
+                rules: Vec::new(),
+            }],
+            ..Finding::new(rule, severity, place)
+        });
+    }
+
+    /// Returns the roles of the baseline that a holder has by given bindings of a scope.
+    fn baseline_grants(&self, (holder, namespace): Place) -> Grants {
+        let mut grants = Grants::default();
+        let mut elsewhere: Vec<RuleListId> = Vec::new();
+        for held in self.world.index.held(holder, namespace, &self.world.symbols) {
+            let Some((id, _, role)) = self.bound_by_given(held.binding) else { continue };
+            if self.is_of_baseline(role) {
+                grants.roles.push(id);
+                grants.lists.push(role.rules);
+            } else {
+                elsewhere.push(role.rules);
+            }
+        }
+        grants.roles.sort_unstable();
+        grants.roles.dedup();
+        grants.lists.retain(|list| !elsewhere.contains(list));
+        grants.lists.sort_unstable();
+        grants.lists.dedup();
+        grants
+    }
+
+    /// Parts the findings of a set of lists by their causes.
+    fn parted(&self, (held, in_control_plane): &(Held, bool), all: &[Judged], grants: &Grants) -> Parted {
+        let of_baseline = |id: &u32| Some((*id, self.world.roles.get(*id as usize)?, self.rules_of_baseline(*id)?));
+        let roles: Vec<(u32, &Role, Rc<HashSet<rules::Rule>>)> = grants.roles.iter().filter_map(of_baseline).collect();
+        let is_in_all = |judged: &Judged| all.iter().any(|other| other.is_told && other.rule.id == judged.rule.id);
+        let judged_alone = |(id, role, own): &(u32, &Role, Rc<HashSet<rules::Rule>>)| {
+            let alone = Held::only(role.rules, held.is_in_namespace());
+            let mut judged = self.judged(&alone, *in_control_plane, &|_, rule| own.contains(rule));
+            judged.retain(is_in_all);
+            (*id, judged)
+        };
+        let by_role: Vec<(u32, Vec<Judged>)> = roles.iter().map(judged_alone).collect();
+        // A rule that the inputs add to such a role is looked at below, where the role alone does not give the same.
+        let mut others = self.judged(held, *in_control_plane, &|list, _| !grants.lists.contains(&list));
+        others.retain(is_in_all);
+        // A finding that needs several causes belongs to none of them.
+        for judged in all.iter().filter(|judged| judged.is_told) {
+            let mut alone = by_role.iter().flat_map(|(_, of_role)| of_role);
+            let is_folded = alone.any(|other| other.rule.id == judged.rule.id && other.severity >= judged.severity);
+            if !is_folded {
+                others.retain(|other| other.rule.id != judged.rule.id);
+                others.push(judged.clone());
+            }
+        }
+        Parted { others, by_role }
+    }
+
+    /// Returns the number of a role, the binding that gives it, and the role; none where the server makes the binding for itself.
+    fn bound_by_given(&self, binding: u32) -> Option<(u32, &Binding, &Role)> {
+        let (id, binding) = (binding, self.world.binding(binding)?);
+        let role = self.world.role_of(binding)?;
+        let number = binding.role?;
+        (!self.gives_default(id, binding, role)).then_some((number, binding, role))
+    }
+
+    /// Returns the rules of a role that the baseline gives it: those that no given role adds by aggregation.
+    fn rules_of_baseline(&self, id: u32) -> Option<Rc<HashSet<rules::Rule>>> {
+        if let Some(known) = self.rules_of_baseline.borrow().get(&id) {
+            return Some(Rc::clone(known));
+        }
+        let role = self.world.roles.get(id as usize)?;
+        let is_own = |rule: &&rules::Rule| match self.world.sources_of(role, rule).last() {
+            Some(source) => self.is_of_baseline(source),
+            None => true,
+        };
+        let own = Rc::new(self.world.rules_of(role).iter().filter(is_own).cloned().collect::<HashSet<_>>());
+        self.rules_of_baseline.borrow_mut().insert(id, Rc::clone(&own));
+        Some(own)
+    }
+
+    /// Whether a role is as the baseline has it: not given, or given and equal to the server's own.
+    pub(super) fn is_of_baseline(&self, role: &Role) -> bool {
+        !is_given(role.layer) || self.is_unchanged(role)
+    }
+}
+
+impl When {
+    /// Whether findings of other rules are folded into findings of this one.
+    pub(super) fn is_folding(&self) -> bool {
+        matches!(self, When::BaselineRole)
+    }
+}

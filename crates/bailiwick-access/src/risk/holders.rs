@@ -1,0 +1,526 @@
+//! What users, groups and accounts hold, scope by scope. Each distinct set of lists of rules is judged once, and the
+//! outcome given to everybody who holds that set.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::Severity;
+use super::baseline_roles::Parts;
+use super::judge::{Finding, Findings, Folded, Judge, Likeness};
+use super::matching::{Counts, Held, Met, Part, Step};
+use super::objects::few;
+use super::table::{CONTROL_PLANE, NEARLY_FULL, Named, Needs, Rule};
+use crate::clouds::AWS_AUTH_NAMESPACE;
+use crate::compare::Affected;
+use crate::proof::{Chain, RuleLink, place};
+use crate::request::{MASTERS, service_account};
+use crate::rules;
+use crate::symbols::Symbol;
+use crate::world::{Binding, Holder, Role, World, account_user};
+use bailiwick_yaml::diag::Origin;
+
+/// A holder in a scope.
+pub(super) type Place = (Holder, Option<Symbol>);
+
+/// What a set of lists comes to.
+#[derive(Debug, Clone)]
+pub(super) struct Judged {
+    pub(super) rule: &'static Rule,
+    /// How bad it is without names.
+    level: Severity,
+    /// How bad it is, as far as the rules alone can tell.
+    pub(super) severity: Severity,
+    met: Met,
+    /// True when something given is needed for it; what the server gives is not told, but what it makes somebody able
+    /// to do counts where another may act as them.
+    pub(super) is_told: bool,
+}
+
+/// Everything that is held, by class.
+pub(super) struct Classes {
+    /// Each place with the number of its class, sorted by name.
+    places: Vec<(Place, usize)>,
+    /// For each class what is held, and whether that is in the control plane.
+    sets: Vec<(Held, bool)>,
+    judged: Vec<Vec<Judged>>,
+}
+
+/// How many verbs a message names.
+const MAXIMUM_VERBS: usize = 10;
+
+/// True for a rule for every resource of every API group, whatever it is called.
+pub(super) fn is_wide(rule: &rules::Rule) -> bool {
+    rule.groups().contains(&Symbol::STAR) && rule.resources().contains(&Symbol::STAR) && rule.names().is_empty()
+}
+
+/// The worst that a user or group holds anywhere.
+pub(super) type Powers = HashMap<Holder, Severity>;
+
+impl Judge<'_> {
+    /// Judges what everybody holds.
+    pub(super) fn holders(&self, findings: &mut Findings) {
+        let classes = self.classes(false);
+        let needs_powers = classes.judged.iter().flatten().any(|judged| {
+            judged.is_told
+                && judged.met.is_named()
+                && matches!(judged.rule.named, Named::Users | Named::Groups | Named::Accounts)
+        });
+        let powers = if needs_powers { self.classes(true).powers() } else { Powers::new() };
+        let mut parts = Parts::default();
+        for (place, class) in &classes.places {
+            let Some((held, all)) = classes.sets.get(*class).zip(classes.judged.get(*class)) else { continue };
+            let left = match self.tell_tenants(*place, (*class, held, all), &powers, findings) {
+                Cow::Owned(left) => Cow::Owned(left),
+                Cow::Borrowed(all) => {
+                    self.tell_baseline_roles(*place, (*class, held, all), (&powers, &mut parts), findings)
+                }
+            };
+            self.tell_all(*place, &left, &powers, findings);
+        }
+        self.accounts(&classes, &powers, findings);
+    }
+
+    /// Adds the findings of a place.
+    fn tell_all(&self, place: Place, all: &[Judged], powers: &Powers, findings: &mut Findings) {
+        let told = self.told(place, all, powers, &|rule| self.is_selected(rule));
+        let head = self.head(&told);
+        for (judged, severity) in &told {
+            match head {
+                Some(head) if std::ptr::eq(head, *judged) => {
+                    let same_rules = all.iter().filter(|other| other.is_told && self.is_only_wide(other));
+                    let same_rules = same_rules.filter(|other| self.has_what_it_needs(place, other));
+                    let worst = same_rules.map(|other| self.severity(place, other, powers)).max();
+                    let folded: Vec<(&Judged, Severity)> = told
+                        .iter()
+                        .filter(|(other, _)| !std::ptr::eq(*other, head) && self.is_only_wide(other))
+                        .copied()
+                        .collect();
+                    let severity = worst.map_or(*severity, |worst| worst.min(judged.level));
+                    self.tell(place, judged, severity, &folded, findings);
+                }
+                Some(_) if self.is_only_wide(judged) => {}
+                _ => self.tell(place, judged, *severity, &[], findings),
+            }
+        }
+    }
+
+    /// Returns what is to be told of a place, with its severity there.
+    pub(super) fn told<'j>(
+        &self,
+        place: Place,
+        all: &'j [Judged],
+        powers: &Powers,
+        is_selected: &dyn Fn(&Rule) -> bool,
+    ) -> Vec<(&'j Judged, Severity)> {
+        let selected = all.iter().filter(|judged| judged.is_told && is_selected(judged.rule));
+        let selected = selected.filter(|judged| self.has_what_it_needs(place, judged));
+        let with_severity = selected.map(|judged| (judged, self.severity(place, judged, powers)));
+        with_severity.filter(|found| !self.is_behind(place, *found, all, (powers, is_selected))).collect()
+    }
+
+    /// The finding that stands for all others that the same rules open: they allow some verbs on every resource.
+    pub(super) fn head<'j>(&self, told: &[(&'j Judged, Severity)]) -> Option<&'j Judged> {
+        NEARLY_FULL.iter().find_map(|id| {
+            let found = told.iter().map(|(judged, _)| *judged).find(|judged| judged.rule.id == *id);
+            found.filter(|judged| self.is_only_wide(judged))
+        })
+    }
+
+    /// True when nothing but rules for every resource is needed.
+    fn is_only_wide(&self, judged: &Judged) -> bool {
+        judged.met.steps.iter().all(|step| self.world.lists.get(step.list).get(step.rule).is_some_and(is_wide))
+    }
+
+    /// What is held by those to whom something was given, or by everybody.
+    fn classes(&self, by_everybody: bool) -> Classes {
+        let symbols = &self.world.symbols;
+        let mut places: Vec<Place> = self.world.index.places().collect();
+        places.sort_unstable_by_key(|(holder, namespace)| {
+            (holder.is_group, symbols.text(holder.name), namespace.map(|namespace| symbols.text(namespace)))
+        });
+        let control_plane = CONTROL_PLANE.map(|namespace| symbols.find(namespace));
+        let masters = symbols.find(MASTERS);
+        let mut classes = Classes { places: Vec::with_capacity(places.len()), sets: Vec::new(), judged: Vec::new() };
+        let mut known: HashMap<(Held, bool), usize> = HashMap::new();
+        for (holder, namespace) in places {
+            // No binding gives its members anything: they have everything before anybody is asked.
+            if holder.is_group && holder.name == masters {
+                continue;
+            }
+            let held = self.held(holder, namespace);
+            if held.is_all_default() && !by_everybody {
+                continue;
+            }
+            let in_control_plane = namespace.is_some_and(|namespace| control_plane.contains(&namespace));
+            let next = classes.judged.len();
+            let class = *known.entry((held, in_control_plane)).or_insert_with_key(|(held, in_control_plane)| {
+                classes.judged.push(self.judged(held, *in_control_plane, &|_, _| true));
+                classes.sets.push((held.clone(), *in_control_plane));
+                next
+            });
+            classes.places.push(((holder, namespace), class));
+        }
+        classes
+    }
+
+    /// What a holder has in a scope.
+    fn held(&self, holder: Holder, namespace: Option<Symbol>) -> Held {
+        let mut held = Held::nothing(namespace.is_some());
+        let mut add = |namespace, given, default| {
+            for id in self.world.index.held(holder, namespace, &self.world.symbols).iter().map(|held| held.binding) {
+                let Some((binding, role)) = self.bound(id) else { continue };
+                if !self.world.rules_of(role).is_empty() {
+                    held.add(if self.gives_default(id, binding, role) { default } else { given }, role.rules);
+                }
+            }
+        };
+        add(namespace, Part::Own, Part::OwnDefault);
+        if namespace.is_some() {
+            add(None, Part::Wide, Part::WideDefault);
+        }
+        held
+    }
+
+    fn bound(&self, id: u32) -> Option<(&Binding, &Role)> {
+        let binding = self.world.binding(id)?;
+        Some((binding, self.world.role_of(binding)?))
+    }
+
+    /// Returns the findings about some rules of a set of lists, by every risk rule.
+    pub(super) fn judged(&self, held: &Held, in_control_plane: bool, counts: &Counts<'_>) -> Vec<Judged> {
+        let wide = held.is_in_namespace().then(|| held.wide_alone());
+        let conditions = self.conditions.iter();
+        conditions
+            .filter_map(|(rule, condition)| {
+                let level = rule.level(held.is_in_namespace(), in_control_plane)?;
+                let met = self.world.meets_by(condition, held, counts)?;
+                let is_told = met.steps.iter().any(|step| !step.part.is_default());
+                let is_here = met.steps.iter().any(|step| step.part.is_own());
+                // What holds cluster-wide is told there, and not once more in each namespace.
+                let is_told_wide = || {
+                    let wide = wide.as_ref().filter(|_| rule.cluster.is_some())?;
+                    self.world.meets(condition, wide).filter(|wide| !wide.is_named() || wide.names == met.names)
+                };
+                if !is_here || (met.is_named() && rule.named == Named::Void) || is_told_wide().is_some() {
+                    return None;
+                }
+                let level = condition.cases.get(met.case).and_then(|case| case.level).unwrap_or(level);
+                let severity = match rule.named {
+                    _ if !met.is_named() => level,
+                    Named::To(severity) => severity.min(level),
+                    Named::Signers => self.of_signers(&met, level),
+                    Named::Policies => self.of_policies(&met, level),
+                    _ => level.step_down(),
+                };
+                Some(Judged { rule, level, severity, met, is_told })
+            })
+            .collect()
+    }
+
+    /// True when another selected rule says more of the same, and finds it no less bad. Where that one is itself
+    /// behind a third, the third is what is told.
+    fn is_behind(
+        &self,
+        place: Place,
+        (judged, severity): (&Judged, Severity),
+        others: &[Judged],
+        (powers, is_selected): (&Powers, &dyn Fn(&Rule) -> bool),
+    ) -> bool {
+        others.iter().filter(|other| other.is_told).any(|other| {
+            let says_more = other.rule.id == "E001" || judged.rule.behind.contains(&other.rule.id);
+            other.rule.id != judged.rule.id
+                && says_more
+                && is_selected(other.rule)
+                && (!other.met.is_named() || judged.met.is_named())
+                && self.severity(place, other, powers) >= severity
+        })
+    }
+
+    /// Adds a finding, which stands for those that are folded into it.
+    fn tell(
+        &self,
+        (holder, namespace): Place,
+        judged: &Judged,
+        severity: Severity,
+        folded: &[(&Judged, Severity)],
+        findings: &mut Findings,
+    ) {
+        let Some(anchor) = judged.met.steps.iter().find(|step| !step.part.is_default()) else { return };
+        let Some((binding, role)) = self.granting(holder, namespace, *anchor) else { return };
+        // B005 says so of the binding.
+        let is_cluster_admin = role.namespace.is_none() && self.world.symbols.text(role.name) == "cluster-admin";
+        if judged.rule.id == "E001" && is_cluster_admin && self.options.rules.iter().any(|rule| rule.id == "B005") {
+            return;
+        }
+        let mut steps = judged.met.steps.clone();
+        for step in folded.iter().flat_map(|(other, _)| &other.met.steps) {
+            if !steps.contains(step) {
+                steps.push(*step);
+            }
+        }
+        // The server's own binding has no place, and the role that somebody widened has.
+        let place_of: Option<Origin> = place(binding.layer).or_else(|| place(role.layer));
+        let likeness = Likeness {
+            rule: judged.rule.id,
+            severity,
+            in_namespace: namespace.is_some(),
+            shapes: steps.iter().map(|step| self.shape(step.list)).collect(),
+            place: self.apart(place_of),
+        };
+        let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
+        findings.add(likeness, affected, || Finding {
+            names: self.names(judged),
+            role: Some(self.world.role_link(role)),
+            what: self.what((holder, namespace), judged, &steps),
+            folded: folded.iter().map(|(other, severity)| Folded { rule: other.rule, severity: *severity }).collect(),
+            proof: self.chains(holder, namespace, judged, &steps),
+            ..Finding::new(judged.rule, severity, place_of)
+        });
+    }
+
+    /// How bad it is for a holder in a scope.
+    fn severity(&self, (holder, namespace): Place, judged: &Judged, powers: &Powers) -> Severity {
+        let severity = self.resolved(judged, namespace, powers);
+        if self.is_ordinary(holder, namespace, judged) { severity.step_down() } else { severity }
+    }
+
+    /// True for what `admin`, `edit` or `view` give by themselves in a namespace of users: these names say what they
+    /// open, and who binds them there means it. What was added to them the names do not say.
+    fn is_ordinary(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged) -> bool {
+        let symbols = &self.world.symbols;
+        let is_for_users = namespace.is_some_and(|namespace| !CONTROL_PLANE.contains(&symbols.text(namespace)));
+        is_for_users
+            && judged.met.steps.iter().all(|step| {
+                self.granting(holder, namespace, *step).is_some_and(|(_, role)| self.is_ordinary_rule(role, step.rule))
+            })
+    }
+
+    /// The binding by which a holder has a list.
+    fn granting(&self, holder: Holder, namespace: Option<Symbol>, step: Step) -> Option<(&Binding, &Role)> {
+        let scope = if step.part.is_own() { namespace } else { None };
+        let ids = self.world.index.held(holder, scope, &self.world.symbols).iter().map(|held| held.binding);
+        let mut bound = ids.filter_map(|id| Some((id, self.bound(id)?)));
+        let is_it = |(id, (binding, role)): &(u32, (&Binding, &Role))| {
+            role.rules == step.list && self.gives_default(*id, binding, role) == step.part.is_default()
+        };
+        bound.find(is_it).map(|(_, found)| found)
+    }
+
+    /// True where the objects are that a rule needs: in the namespace, or anywhere for what holds cluster-wide.
+    fn has_what_it_needs(&self, place: Place, judged: &Judged) -> bool {
+        match judged.rule.needs {
+            Needs::Nothing => true,
+            Needs::CloudAccount => !self.cloud_accounts(place).is_empty(),
+            Needs::AwsAuth => place.1.is_none_or(|namespace| self.world.symbols.text(namespace) == AWS_AUTH_NAMESPACE),
+        }
+    }
+
+    /// The accounts with an identity in a cloud in a scope, without the holder itself.
+    fn cloud_accounts(&self, (holder, namespace): Place) -> Vec<String> {
+        let symbols = &self.world.symbols;
+        let own = Some(symbols.text(holder.name)).filter(|_| !holder.is_group).and_then(service_account);
+        let accounts = self.world.clouds.accounts(namespace.map(|namespace| symbols.text(namespace)));
+        let others = accounts.filter(|account| Some(*account) != own);
+        others.map(|(namespace, name)| format!("`ServiceAccount/{namespace}/{name}`")).collect()
+    }
+
+    /// Returns the text of a message beside the words of its rule.
+    fn what(&self, place: Place, judged: &Judged, steps: &[Step]) -> String {
+        if judged.rule.id == NEARLY_FULL[0] {
+            self.verbs(steps)
+        } else if judged.rule.needs == Needs::CloudAccount {
+            few(&self.cloud_accounts(place))
+        } else {
+            String::new()
+        }
+    }
+
+    /// Returns what a message says of a finding beside the rule's own words.
+    pub(super) fn what_of(&self, place: Place, judged: &Judged) -> String {
+        self.what(place, judged, &judged.met.steps)
+    }
+
+    /// Returns the names that limit a finding, in order.
+    pub(super) fn names(&self, judged: &Judged) -> Vec<String> {
+        let names = judged.met.names.iter().flatten().map(|&name| self.world.symbols.text(name).to_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Returns the rules of a role that prove a finding, as far as the finding is about them.
+    pub(super) fn rules_that_prove(&self, judged: &Judged, role: &Role) -> Vec<RuleLink> {
+        let condition = self.conditions.iter().find(|(rule, _)| rule.id == judged.rule.id);
+        let case = condition.and_then(|(_, condition)| condition.cases.get(judged.met.case));
+        let is_head = NEARLY_FULL.contains(&judged.rule.id) && self.is_only_wide(judged);
+        let link = |step: &Step| {
+            let mut link = self.rule_link(role, step.rule)?;
+            if let Some((case, own)) = case.filter(|_| !is_head).zip(self.world.rules_of(role).get(step.rule)) {
+                link.rule = self.world.narrowed(case, own);
+            }
+            Some(link)
+        };
+        judged.met.steps.iter().filter_map(link).collect()
+    }
+
+    /// Returns what proves a finding.
+    pub(super) fn proof_of(&self, (holder, namespace): Place, judged: &Judged) -> Vec<Chain> {
+        self.chains(holder, namespace, judged, &judged.met.steps)
+    }
+
+    /// The verbs of rules, each once, in words.
+    fn verbs(&self, steps: &[Step]) -> String {
+        let rules = steps.iter().filter_map(|step| self.world.lists.get(step.list).get(step.rule));
+        let mut verbs: Vec<&str> = Vec::new();
+        for verb in rules.flat_map(|rule| rule.verbs()).map(|&verb| self.world.symbols.text(verb)) {
+            if !verbs.contains(&verb) {
+                verbs.push(verb);
+            }
+        }
+        verbs.truncate(MAXIMUM_VERBS);
+        verbs.join(", ")
+    }
+
+    /// What proves it as chains, the rules by one binding together. Of rules that stand for more than the finding, all is
+    /// shown.
+    fn chains(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged, steps: &[Step]) -> Vec<Chain> {
+        let condition = self.conditions.iter().find(|(rule, _)| rule.id == judged.rule.id);
+        let case = condition.and_then(|(_, condition)| condition.cases.get(judged.met.case));
+        let mut chains: Vec<Chain> = Vec::new();
+        let is_head = NEARLY_FULL.contains(&judged.rule.id) && self.is_only_wide(judged);
+        let case = case.filter(|_| !is_head);
+        for step in steps {
+            let Some((binding, role)) = self.granting(holder, namespace, *step) else { continue };
+            let Some(mut rule) = self.rule_link(role, step.rule) else { continue };
+            if let Some((case, own)) = case.zip(self.world.rules_of(role).get(step.rule)) {
+                rule.rule = self.world.narrowed(case, own);
+            }
+            let link = self.world.binding_link(binding);
+            match chains.iter_mut().find(|chain| chain.binding == link) {
+                Some(chain) => chain.rules.push(rule),
+                None => chains.push(Chain {
+                    subject: self.world.holder_name(holder),
+                    binding: link,
+                    role: self.world.role_link(role),
+                    rules: vec![rule],
+                }),
+            }
+        }
+        chains
+    }
+
+    /// How bad it is, with a look at what the names stand for.
+    fn resolved(&self, judged: &Judged, namespace: Option<Symbol>, powers: &Powers) -> Severity {
+        let names = judged.met.names.first().map(Vec::as_slice).unwrap_or_default();
+        let symbols = &self.world.symbols;
+        let texts = || names.iter().map(|&name| symbols.text(name));
+        let found = match judged.rule.named {
+            _ if names.is_empty() => None,
+            Named::Roles => texts().map(|name| self.worst_of_role(namespace, name)).max().flatten(),
+            Named::Users => {
+                let user = |name: &Symbol| powers.get(&Holder { is_group: false, name: *name }).copied();
+                names.iter().map(user).max().flatten()
+            }
+            Named::Groups if texts().any(|name| name == MASTERS) => Some(Severity::Critical),
+            Named::Groups => {
+                let group = |name: &Symbol| powers.get(&Holder { is_group: true, name: *name }).copied();
+                Some(match names.iter().map(group).max().flatten() {
+                    Some(severity) if severity >= Severity::High => Severity::Critical,
+                    _ => Severity::Medium,
+                })
+            }
+            Named::Accounts => {
+                let is_meant = |holder: &Holder| match (service_account(symbols.text(holder.name)), namespace) {
+                    _ if holder.is_group => false,
+                    (Some((_, name)), None) => texts().any(|wanted| wanted == name),
+                    (Some((_, name)), Some(namespace)) => {
+                        let user = account_user(symbols.text(namespace), name);
+                        symbols.text(holder.name) == user && texts().any(|wanted| wanted == name)
+                    }
+                    (None, _) => false,
+                };
+                powers.iter().filter(|(holder, _)| is_meant(holder)).map(|(_, severity)| *severity).max()
+            }
+            _ => None,
+        };
+        found.map_or(judged.severity, |found| found.clamp(Severity::Low, judged.level))
+    }
+
+    fn worst_of_role(&self, namespace: Option<Symbol>, name: &str) -> Option<Severity> {
+        let cluster_role = self.world.role(None, name);
+        let role = namespace.and_then(|namespace| self.world.role(Some(self.world.symbols.text(namespace)), name));
+        let found = cluster_role.into_iter().chain(role);
+        found.map(|role| self.worst_of(role.rules, namespace.is_some(), &|_| true)).max()
+    }
+
+    /// What certificates of the named signers are good for: the first is for users, the next two for nodes.
+    fn of_signers(&self, met: &Met, level: Severity) -> Severity {
+        let of_signer = |name: &Symbol| match self.world.symbols.text(*name) {
+            "kubernetes.io/kube-apiserver-client" | "kubernetes.io/*" => level,
+            name if name.starts_with("kubernetes.io/") => level.step_down(),
+            _ => level.step_down().step_down(),
+        };
+        met.names.iter().flatten().map(of_signer).max().unwrap_or(level)
+    }
+
+    /// What pods may do under the named policies: those of OpenShift are known by name, others may be anything.
+    fn of_policies(&self, met: &Met, level: Severity) -> Severity {
+        let of_policy = |name: &Symbol| match self.world.symbols.text(*name) {
+            "restricted" | "restricted-v2" | "restricted-v3" | "nonroot" | "nonroot-v2" => Severity::Info,
+            "privileged"
+            | "hostaccess"
+            | "hostmount-anyuid"
+            | "hostmount-anyuid-v2"
+            | "hostnetwork"
+            | "hostnetwork-v2"
+            | "node-exporter" => level,
+            _ => level.step_down(),
+        };
+        met.names.iter().flatten().map(of_policy).max().unwrap_or(level)
+    }
+}
+
+impl Judged {
+    /// Whether names limit it.
+    pub(super) fn is_named(&self) -> bool {
+        self.met.is_named()
+    }
+
+    /// Whether the names that limit it, if any, are at least the names of another finding of its rule.
+    pub(super) fn has_names_of(&self, other: &Judged) -> bool {
+        let names = |judged: &Judged| judged.met.names.iter().flatten().copied().collect::<HashSet<_>>();
+        !self.is_named() || (other.is_named() && names(other).is_subset(&names(self)))
+    }
+}
+
+impl Classes {
+    /// Iterates over the places with the findings there.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Place, &[Judged])> {
+        self.places.iter().filter_map(|(place, class)| Some((*place, self.judged.get(*class)?.as_slice())))
+    }
+
+    fn powers(&self) -> Powers {
+        let mut powers = Powers::new();
+        for ((holder, _), class) in &self.places {
+            let worst = self.judged.get(*class).into_iter().flatten().map(|judged| judged.severity).max();
+            if let Some(worst) = worst {
+                let known = powers.entry(*holder).or_insert(worst);
+                *known = worst.max(*known);
+            }
+        }
+        powers
+    }
+}
+
+impl World {
+    /// A holder as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+    pub(crate) fn holder_name(&self, holder: Holder) -> String {
+        let name = self.symbols.text(holder.name);
+        match (holder.is_group, service_account(name)) {
+            (true, _) => format!("Group/{name}"),
+            (false, Some((namespace, name))) => format!("ServiceAccount/{namespace}/{name}"),
+            (false, None) => format!("User/{name}"),
+        }
+    }
+}

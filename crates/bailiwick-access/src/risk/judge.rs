@@ -1,0 +1,628 @@
+//! The findings of a world. Those that are alike are one, with a count: of 3,000 tenants of one class, one is shown.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::Severity;
+use super::baseline_roles::RulesOfBaseline;
+use super::condition::Condition;
+use super::dead_parts::DeadPart;
+use super::edited::Edited;
+use super::hygiene::Overview;
+use super::matching::Held;
+use super::objects::{Applied, Bound, RoleHit, few};
+use super::table::{self, Named, Rule, When};
+use super::tenants::{Tenancy, Tenants};
+use crate::compare::Affected;
+use crate::cover;
+use crate::proof::{Chain, Link, RuleLink, place};
+use crate::rules::{self, RuleListId};
+use crate::symbols::Symbol;
+use crate::who_can::Scope;
+use crate::world::{Binding, Builder, Layer, Role, SubjectKind, World};
+use bailiwick_kubernetes::rbac::PolicyRule;
+use bailiwick_yaml::diag::Origin;
+use bailiwick_yaml::digest::digest_of_run;
+
+/// What to look for, and how to put it together.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The rules. One that says less than another does so only where the other is not among them.
+    pub rules: Vec<&'static Rule>,
+    /// Keep apart what comes from different places, so that each place can accept its own.
+    pub apart: bool,
+}
+
+/// Something that was found.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// By which rule.
+    pub rule: &'static Rule,
+    /// How bad it is.
+    pub severity: Severity,
+    /// How many principals, roles or bindings it concerns.
+    pub count: usize,
+    /// The first of them, and where: what follows is about the very first.
+    pub first: Vec<Affected>,
+    /// The names that limit it; none for no limit.
+    pub names: Vec<String>,
+    /// The role it is about, where there is one.
+    pub role: Option<Link>,
+    /// What was found.
+    pub what: String,
+    /// The rules about other things that the same rules of roles open, which are not reported for themselves.
+    pub folded: Vec<Folded>,
+    /// What to do, where that is more than the help of the rule.
+    pub help: Option<String>,
+    /// The fewest bindings, with the rules of their roles, that prove it.
+    pub proof: Vec<Chain>,
+    /// The rule of the role that it is about.
+    pub rule_of_role: Option<RuleLink>,
+    /// Where the binding or role stands.
+    pub place: Option<Origin>,
+}
+
+/// A finding that another one stands for.
+#[derive(Debug, Clone, Copy)]
+pub struct Folded {
+    /// By which rule.
+    pub rule: &'static Rule,
+    /// How bad it is.
+    pub severity: Severity,
+}
+
+/// The namespace of a role, where it has one, and its name.
+type RoleName = (Option<Symbol>, Symbol);
+
+/// The default roles that are made for people.
+const USER_FACING: [&str; 3] = ["admin", "edit", "view"];
+
+/// How many of those a finding concerns are named.
+const MAXIMUM_FIRST: usize = 8;
+
+/// What makes findings alike.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Likeness {
+    pub(super) rule: &'static str,
+    pub(super) severity: Severity,
+    pub(super) in_namespace: bool,
+    /// What grants it.
+    pub(super) shapes: Vec<u128>,
+    pub(super) place: Option<Origin>,
+}
+
+/// A world under judgement.
+pub(super) struct Judge<'w> {
+    pub(super) world: &'w World,
+    pub(super) options: &'w Options,
+    /// The tenants, where they are known and a selected rule is about them.
+    pub(super) tenancy: Option<Tenancy<'w>>,
+    /// The conditions of every rule that has one and what it needs, the selected ones and the others.
+    pub(super) conditions: Vec<(&'static Rule, Condition)>,
+    /// Bindings and the names of roles that the server makes for itself, wherever they were read.
+    default_bindings: HashSet<u32>,
+    default_roles: HashSet<RoleName>,
+    /// The roles among them that aggregate others.
+    default_aggregated: Vec<&'w Role>,
+    aggregated: Vec<&'w Role>,
+    /// Given roles of those names that grant more than the server's own.
+    widened: HashSet<RoleName>,
+    /// Given roles of those names that grant what the server's own do.
+    unchanged: HashSet<RoleName>,
+    pub(super) rules_of_baseline: RulesOfBaseline,
+    /// For each of [`USER_FACING`] that is the server's by name, which of its rules the server gives it.
+    ordinary: HashMap<Symbol, Vec<bool>>,
+    /// For each list of rules a number that lists have in common which differ in names alone.
+    shapes: Vec<u128>,
+    /// The dead parts of the lists of rules that were looked at.
+    pub(super) dead_parts: RefCell<HashMap<RuleListId, Rc<[DeadPart]>>>,
+    pub(super) overview: Overview,
+    pub(super) edited: Vec<Edited>,
+}
+
+/// Findings, the alike ones folded.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    list: Vec<Finding>,
+    positions: HashMap<Likeness, usize>,
+}
+
+impl Findings {
+    pub(super) fn add(
+        &mut self,
+        likeness: Likeness,
+        affected: impl FnOnce() -> Affected,
+        make: impl FnOnce() -> Finding,
+    ) {
+        let next = self.list.len();
+        let position = *self.positions.entry(likeness).or_insert(next);
+        if position == next {
+            self.list.push(make());
+        }
+        if let Some(finding) = self.list.get_mut(position) {
+            finding.count += 1;
+            if finding.first.len() < MAXIMUM_FIRST {
+                finding.first.push(affected());
+            }
+        }
+    }
+}
+
+impl World {
+    /// What is risky, dead or misleading, worst first.
+    pub fn findings(&self, options: &Options) -> Vec<Finding> {
+        self.findings_among(None, options)
+    }
+
+    /// As [`World::findings`], with the findings about tenants.
+    pub fn findings_among(&self, tenants: Option<&Tenants<'_>>, options: &Options) -> Vec<Finding> {
+        let judge = Judge::new(self, tenants, options);
+        let mut findings = Findings::default();
+        judge.holders(&mut findings);
+        judge.roles(&mut findings);
+        judge.bindings(&mut findings);
+        judge.subjects(&mut findings);
+        judge.unlike_tenants(&mut findings);
+        judge.edited(&mut findings);
+        let mut list = findings.list;
+        list.sort_by(|left, right| {
+            let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule.id);
+            key(left).cmp(&key(right)).then_with(|| left.first.cmp(&right.first))
+        });
+        list
+    }
+}
+
+impl<'w> Judge<'w> {
+    fn new(world: &'w World, tenants: Option<&'w Tenants<'w>>, options: &'w Options) -> Self {
+        let tenants =
+            tenants.filter(|tenants| !tenants.is_empty() && options.rules.iter().any(|rule| rule.is_about_tenants()));
+        let answerable = table::all().filter(|rule| rule.has_what_it_needs(world));
+        let conditions = answerable.filter_map(|rule| Some((rule, Condition::parse(rule.condition()?, world)?)));
+        let shapes = world.lists.ids().map(|id| shape(world.lists.get(id))).collect();
+        let mut judge = Self {
+            world,
+            options,
+            tenancy: tenants.map(|tenants| Tenancy::new(tenants, world)),
+            conditions: conditions.collect(),
+            default_bindings: HashSet::new(),
+            default_roles: HashSet::new(),
+            default_aggregated: Vec::new(),
+            aggregated: world.roles.iter().filter(|role| role.aggregation.is_some()).collect(),
+            widened: HashSet::new(),
+            unchanged: HashSet::new(),
+            rules_of_baseline: RulesOfBaseline::default(),
+            ordinary: HashMap::new(),
+            shapes,
+            dead_parts: RefCell::default(),
+            overview: Overview::default(),
+            edited: Vec::new(),
+        };
+        judge.learn_defaults();
+        let default = judge.aggregated().filter(|role| judge.has_default_name(role)).collect();
+        judge.default_aggregated = default;
+        judge
+    }
+
+    /// A dump of a cluster holds what the server made: the bindings that are as it makes them are not judged, and
+    /// neither is what stands in roles of those names, while they grant no more than the server's own.
+    fn learn_defaults(&mut self) {
+        let world = self.world;
+        let minor = world.baseline().unwrap_or_else(|| world.minor());
+        let expected = Builder::new(minor).with_default_policy(minor).build();
+        let symbols = &world.symbols;
+        let translated = |symbol| symbols.find(expected.symbols.text(symbol));
+        if world.baseline().is_some() {
+            for known in &expected.roles {
+                let key = (known.namespace.map(translated), translated(known.name));
+                self.default_roles.insert(key);
+                let namespace = known.namespace.map(|namespace| expected.symbols.text(namespace));
+                let given =
+                    world.role(namespace, expected.symbols.text(known.name)).filter(|role| is_given(role.layer));
+                self.edited.extend(given.and_then(|role| Edited::role(world, role, &expected, known)));
+                match given {
+                    Some(role) if is_wider(world, role, &expected, known) => _ = self.widened.insert(key),
+                    Some(role) if !is_narrower(world, role, &expected, known) => _ = self.unchanged.insert(key),
+                    _ => {}
+                }
+            }
+            for (id, binding) in (0..).zip(&world.bindings) {
+                let namespace = binding.namespace.map(|namespace| symbols.text(namespace));
+                let known = expected.find_binding(namespace, symbols.text(binding.name));
+                let given = known.filter(|_| is_given(binding.layer));
+                self.edited.extend(given.and_then(|known| Edited::binding(world, binding, &expected, known)));
+                if known.is_some_and(|known| is_made_so(world, binding, &expected, known)) {
+                    self.default_bindings.insert(id);
+                }
+            }
+        }
+        for name in USER_FACING {
+            let Some(role) = world.role(None, name).filter(|role| self.has_default_name(role)) else { continue };
+            let known = expected.policy_rules(None, name).unwrap_or_default();
+            let rules = world.rules_of(role).iter().map(|rule| rule.to_policy_rule(symbols));
+            let is_known = rules.map(|rule| cover::uncovered(&known, &[rule]).is_empty()).collect();
+            self.ordinary.insert(role.name, is_known);
+        }
+    }
+
+    pub(super) fn is_selected(&self, rule: &Rule) -> bool {
+        self.options.rules.iter().any(|selected| selected.id == rule.id)
+    }
+
+    /// True for a binding as the server makes it.
+    pub(super) fn is_default_binding(&self, id: u32, binding: &Binding) -> bool {
+        !is_given(binding.layer) || self.default_bindings.contains(&id)
+    }
+
+    /// True when what somebody holds by a binding is what the server gives: by such a binding, to a role that was not
+    /// widened.
+    pub(super) fn gives_default(&self, id: u32, binding: &Binding, role: &Role) -> bool {
+        self.is_default_binding(id, binding) && !self.is_widened(role)
+    }
+
+    /// True for a role that is the server's by name, whatever it grants.
+    pub(super) fn has_default_name(&self, role: &Role) -> bool {
+        !is_given(role.layer) || self.default_roles.contains(&(role.namespace, role.name))
+    }
+
+    /// Every aggregated role.
+    pub(super) fn aggregated(&self) -> impl Iterator<Item = &'w Role> {
+        self.aggregated.iter().copied()
+    }
+
+    /// The aggregated roles that the server makes for itself, by name.
+    pub(super) fn default_aggregated(&self) -> impl Iterator<Item = &'w Role> {
+        self.default_aggregated.iter().copied()
+    }
+
+    /// True for a given role that is the server's by name and grants more than the server's own.
+    pub(super) fn is_widened(&self, role: &Role) -> bool {
+        self.widened.contains(&(role.namespace, role.name))
+    }
+
+    /// Whether a given role is the server's by name and grants what the server's own does.
+    pub(super) fn is_unchanged(&self, role: &Role) -> bool {
+        self.unchanged.contains(&(role.namespace, role.name))
+    }
+
+    fn is_default_role(&self, role: &Role) -> bool {
+        self.has_default_name(role) && !self.is_widened(role)
+    }
+
+    /// True for a rule that the server gives to `admin`, `edit` or `view`.
+    pub(super) fn is_ordinary_rule(&self, role: &Role, position: usize) -> bool {
+        let rules = self.ordinary.get(&role.name).filter(|_| role.namespace.is_none());
+        rules.and_then(|rules| rules.get(position)).copied().unwrap_or_default()
+    }
+
+    /// What a list of rules has in common with those that differ in names alone.
+    pub(super) fn shape(&self, list: RuleListId) -> u128 {
+        self.shapes.get(list.number()).copied().unwrap_or_default()
+    }
+
+    /// The place by which findings are kept apart.
+    pub(super) fn apart(&self, place: Option<Origin>) -> Option<Origin> {
+        place.filter(|_| self.options.apart)
+    }
+
+    /// The worst of what some rules of a list grant by themselves.
+    pub(super) fn worst_of(
+        &self,
+        list: RuleListId,
+        in_namespace: bool,
+        counts: &dyn Fn(&rules::Rule) -> bool,
+    ) -> Severity {
+        let held = Held::only(list, in_namespace);
+        let severities = self.conditions.iter().filter_map(|(rule, condition)| {
+            let level = rule.level(in_namespace, false)?;
+            let met = self.world.meets_by(condition, &held, &|_, rule| counts(rule))?;
+            let level = condition.cases.get(met.case).and_then(|case| case.level).unwrap_or(level);
+            match (met.is_named(), rule.named) {
+                (false, _) => Some(level),
+                (true, Named::Void) => None,
+                (true, Named::To(severity)) => Some(severity.min(level)),
+                (true, _) => Some(level.step_down()),
+            }
+        });
+        severities.max().unwrap_or(Severity::Info)
+    }
+
+    fn roles(&self, findings: &mut Findings) {
+        let selected: Vec<_> = self
+            .options
+            .rules
+            .iter()
+            .filter_map(|rule| match rule.when {
+                When::Role(check) => Some((*rule, check)),
+                When::Holds(_)
+                | When::Binding(_)
+                | When::Subject(_)
+                | When::Default
+                | When::BaselineRole
+                | When::Accounts(_)
+                | When::Tenants(_) => None,
+            })
+            .collect();
+        if selected.is_empty() {
+            return;
+        }
+        // For each role whether a binding in a namespace names it, and whether one for the whole cluster does.
+        let mut bound = vec![(false, false); self.world.roles.len()];
+        for binding in &self.world.bindings {
+            if let Some(places) = binding.role.and_then(|role| bound.get_mut(role as usize)) {
+                match binding.namespace {
+                    Some(_) => places.0 = true,
+                    None => places.1 = true,
+                }
+            }
+        }
+        for (role, (in_namespaces, in_cluster)) in self.world.roles.iter().zip(bound) {
+            if self.is_default_role(role) {
+                continue;
+            }
+            let in_namespaces_only = role.namespace.is_some() || (in_namespaces && !in_cluster);
+            let applied = Applied { judge: self, role, in_namespaces_only, is_bound: in_namespaces || in_cluster };
+            for (rule, check) in &selected {
+                for hit in check(&applied) {
+                    let level = rule.level(in_namespaces_only, false);
+                    let Some(severity) = hit.severity.or(level) else { continue };
+                    self.add_role(rule, severity, &applied, hit, findings);
+                }
+            }
+        }
+    }
+
+    fn add_role(
+        &self,
+        rule: &'static Rule,
+        severity: Severity,
+        applied: &Applied<'_>,
+        hit: RoleHit,
+        findings: &mut Findings,
+    ) {
+        let role = applied.role;
+        let link = self.world.role_link(role);
+        let likeness = Likeness {
+            rule: rule.id,
+            severity,
+            in_namespace: applied.in_namespaces_only,
+            shapes: vec![self.shape(role.rules), hit.rule as u128],
+            place: self.apart(place(role.layer)),
+        };
+        let affected = Affected { subject: link.name.clone(), scope: self.scope(role.namespace) };
+        findings.add(
+            likeness,
+            || affected,
+            || Finding {
+                role: Some(link),
+                rule_of_role: self.rule_link(role, hit.rule),
+                what: hit.what,
+                help: hit.help,
+                ..Finding::new(rule, severity, place(role.layer))
+            },
+        );
+    }
+
+    fn bindings(&self, findings: &mut Findings) {
+        for rule in &self.options.rules {
+            let When::Binding(check) = rule.when else { continue };
+            for (id, binding) in (0..).zip(&self.world.bindings) {
+                if self.is_default_binding(id, binding) || self.is_told_of_tenants(rule, id, binding) {
+                    continue;
+                }
+                let in_namespace = binding.namespace.is_some();
+                let Some(severity) = rule.level(in_namespace, false) else { continue };
+                for what in check(&Bound { judge: self, id, binding }) {
+                    let role = self.world.role_of(binding);
+                    let of_role = match role {
+                        Some(role) => self.shape(role.rules),
+                        None => digest_of_run(self.world.symbols.text(binding.role_name)),
+                    };
+                    let likeness = Likeness {
+                        rule: rule.id,
+                        severity,
+                        in_namespace,
+                        shapes: vec![of_role],
+                        place: self.apart(place(binding.layer)),
+                    };
+                    let affected =
+                        || Affected { subject: self.world.binding_name(binding), scope: self.scope(binding.namespace) };
+                    findings.add(likeness, affected, || self.of_binding(rule, severity, binding, role, what));
+                }
+            }
+        }
+    }
+
+    fn subjects(&self, findings: &mut Findings) {
+        for rule in &self.options.rules {
+            let When::Subject(check) = rule.when else { continue };
+            let Some(severity) = rule.level(false, false) else { continue };
+            for (holder, roles, place) in self.roles_of_subjects() {
+                let Some(what) = check(roles) else { continue };
+                let likeness = Likeness {
+                    rule: rule.id,
+                    severity,
+                    in_namespace: false,
+                    shapes: vec![roles as u128],
+                    place: self.apart(place),
+                };
+                let affected = || Affected { subject: self.world.holder_name(holder), scope: Scope::Cluster };
+                findings.add(likeness, affected, || Finding { what, ..Finding::new(rule, severity, place) });
+            }
+        }
+    }
+
+    fn of_binding(
+        &self,
+        rule: &'static Rule,
+        severity: Severity,
+        binding: &Binding,
+        role: Option<&Role>,
+        what: String,
+    ) -> Finding {
+        let missing = || Link { name: self.world.missing_role(binding).to_string(), place: None };
+        Finding {
+            role: Some(role.map_or_else(missing, |role| self.world.role_link(role))),
+            what,
+            ..Finding::new(rule, severity, place(binding.layer))
+        }
+    }
+
+    pub(super) fn scope(&self, namespace: Option<Symbol>) -> Scope {
+        namespace.map_or(Scope::Cluster, |namespace| Scope::Namespace(self.world.symbols.text(namespace).to_owned()))
+    }
+
+    pub(super) fn rule_link(&self, role: &Role, position: usize) -> Option<RuleLink> {
+        let rule = self.world.rules_of(role).get(position)?;
+        Some(RuleLink {
+            number: position + 1,
+            rule: rule.to_policy_rule(&self.world.symbols),
+            gathered_from: self.world.gathered_from(role, rule),
+        })
+    }
+}
+
+impl Finding {
+    /// Makes a finding about nothing in particular: who is concerned is counted when the finding is added to others.
+    pub(super) fn new(rule: &'static Rule, severity: Severity, place: Option<Origin>) -> Self {
+        Self {
+            rule,
+            severity,
+            count: 0,
+            first: Vec::new(),
+            names: Vec::new(),
+            role: None,
+            what: String::new(),
+            folded: Vec::new(),
+            help: None,
+            proof: Vec::new(),
+            rule_of_role: None,
+            place,
+        }
+    }
+
+    /// What was found, in one line, of the first that it concerns.
+    pub fn message(&self) -> String {
+        let Some(first) = self.first.first() else { return String::new() };
+        format!("`{}` {}", first.subject, self.predicate())
+    }
+
+    /// Returns the message without its subject.
+    pub(super) fn predicate(&self) -> String {
+        let Some(first) = self.first.first() else { return String::new() };
+        let role = self.role.as_ref().map_or("", |role| role.name.as_str());
+        let what = if self.rule.when.is_folding() { self.powers() } else { self.what.clone() };
+        let says = self.says().replace("{what}", &what).replace("{role}", &format!("`{role}`"));
+        let is_held = self.rule.condition().is_some() || self.rule.when.is_folding();
+        let place = match &first.scope {
+            _ if !is_held => String::new(),
+            Scope::Cluster => ", cluster-wide".to_owned(),
+            Scope::Namespace(namespace) => format!(", in namespace `{namespace}`"),
+        };
+        format!("{says}{place}")
+    }
+
+    /// What the rule says, with the names that limit it in the place of what it has in brackets.
+    fn says(&self) -> String {
+        let parts = self.rule.says.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
+        match parts {
+            Some((head, (_, tail))) if !self.names.is_empty() => format!("{head}{}{tail}", self.named()),
+            Some((head, (any, tail))) => format!("{head}{any}{tail}"),
+            None => self.rule.says.to_owned(),
+        }
+    }
+
+    /// Counts the findings that it stands for, and the worst of them.
+    fn powers(&self) -> String {
+        let worst = self.folded.iter().filter(|folded| folded.severity == self.severity).count();
+        let words = |count: usize, word: &str| format!("{count} {word}power{}", if count == 1 { "" } else { "s" });
+        match self.folded.len() - worst {
+            0 => words(worst, &format!("{} ", self.severity)),
+            lesser => format!("{} and {lesser} lesser", words(worst, &format!("{} ", self.severity))),
+        }
+    }
+
+    /// Judges again what a finding stands for: `severity` gives the severity of each, and none for those that do not count. Returns
+    /// none where nothing is left of a finding that stands for nothing else. The severity of a finding that is more than those
+    /// that it stands for stays.
+    pub fn with_folded_judged(mut self, severity: impl Fn(Folded) -> Option<Severity>) -> Option<Self> {
+        self.folded = self
+            .folded
+            .into_iter()
+            .filter_map(|folded| severity(folded).map(|severity| Folded { severity, ..folded }))
+            .collect();
+        if self.rule.when.is_folding() {
+            self.severity = self.folded.iter().map(|folded| folded.severity).max()?;
+        }
+        Some(self)
+    }
+
+    /// True when the message has the names.
+    pub fn says_names(&self) -> bool {
+        self.rule.says.contains('[')
+    }
+
+    /// The first of the names that limit it.
+    pub fn named(&self) -> String {
+        let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
+        few(&names)
+    }
+}
+
+pub(super) fn is_given(layer: Layer) -> bool {
+    matches!(layer, Layer::Input(_))
+}
+
+/// Returns the rules of a role as texts.
+fn texts(world: &World, role: &Role) -> Vec<PolicyRule> {
+    world.rules_of(role).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect()
+}
+
+/// Whether a given role lacks something that the server's own grants.
+fn is_narrower(world: &World, role: &Role, expected: &World, known: &Role) -> bool {
+    !cover::uncovered(&texts(world, role), &texts(expected, known)).is_empty()
+}
+
+/// True when a given role grants what neither the server's own does, nor the given roles that the server would gather
+/// for it: of these E016 tells.
+fn is_wider(world: &World, role: &Role, expected: &World, known: &Role) -> bool {
+    let mut allowed = texts(expected, known);
+    let selectors = known.aggregation.as_deref().unwrap_or_default();
+    let is_gathered = |other: &Role| {
+        other.namespace.is_none()
+            && other.name != role.name
+            && selectors.iter().any(|selector| selector.matches(|key| world.label(other, key)))
+    };
+    if !selectors.is_empty() {
+        allowed.extend(world.roles.iter().filter(|other| is_gathered(other)).flat_map(|other| texts(world, other)));
+    }
+    !cover::uncovered(&allowed, &texts(world, role)).is_empty()
+}
+
+/// True when a binding gives the same role as the server's own, and to nobody else.
+fn is_made_so(world: &World, binding: &Binding, expected: &World, known: &Binding) -> bool {
+    fn subjects<'w>(
+        world: &'w World,
+        binding: &'w Binding,
+    ) -> impl Iterator<Item = (SubjectKind, &'w str, Option<&'w str>)> {
+        world.subjects(binding).iter().map(|subject| {
+            let own = Some(subject.namespace).filter(|namespace| *namespace != Symbol::EMPTY).or(binding.namespace);
+            // Of users and groups the namespace is ignored.
+            let namespace = own.filter(|_| subject.kind == SubjectKind::ServiceAccount);
+            (subject.kind, world.symbols.text(subject.name), namespace.map(|namespace| world.symbols.text(namespace)))
+        })
+    }
+    binding.role_kind == known.role_kind
+        && world.symbols.text(binding.role_name) == expected.symbols.text(known.role_name)
+        && subjects(world, binding).all(|found| subjects(expected, known).any(|wanted| wanted == found))
+}
+
+/// A number for a list of rules without the names in it.
+fn shape(list: &[rules::Rule]) -> u128 {
+    let without_names = |rule| {
+        let rule: &rules::Rule = rule;
+        (rule.verbs(), rule.groups(), rule.resources(), rule.urls(), rule.names().is_empty())
+    };
+    digest_of_run(&list.iter().map(without_names).collect::<Vec<_>>())
+}

@@ -1,0 +1,370 @@
+//! Whether rules that are held together meet a condition, and by which of them.
+
+use super::condition::{Atom, Case, Condition, Naming, Need, What, Word};
+use crate::decide::{Query, url_matches};
+use crate::rules::{Rule, RuleListId};
+use crate::symbols::Symbol;
+use crate::world::World;
+use bailiwick_kubernetes::rbac::PolicyRule;
+
+/// By which bindings something is held. What was given stands before what the server makes for itself, and what holds
+/// here before what holds everywhere, so that the first fitting rule is the one to tell of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Part {
+    /// By a given binding of this scope.
+    Own,
+    /// By a given ClusterRoleBinding, seen from a namespace.
+    Wide,
+    /// By a default binding of this scope.
+    OwnDefault,
+    /// By a default ClusterRoleBinding, seen from a namespace.
+    WideDefault,
+}
+
+impl Part {
+    const ALL: [Part; 4] = [Part::Own, Part::Wide, Part::OwnDefault, Part::WideDefault];
+
+    /// True for a binding of the scope itself.
+    pub(super) fn is_own(self) -> bool {
+        matches!(self, Part::Own | Part::OwnDefault)
+    }
+
+    /// True for what the server makes for itself.
+    pub(super) fn is_default(self) -> bool {
+        matches!(self, Part::OwnDefault | Part::WideDefault)
+    }
+}
+
+/// The lists of rules that somebody holds in a scope, each once and in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Held {
+    in_namespace: bool,
+    own: Vec<RuleListId>,
+    wide: Vec<RuleListId>,
+    own_default: Vec<RuleListId>,
+    wide_default: Vec<RuleListId>,
+}
+
+impl Held {
+    /// Nothing.
+    pub(super) fn nothing(in_namespace: bool) -> Self {
+        Self { in_namespace, ..Self::default() }
+    }
+
+    /// One list alone.
+    pub(super) fn only(list: RuleListId, in_namespace: bool) -> Self {
+        Self { in_namespace, own: vec![list], ..Self::default() }
+    }
+
+    pub(super) fn is_in_namespace(&self) -> bool {
+        self.in_namespace
+    }
+
+    pub(super) fn add(&mut self, part: Part, list: RuleListId) {
+        let lists = match part {
+            Part::Own => &mut self.own,
+            Part::Wide => &mut self.wide,
+            Part::OwnDefault => &mut self.own_default,
+            Part::WideDefault => &mut self.wide_default,
+        };
+        if let Err(position) = lists.binary_search(&list) {
+            lists.insert(position, list);
+        }
+    }
+
+    pub(super) fn lists(&self, part: Part) -> &[RuleListId] {
+        match part {
+            Part::Own => &self.own,
+            Part::Wide => &self.wide,
+            Part::OwnDefault => &self.own_default,
+            Part::WideDefault => &self.wide_default,
+        }
+    }
+
+    /// What holds everywhere, by itself.
+    pub(super) fn wide_alone(&self) -> Self {
+        Self { in_namespace: false, own: self.wide.clone(), own_default: self.wide_default.clone(), ..Self::default() }
+    }
+
+    /// True when nothing given is among it.
+    pub(super) fn is_all_default(&self) -> bool {
+        self.own.is_empty() && self.wide.is_empty()
+    }
+}
+
+/// A rule that helps to meet a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Step {
+    pub(super) part: Part,
+    pub(super) list: RuleListId,
+    /// Its position in the list.
+    pub(super) rule: usize,
+}
+
+/// How a condition is met.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Met {
+    /// The position of the case.
+    pub(super) case: usize,
+    /// The fewest rules that do it, in the order of the needs.
+    pub(super) steps: Vec<Step>,
+    /// For each need the names it is limited to; none for no limit.
+    pub(super) names: Vec<Vec<Symbol>>,
+}
+
+impl Met {
+    /// True when names limit it.
+    pub(super) fn is_named(&self) -> bool {
+        self.names.iter().any(|names| !names.is_empty())
+    }
+}
+
+/// How a rule fits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    No,
+    /// For the names of the rule alone.
+    Named,
+    Full,
+}
+
+/// Whether a rule of a list is looked at.
+pub(super) type Counts<'c> = dyn Fn(RuleListId, &Rule) -> bool + 'c;
+
+impl World {
+    /// How a condition is met by what is held: without limits if that can be, else for some names; none when it is not.
+    pub(super) fn meets(&self, condition: &Condition, held: &Held) -> Option<Met> {
+        self.meets_by(condition, held, &|_, _| true)
+    }
+
+    /// As [`World::meets`], by some of the rules alone.
+    pub(super) fn meets_by(&self, condition: &Condition, held: &Held, counts: &Counts<'_>) -> Option<Met> {
+        let mut named = None;
+        for (position, case) in condition.cases.iter().enumerate() {
+            let Some((steps, names)) = self.meets_case(case, held, counts) else { continue };
+            let met = Met { case: position, steps, names };
+            if !met.is_named() {
+                return Some(met);
+            }
+            named.get_or_insert(met);
+        }
+        named
+    }
+
+    fn meets_case(&self, case: &Case, held: &Held, counts: &Counts<'_>) -> Option<(Vec<Step>, Vec<Vec<Symbol>>)> {
+        let (mut steps, mut names) = (Vec::new(), Vec::new());
+        for need in &case.needs {
+            names.push(self.meets_need(need, held, counts, &mut steps)?);
+        }
+        let spared = &mut Vec::new();
+        if case.unless.iter().any(|need| self.meets_need(need, held, counts, spared).is_some()) {
+            return None;
+        }
+        Some((steps, names))
+    }
+
+    /// Adds the rule that meets a need, unless one that is there does; returns the names it is limited to.
+    fn meets_need(&self, need: &Need, held: &Held, counts: &Counts<'_>, steps: &mut Vec<Step>) -> Option<Vec<Symbol>> {
+        let can_apply = |atom: &Atom, name| self.can_apply(atom, name, held, counts);
+        let fit_of = |step: &Step| {
+            let in_namespace = held.in_namespace && step.part.is_own();
+            let rule = self.lists.get(step.list).get(step.rule).filter(|rule| counts(step.list, rule));
+            rule.map_or(Fit::No, |rule| self.fit_of_need(need, rule, (held.in_namespace, in_namespace), &can_apply))
+        };
+        if steps.iter().any(|step| fit_of(step) == Fit::Full) {
+            return Some(Vec::new());
+        }
+        let mut first = None;
+        let mut names: Vec<Symbol> = Vec::new();
+        for part in Part::ALL {
+            for &list in held.lists(part) {
+                for (position, rule) in self.lists.get(list).iter().enumerate() {
+                    let step = Step { part, list, rule: position };
+                    match fit_of(&step) {
+                        Fit::Full => {
+                            steps.push(step);
+                            return Some(Vec::new());
+                        }
+                        Fit::Named => {
+                            first.get_or_insert(step);
+                            names.extend(rule.names().iter().filter(|name| **name != Symbol::EMPTY));
+                        }
+                        Fit::No => {}
+                    }
+                }
+            }
+        }
+        let first = first?;
+        if !steps.contains(&first) {
+            steps.push(first);
+        }
+        names.sort_unstable();
+        names.dedup();
+        Some(names)
+    }
+
+    /// True when some rule allows the request that creates an object of this name: server-side apply, or an update of a kind
+    /// that an update creates.
+    fn can_apply(&self, atom: &Atom, name: Symbol, held: &Held, counts: &Counts<'_>) -> bool {
+        Part::ALL.into_iter().any(|part| {
+            let is_live = !held.in_namespace || !part.is_own() || atom.live_in_namespace;
+            let mut lists = held.lists(part).iter().map(|&list| (list, self.lists.get(list)));
+            let is_applying = |list, rule| counts(list, rule) && self.is_applying(atom, rule, name);
+            is_live && lists.any(|(list, rules)| rules.iter().any(|rule| is_applying(list, rule)))
+        })
+    }
+
+    /// True when a rule allows the request that creates what an atom is about under this name.
+    fn is_applying(&self, atom: &Atom, rule: &Rule, name: Symbol) -> bool {
+        let What::Exact { group, resource, any_of_subresource, naming: Naming::ByApply, .. } = &atom.what else {
+            return false;
+        };
+        self.creating_verbs(*group, *resource).iter().any(|verb| {
+            let query = Query::Resource {
+                verb: self.symbols.find(verb),
+                group: *group,
+                resource: *resource,
+                any_of_subresource: *any_of_subresource,
+                name,
+            };
+            query.is_allowed_by(rule, &self.symbols)
+        })
+    }
+
+    /// The verbs of requests that create an object and carry its name.
+    fn creating_verbs(&self, group: Symbol, resource: Symbol) -> &'static [&'static str] {
+        let (group, resource) = (self.symbols.text(group), self.symbols.text(resource));
+        let by_update = self.api().catalogue().creates_on_update(self.minor(), group, resource);
+        if by_update { &["patch", "update"] } else { &["patch"] }
+    }
+
+    /// What of a rule a case is about: the rest proves nothing.
+    pub(super) fn narrowed(&self, case: &Case, rule: &Rule) -> PolicyRule {
+        let symbols = &self.symbols;
+        let atoms: Vec<&Atom> = case
+            .needs
+            .iter()
+            .flat_map(|need| &need.atoms)
+            .filter(|atom| self.fit(atom, rule, &|_, _| true) != Fit::No)
+            .collect();
+        let kept = |list: &[Symbol], is_about: &dyn Fn(&What, Symbol) -> bool| -> Vec<String> {
+            let about =
+                |entry: &&Symbol| **entry == Symbol::STAR || atoms.iter().any(|atom| is_about(&atom.what, **entry));
+            list.iter().filter(about).map(|&entry| symbols.text(entry).to_owned()).collect()
+        };
+        PolicyRule {
+            verbs: kept(rule.verbs(), &|what, entry| match what {
+                What::Exact { verb, group, resource, naming: Naming::ByApply, .. } if !rule.names().is_empty() => {
+                    *verb == entry || self.creating_verbs(*group, *resource).contains(&symbols.text(entry))
+                }
+                What::Exact { verb, .. } | What::Url { verb, .. } => *verb == entry,
+                What::Loose { verb, .. } => verb.is_in(&[entry], symbols),
+            }),
+            api_groups: kept(rule.groups(), &|what, entry| match what {
+                What::Exact { group, .. } => *group == entry,
+                What::Loose { group, .. } => group.is_in(&[entry], symbols),
+                What::Url { .. } => false,
+            }),
+            resources: kept(rule.resources(), &|what, entry| match what {
+                What::Exact { resource, any_of_subresource, .. } => {
+                    *resource == entry || *any_of_subresource == Some(entry)
+                }
+                What::Loose { resource, .. } => resource.is_in(&[entry], symbols),
+                What::Url { .. } => false,
+            }),
+            resource_names: rule.names().iter().map(|&name| symbols.text(name).to_owned()).collect(),
+            non_resource_urls: kept(rule.urls(), &|what, entry| match what {
+                What::Url { path: Some(path), .. } => url_matches(symbols.text(entry), path),
+                What::Url { path: None, .. } => true,
+                What::Exact { .. } | What::Loose { .. } => false,
+            }),
+        }
+    }
+
+    fn fit_of_need(
+        &self,
+        need: &Need,
+        rule: &Rule,
+        (in_scope, in_namespace): (bool, bool),
+        can_apply: &dyn Fn(&Atom, Symbol) -> bool,
+    ) -> Fit {
+        let mut best = Fit::No;
+        for atom in &need.atoms {
+            let is_live = if in_namespace {
+                atom.live_in_namespace
+            } else {
+                // What holds everywhere holds in a namespace too.
+                atom.live_in_cluster || (in_scope && atom.live_in_namespace)
+            };
+            if !is_live {
+                continue;
+            }
+            match self.fit(atom, rule, can_apply) {
+                Fit::Full => return Fit::Full,
+                Fit::Named if atom.of_any_name => return Fit::Full,
+                Fit::Named => best = Fit::Named,
+                Fit::No => {}
+            }
+        }
+        best
+    }
+
+    fn fit(&self, atom: &Atom, rule: &Rule, can_apply: &dyn Fn(&Atom, Symbol) -> bool) -> Fit {
+        let symbols = &self.symbols;
+        if atom.named_group.is_some_and(|group| !rule.groups().contains(&group)) {
+            return Fit::No;
+        }
+        let or_named = |fits: bool| match (fits, rule.names().is_empty()) {
+            (false, _) => Fit::No,
+            (true, true) => Fit::Full,
+            (true, false) => Fit::Named,
+        };
+        match &atom.what {
+            What::Exact { verb, group, resource, any_of_subresource, naming } => {
+                let allows = |name| {
+                    let query = Query::Resource {
+                        verb: *verb,
+                        group: *group,
+                        resource: *resource,
+                        any_of_subresource: *any_of_subresource,
+                        name,
+                    };
+                    query.is_allowed_by(rule, symbols)
+                };
+                if let Some(name) = atom.of_name {
+                    return if allows(name) { Fit::Full } else { Fit::No };
+                }
+                let free = if *naming == Naming::Always { Symbol::FOREIGN } else { Symbol::EMPTY };
+                let is_asked = |name| *naming != Naming::ByApply || can_apply(atom, name);
+                let is_named =
+                    || rule.names().iter().any(|&name| name != Symbol::EMPTY && allows(name) && is_asked(name));
+                if allows(free) {
+                    Fit::Full
+                } else if *naming != Naming::Never && is_named() {
+                    Fit::Named
+                } else {
+                    Fit::No
+                }
+            }
+            What::Loose { verb, group, resource } => {
+                let is_of_group = match (group, resource) {
+                    // A resource that is named is of that group only where the group is named too.
+                    (Word::Is(group), Word::Any) => {
+                        rule.groups().contains(group)
+                            || rule.groups().contains(&Symbol::STAR) && rule.resources().contains(&Symbol::STAR)
+                    }
+                    _ => group.is_in(rule.groups(), symbols) && resource.is_in(rule.resources(), symbols),
+                };
+                or_named(verb.is_in(rule.verbs(), symbols) && is_of_group)
+            }
+            What::Url { verb, path } => {
+                let has_verb = rule.verbs().iter().any(|own| *own == Symbol::STAR || own == verb);
+                let has_path = rule
+                    .urls()
+                    .iter()
+                    .any(|&url| path.as_ref().is_none_or(|path| url_matches(symbols.text(url), path)));
+                if has_verb && has_path { Fit::Full } else { Fit::No }
+            }
+        }
+    }
+}

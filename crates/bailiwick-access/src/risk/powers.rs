@@ -1,0 +1,79 @@
+//! The powers of an identity: the rules of the table with a power whose conditions it meets cluster-wide.
+
+use std::collections::HashMap;
+
+use super::condition::Condition;
+use super::matching::{Held, Part};
+use super::table::{self, Rule};
+use crate::request::Identity;
+use crate::world::{Holder, World};
+use bailiwick_kubernetes::rbac::PolicyRule;
+
+/// The powers of the identities of one world. Identities with the same rules are judged once.
+pub struct PowersOf<'w> {
+    world: &'w World,
+    conditions: Vec<(&'static Rule, Condition)>,
+    known: HashMap<Held, Vec<&'static Rule>>,
+}
+
+impl<'w> PowersOf<'w> {
+    /// The powers in a world.
+    pub fn new(world: &'w World) -> Self {
+        let of_rule = |rule: &'static Rule| Some((rule, Condition::parse(rule.condition()?, world)?));
+        let conditions = table::all()
+            .filter(|rule| rule.power.is_some() && rule.has_what_it_needs(world))
+            .filter_map(of_rule)
+            .collect();
+        Self { world, conditions, known: HashMap::new() }
+    }
+
+    /// The rules with a power whose conditions an identity meets cluster-wide, without a limit by names; in the order of the
+    /// table, in which the worst come first. Beside full authority no other rule is listed.
+    pub fn of(&mut self, who: &Identity) -> Vec<&'static Rule> {
+        let held = self.held(who);
+        if let Some(known) = self.known.get(&held) {
+            return known.clone();
+        }
+        let found = self.met(&held, |_| true);
+        self.known.insert(held, found.clone());
+        found
+    }
+
+    /// As [`PowersOf::of`], without the rules that something beside RBAC limits: `counts` gets the part of a rule that a condition
+    /// is about.
+    pub fn of_unlimited(&self, who: &Identity, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static Rule> {
+        self.met(&self.held(who), counts)
+    }
+
+    fn held(&self, who: &Identity) -> Held {
+        let mut held = Held::nothing(false);
+        let holders: Vec<Holder> = self.world.holders(who).collect();
+        for holder in holders {
+            for grant in self.world.index.held(holder, None, &self.world.symbols) {
+                if let Some(role) = self.world.binding(grant.binding).and_then(|binding| self.world.role_of(binding)) {
+                    held.add(Part::Own, role.rules);
+                }
+            }
+        }
+        held
+    }
+
+    fn met(&self, held: &Held, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static Rule> {
+        let is_met = |condition: &Condition| {
+            let is_unlimited = |_, rule: &_| {
+                condition.cases.iter().all(|case| {
+                    let part = self.world.narrowed(case, rule);
+                    part.verbs.is_empty() || counts(&part)
+                })
+            };
+            self.world.meets_by(condition, held, &is_unlimited).is_some_and(|met| !met.is_named())
+        };
+        let met: Vec<&'static Rule> =
+            self.conditions.iter().filter(|(_, condition)| is_met(condition)).map(|(rule, _)| *rule).collect();
+        if let Some(full) = met.iter().find(|rule| rule.id == table::FULL_AUTHORITY) {
+            return vec![*full];
+        }
+        let has_more = |rule: &Rule| met.iter().any(|other| rule.behind.contains(&other.id));
+        met.iter().copied().filter(|rule| !has_more(rule)).collect()
+    }
+}

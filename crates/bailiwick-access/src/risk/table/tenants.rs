@@ -1,0 +1,31 @@
+//! T: tenants that are not kept to their namespaces.
+
+use super::{Rule, TenantCheck, When};
+use crate::codes;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule::new(
+        "T001",
+        codes::TENANT_REACHES_TENANT,
+        "C/C",
+        When::Tenants(TenantCheck::ReachesTenant),
+        "{what}",
+        "remove the subject from the binding, or grant the access by the Tenancy of the other tenant",
+    ),
+    Rule::new(
+        "T002",
+        codes::TENANT_REACHES_CLUSTER,
+        "C/C",
+        When::Tenants(TenantCheck::ReachesCluster),
+        "{what}",
+        "bind the role by RoleBindings in the namespaces of the tenant",
+    ),
+    Rule::new(
+        "T005",
+        codes::TENANT_UNLIKE_OTHERS,
+        "M/M",
+        When::Tenants(TenantCheck::UnlikeOthers),
+        "{what}",
+        "grant the access to all tenants by their Tenancy, or accept the difference",
+    ),
+];

@@ -1,0 +1,164 @@
+//! Rules as symbols, each distinct list of rules kept once.
+
+use hashbrown::HashTable;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use std::hash::{Hash, Hasher};
+
+use super::symbols::{Symbol, Symbols};
+use bailiwick_kubernetes::rbac::{PolicyRule, strings};
+use bailiwick_yaml::NodeRef;
+
+/// A rule. Its five lists lie one behind the other: verbs, groups, resources, names, URLs.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Rule {
+    symbols: Box<[Symbol]>,
+    /// Where each list but the last ends.
+    ends: [u32; 4],
+}
+
+impl Rule {
+    /// Reads a rule of an object.
+    pub(crate) fn from_node(rule: NodeRef<'_>, symbols: &mut Symbols) -> Self {
+        let mut all = Vec::new();
+        let mut ends = [0; 4];
+        for (position, key) in
+            ["verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"].iter().enumerate()
+        {
+            all.extend(strings(rule, key).map(|text| symbols.add(text)));
+            if let Some(end) = ends.get_mut(position) {
+                *end = u32::try_from(all.len()).unwrap_or(u32::MAX);
+            }
+        }
+        Self { symbols: all.into(), ends }
+    }
+
+    pub(crate) fn verbs(&self) -> &[Symbol] {
+        self.list(0)
+    }
+
+    pub(crate) fn groups(&self) -> &[Symbol] {
+        self.list(1)
+    }
+
+    pub(crate) fn resources(&self) -> &[Symbol] {
+        self.list(2)
+    }
+
+    pub(crate) fn names(&self) -> &[Symbol] {
+        self.list(3)
+    }
+
+    pub(crate) fn urls(&self) -> &[Symbol] {
+        self.list(4)
+    }
+
+    fn list(&self, position: usize) -> &[Symbol] {
+        let start = position.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
+        let end = self.ends.get(position).map_or(self.symbols.len(), |&end| end as usize);
+        self.symbols.get(start as usize..end).unwrap_or_default()
+    }
+
+    /// True when its parts lie one behind the other and hold nothing but symbols of the table.
+    pub(crate) fn is_consistent(&self, is_symbol: impl Fn(&Symbol) -> bool) -> bool {
+        self.ends.is_sorted()
+            && self.ends.last().is_none_or(|end| *end as usize <= self.symbols.len())
+            && self.symbols.iter().all(is_symbol)
+    }
+
+    /// The rule as text.
+    pub(crate) fn to_policy_rule(&self, symbols: &Symbols) -> PolicyRule {
+        let texts = |list: &[Symbol]| list.iter().map(|&symbol| symbols.text(symbol).to_owned()).collect();
+        PolicyRule {
+            api_groups: texts(self.groups()),
+            resources: texts(self.resources()),
+            resource_names: texts(self.names()),
+            non_resource_urls: texts(self.urls()),
+            verbs: texts(self.verbs()),
+        }
+    }
+}
+
+/// Names a list of rules in [`RuleLists`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct RuleListId(u32);
+
+/// Every distinct list of rules: the roles of a thousand tenants of one class share one.
+#[derive(Debug)]
+pub(crate) struct RuleLists {
+    lists: Vec<Box<[Rule]>>,
+    table: HashTable<u32>,
+}
+
+impl RuleLists {
+    pub(crate) fn new() -> Self {
+        let mut lists = Self { lists: Vec::new(), table: HashTable::new() };
+        lists.add(Vec::new());
+        lists
+    }
+
+    /// The list without rules.
+    pub(crate) const EMPTY: RuleListId = RuleListId(0);
+
+    pub(crate) fn add(&mut self, rules: Vec<Rule>) -> RuleListId {
+        let hash = hash_of(&rules);
+        let found = self.table.find(hash, |&id| self.lists.get(id as usize).is_some_and(|known| **known == *rules));
+        if let Some(&id) = found {
+            return RuleListId(id);
+        }
+        let id = u32::try_from(self.lists.len()).unwrap_or(u32::MAX);
+        self.lists.push(rules.into());
+        let lists = &self.lists;
+        self.table.insert_unique(hash, id, |&other| lists.get(other as usize).map_or(0, |known| hash_of(known)));
+        RuleListId(id)
+    }
+
+    pub(crate) fn get(&self, id: RuleListId) -> &[Rule] {
+        self.lists.get(id.0 as usize).map_or(&[], |list| list)
+    }
+
+    /// Every list, in the order of the ids.
+    pub(crate) fn all(&self) -> &[Box<[Rule]>] {
+        &self.lists
+    }
+
+    /// Lists that were settled before: nothing is added to them any more.
+    pub(crate) fn from_all(lists: Vec<Box<[Rule]>>) -> Self {
+        Self { lists, table: HashTable::new() }
+    }
+
+    /// How many distinct lists there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lists.len()
+    }
+
+    /// The ids of all lists.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = RuleListId> + use<> {
+        (0..u32::try_from(self.lists.len()).unwrap_or(u32::MAX)).map(RuleListId)
+    }
+
+    /// The memory it takes, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let rules: usize = self
+            .lists
+            .iter()
+            .flat_map(|list| list.iter())
+            .map(|rule| size_of::<Rule>() + rule.symbols.len() * size_of::<Symbol>())
+            .sum();
+        rules + self.lists.capacity() * size_of::<Box<[Rule]>>() + self.table.allocation_size()
+    }
+}
+
+impl RuleListId {
+    /// The bare number.
+    pub fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
+fn hash_of(rules: &[Rule]) -> u64 {
+    let mut hasher = Xxh3Default::new();
+    rules.hash(&mut hasher);
+    hasher.finish()
+}

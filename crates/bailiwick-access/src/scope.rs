@@ -1,0 +1,73 @@
+//! Which resources belong to no namespace, and which requests for them are checked inside one all the same.
+
+use super::world::World;
+use bailiwick_kubernetes::rbac::GROUP;
+
+/// Names that only rules know, with their groups (`specs/rbac.md` 4.8). None belongs to a namespace.
+pub(crate) const VIRTUAL: &[(&str, &str)] = &[
+    ("", "users"),
+    ("", "groups"),
+    ("authentication.k8s.io", "users"),
+    ("authentication.k8s.io", "groups"),
+    ("authentication.k8s.io", "nodes"),
+    ("authentication.k8s.io", "uids"),
+    ("authentication.k8s.io", "userextras"),
+    ("certificates.k8s.io", "signers"),
+];
+
+/// Resources of no namespace whose definitions may not be among the inputs; `?` stands for all of a group.
+const CLUSTER_SCOPED: &[(&str, &str)] = &[
+    ("policy", "podsecuritypolicies"),
+    ("extensions", "podsecuritypolicies"),
+    ("security.openshift.io", "securitycontextconstraints"),
+    ("stacks.crossplane.io", "clusterstackinstalls"),
+    ("pkg.crossplane.io", "configurations"),
+    ("pkg.crossplane.io", "functions"),
+    ("pkg.crossplane.io", "providers"),
+    ("olm.operatorframework.io", "clusterextensions"),
+    ("kyverno.io", "clusterpolicies"),
+    ("templates.gatekeeper.sh", "?"),
+    ("constraints.gatekeeper.sh", "?"),
+    ("cilium.io", "ciliumclusterwidenetworkpolicies"),
+    ("crd.projectcalico.org", "globalnetworkpolicies"),
+    ("projectcalico.org", "globalnetworkpolicies"),
+    ("policy.networking.k8s.io", "adminnetworkpolicies"),
+    ("policy.networking.k8s.io", "baselineadminnetworkpolicies"),
+    ("gateway.networking.k8s.io", "gatewayclasses"),
+    ("k3s.cattle.io", "etcdsnapshotfiles"),
+];
+
+impl World {
+    /// True for a resource that belongs to no namespace; of one that nobody knows, false.
+    pub fn is_cluster_scoped(&self, group: &str, resource: &str) -> bool {
+        match self.api().find(group, resource) {
+            Some(entry) => !entry.namespaced,
+            None => VIRTUAL
+                .iter()
+                .chain(CLUSTER_SCOPED)
+                .any(|(known, name)| *known == group && (*name == resource || *name == "?")),
+        }
+    }
+}
+
+/// True for a request for something of no namespace that is checked in one (`specs/rbac.md` 4.2): for one Namespace, in
+/// that namespace; `use` of pod security policies and security context constraints, `bind` of ClusterRoles, and `update` of
+/// finalizers of an owner, in the namespace of the dependent (`plugin/pkg/admission/gc/gc_admission.go` of 1.36.3).
+pub fn is_checked_in_namespaces(group: &str, resource: &str, subresource: &str, verb: &str) -> bool {
+    if verb == "*" {
+        return ["bind", "get", "update", "use"]
+            .iter()
+            .any(|verb| is_checked_in_namespaces(group, resource, subresource, verb));
+    }
+    match (group, resource) {
+        _ if subresource == "finalizers" => verb == "update",
+        ("", "namespaces") => {
+            matches!(verb, "get" | "update" | "patch" | "delete") && matches!(subresource, "" | "status" | "finalize")
+        }
+        ("policy" | "extensions", "podsecuritypolicies") | ("security.openshift.io", "securitycontextconstraints") => {
+            verb == "use"
+        }
+        (GROUP, "clusterroles") => verb == "bind",
+        _ => false,
+    }
+}

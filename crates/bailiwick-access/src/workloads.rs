@@ -1,0 +1,111 @@
+//! Workloads, and the service accounts that their pods run as with a token.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::world::Layer;
+use bailiwick_kubernetes::templates::template_of_kind;
+use bailiwick_yaml::NodeRef;
+
+/// The kind, namespace and name of a workload.
+type WorkloadId = (&'static str, String, String);
+
+/// A workload whose pods have a token of their service account.
+#[derive(Debug, Clone)]
+pub(crate) struct Running {
+    /// The workload, as `Deployment/namespace/name`.
+    pub(crate) workload: String,
+    /// The namespace and name of the service account.
+    pub(crate) account: (String, String),
+    /// The place of the pod template.
+    pub(crate) layer: Layer,
+}
+
+/// The workloads and service accounts that were read so far. A later object takes the place of an earlier one of its name.
+#[derive(Debug, Default)]
+pub(super) struct Workloads {
+    /// By workload the service account, whether its pods have a token where the template decides, and the place.
+    pods: BTreeMap<WorkloadId, (String, Option<bool>, Layer)>,
+    /// The namespaces and names of the service accounts whose pods have no token unless the template decides otherwise.
+    without_token: BTreeSet<(String, String)>,
+}
+
+impl Workloads {
+    /// Reads a ServiceAccount.
+    pub(super) fn add_account(&mut self, object: NodeRef<'_>, namespace: &str, name: &str) {
+        let account = (namespace.to_owned(), name.to_owned());
+        if object.get("automountServiceAccountToken").and_then(NodeRef::as_bool) == Some(false) {
+            self.without_token.insert(account);
+        } else {
+            self.without_token.remove(&account);
+        }
+    }
+
+    /// Reads an object of any other kind. Pods of another workload are left out: that workload stands for them.
+    pub(super) fn add(
+        &mut self,
+        (group, kind): (&str, &str),
+        object: NodeRef<'_>,
+        (namespace, name): (&str, &str),
+        layer: Layer,
+    ) {
+        let found = match (group, kind) {
+            // Kinds of OpenShift have no line in the table of Pod Security.
+            ("apps.openshift.io", "DeploymentConfig") => {
+                object.path(&["spec", "template"]).map(|template| ("DeploymentConfig", template))
+            }
+            (_, "PodTemplate") => None,
+            _ => template_of_kind(group, kind, object),
+        };
+        let Some((kind, template)) = found else { return };
+        let Some(spec) = template.get("spec").filter(|_| !is_made_by_workload(object)) else { return };
+        let text = |key| spec.get(key).and_then(NodeRef::as_str).filter(|text| !text.is_empty());
+        let account = text("serviceAccountName").or_else(|| text("serviceAccount"));
+        let automounts = spec.get("automountServiceAccountToken").and_then(NodeRef::as_bool);
+        let has_token = if projects_token(spec) { Some(true) } else { automounts };
+        let place = match layer {
+            // A compiled object has the place of its policy.
+            Layer::Input(place) if place == object.origin() => Layer::Input(template.origin()),
+            Layer::Input(_) | Layer::Dump(_) | Layer::Baseline => layer,
+        };
+        let id = (kind, namespace.to_owned(), name.to_owned());
+        // The API server gives this account to a pod that names none.
+        self.pods.insert(id, (account.unwrap_or("default").to_owned(), has_token, place));
+    }
+
+    /// Returns the workloads whose pods have a token, by kind, namespace and name.
+    pub(super) fn finish(self) -> Vec<Running> {
+        let Self { pods, without_token } = self;
+        let running = pods.into_iter().filter_map(|((kind, namespace, name), (account, has_token, layer))| {
+            let workload = format!("{kind}/{namespace}/{name}");
+            let account = (namespace, account);
+            let has_token = has_token.unwrap_or_else(|| !without_token.contains(&account));
+            has_token.then_some(Running { workload, account, layer })
+        });
+        running.collect()
+    }
+}
+
+/// Whether another workload of these kinds makes an object.
+fn is_made_by_workload(object: NodeRef<'_>) -> bool {
+    let owners = object.path(&["metadata", "ownerReferences"]).into_iter().flat_map(NodeRef::items);
+    let mut controllers = owners.filter(|owner| owner.get("controller").and_then(NodeRef::as_bool) == Some(true));
+    controllers.any(|owner| {
+        let text = |key| owner.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+        let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+        matches!(
+            (group, text("kind")),
+            ("apps", "DaemonSet" | "Deployment" | "ReplicaSet" | "StatefulSet")
+                | ("batch", "CronJob" | "Job")
+                | ("" | "apps.openshift.io", "ReplicationController" | "DeploymentConfig")
+        )
+    })
+}
+
+/// Whether a volume brings a token for the API server.
+fn projects_token(spec: NodeRef<'_>) -> bool {
+    let volumes = spec.get("volumes").into_iter().flat_map(NodeRef::items);
+    let sources = volumes.filter_map(|volume| volume.path(&["projected", "sources"])).flat_map(NodeRef::items);
+    let mut tokens = sources.filter_map(|source| source.get("serviceAccountToken"));
+    // A token for another audience is worth nothing to the API server.
+    tokens.any(|token| token.get("audience").and_then(NodeRef::as_str).is_none_or(str::is_empty))
+}

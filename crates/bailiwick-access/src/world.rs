@@ -1,0 +1,712 @@
+//! The objects that decide access: read from anywhere, settled, and indexed by who holds what.
+//!
+//! A [`Builder`] takes objects one by one, in layers: what the API server makes for itself lies under what was given.
+//! [`Builder::build`] settles aggregation, resolves every `roleRef` and indexes the subjects; a [`World`] no longer
+//! changes, and answers in the time it takes to look up a subject.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use super::aggregate::{self, Doubts, Stated};
+use super::clouds::Clouds;
+use super::index::{Held, Index};
+use super::reconcile;
+use super::rules::{Rule, RuleListId, RuleLists};
+use super::shape;
+use super::symbols::{Symbol, Symbols};
+use super::workloads::{Running, Workloads};
+use bailiwick_kubernetes::catalogue::{Api, Resource, read_custom};
+use bailiwick_kubernetes::default_policy;
+use bailiwick_kubernetes::rbac::{GROUP, PolicyRule, SameRules};
+use bailiwick_kubernetes::selector::LabelSelector;
+use bailiwick_yaml::NodeRef;
+use bailiwick_yaml::diag::Origin;
+
+/// Where an object comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// What the API server of this minor makes for itself.
+    Baseline,
+    /// What a dump of a cluster holds, which stands in the place of that.
+    Dump(Origin),
+    /// What was given, at this place.
+    Input(Origin),
+}
+
+/// Which of the two kinds a role is, and what a `roleRef` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum RoleKind {
+    /// A ClusterRole.
+    ClusterRole,
+    /// A Role.
+    Role,
+    /// Anything else, which the authorizer cannot resolve.
+    Unknown,
+}
+
+/// A role of the world.
+#[derive(Debug)]
+pub(crate) struct Role {
+    /// Its namespace; none for a ClusterRole.
+    pub(crate) namespace: Option<Symbol>,
+    pub(crate) name: Symbol,
+    /// Its rules; for an aggregated one those that the controller gathers.
+    pub(crate) rules: RuleListId,
+    /// For an aggregated role, what its rules would be if those it states itself were kept; none where that makes no
+    /// difference.
+    pub(crate) doubtful: Option<RuleListId>,
+    /// What it gathers.
+    pub(crate) aggregation: Option<Box<[LabelSelector]>>,
+    pub(crate) labels: Box<[(Symbol, Symbol)]>,
+    /// True when the API server leaves it as it is at its start.
+    pub(crate) is_kept: bool,
+    pub(crate) layer: Layer,
+}
+
+/// A binding of the world.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    /// Its namespace; none for a ClusterRoleBinding.
+    pub(crate) namespace: Option<Symbol>,
+    pub(crate) name: Symbol,
+    pub(crate) role_kind: RoleKind,
+    pub(crate) role_name: Symbol,
+    /// The role, where it is there.
+    pub(crate) role: Option<u32>,
+    pub(super) first_subject: u32,
+    pub(super) subjects: u32,
+    /// True when the API server leaves it as it is at its start.
+    pub(crate) is_kept: bool,
+    pub(crate) layer: Layer,
+}
+
+/// A subject of a binding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct Subject {
+    pub(crate) kind: SubjectKind,
+    pub(crate) name: Symbol,
+    /// The namespace as written; empty when there is none.
+    pub(crate) namespace: Symbol,
+}
+
+/// The kinds of subjects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum SubjectKind {
+    /// A group.
+    Group,
+    /// A service account.
+    ServiceAccount,
+    /// A user.
+    User,
+    /// Another kind, which matches no identity.
+    Unknown,
+}
+
+/// Who a binding's subject is to the authorizer: a user or group by name. A service account is the user of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Holder {
+    pub(crate) is_group: bool,
+    pub(crate) name: Symbol,
+}
+
+/// What came of adding an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Added {
+    /// It counts from now on.
+    Taken,
+    /// It took the place of one in the same layer, which came from there.
+    Replaced(Origin),
+    /// It has nothing to do with access.
+    Ignored,
+    /// It has no kind or no name.
+    Malformed,
+    /// It is not of the shape of its kind, and why.
+    Misshapen(String),
+}
+
+/// Collects objects.
+#[derive(Debug)]
+pub struct Builder {
+    minor: u32,
+    symbols: Symbols,
+    lists: RuleLists,
+    roles: Vec<Role>,
+    role_ids: HashMap<(Option<Symbol>, Symbol), u32>,
+    bindings: Vec<Binding>,
+    binding_ids: HashMap<(Option<Symbol>, Symbol), u32>,
+    subjects: Vec<Subject>,
+    namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    custom: BTreeMap<(String, String), Resource>,
+    baseline: Option<u32>,
+    clouds: Clouds,
+    workloads: Workloads,
+    stated: Stated,
+    /// The rules that were read already of roles known to have the same.
+    read: HashMap<SameRules, RuleListId>,
+}
+
+/// Everything that decides access, ready to be asked.
+#[derive(Debug)]
+pub struct World {
+    api: Api,
+    pub(crate) symbols: Symbols,
+    pub(crate) lists: RuleLists,
+    pub(crate) roles: Vec<Role>,
+    role_ids: HashMap<(Option<Symbol>, Symbol), u32>,
+    pub(crate) bindings: Vec<Binding>,
+    binding_ids: HashMap<(Option<Symbol>, Symbol), u32>,
+    subjects: Vec<Subject>,
+    pub(crate) index: Index,
+    namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    pub(crate) custom: Vec<Resource>,
+    baseline: Option<u32>,
+    pub(crate) clouds: Clouds,
+    /// The workloads whose pods have tokens.
+    pub(crate) running: Vec<Running>,
+    doubts: Doubts,
+    /// The aggregated roles by number.
+    gathering: HashMap<u32, Gathering>,
+}
+
+/// The roles that an aggregated role selects.
+#[derive(Debug)]
+struct Gathering {
+    /// The roles that it selects, by number.
+    sources: Vec<usize>,
+    /// The first of them that has a rule, found out when it is asked for.
+    by_rule: OnceLock<HashMap<Rule, usize>>,
+}
+
+impl Builder {
+    /// An empty world at a minor.
+    pub fn new(minor: u32) -> Self {
+        Self {
+            minor,
+            symbols: Symbols::new(),
+            lists: RuleLists::new(),
+            roles: Vec::new(),
+            role_ids: HashMap::new(),
+            bindings: Vec::new(),
+            binding_ids: HashMap::new(),
+            subjects: Vec::new(),
+            namespaces: BTreeMap::new(),
+            custom: BTreeMap::new(),
+            baseline: None,
+            clouds: Clouds::default(),
+            workloads: Workloads::default(),
+            stated: Stated::default(),
+            read: HashMap::new(),
+        }
+    }
+
+    /// Decides what becomes of the rules that aggregated roles state themselves.
+    #[must_use]
+    pub fn with_stated_rules(mut self, stated: Stated) -> Self {
+        self.stated = stated;
+        self
+    }
+
+    /// Puts the default policy of a minor under everything else. To be called before any object is added.
+    #[must_use]
+    pub fn with_default_policy(mut self, minor: u32) -> Self {
+        self.baseline = Some(minor);
+        for object in default_policy::objects(minor) {
+            self.add(object, Layer::Baseline);
+        }
+        self
+    }
+
+    /// Notes that the cluster serves a custom resource, whose definition need not be among the objects. Of two with one
+    /// name in one group the last counts.
+    pub fn know(&mut self, custom: Resource) {
+        self.custom.insert((custom.group.clone(), custom.resource.clone()), custom);
+    }
+
+    /// Makes what was added so far the ground on which the rest stands: what comes later takes its place without a
+    /// word.
+    pub fn end_baseline(&mut self) {
+        let layers = self.roles.iter_mut().map(|role| &mut role.layer);
+        for layer in layers.chain(self.bindings.iter_mut().map(|binding| &mut binding.layer)) {
+            if let Layer::Input(origin) = *layer {
+                *layer = Layer::Dump(origin);
+            }
+        }
+    }
+
+    /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Tells what came of each, and
+    /// takes none that is not of the shape of its kind.
+    pub fn add_document<'t>(&mut self, root: NodeRef<'t>, mut told: impl FnMut(NodeRef<'t>, Added)) {
+        let text = |node: NodeRef<'_>, key| node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+        let (api_version, kind) = (text(root, "apiVersion"), text(root, "kind"));
+        let mut take =
+            |api_version: &str, kind: &str, object: NodeRef<'t>| match shape::problem(api_version, kind, object) {
+                Some((place, why)) => told(place, Added::Misshapen(why)),
+                None => told(object, self.add_as((api_version, kind), object, Layer::Input(object.origin()), None)),
+            };
+        let Some(item_kind) = kind.strip_suffix("List").filter(|_| root.get("items").is_some()) else {
+            return take(&api_version, &kind, root);
+        };
+        for item in root.get("items").into_iter().flat_map(NodeRef::items) {
+            // The items of a typed list leave out what the list says.
+            match (text(item, "apiVersion"), text(item, "kind")) {
+                (own, kind) if !own.is_empty() && !kind.is_empty() => take(&own, &kind, item),
+                _ => take(&api_version, item_kind, item),
+            }
+        }
+    }
+
+    /// Adds an object.
+    pub fn add(&mut self, object: NodeRef<'_>, layer: Layer) -> Added {
+        self.add_marked(object, layer, None)
+    }
+
+    /// Adds an object; of roles with the same mark only the first has its rules read.
+    pub fn add_marked(&mut self, object: NodeRef<'_>, layer: Layer, same_rules: Option<SameRules>) -> Added {
+        let text = |key| object.get(key).and_then(NodeRef::as_str);
+        match (text("apiVersion"), text("kind")) {
+            (Some(api_version), Some(kind)) => self.add_as((api_version, kind), object, layer, same_rules),
+            _ => Added::Malformed,
+        }
+    }
+
+    fn add_as(
+        &mut self,
+        (api_version, kind): (&str, &str),
+        object: NodeRef<'_>,
+        layer: Layer,
+        same_rules: Option<SameRules>,
+    ) -> Added {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
+        let Some(name) = text(&["metadata", "name"]).filter(|_| !api_version.is_empty() && !kind.is_empty()) else {
+            return Added::Malformed;
+        };
+        let namespace = text(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty());
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        match (group, kind) {
+            (GROUP, "ClusterRole") => self.add_role(object, (None, name), layer, same_rules),
+            (GROUP, "Role") => self.add_role(object, (Some(namespace.unwrap_or("default")), name), layer, same_rules),
+            (GROUP, "ClusterRoleBinding") => self.add_binding(object, None, name, layer),
+            (GROUP, "RoleBinding") => self.add_binding(object, Some(namespace.unwrap_or("default")), name, layer),
+            ("", "Namespace") => {
+                let labels = labels(object).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+                self.namespaces.insert(name.to_owned(), labels);
+                Added::Taken
+            }
+            ("", "ServiceAccount") => {
+                self.clouds.add_account(object, namespace.unwrap_or("default"), name);
+                self.workloads.add_account(object, namespace.unwrap_or("default"), name);
+                Added::Taken
+            }
+            ("", "ConfigMap") => {
+                self.clouds.add_config_map(namespace.unwrap_or("default"), name);
+                Added::Ignored
+            }
+            ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+                let Some(custom) = read_custom(object) else { return Added::Malformed };
+                // Like every other object, a later definition takes the place of an earlier one.
+                self.know(custom);
+                Added::Taken
+            }
+            _ => {
+                self.workloads.add((group, kind), object, (namespace.unwrap_or("default"), name), layer);
+                Added::Ignored
+            }
+        }
+    }
+
+    /// The rules of a role.
+    fn read_rules(&mut self, object: NodeRef<'_>, same_rules: Option<SameRules>) -> RuleListId {
+        if let Some(known) = same_rules.and_then(|mark| self.read.get(&mark)) {
+            return *known;
+        }
+        let rules = object.get("rules").into_iter().flat_map(NodeRef::items);
+        let rules = rules.map(|rule| Rule::from_node(rule, &mut self.symbols)).collect();
+        let list = self.lists.add(rules);
+        if let Some(mark) = same_rules {
+            self.read.insert(mark, list);
+        }
+        list
+    }
+
+    fn add_role(
+        &mut self,
+        object: NodeRef<'_>,
+        (namespace, name): (Option<&str>, &str),
+        layer: Layer,
+        same_rules: Option<SameRules>,
+    ) -> Added {
+        let rules = self.read_rules(object, same_rules);
+        let selectors = object.path(&["aggregationRule", "clusterRoleSelectors"]).filter(|list| !list.is_empty());
+        let is_cluster_role = namespace.is_none();
+        let role = Role {
+            namespace: namespace.map(|namespace| self.symbols.add(namespace)),
+            name: self.symbols.add(name),
+            rules,
+            doubtful: None,
+            aggregation: selectors
+                .filter(|_| is_cluster_role)
+                .map(|list| list.items().map(LabelSelector::from_node).collect()),
+            // Only a ClusterRole can be gathered by its labels.
+            labels: labels(object)
+                .filter(|_| is_cluster_role)
+                .map(|(key, value)| (self.symbols.add(key), self.symbols.add(value)))
+                .collect(),
+            is_kept: reconcile::is_kept(object),
+            layer,
+        };
+        let next = u32::try_from(self.roles.len()).unwrap_or(u32::MAX);
+        let id = *self.role_ids.entry((role.namespace, role.name)).or_insert(next);
+        match self.roles.get_mut(id as usize) {
+            Some(known) => replaced(std::mem::replace(known, role).layer),
+            None => {
+                self.roles.push(role);
+                Added::Taken
+            }
+        }
+    }
+
+    fn add_binding(&mut self, object: NodeRef<'_>, namespace: Option<&str>, name: &str, layer: Layer) -> Added {
+        let text = |node: NodeRef<'_>, key: &str| -> String {
+            node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned()
+        };
+        let first_subject = u32::try_from(self.subjects.len()).unwrap_or(u32::MAX);
+        for subject in object.get("subjects").into_iter().flat_map(NodeRef::items) {
+            let kind = match subject.get("kind").and_then(NodeRef::as_str) {
+                Some("User") => SubjectKind::User,
+                Some("Group") => SubjectKind::Group,
+                Some("ServiceAccount") => SubjectKind::ServiceAccount,
+                _ => SubjectKind::Unknown,
+            };
+            let name = self.symbols.add(&text(subject, "name"));
+            let namespace = self.symbols.add(&text(subject, "namespace"));
+            self.subjects.push(Subject { kind, name, namespace });
+        }
+        let role_ref = object.get("roleRef").unwrap_or(object);
+        let binding = Binding {
+            namespace: namespace.map(|namespace| self.symbols.add(namespace)),
+            name: self.symbols.add(name),
+            role_kind: match role_ref.get("kind").and_then(NodeRef::as_str) {
+                Some("ClusterRole") => RoleKind::ClusterRole,
+                Some("Role") => RoleKind::Role,
+                _ => RoleKind::Unknown,
+            },
+            role_name: self.symbols.add(&text(role_ref, "name")),
+            role: None,
+            first_subject,
+            subjects: u32::try_from(self.subjects.len()).unwrap_or(u32::MAX) - first_subject,
+            is_kept: reconcile::is_kept(object),
+            layer,
+        };
+        let next = u32::try_from(self.bindings.len()).unwrap_or(u32::MAX);
+        let id = *self.binding_ids.entry((binding.namespace, binding.name)).or_insert(next);
+        match self.bindings.get_mut(id as usize) {
+            Some(known) => replaced(std::mem::replace(known, binding).layer),
+            None => {
+                self.bindings.push(binding);
+                Added::Taken
+            }
+        }
+    }
+
+    /// The users and groups that some binding so far gives something in the whole cluster.
+    pub fn held_cluster_wide(&self) -> BTreeSet<String> {
+        let bindings = self.bindings.iter().filter(|binding| binding.namespace.is_none());
+        let subjects = bindings.flat_map(|binding| binding.subjects_in(&self.subjects));
+        let text = |symbol| self.symbols.text(symbol);
+        subjects
+            .map(|subject| match subject.kind {
+                SubjectKind::ServiceAccount => account_user(text(subject.namespace), text(subject.name)),
+                _ => text(subject.name).to_owned(),
+            })
+            .collect()
+    }
+
+    /// The namespaces that have a role or a binding so far.
+    pub fn places(&self) -> BTreeSet<String> {
+        let roles = self.roles.iter().filter_map(|role| role.namespace);
+        let bindings = self.bindings.iter().filter_map(|binding| binding.namespace);
+        roles.chain(bindings).map(|namespace| self.symbols.text(namespace).to_owned()).collect()
+    }
+
+    /// Settles aggregation, resolves the bindings and makes the index.
+    pub fn build(mut self) -> World {
+        let doubts = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols, self.stated);
+        self.roles.shrink_to_fit();
+        self.bindings.shrink_to_fit();
+        self.subjects.shrink_to_fit();
+        World::from_parts(Parts {
+            minor: self.minor,
+            baseline: self.baseline,
+            symbols: self.symbols,
+            lists: self.lists,
+            roles: self.roles,
+            bindings: self.bindings,
+            subjects: self.subjects,
+            namespaces: self.namespaces,
+            custom: self.custom.into_values().collect(),
+            clouds: self.clouds,
+            running: self.workloads.finish(),
+            doubts,
+        })
+    }
+}
+
+/// A settled world before it is indexed.
+pub(super) struct Parts {
+    pub(super) minor: u32,
+    pub(super) baseline: Option<u32>,
+    pub(super) symbols: Symbols,
+    pub(super) lists: RuleLists,
+    pub(super) roles: Vec<Role>,
+    pub(super) bindings: Vec<Binding>,
+    pub(super) subjects: Vec<Subject>,
+    pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) custom: Vec<Resource>,
+    pub(super) clouds: Clouds,
+    pub(super) running: Vec<Running>,
+    pub(super) doubts: Doubts,
+}
+
+fn replaced(layer: Layer) -> Added {
+    match layer {
+        Layer::Baseline | Layer::Dump(_) => Added::Taken,
+        Layer::Input(origin) => Added::Replaced(origin),
+    }
+}
+
+/// The labels of an object.
+fn labels(object: NodeRef<'_>) -> impl Iterator<Item = (&str, &str)> {
+    let entries = object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries);
+    entries.filter_map(|(key, value)| Some((key.as_str()?, value.as_str()?)))
+}
+
+/// Who a subject is; none for one that matches nobody.
+fn holder(subject: Subject, binding_namespace: Option<Symbol>, symbols: &mut Symbols) -> Option<Holder> {
+    match subject.kind {
+        SubjectKind::User => Some(Holder { is_group: false, name: subject.name }),
+        SubjectKind::Group => Some(Holder { is_group: true, name: subject.name }),
+        SubjectKind::ServiceAccount => {
+            let namespace = if subject.namespace == Symbol::EMPTY { binding_namespace? } else { subject.namespace };
+            if namespace == Symbol::EMPTY {
+                return None;
+            }
+            let user = account_user(symbols.text(namespace), symbols.text(subject.name));
+            Some(Holder { is_group: false, name: symbols.add(&user) })
+        }
+        SubjectKind::Unknown => None,
+    }
+}
+
+/// The user name of a service account.
+pub fn account_user(namespace: &str, name: &str) -> String {
+    format!("system:serviceaccount:{namespace}:{name}")
+}
+
+impl Binding {
+    fn subjects_in<'w>(&self, all: &'w [Subject]) -> &'w [Subject] {
+        let start = self.first_subject as usize;
+        all.get(start..start + self.subjects as usize).unwrap_or_default()
+    }
+}
+
+impl World {
+    /// True where the labels of a Namespace keep its pods to the level `baseline` or `restricted`: they have nothing of the node.
+    pub fn restricts_pods(&self, namespace: &str) -> bool {
+        let level = self.namespaces.get(namespace).and_then(|labels| labels.get("pod-security.kubernetes.io/enforce"));
+        level.is_some_and(|level| matches!(level.as_str(), "baseline" | "restricted"))
+    }
+
+    /// Resolves the bindings and makes the index.
+    pub(super) fn from_parts(mut parts: Parts) -> Self {
+        let ids = |keys: &mut dyn Iterator<Item = (Option<Symbol>, Symbol)>| keys.zip(0..).collect::<HashMap<_, u32>>();
+        let role_ids = ids(&mut parts.roles.iter().map(|role| (role.namespace, role.name)));
+        let binding_ids = ids(&mut parts.bindings.iter().map(|binding| (binding.namespace, binding.name)));
+        for binding in &mut parts.bindings {
+            let namespace = match binding.role_kind {
+                RoleKind::ClusterRole => None,
+                // A ClusterRoleBinding looks for the Role in no namespace at all, where there is none.
+                RoleKind::Role => Some(binding.namespace.unwrap_or(Symbol::EMPTY)),
+                RoleKind::Unknown => continue,
+            };
+            binding.role = role_ids.get(&(namespace, binding.role_name)).copied();
+        }
+        let mut entries: Vec<(Option<Symbol>, Held)> = Vec::with_capacity(parts.subjects.len());
+        for (id, binding) in (0..).zip(&parts.bindings) {
+            let rules = binding.role.and_then(|role| parts.roles.get(role as usize)).map(|role| role.rules);
+            for subject in binding.subjects_in(&parts.subjects) {
+                if let Some(holder) = holder(*subject, binding.namespace, &mut parts.symbols) {
+                    entries.push((binding.namespace, Held::new(holder, rules, id, &parts.symbols)));
+                }
+            }
+        }
+        let index = Index::new(entries, &parts.symbols);
+        let gathering = aggregate::sources(&parts.roles, &parts.symbols).into_iter().map(|(target, mut sources)| {
+            sources.sort_unstable();
+            (u32::try_from(target).unwrap_or(u32::MAX), Gathering { sources, by_rule: OnceLock::new() })
+        });
+        let gathering = gathering.collect();
+        parts.symbols.shrink();
+        let mut api = Api::new(parts.minor);
+        api.extend(&parts.custom);
+        Self {
+            api,
+            symbols: parts.symbols,
+            lists: parts.lists,
+            roles: parts.roles,
+            role_ids,
+            bindings: parts.bindings,
+            binding_ids,
+            subjects: parts.subjects,
+            index,
+            namespaces: parts.namespaces,
+            custom: parts.custom,
+            baseline: parts.baseline,
+            clouds: parts.clouds,
+            running: parts.running,
+            doubts: parts.doubts,
+            gathering,
+        }
+    }
+
+    /// The rules that an aggregated role gathers, each with the number of the first role that has it.
+    pub(super) fn gathered(&self, role: &Role) -> Option<&HashMap<Rule, usize>> {
+        let gathering = self.gathering.get(self.role_ids.get(&(role.namespace, role.name))?)?;
+        Some(gathering.by_rule.get_or_init(|| {
+            let mut by_rule = HashMap::new();
+            for &source in &gathering.sources {
+                for rule in self.roles.get(source).into_iter().flat_map(|source| self.rules_of(source)) {
+                    by_rule.entry(rule.clone()).or_insert(source);
+                }
+            }
+            by_rule
+        }))
+    }
+
+    /// The minor whose switches and served resources hold.
+    pub fn minor(&self) -> u32 {
+        self.api.minor()
+    }
+
+    /// What the cluster serves: what its minor does, and the custom resources whose definitions are among the objects.
+    pub fn api(&self) -> &Api {
+        &self.api
+    }
+
+    /// The minor whose default policy lies underneath.
+    pub fn baseline(&self) -> Option<u32> {
+        self.baseline
+    }
+
+    /// What aggregation could not tell for sure.
+    pub fn doubts(&self) -> &Doubts {
+        &self.doubts
+    }
+
+    /// The namespaces with their labels.
+    pub fn namespaces(&self) -> &BTreeMap<String, BTreeMap<String, String>> {
+        &self.namespaces
+    }
+
+    /// Every namespace that the objects name, and those that every cluster has; sorted.
+    pub fn known_namespaces(&self) -> BTreeSet<String> {
+        let of_bindings = self.bindings.iter().filter_map(|binding| binding.namespace);
+        let of_roles = self.roles.iter().filter_map(|role| role.namespace);
+        let named = of_bindings.chain(of_roles).collect::<HashSet<Symbol>>();
+        let everywhere = ["default", "kube-node-lease", "kube-public", "kube-system"].map(str::to_owned);
+        let named = named.into_iter().map(|symbol| self.symbols.text(symbol).to_owned());
+        named.chain(self.namespaces.keys().cloned()).chain(everywhere).collect()
+    }
+
+    /// The subjects of a binding.
+    pub(crate) fn subjects(&self, binding: &Binding) -> &[Subject] {
+        binding.subjects_in(&self.subjects)
+    }
+
+    /// Iterates over the distinct lists of rules of the roles.
+    pub fn rule_list_ids(&self) -> impl Iterator<Item = RuleListId> {
+        self.lists.ids()
+    }
+
+    /// What a holder has cluster-wide, or in a namespace.
+    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>) -> &[Held] {
+        self.index.held(holder, namespace, &self.symbols)
+    }
+
+    pub(crate) fn binding(&self, id: u32) -> Option<&Binding> {
+        self.bindings.get(id as usize)
+    }
+
+    /// The role of a binding, where it is there.
+    pub(crate) fn role_of(&self, binding: &Binding) -> Option<&Role> {
+        binding.role.and_then(|role| self.roles.get(role as usize))
+    }
+
+    /// A role by its namespace (none: a ClusterRole) and name.
+    pub(crate) fn role(&self, namespace: Option<&str>, name: &str) -> Option<&Role> {
+        let namespace = namespace.map(|namespace| self.symbols.find(namespace));
+        let id = self.role_ids.get(&(namespace, self.symbols.find(name)))?;
+        self.roles.get(*id as usize)
+    }
+
+    /// A binding by its namespace (none: a ClusterRoleBinding) and name.
+    pub(crate) fn find_binding(&self, namespace: Option<&str>, name: &str) -> Option<&Binding> {
+        let namespace = namespace.map(|namespace| self.symbols.find(namespace));
+        let id = self.binding_ids.get(&(namespace, self.symbols.find(name)))?;
+        self.bindings.get(*id as usize)
+    }
+
+    pub(crate) fn rules_of(&self, role: &Role) -> &[Rule] {
+        self.lists.get(role.rules)
+    }
+
+    /// The rules of a role as text; none when it is not there.
+    pub fn policy_rules(&self, namespace: Option<&str>, name: &str) -> Option<Vec<PolicyRule>> {
+        let role = self.role(namespace, name)?;
+        Some(self.rules_of(role).iter().map(|rule| rule.to_policy_rule(&self.symbols)).collect())
+    }
+
+    /// The ClusterRoles with an aggregation rule, with what they gather, by name.
+    pub fn aggregated(&self) -> BTreeMap<String, Vec<PolicyRule>> {
+        let gathering = self.roles.iter().filter(|role| role.aggregation.is_some());
+        gathering
+            .map(|role| {
+                let rules = self.rules_of(role).iter().map(|rule| rule.to_policy_rule(&self.symbols));
+                (self.symbols.text(role.name).to_owned(), rules.collect())
+            })
+            .collect()
+    }
+
+    /// How large it is.
+    pub fn size(&self) -> Size {
+        Size {
+            roles: self.roles.len(),
+            rule_lists: self.lists.len(),
+            bindings: self.bindings.len(),
+            holders: self.index.places().count(),
+            bytes: self.symbols.bytes()
+                + self.lists.bytes()
+                + self.roles.capacity() * size_of::<Role>()
+                + self.bindings.capacity() * size_of::<Binding>()
+                + self.subjects.capacity() * size_of::<Subject>()
+                + (self.role_ids.capacity() + self.binding_ids.capacity()) * (12 + 4 + 1)
+                + self.index.bytes(),
+        }
+    }
+}
+
+/// The size of a [`World`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// Roles and ClusterRoles.
+    pub roles: usize,
+    /// Distinct lists of rules among them.
+    pub rule_lists: usize,
+    /// Bindings of both kinds.
+    pub bindings: usize,
+    /// Pairs of a subject and a place where it holds something.
+    pub holders: usize,
+    /// Memory in bytes.
+    pub bytes: usize,
+}

@@ -1,0 +1,379 @@
+//! Everything that admission asks about the pods of a workload, in one cluster: PodSecurityPolicies or constraints,
+//! then the Pod Security level of the namespace, then the profile that the namespace is held to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use super::created::{created, take_annotations};
+use super::labels::namespace::RUN_LEVEL_LABEL;
+use super::labels::neighbours::skips_constraints;
+use super::level::Level;
+use super::pod::Pod;
+use super::policy::{AdmissionRequest, Binding, Patches, Policy};
+use super::psp::select::{Operation, choose};
+use super::psp::{PodSecurityPolicy, Violation};
+use super::scc::admit::{Allocated, Verdict, admit};
+use super::scc::{GROUP, RESOURCE, Scc, range};
+use super::standards::labels::Policy as Levels;
+use super::standards::{message, violations};
+use super::workload::Workload;
+use bailiwick_access::World;
+use bailiwick_access::request::{Identity, Request, ResourceRequest};
+use bailiwick_access::world::account_user;
+use bailiwick_yaml::de::DeError;
+use bailiwick_yaml::{self as yaml, NodeRef};
+
+/// A namespace, as far as admission looks at it.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// The admission policy that holds its pods to a profile.
+    pub profile: Option<Profile>,
+}
+
+/// The admission policies of a profile.
+#[derive(Debug, Clone)]
+pub struct Profile {
+    /// The name of the ValidatingAdmissionPolicy.
+    pub policy: String,
+    /// What another policy fills in before.
+    pub patches: Option<Arc<Patches>>,
+}
+
+impl Place {
+    /// The Namespace object.
+    fn object(&self, name: &str) -> Json {
+        let mut labels = self.labels.clone();
+        labels.insert("kubernetes.io/metadata.name".to_owned(), name.to_owned());
+        json!({
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": { "name": name, "labels": labels, "annotations": self.annotations },
+        })
+    }
+}
+
+/// A cluster, as far as admission looks at it.
+#[derive(Debug)]
+pub struct Gate<'w> {
+    world: &'w World,
+    minor: u32,
+    is_openshift: bool,
+    places: BTreeMap<String, Place>,
+    policies: Vec<PodSecurityPolicy>,
+    constraints: Vec<Scc>,
+    /// Admission policies by name.
+    admission_policies: BTreeMap<String, Policy>,
+    /// Bindings by the names of their policies.
+    bindings: BTreeMap<String, Vec<Binding>>,
+    /// The service accounts whose token is not mounted, by namespace and name.
+    without_token: BTreeSet<(String, String)>,
+}
+
+/// Who refuses the pods of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The Pod Security level of the namespace.
+    Level,
+    /// PodSecurityPolicies.
+    Policies,
+    /// SecurityContextConstraints.
+    Constraints,
+    /// The profile of the namespace.
+    Profile,
+}
+
+/// Why the pods of a workload would be refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// By whom.
+    pub by: By,
+    /// In a few words, one for each thing that is wrong.
+    pub reasons: Vec<String>,
+}
+
+/// The first minor that looks at Pod Security levels without being asked to.
+const FIRST_WITH_LEVELS: u32 = 23;
+
+/// The last minor with PodSecurityPolicies.
+const LAST_WITH_POLICIES: u32 = 24;
+
+/// The first minor whose API server reads admission policies from files without being asked to: `staticManifestsDir` of
+/// the admission configuration (`plugin/policy/config` of k8s.io/apiserver v0.37.2).
+const FIRST_WITH_POLICIES_FROM_FILES: u32 = 37;
+
+/// The policies that no object of the API shows, in words; none where the version of the cluster has no such policies.
+pub fn unseen_policies(minor: u32) -> Option<&'static str> {
+    (minor >= FIRST_WITH_POLICIES_FROM_FILES)
+        .then_some("admission policies and webhooks from files of the API server are not judged: no API shows them")
+}
+
+/// What a namespace gets whose range is not known here.
+const SOME_RANGE: &str = "1000000000/10000";
+
+/// The SELinux level that goes with it.
+const SOME_SELINUX_LEVEL: &str = "s0:c1,c0";
+
+impl<'w> Gate<'w> {
+    /// A cluster of a Kubernetes minor without namespaces, with the access that a world grants.
+    pub fn new(world: &'w World, minor: u32, is_openshift: bool) -> Self {
+        Self {
+            world,
+            minor,
+            is_openshift,
+            places: BTreeMap::new(),
+            policies: Vec::new(),
+            constraints: Vec::new(),
+            admission_policies: BTreeMap::new(),
+            bindings: BTreeMap::new(),
+            without_token: BTreeSet::new(),
+        }
+    }
+
+    /// Adds a Namespace, a ServiceAccount, a PodSecurityPolicy or constraints; others are passed over.
+    ///
+    /// # Errors
+    /// The first field whose value has another type than the API's.
+    pub fn add(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        match (text(&["apiVersion"]), text(&["kind"])) {
+            ("v1", "Namespace") => {
+                let texts = |key: &str| -> BTreeMap<String, String> {
+                    let entries = object.path(&["metadata", key]).into_iter().flat_map(NodeRef::entries);
+                    entries.filter_map(|(key, value)| Some((key.as_str()?.into(), value.as_str()?.into()))).collect()
+                };
+                let place = Place { labels: texts("labels"), annotations: texts("annotations"), profile: None };
+                self.places.insert(text(&["metadata", "name"]).to_owned(), place);
+            }
+            ("policy/v1beta1", "PodSecurityPolicy") if self.minor <= LAST_WITH_POLICIES => {
+                self.policies.push(PodSecurityPolicy::read(object)?);
+            }
+            ("security.openshift.io/v1", "SecurityContextConstraints") if self.is_openshift => {
+                self.constraints.push(Scc::read(object)?);
+            }
+            ("v1", "ServiceAccount") => {
+                let automounts = object.get("automountServiceAccountToken").and_then(NodeRef::as_bool);
+                if automounts == Some(false) {
+                    let key = (text(&["metadata", "namespace"]).to_owned(), text(&["metadata", "name"]).to_owned());
+                    self.without_token.insert(key);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Adds a ValidatingAdmissionPolicy or a binding of one; others are passed over.
+    ///
+    /// # Errors
+    /// The first field whose value has another type than the API's.
+    pub fn add_admission_policy(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
+        match object.get("kind").and_then(NodeRef::as_str) {
+            Some("ValidatingAdmissionPolicy") => {
+                let policy = Policy::read(object, self.minor)?;
+                self.admission_policies.insert(policy.name.clone(), policy);
+            }
+            Some("ValidatingAdmissionPolicyBinding") => {
+                let binding = Binding::read(object)?;
+                self.bindings.entry(binding.policy.clone()).or_default().push(binding);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The namespaces, to tell what they are held to.
+    pub fn places(&mut self) -> impl Iterator<Item = (&str, &mut Place)> {
+        self.places.iter_mut().map(|(name, place)| (name.as_str(), place))
+    }
+
+    /// Why the cluster would refuse the pods of a workload with this template; nothing where it lets them in. The answer is about objects of
+    /// the API: see [`unseen_policies`].
+    pub fn judge(&self, workload: &Workload, template: &Json) -> Vec<Refused> {
+        let namespace = workload.namespace();
+        let nowhere = Place::default();
+        let place = self.places.get(namespace).unwrap_or(&nowhere);
+        let account = Identity::of(&account_user(namespace, workload.service_account()));
+        let mut refused = Vec::new();
+        let mut pod = workload.pod();
+        let filled = if self.is_openshift {
+            self.by_constraints(&pod, namespace, place, &account)
+        } else {
+            self.by_policies(&pod, namespace, &account)
+        };
+        match filled {
+            Ok(filled) => pod = filled,
+            Err(reasons) => {
+                // What a level would make of a pod that nothing was filled in for says little.
+                let by = if self.is_openshift { By::Constraints } else { By::Policies };
+                return vec![Refused { by, reasons }];
+            }
+        }
+        if let Some(profile) = &place.profile {
+            let (judged, reasons) = self.by_profile(profile, workload, template, (namespace, place));
+            pod = judged.unwrap_or(pod);
+            if !reasons.is_empty() {
+                refused.push(Refused { by: By::Profile, reasons });
+            }
+        }
+        if let Some(reason) = self.by_level(&pod, place) {
+            refused.push(Refused { by: By::Level, reasons: vec![reason] });
+        }
+        refused
+    }
+
+    /// The pod with everything filled in that the policies fill in. Without any policy there is no such admission.
+    fn by_policies(&self, pod: &Pod, namespace: &str, account: &Identity) -> Result<Pod, Vec<String>> {
+        if self.policies.is_empty() {
+            return Ok(pod.clone());
+        }
+        let choice = choose(self.world, account, namespace, &self.policies, pod, Operation::Create);
+        if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
+            return Ok(pod);
+        }
+        let mut reasons: Vec<String> = choice.invalid.iter().map(told).collect();
+        for refusal in &choice.refusals {
+            let problems: Vec<String> = refusal.violations.iter().map(told).collect();
+            reasons.push(format!("`{}`: {}", refusal.policy, problems.join(", ")));
+        }
+        if reasons.is_empty() {
+            reasons.push("its service account may use no policy".to_owned());
+        }
+        Err(reasons)
+    }
+
+    fn by_constraints(
+        &self,
+        pod: &Pod,
+        namespace: &str,
+        place: &Place,
+        account: &Identity,
+    ) -> Result<Pod, Vec<String>> {
+        let run_level = place.labels.get(RUN_LEVEL_LABEL).map(String::as_str);
+        if skips_constraints(namespace, run_level) || self.constraints.is_empty() {
+            return Ok(pod.clone());
+        }
+        let annotation = |key: &str| place.annotations.get(key).map(String::as_str);
+        // What a namespace does not declare, the cluster gives to it.
+        let allocated = Allocated {
+            uid_range: annotation(range::UID_RANGE).or(Some(SOME_RANGE)),
+            supplemental_groups: annotation(range::SUPPLEMENTAL_GROUPS),
+            mcs: annotation(range::MCS).or(Some(SOME_SELINUX_LEVEL)),
+        };
+        let constraints: Vec<&Scc> = self.constraints.iter().collect();
+        let may_use = |scc: &Scc| {
+            scc.names(&account.user, &account.groups)
+                || self.world.allows(
+                    account,
+                    &Request::Resource(ResourceRequest {
+                        verb: "use".to_owned(),
+                        group: GROUP.to_owned(),
+                        resource: RESOURCE.to_owned(),
+                        namespace: namespace.to_owned(),
+                        name: scc.name().to_owned(),
+                        ..ResourceRequest::default()
+                    }),
+                )
+        };
+        match admit(pod, &constraints, may_use, allocated) {
+            Verdict::Skipped => Ok(pod.clone()),
+            Verdict::Admitted { pod, .. } => Ok(*pod),
+            Verdict::Refused { refusals } if refusals.is_empty() => {
+                Err(vec!["its service account may use no constraints".to_owned()])
+            }
+            Verdict::Refused { refusals } => Err(refusals
+                .iter()
+                .map(|refusal| format!("`{}`: {}", refusal.scc, refusal.problems.join(", ")))
+                .collect()),
+            Verdict::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
+            Verdict::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
+        }
+    }
+
+    /// The Namespace object of a workload, if it is known.
+    pub fn namespace_object(&self, workload: &Workload) -> Option<Json> {
+        let namespace = workload.namespace();
+        self.places.get(namespace).map(|place| place.object(namespace))
+    }
+
+    /// The pod that the API server makes of a template, after the mutating policy of a profile; none where the defaults of the
+    /// profile cannot be filled in.
+    pub fn created_pod(&self, workload: &Workload, template: &Json) -> Option<Json> {
+        let namespace = workload.namespace();
+        let account = (namespace.to_owned(), workload.service_account().to_owned());
+        let mut pod = created(template, namespace, !self.without_token.contains(&account));
+        if let Some(place) = self.places.get(namespace)
+            && let Some(patches) = place.profile.as_ref().and_then(|profile| profile.patches.as_ref())
+        {
+            patches.apply(&mut pod, &place.object(namespace)).ok()?;
+        }
+        take_annotations(&mut pod);
+        Some(pod)
+    }
+
+    /// The pod as the admission policy of a profile sees it, if it can be read, and the reasons of the policy to refuse it. An
+    /// answer that cannot be told is none.
+    fn by_profile(
+        &self,
+        profile: &Profile,
+        workload: &Workload,
+        template: &Json,
+        (namespace, place): (&str, &Place),
+    ) -> (Option<Pod>, Vec<String>) {
+        let account = (namespace.to_owned(), workload.service_account().to_owned());
+        let mut pod = created(template, namespace, !self.without_token.contains(&account));
+        let object = place.object(namespace);
+        if let Some(Err(reason)) = profile.patches.as_ref().map(|patches| patches.apply(&mut pod, &object)) {
+            return (None, vec![format!("its defaults cannot be filled in: {reason}")]);
+        }
+        take_annotations(&mut pod);
+        let judged = yaml::from_json(&pod).document(0).and_then(|root| Pod::read(root).ok());
+        let request = AdmissionRequest {
+            operation: "CREATE".to_owned(),
+            version: "v1".to_owned(),
+            resource: "pods".to_owned(),
+            kind: "Pod".to_owned(),
+            namespace: namespace.to_owned(),
+            name: workload.name.clone(),
+            object: Some(pod),
+            ..AdmissionRequest::default()
+        };
+        let policy = self.admission_policies.get(&profile.policy);
+        let bindings = self.bindings.get(&profile.policy).into_iter().flatten();
+        let verdicts = bindings.filter_map(|binding| Some(policy?.evaluate(&request, Some(binding), Some(&object))));
+        (judged, verdicts.flat_map(|verdict| verdict.denials).collect())
+    }
+
+    /// The level is enforced on the pods, whatever brought them.
+    fn by_level(&self, pod: &Pod, place: &Place) -> Option<String> {
+        if self.minor < FIRST_WITH_LEVELS {
+            return None;
+        }
+        let (policy, _) = Levels::UPSTREAM.of(&place.labels);
+        if policy.enforce.level == Level::Privileged {
+            return None;
+        }
+        let violations = violations(pod, policy.enforce.level, policy.enforce.version.on_server_of(self.minor));
+        (!violations.is_empty()).then(|| message(policy.enforce, &violations))
+    }
+}
+
+fn told(violation: &Violation) -> String {
+    format!("{}: {}", violation.field, violation.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policies_from_files_are_named_since_1_37() {
+        assert_eq!(unseen_policies(36), None);
+        assert!(unseen_policies(37).is_some_and(|text| text.contains("from files")));
+    }
+}

@@ -1,0 +1,112 @@
+//! What the syncer writes to a namespace once its level is known (`specs/openshift.md` 2.2 and 2.3).
+
+use super::Settings;
+use super::control::is_foreign;
+use super::namespace::{Label, LabelSet, NamespaceFacts};
+use crate::level::Level;
+use crate::scc::release::Mode;
+
+/// What becomes of a namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Something is written.
+    Write,
+    /// Everything is right already.
+    Nothing,
+    /// It is left alone.
+    Skip(Skip),
+    /// The syncer fails, and tries again for ever.
+    Fail(Failure),
+}
+
+/// Why a namespace is left alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Skip {
+    /// The syncer does not care for it.
+    NotControlled,
+    /// It is being deleted.
+    Terminating,
+    /// The cluster has not given it a range of user ids.
+    NoUidRange,
+    /// It has no service account.
+    NoServiceAccounts,
+}
+
+/// Why the syncer fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// No service account may use any constraints.
+    NoUsableScc,
+    /// Constraints that one may use have no level.
+    ConversionFailed,
+    /// The managers of its fields cannot be read.
+    UnreadableManagers,
+}
+
+/// What the syncer writes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The labels that it applies, those included that are right already.
+    pub applied: LabelSet,
+    /// Whether it takes them from others.
+    pub forced: bool,
+    /// Whether anything has to change for it.
+    pub changes: bool,
+    /// The annotation it keeps.
+    pub annotation: Option<Level>,
+}
+
+impl Action {
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::Write => "write",
+            Action::Nothing => "none",
+            Action::Skip(_) => "skip",
+            Action::Fail(_) => "error",
+        }
+    }
+
+    /// Why, for one that writes nothing.
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            Action::Write | Action::Nothing | Action::Skip(Skip::NotControlled) => None,
+            Action::Skip(Skip::Terminating) => Some("terminating"),
+            Action::Skip(Skip::NoUidRange) => Some("no-uid-range"),
+            Action::Skip(Skip::NoServiceAccounts) => Some("no-service-accounts"),
+            Action::Fail(Failure::NoUsableScc) => Some("no-usable-scc"),
+            Action::Fail(Failure::ConversionFailed) => Some("scc-conversion-failed"),
+            Action::Fail(Failure::UnreadableManagers) => Some("unreadable-managers"),
+        }
+    }
+}
+
+/// The labels that a mode is about.
+pub fn labels_of(mode: Mode) -> impl Iterator<Item = Label> {
+    let is_enforcement = |label: &Label| matches!(label, Label::Enforce | Label::EnforceVersion);
+    Label::ALL.into_iter().filter(move |label| mode == Mode::Enforcing || !is_enforcement(label))
+}
+
+/// The value that the syncer gives a label.
+pub fn value_of(label: Label, level: Level, settings: Settings) -> String {
+    if label.is_version() { settings.release.version_label().to_string() } else { level.name().to_owned() }
+}
+
+/// What the syncer writes for a level.
+pub fn write(facts: &NamespaceFacts, level: Level, settings: Settings) -> Written {
+    let respects_owners = settings.release.respects_owners();
+    let mut written = Written { forced: facts.is_opted_in() && respects_owners, ..Written::default() };
+    for label in labels_of(settings.mode) {
+        // What the syncer wrote under its former name it takes over before anything else.
+        if !respects_owners || written.forced || !is_foreign(facts, label) {
+            let value = value_of(label, level, settings);
+            written.changes |= facts.labels.get(label) != Some(&value);
+            written.applied.set(label, &value);
+        }
+    }
+    if settings.release.writes_annotation() {
+        written.annotation = Some(level);
+        written.changes |= facts.computed_level.as_deref() != Some(level.name());
+    }
+    written
+}

@@ -1,0 +1,241 @@
+//! Conditions, validations and messages: what follows from the values of a policy's expressions.
+
+use serde_json::Value as Json;
+
+use super::known::Known;
+use super::matching::{Match, is_exempt, matches};
+use super::read::{Action, Binding, Policy, Validation};
+use super::request::{AdmissionRequest, namespace_value};
+use super::{Answer, Verdict};
+use bailiwick_cel::{Environment, Fail, Program, Value};
+
+/// The cost of all conditions, and of all validations with their messages, that the API server stops at.
+const CONDITIONS_BUDGET: u64 = 2_500_000;
+const BUDGET: u64 = 10_000_000;
+/// The longest message that an expression may make, in bytes.
+const LONGEST_MESSAGE: usize = 5 * 1024;
+
+/// What the server words as an invalid object, unless the validation says otherwise.
+const INVALID: &str = "Invalid";
+
+/// What one validation comes to.
+enum Decision {
+    Admit,
+    /// A violation, of which comes what the binding says; with why its message cannot be told.
+    Deny {
+        message: String,
+        reason: Option<String>,
+        untold: Option<String>,
+    },
+    /// An annotation that fails, which is refused whatever the binding says.
+    Refuse(String),
+    Unknown(String),
+}
+
+/// Whether the conditions let the policy be asked.
+enum Asked {
+    Yes,
+    No,
+    /// A condition fails to evaluate.
+    Fails(String),
+    Unknown(String),
+}
+
+impl Policy {
+    /// What the policy answers to a request.
+    ///
+    /// Without a binding, every violation is refused. `namespace` is the Namespace object that the request is in;
+    /// without it, what depends on it is not known.
+    pub fn evaluate(&self, request: &AdmissionRequest, binding: Option<&Binding>, namespace: Option<&Json>) -> Verdict {
+        self.evaluate_knowing(request, binding, namespace, &Known::default())
+    }
+
+    /// As [`Policy::evaluate`], for a request of which some parts are not known.
+    pub fn evaluate_knowing(
+        &self,
+        request: &AdmissionRequest,
+        binding: Option<&Binding>,
+        namespace: Option<&Json>,
+        known: &Known,
+    ) -> Verdict {
+        let bound = binding.and_then(|binding| binding.constraints.as_ref());
+        let by_policy = if is_exempt(request) { Match::No } else { matches(&self.constraints, request, namespace) };
+        let by_binding = bound.map_or(Match::Yes, |bound| matches(bound, request, namespace));
+        match (by_policy, by_binding) {
+            (Match::No, _) | (_, Match::No) => return Verdict::new(Answer::Allow, false, ""),
+            (Match::Unknown(reason), _) | (_, Match::Unknown(reason)) => {
+                return Verdict::new(Answer::Unknown, false, reason);
+            }
+            (Match::Yes, Match::Yes) => {}
+        }
+        if self.has_params && binding.is_none_or(|binding| binding.has_params) {
+            return Verdict::new(Answer::Unknown, true, "the parameters of the policy are not known here");
+        }
+        let environment = |namespace, budget| {
+            let mut environment = Environment::new(&self.variables, budget);
+            let object = |object: &Option<Json>| object.as_ref().map_or(Value::Null, Value::from_json);
+            environment.object = object(&request.object);
+            environment.old_object = object(&request.old_object);
+            environment.request = request.value();
+            environment.namespace = namespace;
+            environment
+        };
+        // Conditions see no namespace, not even that of the request.
+        let asked = self.asked(&environment(Some(Value::Null), CONDITIONS_BUDGET), known);
+        let decisions = match asked {
+            Asked::No => return Verdict::new(Answer::Allow, false, ""),
+            Asked::Unknown(reason) => return Verdict::new(Answer::Unknown, false, reason),
+            Asked::Fails(message) => vec![self.failed(message)],
+            Asked::Yes => {
+                let is_namespace =
+                    request.kind == "Namespace" && request.version == "v1" && request.api_group.is_empty();
+                let namespace = match namespace {
+                    _ if request.namespace.is_empty() || is_namespace => Some(Value::Null),
+                    given => given.map(namespace_value),
+                };
+                self.decisions(&environment(namespace, BUDGET), known)
+            }
+        };
+        self.verdict(decisions, binding)
+    }
+
+    fn asked(&self, environment: &Environment<'_>, known: &Known) -> Asked {
+        let (mut errors, mut unknown) = (Vec::new(), None);
+        for condition in &self.conditions {
+            match known.evaluate(&condition.program, environment) {
+                Ok(Value::Bool(true)) => {}
+                Ok(Value::Bool(false)) => return Asked::No,
+                Ok(_) => {
+                    unknown.get_or_insert(format!("`{}` is neither true nor false", condition.program.source));
+                }
+                Err(Fail::Error(error)) => {
+                    // The API server names an error once (`pkg/util/errors/errors.go` of apimachinery v0.37.2).
+                    let error = told(&condition.program, &error);
+                    if !errors.contains(&error) {
+                        errors.push(error);
+                    }
+                }
+                Err(Fail::Unknown(reason)) => {
+                    unknown.get_or_insert(reason);
+                }
+            }
+        }
+        match (unknown, errors.as_slice()) {
+            (_, [_, ..]) if self.ignores_failures => Asked::No,
+            (Some(reason), _) => Asked::Unknown(reason),
+            (None, []) => Asked::Yes,
+            (None, [only]) => Asked::Fails(only.clone()),
+            (None, several) => Asked::Fails(format!("[{}]", several.join(", "))),
+        }
+    }
+
+    /// What it comes to that an expression fails to evaluate.
+    fn failed(&self, message: String) -> Decision {
+        if self.ignores_failures { Decision::Admit } else { Decision::Deny { message, reason: None, untold: None } }
+    }
+
+    /// One decision for each validation, and one for each annotation that fails.
+    fn decisions(&self, environment: &Environment<'_>, known: &Known) -> Vec<Decision> {
+        let truths: Vec<_> = self.validations.iter().map(|one| known.evaluate(&one.program, environment)).collect();
+        // The messages have variables of their own, and share the budget.
+        let messages = environment.anew(environment.budget());
+        let both = self.validations.iter().zip(truths);
+        let mut decisions: Vec<Decision> = both
+            .map(|(validation, truth)| {
+                // Evaluated for what holds, too: what it costs counts.
+                let message = validation.message_expression.as_ref().map(|program| known.evaluate(program, &messages));
+                let untold = match &message {
+                    Some(Err(Fail::Unknown(reason))) => Some(reason.clone()),
+                    _ => None,
+                };
+                match truth {
+                    Ok(Value::Bool(true)) => Decision::Admit,
+                    Ok(_) => Decision::Deny {
+                        message: message_of(validation, message),
+                        reason: Some(validation.reason.clone().unwrap_or_else(|| INVALID.to_owned())),
+                        untold,
+                    },
+                    Err(Fail::Error(error)) => self.failed(told(&validation.program, &error)),
+                    Err(Fail::Unknown(reason)) => Decision::Unknown(reason),
+                }
+            })
+            .collect();
+        if environment.budget() == 0 || messages.budget() == 0 {
+            decisions.push(Decision::Unknown("the expressions may cost more than the API server allows".to_owned()));
+        }
+        let annotations = environment.anew(BUDGET);
+        decisions.extend(self.audit_annotations.iter().map(|program| match known.evaluate(program, &annotations) {
+            Ok(Value::String(_) | Value::Null) => Decision::Admit,
+            Ok(_) => Decision::Unknown(format!("`{}` is neither a text nor null", program.source)),
+            Err(Fail::Error(_)) if self.ignores_failures => Decision::Admit,
+            Err(Fail::Error(error)) => Decision::Refuse(told(program, &error)),
+            Err(Fail::Unknown(reason)) => Decision::Unknown(reason),
+        }));
+        decisions
+    }
+
+    fn verdict(&self, decisions: Vec<Decision>, binding: Option<&Binding>) -> Verdict {
+        let actions = binding.map_or([Action::Deny].as_slice(), |binding| &binding.actions);
+        let subject = match binding {
+            Some(binding) => format!("ValidatingAdmissionPolicy '{}' with binding '{}'", self.name, binding.name),
+            None => format!("ValidatingAdmissionPolicy '{}'", self.name),
+        };
+        let mut verdict = Verdict::new(Answer::Allow, true, "");
+        let refuse = |verdict: &mut Verdict, message: &str, reason: Option<String>| {
+            verdict.denials.push(message.to_owned());
+            // The first is what is told.
+            if verdict.answer != Answer::Deny {
+                verdict.answer = Answer::Deny;
+                verdict.message = format!("{subject} denied request: {message}");
+                verdict.reason = Some(reason.unwrap_or_else(|| INVALID.to_owned()));
+            }
+        };
+        for decision in decisions {
+            match decision {
+                Decision::Admit => {}
+                Decision::Refuse(message) => refuse(&mut verdict, &message, None),
+                Decision::Unknown(reason) => {
+                    // Whatever is refused stays refused.
+                    if verdict.answer == Answer::Allow {
+                        verdict.answer = Answer::Unknown;
+                        verdict.message = reason.clone();
+                    }
+                    verdict.unknown.push(reason);
+                }
+                Decision::Deny { message, reason, untold } => {
+                    verdict.unknown.extend(untold);
+                    for action in actions {
+                        match action {
+                            Action::Deny => refuse(&mut verdict, &message, reason.clone()),
+                            Action::Warn => {
+                                verdict.warnings.push(format!("Validation failed for {subject}: {message}"));
+                            }
+                            Action::Audit => verdict.audit.push(message.clone()),
+                        }
+                    }
+                }
+            }
+        }
+        verdict
+    }
+}
+
+/// An error as the server words it.
+fn told(program: &Program, error: &str) -> String {
+    format!("expression '{}' resulted in error: {error}", program.source)
+}
+
+/// What is said of a validation that does not hold: what its expression makes, or its text, or the expression itself.
+fn message_of(validation: &Validation, evaluated: Option<Result<Value, Fail>>) -> String {
+    let made = match evaluated {
+        Some(Ok(Value::String(text))) => Some(text),
+        Some(Err(Fail::Unknown(reason))) => return format!("(the message cannot be told: {reason})"),
+        _ => None,
+    };
+    let made = made.as_deref().map(str::trim).filter(|text| text.len() <= LONGEST_MESSAGE && !text.contains('\n'));
+    let texts = [made.unwrap_or_default(), validation.message.trim()];
+    match texts.into_iter().find(|text| !text.is_empty()) {
+        Some(text) => text.to_owned(),
+        None => format!("failed expression: {}", validation.program.source.trim()),
+    }
+}

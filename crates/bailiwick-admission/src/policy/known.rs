@@ -1,0 +1,88 @@
+//! The known parts of a request. A request that is made up from a manifest has no user, and the API server fills in fields
+//! of its object: an expression that reads such a part has no value.
+
+use super::Policy;
+use bailiwick_cel::{Environment, Fail, Outcome, Program};
+
+/// The parts of a request that are known. By default everything is known.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// Words of expressions that stand for unknown parts, each with the reason.
+    unknown: Vec<(String, &'static str)>,
+    /// Whether fields may be absent that the API server fills in.
+    is_partial: bool,
+}
+
+impl Known {
+    /// Describes requests in which the parts that a policy reads by these words are not known, and in which fields may be
+    /// absent. A word is a path such as `request.name`.
+    pub fn without(policy: &Policy, words: &[(&str, &'static str)]) -> Self {
+        let unknown = words.iter().map(|(word, reason)| ((*word).to_owned(), *reason)).collect();
+        let mut known = Self { unknown, is_partial: true };
+        // A variable reads what the variables in its expression read.
+        loop {
+            let added: Vec<(String, &'static str)> = policy
+                .variables
+                .iter()
+                .map(|(name, program)| (format!("variables.{name}"), program))
+                .filter(|(word, _)| !known.unknown.iter().any(|(unknown, _)| unknown == word))
+                .filter_map(|(word, program)| Some((word, known.reason(&program.source)?)))
+                .collect();
+            if added.is_empty() {
+                return known;
+            }
+            known.unknown.extend(added);
+        }
+    }
+
+    /// Returns the reason for which an expression has no value.
+    fn reason(&self, source: &str) -> Option<&'static str> {
+        self.unknown.iter().find(|(word, _)| has_word(source, word)).map(|(_, reason)| *reason)
+    }
+
+    /// Evaluates an expression as far as the parts that it reads are known.
+    pub(super) fn evaluate(&self, program: &Program, environment: &Environment<'_>) -> Outcome {
+        if let Some(reason) = self.reason(&program.source) {
+            return Err(Fail::Unknown(reason.to_owned()));
+        }
+        match program.evaluate(environment) {
+            Err(Fail::Error(error)) if self.is_partial => {
+                Err(Fail::Unknown(format!("an expression fails without the fields that the API server adds: {error}")))
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// Whether an expression has a word that is not part of a longer name.
+fn has_word(source: &str, word: &str) -> bool {
+    // Quotes of names, and blanks around a point, mean nothing.
+    let parts = source.split('.').map(str::trim).collect::<Vec<_>>();
+    let plain = parts.join(".").replace('`', "");
+    let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric() || letter == '_');
+    plain.match_indices(word).any(|(at, _)| {
+        let (before, behind) = (plain.get(..at), plain.get(at + word.len()..));
+        !is_part(before.and_then(|text| text.chars().next_back()))
+            && !is_part(behind.and_then(|text| text.chars().next()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_no_part_of_a_longer_name() {
+        for source in [
+            "object.metadata.name != ''",
+            "has(object.metadata . name)",
+            "x||metadata.`name`==y",
+            "'a' in metadata\n  .name",
+        ] {
+            assert!(has_word(source, "metadata.name"), "{source}");
+        }
+        for source in ["object.metadata.namespace != ''", "mymetadata.name", "metadata.named"] {
+            assert!(!has_word(source, "metadata.name"), "{source}");
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! A policy and its binding, as written and with the API's defaults.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::pod::or_default;
+use bailiwick_cel::{Names, Program};
+use bailiwick_kubernetes::selector::LabelSelector;
+use bailiwick_yaml::NodeRef;
+use bailiwick_yaml::de::{DeError, from_node};
+
+/// A ValidatingAdmissionPolicy, ready to be evaluated.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// Its name.
+    pub name: String,
+    /// Whether what fails to evaluate is let through.
+    pub ignores_failures: bool,
+    pub(super) constraints: Constraints,
+    pub(super) has_params: bool,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) variables: BTreeMap<String, Program>,
+    pub(super) validations: Vec<Validation>,
+    pub(super) audit_annotations: Vec<Program>,
+}
+
+/// A condition of whether the policy is asked.
+#[derive(Debug, Clone)]
+pub(super) struct Condition {
+    pub(super) program: Program,
+}
+
+/// One thing that has to hold.
+#[derive(Debug, Clone)]
+pub(super) struct Validation {
+    pub(super) program: Program,
+    pub(super) message: String,
+    pub(super) message_expression: Option<Program>,
+    pub(super) reason: Option<String>,
+}
+
+/// A ValidatingAdmissionPolicyBinding.
+#[derive(Debug, Clone)]
+pub struct Binding {
+    /// Its name.
+    pub name: String,
+    /// The policy it binds.
+    pub policy: String,
+    /// What comes of a violation.
+    pub actions: Vec<Action>,
+    pub(super) constraints: Option<Constraints>,
+    pub(super) has_params: bool,
+}
+
+/// What comes of a violation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum Action {
+    /// The request is refused.
+    Deny,
+    /// The user is told.
+    Warn,
+    /// It goes to the audit log.
+    Audit,
+}
+
+/// Which requests are meant.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Constraints {
+    pub(super) namespaces: LabelSelector,
+    pub(super) objects: LabelSelector,
+    pub(super) rules: Vec<Rule>,
+    pub(super) excluded: Vec<Rule>,
+    pub(super) is_exact: bool,
+}
+
+/// Requests by what they do to which resources.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Rule {
+    #[serde(deserialize_with = "or_default")]
+    pub(super) api_groups: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    pub(super) api_versions: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    pub(super) operations: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    pub(super) resources: Vec<String>,
+    #[serde(deserialize_with = "or_default")]
+    pub(super) resource_names: Vec<String>,
+    pub(super) scope: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawPolicy {
+    #[serde(default, deserialize_with = "or_default")]
+    metadata: RawMetadata,
+    spec: RawSpec,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RawMetadata {
+    #[serde(deserialize_with = "or_default")]
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawSpec {
+    failure_policy: Option<FailurePolicy>,
+    param_kind: Option<RawParamKind>,
+    #[serde(default, deserialize_with = "or_default")]
+    match_conditions: Vec<RawCondition>,
+    #[serde(default, deserialize_with = "or_default")]
+    variables: Vec<RawVariable>,
+    #[serde(default, deserialize_with = "or_default")]
+    validations: Vec<RawValidation>,
+    #[serde(default, deserialize_with = "or_default")]
+    audit_annotations: Vec<RawAnnotation>,
+}
+
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+enum FailurePolicy {
+    Fail,
+    Ignore,
+}
+
+/// That there is one is all that matters.
+#[derive(Deserialize)]
+struct RawParamKind {}
+
+#[derive(Deserialize)]
+struct RawCondition {
+    expression: String,
+}
+
+#[derive(Deserialize)]
+struct RawVariable {
+    name: String,
+    expression: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawValidation {
+    expression: String,
+    #[serde(default, deserialize_with = "or_default")]
+    message: String,
+    #[serde(default, deserialize_with = "or_default")]
+    message_expression: String,
+    reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawAnnotation {
+    value_expression: String,
+}
+
+#[derive(Deserialize)]
+struct RawBinding {
+    #[serde(default, deserialize_with = "or_default")]
+    metadata: RawMetadata,
+    spec: RawBindingSpec,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawBindingSpec {
+    #[serde(default, deserialize_with = "or_default")]
+    policy_name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    validation_actions: Vec<Action>,
+    param_ref: Option<RawParamKind>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawConstraints {
+    #[serde(default, deserialize_with = "or_default")]
+    resource_rules: Vec<Rule>,
+    #[serde(default, deserialize_with = "or_default")]
+    exclude_resource_rules: Vec<Rule>,
+    match_policy: Option<MatchPolicy>,
+}
+
+#[derive(Clone, Copy, PartialEq, Deserialize)]
+enum MatchPolicy {
+    Exact,
+    Equivalent,
+}
+
+impl Policy {
+    /// Reads a policy as the API server of a minor reads a stored one. Expressions that cannot be evaluated are no error;
+    /// requests that need them get no answer.
+    ///
+    /// # Errors
+    /// When the object is no policy.
+    pub fn read(node: NodeRef<'_>, minor: u32) -> Result<Self, DeError> {
+        let raw: RawPolicy = from_node(node)?;
+        let spec = raw.spec;
+        let has_params = spec.param_kind.is_some();
+        let mut names = Names { variables: Default::default(), params: has_params, minor };
+        let mut variables = BTreeMap::new();
+        for variable in &spec.variables {
+            // A variable may ask for those before it.
+            variables.insert(variable.name.clone(), Program::compile(&variable.expression, &names));
+            names.variables.insert(&variable.name);
+        }
+        let compiled = |expression: &str| Program::compile(expression, &names);
+        let conditions = spec.match_conditions.iter().map(|raw| Condition { program: compiled(&raw.expression) });
+        let validations = spec.validations.iter().map(|raw| Validation {
+            program: compiled(&raw.expression),
+            message: raw.message.clone(),
+            message_expression: (!raw.message_expression.is_empty()).then(|| compiled(&raw.message_expression)),
+            reason: raw.reason.clone(),
+        });
+        let annotations = spec.audit_annotations.iter().map(|raw| compiled(&raw.value_expression));
+        let constraints = node.get("spec").and_then(|spec| spec.get("matchConstraints"));
+        Ok(Self {
+            name: raw.metadata.name,
+            ignores_failures: spec.failure_policy == Some(FailurePolicy::Ignore),
+            constraints: constraints.map(constraints_of).transpose()?.unwrap_or_default(),
+            has_params,
+            conditions: conditions.collect(),
+            validations: validations.collect(),
+            audit_annotations: annotations.collect(),
+            variables,
+        })
+    }
+
+    /// The expressions that are not evaluated here, each with the reason.
+    pub fn unknown_expressions(&self) -> impl Iterator<Item = (&str, &str)> {
+        let conditions = self.conditions.iter().map(|condition| &condition.program);
+        let validations = self.validations.iter();
+        let validations = validations.flat_map(|one| std::iter::once(&one.program).chain(&one.message_expression));
+        let programs = conditions.chain(self.variables.values()).chain(validations).chain(&self.audit_annotations);
+        programs.filter_map(|program| Some((program.source.as_str(), program.problem()?)))
+    }
+}
+
+impl Binding {
+    /// Reads a binding.
+    ///
+    /// # Errors
+    /// When the object is none.
+    pub fn read(node: NodeRef<'_>) -> Result<Self, DeError> {
+        let raw: RawBinding = from_node(node)?;
+        let resources = node.get("spec").and_then(|spec| spec.get("matchResources")).filter(|node| !node.is_null());
+        Ok(Self {
+            name: raw.metadata.name,
+            policy: raw.spec.policy_name,
+            actions: raw.spec.validation_actions,
+            constraints: resources.map(constraints_of).transpose()?,
+            has_params: raw.spec.param_ref.is_some(),
+        })
+    }
+}
+
+fn constraints_of(node: NodeRef<'_>) -> Result<Constraints, DeError> {
+    let raw: Option<RawConstraints> = from_node(node)?;
+    let Some(raw) = raw else { return Ok(Constraints::default()) };
+    let selector = |key| node.get(key).filter(|node| !node.is_null()).map(LabelSelector::from_node).unwrap_or_default();
+    Ok(Constraints {
+        namespaces: selector("namespaceSelector"),
+        objects: selector("objectSelector"),
+        rules: raw.resource_rules,
+        excluded: raw.exclude_resource_rules,
+        is_exact: raw.match_policy == Some(MatchPolicy::Exact),
+    })
+}

@@ -1,0 +1,380 @@
+//! Leaving PodSecurityPolicy behind, as a plan: which policy the pods of each workload get today, which one policy each
+//! namespace needs where nobody chooses between policies any more, and what is in the way.
+//!
+//! A namespace needs the policy its workloads get; without workloads, the one that its `default` service account would
+//! get. What the policies themselves become is the business of [`super::migrate`].
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::admit::Provider;
+use super::mapping::{Mapping, Reading, map};
+use super::migrate::{Fate, Filled, Migration, migrate, relied_on};
+use super::select::{Choice, Operation, choose_among, may_use, usable_names};
+use super::{PodSecurityPolicy, Violation};
+use crate::pod::{Container, Pod};
+use crate::workload::Workload;
+use bailiwick_access::World;
+use bailiwick_access::request::Identity;
+use bailiwick_access::world::account_user;
+
+/// The annotation of a pod that a kubelet made of a file.
+const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// What there is in a cluster.
+#[derive(Debug)]
+pub struct Cluster<'w> {
+    /// Who may use which policy.
+    pub world: &'w World,
+    /// The policies, each name once.
+    pub policies: &'w [PodSecurityPolicy],
+    /// Every namespace that something is known of.
+    pub namespaces: &'w BTreeSet<String>,
+    /// What brings pods.
+    pub workloads: &'w [Workload],
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// Every policy, by name.
+    pub policies: Vec<PolicyPlan>,
+    /// Every namespace, by name.
+    pub namespaces: Vec<NamespacePlan>,
+    /// Every workload, by namespace, kind and name.
+    pub workloads: Vec<WorkloadPlan>,
+}
+
+/// A policy and what becomes of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PolicyPlan {
+    /// Its name.
+    pub name: String,
+    /// Why nobody can use it.
+    pub broken: Vec<String>,
+    /// The level by each reading of the mapping.
+    pub levels: Vec<(Reading, Mapping)>,
+    /// What becomes of its fields, by the practical reading.
+    pub migration: Migration,
+    /// The namespaces that need it.
+    pub namespaces: Vec<String>,
+    /// How many workloads have pods that get it.
+    pub workloads: usize,
+    /// Whether it has to be carried over: a namespace needs it, or cannot do without it.
+    pub is_needed: bool,
+}
+
+/// A namespace and the policy that its pods are to be held to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamespacePlan {
+    /// Its name.
+    pub name: String,
+    /// How many workloads it has.
+    pub workloads: usize,
+    /// What it needs.
+    pub need: Need,
+}
+
+/// A value that pods get, and then get no more, or another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// The field of the pod.
+    pub field: String,
+    /// The value today.
+    pub before: Option<Value>,
+    /// The value under the policy of the namespace.
+    pub after: Option<Value>,
+}
+
+/// What a namespace needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// The one policy that its pods get.
+    One(String),
+    /// Its pods get several, and this one admits all of them.
+    Chosen {
+        /// The policy for all.
+        policy: String,
+        /// What its pods get today.
+        among: Vec<String>,
+        /// Service accounts that may not use it today.
+        widened: Vec<String>,
+    },
+    /// Its pods get several, and none admits all of them.
+    Conflict(Vec<String>),
+    /// No pod gets in today.
+    Nothing,
+}
+
+/// A workload and what its pods get.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadPlan {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The policy that admits its pods; none where they are refused already.
+    pub policy: Option<String>,
+    /// What they get because they say nothing.
+    pub relied_on: Vec<Filled>,
+    /// What they will get otherwise, under the policy of their namespace.
+    pub changes: Vec<Change>,
+    /// Why they are refused.
+    pub refusals: Vec<String>,
+}
+
+impl Need {
+    /// The policy that the namespace is to be held to.
+    pub fn policy(&self) -> Option<&str> {
+        match self {
+            Need::One(policy) | Need::Chosen { policy, .. } => Some(policy),
+            Need::Conflict(_) | Need::Nothing => None,
+        }
+    }
+}
+
+impl PolicyPlan {
+    /// Limits that nothing keeps.
+    pub fn lost(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.migration.fields.iter().filter_map(|field| match &field.fate {
+            Fate::Dropped(reason) => Some((field.field, reason.as_str())),
+            _ => None,
+        })
+    }
+}
+
+impl Plan {
+    /// True when somebody has to decide something before the policies can go.
+    pub fn needs_decision(&self) -> bool {
+        let is_conflict = |namespace: &NamespacePlan| matches!(namespace.need, Need::Conflict(_));
+        self.namespaces.iter().any(is_conflict)
+            || self.workloads.iter().any(|workload| workload.policy.is_none() || !workload.changes.is_empty())
+            || self.policies.iter().any(|policy| policy.is_needed && policy.lost().next().is_some())
+    }
+}
+
+/// Makes the plan.
+pub fn plan(cluster: &Cluster<'_>) -> Plan {
+    let by_name = cluster.policies.iter().map(|policy| (policy.name(), policy)).collect();
+    let judge = Judge { world: cluster.world, by_name };
+    let mut found: Vec<(&Workload, WorkloadPlan)> =
+        cluster.workloads.iter().map(|workload| (workload, judge.workload(workload))).collect();
+    let key = |plan: &WorkloadPlan| (plan.namespace.clone(), plan.kind, plan.name.clone());
+    found.sort_by_key(|(_, plan)| key(plan));
+    let mut here: BTreeMap<&str, Vec<&(&Workload, WorkloadPlan)>> = BTreeMap::new();
+    for workload in &found {
+        here.entry(&workload.1.namespace).or_default().push(workload);
+    }
+    let nothing = Vec::new();
+    let namespaces: Vec<NamespacePlan> = cluster
+        .namespaces
+        .iter()
+        .map(|name| judge.namespace(name, here.get(name.as_str()).unwrap_or(&nothing)))
+        .collect();
+    let needs = namespaces.iter().filter_map(|namespace| Some((namespace.name.as_str(), namespace.need.policy()?)));
+    let needs: BTreeMap<&str, &str> = needs.collect();
+    let workloads: Vec<WorkloadPlan> = found
+        .into_iter()
+        .map(|(workload, mut plan)| {
+            let policy = needs.get(plan.namespace.as_str()).and_then(|name| judge.by_name.get(name));
+            if let Some(policy) = policy.filter(|policy| plan.policy.as_deref().is_some_and(|own| own != policy.name()))
+            {
+                plan.changes = changes(&plan.relied_on, &relied_on(policy, &workload.pod()).unwrap_or_default());
+            }
+            plan
+        })
+        .collect();
+    Plan { policies: policy_plans(&judge, &namespaces, &workloads), namespaces, workloads }
+}
+
+/// The namespace that an object is in.
+pub fn namespace_of(workload: &Workload) -> &str {
+    if workload.namespace.is_empty() { "default" } else { &workload.namespace }
+}
+
+fn changes(before: &[Filled], after: &[Filled]) -> Vec<Change> {
+    let value = |list: &[Filled], field: &str| {
+        list.iter().find(|filled| filled.field == field).map(|filled| filled.value.clone())
+    };
+    let mut fields: Vec<&str> = before.iter().chain(after).map(|filled| filled.field.as_str()).collect();
+    fields.sort_unstable();
+    fields.dedup();
+    let all = fields.into_iter().map(|field| Change {
+        field: field.to_owned(),
+        before: value(before, field),
+        after: value(after, field),
+    });
+    all.filter(|change| change.before != change.after).collect()
+}
+
+fn policy_plans(judge: &Judge<'_>, namespaces: &[NamespacePlan], workloads: &[WorkloadPlan]) -> Vec<PolicyPlan> {
+    let mut needing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut disputed: BTreeSet<&str> = BTreeSet::new();
+    for namespace in namespaces {
+        if let Some(policy) = namespace.need.policy() {
+            needing.entry(policy).or_default().push(namespace.name.clone());
+        }
+        if let Need::Conflict(among) = &namespace.need {
+            disputed.extend(among.iter().map(String::as_str));
+        }
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for policy in workloads.iter().filter_map(|workload| workload.policy.as_deref()) {
+        *counts.entry(policy).or_default() += 1;
+    }
+    let plans = judge.by_name.iter().map(|(name, policy)| {
+        let namespaces = needing.remove(name).unwrap_or_default();
+        PolicyPlan {
+            name: (*name).to_owned(),
+            broken: Provider::new(policy).err().unwrap_or_default(),
+            levels: Reading::ALL.map(|reading| (reading, map(policy, reading))).into(),
+            migration: migrate(policy, Reading::Practical),
+            workloads: counts.get(name).copied().unwrap_or_default(),
+            is_needed: !namespaces.is_empty() || disputed.contains(name),
+            namespaces,
+        }
+    });
+    plans.collect()
+}
+
+/// Who makes the pods of a workload: a controller, a kubelet, or else somebody who is not known.
+fn creator(workload: &Workload, pod: &Pod) -> Option<Identity> {
+    let controller = match workload.kind {
+        "CronJob" | "Job" => "job-controller",
+        "DaemonSet" => "daemon-set-controller",
+        "Deployment" | "ReplicaSet" => "replicaset-controller",
+        "ReplicationController" => "replication-controller",
+        "StatefulSet" => "statefulset-controller",
+        "Pod" if pod.metadata.annotations.contains_key(MIRROR) => {
+            let mut node = Identity::of("system:node:any");
+            node.groups.push("system:nodes".to_owned());
+            return Some(node);
+        }
+        _ => return None,
+    };
+    Some(Identity::of(&account_user("kube-system", controller)))
+}
+
+/// Who may use which policies.
+struct Judge<'c> {
+    world: &'c World,
+    by_name: BTreeMap<&'c str, &'c PodSecurityPolicy>,
+}
+
+impl<'c> Judge<'c> {
+    /// The policies that one of some identities may use, by name.
+    fn usable(&self, who: &[&Identity], namespace: &str) -> Vec<&'c PodSecurityPolicy> {
+        let mut names = BTreeSet::new();
+        for identity in who {
+            match usable_names(self.world, identity, namespace) {
+                None => return self.by_name.values().copied().collect(),
+                Some(more) => names.extend(more),
+            }
+        }
+        names.iter().filter_map(|name| self.by_name.get(name.as_str()).copied()).collect()
+    }
+
+    fn workload(&self, workload: &Workload) -> WorkloadPlan {
+        let namespace = namespace_of(workload);
+        let pod = workload.pod();
+        let account = account(namespace, workload.service_account());
+        let creator = creator(workload, &pod);
+        let who: Vec<&Identity> = std::iter::once(&account).chain(&creator).collect();
+        let usable = self.usable(&who, namespace);
+        let choice = choose_among(usable.iter().copied(), |_| true, &pod, Operation::Create);
+        let refusals = if choice.is_allowed() { Vec::new() } else { reasons(&choice) };
+        let policy = choice.policy.filter(|_| refusals.is_empty());
+        let chosen = policy.as_ref().and_then(|name| self.by_name.get(name.as_str()));
+        let relied_on = chosen.and_then(|chosen| relied_on(chosen, &pod).ok()).unwrap_or_default();
+        WorkloadPlan {
+            kind: workload.kind,
+            namespace: namespace.to_owned(),
+            name: workload.name.clone(),
+            policy,
+            relied_on,
+            changes: Vec::new(),
+            refusals,
+        }
+    }
+
+    fn namespace(&self, name: &str, here: &[&(&Workload, WorkloadPlan)]) -> NamespacePlan {
+        let got: BTreeSet<&str> = here.iter().filter_map(|(_, plan)| plan.policy.as_deref()).collect();
+        let need = match got.iter().copied().collect::<Vec<_>>().as_slice() {
+            [] => self.of_default_account(name).map_or(Need::Nothing, Need::One),
+            [only] => Need::One((*only).to_owned()),
+            several => self.one_for_all(name, here, several),
+        };
+        NamespacePlan { name: name.to_owned(), workloads: here.len(), need }
+    }
+
+    /// The policy that a pod gets which says nothing and runs as the `default` service account; failing that, the
+    /// first one that the account may use.
+    fn of_default_account(&self, namespace: &str) -> Option<String> {
+        let usable = self.usable(&[&account(namespace, "default")], namespace);
+        let mut pod = Pod::default();
+        pod.spec.containers.push(Container { name: "container".to_owned(), ..Container::default() });
+        let choice = choose_among(usable.iter().copied(), |_| true, &pod.defaulted(), Operation::Create);
+        let first =
+            || usable.iter().find(|policy| Provider::new(policy).is_ok()).map(|policy| policy.name().to_owned());
+        choice.policy.or_else(first)
+    }
+
+    /// Of the policies that some account of the workloads may use, one that admits all that gets in today: if possible
+    /// one that every account may use, then the strictest, then one that is in use.
+    fn one_for_all(&self, namespace: &str, here: &[&(&Workload, WorkloadPlan)], among: &[&str]) -> Need {
+        let admitted: Vec<&Workload> =
+            here.iter().filter(|(_, plan)| plan.policy.is_some()).map(|(workload, _)| *workload).collect();
+        let accounts: BTreeMap<&str, Identity> = admitted
+            .iter()
+            .map(|workload| (workload.service_account(), account(namespace, workload.service_account())))
+            .collect();
+        let admits = |policy: &PodSecurityPolicy| {
+            admitted.iter().all(|workload| {
+                choose_among(std::iter::once(policy), |_| true, &workload.pod(), Operation::Create).is_allowed()
+            })
+        };
+        let outsiders = |policy: &PodSecurityPolicy| -> Vec<String> {
+            let may = |who: &Identity| may_use(self.world, who, namespace, policy.name());
+            accounts.iter().filter(|(_, who)| !may(who)).map(|(name, _)| (*name).to_owned()).collect()
+        };
+        let usable = self.usable(&accounts.values().collect::<Vec<_>>(), namespace);
+        let in_use = among.iter().filter_map(|name| self.by_name.get(name).copied());
+        let candidates: BTreeMap<&str, &PodSecurityPolicy> =
+            usable.into_iter().chain(in_use).map(|policy| (policy.name(), policy)).collect();
+        let fitting = candidates.into_values().filter(|policy| admits(policy));
+        let best = fitting.map(|policy| (policy, outsiders(policy))).min_by_key(|(policy, without)| {
+            let mapping = map(policy, Reading::Practical);
+            let looseness = (mapping.level, mapping.deciding().count());
+            (!without.is_empty(), looseness, !among.contains(&policy.name()), policy.name().to_owned())
+        });
+        match best {
+            Some((policy, widened)) => Need::Chosen {
+                policy: policy.name().to_owned(),
+                among: among.iter().map(|name| (*name).to_owned()).collect(),
+                widened,
+            },
+            None => Need::Conflict(among.iter().map(|name| (*name).to_owned()).collect()),
+        }
+    }
+}
+
+fn account(namespace: &str, name: &str) -> Identity {
+    Identity::of(&account_user(namespace, name))
+}
+
+fn reasons(choice: &Choice) -> Vec<String> {
+    let told = |violation: &Violation| format!("{}: {}", violation.field, violation.message);
+    let mut reasons: Vec<String> = choice.invalid.iter().map(told).collect();
+    for refusal in &choice.refusals {
+        let problems: Vec<String> = refusal.violations.iter().map(told).collect();
+        reasons.push(format!("`{}`: {}", refusal.policy, problems.join(", ")));
+    }
+    if reasons.is_empty() {
+        reasons.push("neither its service account nor its controller may use any policy".to_owned());
+    }
+    reasons
+}

@@ -1,0 +1,188 @@
+//! Kinds of volumes, and what a policy says about those of a pod.
+
+use super::strategies::Report;
+use super::{HostPath, Spec, entries};
+use crate::pod::{Pod, Projection, Volume, VolumeSource};
+
+/// Kinds of volumes of a pod by their field, in the order in which a policy looks for them (`util/util.go` of 1.24).
+/// A policy calls them the same but for `cephfs`.
+const KINDS: [&str; 29] = [
+    "hostPath",
+    "emptyDir",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "gitRepo",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "persistentVolumeClaim",
+    "rbd",
+    "flexVolume",
+    "cinder",
+    "cephfs",
+    "flocker",
+    "downwardAPI",
+    "fc",
+    "azureFile",
+    "configMap",
+    "vsphereVolume",
+    "quobyte",
+    "azureDisk",
+    "photonPersistentDisk",
+    "storageos",
+    "projected",
+    "portworxVolume",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+];
+
+/// The kind of a volume as policies call it, and its source. A source that 1.24 does not know is dropped by its API
+/// server, which makes an emptyDir of a volume without one.
+fn kind_of(volume: &Volume) -> (&'static str, Option<&VolumeSource>) {
+    let found = KINDS.iter().find_map(|&kind| volume.sources.get(kind).map(|source| (kind, source)));
+    match found {
+        Some(("cephfs", source)) => ("cephFS", Some(source)),
+        Some((kind, source)) => (kind, Some(source)),
+        None => ("emptyDir", None),
+    }
+}
+
+/// Checks the volumes of a pod.
+pub(super) fn check(spec: &Spec, pod: &Pod, report: &mut Report) {
+    let allowed = entries(spec.volumes.as_ref());
+    for (index, volume) in pod.spec.volumes.iter().enumerate() {
+        let (kind, source) = kind_of(volume);
+        let has = |wanted: &str| allowed.iter().any(|name| name == wanted);
+        // Where secrets are allowed, so is the token that service accounts had as a secret before.
+        let is_token = || kind == "projected" && has("secret") && source.is_some_and(holds_only_a_token);
+        if !has("*") && !has(kind) && !is_token() {
+            report.add(format!("spec.volumes[{index}]"), format!("volumes of the kind `{kind}` are not allowed"));
+            continue;
+        }
+        let driver = source.and_then(|source| source.driver.as_deref()).unwrap_or_default();
+        match kind {
+            "hostPath" => {
+                let path = source.and_then(|source| source.path.as_deref()).unwrap_or_default();
+                check_host_path(spec, pod, index, &volume.name, path, report);
+            }
+            "flexVolume" => {
+                let drivers = entries(spec.allowed_flex_volumes.as_ref());
+                if !drivers.is_empty() && !drivers.iter().any(|allowed| allowed.driver == driver) {
+                    let message = format!("the flexVolume driver `{driver}` is not allowed");
+                    report.add(format!("spec.volumes[{index}].driver"), message);
+                }
+            }
+            "csi" => {
+                let drivers = entries(spec.allowed_csi_drivers.as_ref());
+                if !drivers.is_empty() && !drivers.iter().any(|allowed| allowed.name == driver) {
+                    let message = format!("the inline CSI driver `{driver}` is not allowed");
+                    report.add(format!("spec.volumes[{index}].csi.driver"), message);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn check_host_path(spec: &Spec, pod: &Pod, index: usize, volume: &str, path: &str, report: &mut Report) {
+    match reach(entries(spec.allowed_host_paths.as_ref()), path) {
+        None => {
+            let message = format!("the path `{path}` is not allowed");
+            report.add(format!("spec.volumes[{index}].hostPath.pathPrefix"), message);
+        }
+        Some(Reach::Write) => {}
+        Some(Reach::Read) => {
+            for (place, container) in super::admit::containers(pod) {
+                for (index, mount) in container.volume_mounts.iter().enumerate() {
+                    if mount.name == volume && !mount.read_only {
+                        let message = format!("must be read-only, as `{path}` is below a read-only path");
+                        report.add(format!("{place}.volumeMounts[{index}].readOnly"), message);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How a path of the node may be mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// To be read.
+    Read,
+    /// To be written, too.
+    Write,
+}
+
+/// How a path may be mounted under the host paths of a policy; none if not at all. One prefix to be written is enough.
+///
+/// The path is compared as it is written. `..` in it is the business of pod validation ([`super::validity`]).
+pub fn reach(allowed: &[HostPath], path: &str) -> Option<Reach> {
+    if allowed.is_empty() {
+        return Some(Reach::Write);
+    }
+    let mut matching = allowed.iter().filter(|allowed| is_below(path, &allowed.path_prefix)).peekable();
+    matching.peek()?;
+    Some(if matching.any(|allowed| !allowed.read_only) { Reach::Write } else { Reach::Read })
+}
+
+/// True when a path is a prefix or lies below it; one slash at either end does not count.
+pub(super) fn is_below(path: &str, prefix: &str) -> bool {
+    let trim = |text: &str| text.strip_suffix('/').unwrap_or(text).to_owned();
+    trim(path).strip_prefix(&trim(prefix)).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// True for a projected volume that holds what pods get by themselves: token, root certificate, namespace.
+fn holds_only_a_token(source: &VolumeSource) -> bool {
+    source.sources.iter().all(is_part_of_a_token)
+}
+
+fn is_part_of_a_token(part: &Projection) -> bool {
+    let kind = |name: &str| part.kinds.get(name);
+    let (token, config_map, downward) = (kind("serviceAccountToken"), kind("configMap"), kind("downwardAPI"));
+    if token.is_none() && config_map.is_none() && downward.is_none() {
+        return false;
+    }
+    let is_namespace = |item: &crate::pod::ProjectionItem| {
+        item.path == "namespace"
+            && item.field_ref.as_ref().is_some_and(|field| {
+                matches!(field.api_version.as_str(), "" | "v1") && field.field_path == "metadata.namespace"
+            })
+    };
+    token.is_none_or(|token| token.path == "token" && token.audience.is_empty())
+        && config_map.is_none_or(|map| map.name == "kube-root-ca.crt")
+        && downward.is_none_or(|downward| downward.items.iter().all(is_namespace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_end_at_slashes() {
+        for (path, prefix, expected) in [
+            ("/data/project", "/data/project", true),
+            ("/data/project/", "/data/project", true),
+            ("/data/project/a", "/data/project/", true),
+            ("/data/projects", "/data/project", false),
+            ("/data", "/data/project", false),
+            ("/etc", "/", true),
+            ("/", "/", true),
+            ("etc", "/", false),
+            ("/data/project/../../etc", "/data/project", true),
+        ] {
+            assert_eq!(is_below(path, prefix), expected, "{path} {prefix}");
+        }
+    }
+
+    #[test]
+    fn one_prefix_to_be_written_is_enough() {
+        let prefix = |path: &str, read_only| HostPath { path_prefix: path.to_owned(), read_only };
+        let allowed = [prefix("/data", true), prefix("/data/project", false)];
+        assert_eq!(reach(&allowed, "/data/project/x"), Some(Reach::Write));
+        assert_eq!(reach(&allowed, "/data/x"), Some(Reach::Read));
+        assert_eq!(reach(&allowed, "/etc"), None);
+        assert_eq!(reach(&[], "/etc"), Some(Reach::Write));
+    }
+}

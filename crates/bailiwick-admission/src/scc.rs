@@ -1,0 +1,269 @@
+//! SecurityContextConstraints of OpenShift: what they say, which Pod Security level that comes to, which of them admits
+//! a pod.
+//!
+//! ```text
+//! release    what differs between releases of OpenShift   defaults   the constraints a cluster starts with
+//! range      the uid range of a namespace                 order      points, and the order of admission
+//! convert    the level, as the label syncer computes it   admit      which of them admits a pod
+//! semantic   the level that is really guaranteed          lints      what is worth a word
+//! ```
+//!
+//! An [`Scc`] is read as the API server stores it (`specs/openshift.md` 4.2), since everything downstream sees only that.
+
+pub mod admit;
+pub mod convert;
+pub mod defaults;
+pub mod lints;
+pub mod order;
+pub mod range;
+pub mod release;
+pub mod semantic;
+
+use serde::Deserialize;
+
+use super::pod::{SeLinuxOptions, or_default};
+use bailiwick_kubernetes::stored::effective_volumes;
+use bailiwick_yaml::NodeRef;
+use bailiwick_yaml::de::{DeError, from_node};
+
+/// The API group.
+pub const GROUP: &str = "security.openshift.io";
+/// The resource, as rules name it.
+pub const RESOURCE: &str = "securitycontextconstraints";
+
+/// SecurityContextConstraints: all of its fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Scc {
+    /// Its metadata.
+    #[serde(deserialize_with = "or_default")]
+    pub metadata: SccMetadata,
+    /// The higher, the earlier admission tries it.
+    pub priority: Option<i32>,
+    /// Whether containers may be privileged.
+    #[serde(deserialize_with = "or_default")]
+    pub allow_privileged_container: bool,
+    /// Capabilities that every container gets.
+    #[serde(deserialize_with = "or_default")]
+    pub default_add_capabilities: Vec<String>,
+    /// Capabilities that every container loses.
+    #[serde(deserialize_with = "or_default")]
+    pub required_drop_capabilities: Vec<String>,
+    /// Capabilities that a container may ask for.
+    #[serde(deserialize_with = "or_default")]
+    pub allowed_capabilities: Vec<String>,
+    /// Whether paths of the node may be mounted.
+    #[serde(deserialize_with = "or_default")]
+    pub allow_host_dir_volume_plugin: bool,
+    /// The kinds of volumes; none where the field is absent, which only a raw reading has.
+    pub volumes: Option<Vec<String>>,
+    /// The FlexVolume drivers; none means every driver.
+    #[serde(deserialize_with = "or_default")]
+    pub allowed_flex_volumes: Vec<FlexVolume>,
+    /// Whether the node's network may be used.
+    #[serde(deserialize_with = "or_default")]
+    pub allow_host_network: bool,
+    /// Whether ports of the node may be used.
+    #[serde(deserialize_with = "or_default")]
+    pub allow_host_ports: bool,
+    /// Whether the node's processes may be seen.
+    #[serde(rename = "allowHostPID", deserialize_with = "or_default")]
+    pub allow_host_pid: bool,
+    /// Whether the node's inter-process communication may be used.
+    #[serde(rename = "allowHostIPC", deserialize_with = "or_default")]
+    pub allow_host_ipc: bool,
+    /// `AllowHostLevel`, or `RequirePodLevel` for pods with a user namespace of their own.
+    #[serde(deserialize_with = "or_default")]
+    pub user_namespace_level: String,
+    /// What a container gets that does not say whether it may gain privileges.
+    pub default_allow_privilege_escalation: Option<bool>,
+    /// Whether a container may gain privileges.
+    pub allow_privilege_escalation: Option<bool>,
+    /// The SELinux context.
+    #[serde(deserialize_with = "or_default")]
+    pub se_linux_context: SeLinuxContext,
+    /// The user.
+    #[serde(deserialize_with = "or_default")]
+    pub run_as_user: RunAsUser,
+    /// The supplemental groups.
+    #[serde(deserialize_with = "or_default")]
+    pub supplemental_groups: GroupStrategy,
+    /// The group that owns volumes.
+    #[serde(deserialize_with = "or_default")]
+    pub fs_group: GroupStrategy,
+    /// Whether root file systems can only be read.
+    #[serde(deserialize_with = "or_default")]
+    pub read_only_root_filesystem: bool,
+    /// Users who may use it.
+    #[serde(deserialize_with = "or_default")]
+    pub users: Vec<String>,
+    /// Groups whose members may use it.
+    #[serde(deserialize_with = "or_default")]
+    pub groups: Vec<String>,
+    /// The seccomp profiles; the first that is not `*` is given to pods that name none.
+    #[serde(deserialize_with = "or_default")]
+    pub seccomp_profiles: Vec<String>,
+    /// Kernel parameters beyond the safe ones.
+    #[serde(deserialize_with = "or_default")]
+    pub allowed_unsafe_sysctls: Vec<String>,
+    /// Kernel parameters that are not allowed, safe or not.
+    #[serde(deserialize_with = "or_default")]
+    pub forbidden_sysctls: Vec<String>,
+}
+
+/// What names SecurityContextConstraints.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct SccMetadata {
+    /// The name.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+}
+
+/// An allowed FlexVolume.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct FlexVolume {
+    /// Its driver.
+    #[serde(deserialize_with = "or_default")]
+    pub driver: String,
+}
+
+/// How the SELinux context is decided.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct SeLinuxContext {
+    /// `MustRunAs` or `RunAsAny`.
+    #[serde(deserialize_with = "or_default")]
+    pub r#type: String,
+    /// The context for `MustRunAs`; what it leaves out comes from the namespace.
+    pub se_linux_options: Option<SeLinuxOptions>,
+}
+
+/// How the user is decided.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RunAsUser {
+    /// `MustRunAs`, `MustRunAsRange`, `MustRunAsNonRoot` or `RunAsAny`.
+    #[serde(deserialize_with = "or_default")]
+    pub r#type: String,
+    /// The user for `MustRunAs`.
+    pub uid: Option<i64>,
+    /// The least user for `MustRunAsRange`.
+    pub uid_range_min: Option<i64>,
+    /// The greatest user for `MustRunAsRange`.
+    pub uid_range_max: Option<i64>,
+}
+
+/// How groups are decided.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct GroupStrategy {
+    /// `MustRunAs` or `RunAsAny`.
+    #[serde(deserialize_with = "or_default")]
+    pub r#type: String,
+    /// The ranges for `MustRunAs`; none means that of the namespace.
+    #[serde(deserialize_with = "or_default")]
+    pub ranges: Vec<IdRange>,
+}
+
+/// A range of ids, its ends included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct IdRange {
+    /// The least.
+    #[serde(deserialize_with = "or_default")]
+    pub min: i64,
+    /// The greatest.
+    #[serde(deserialize_with = "or_default")]
+    pub max: i64,
+}
+
+impl Scc {
+    /// Reads constraints as the API server would store them.
+    ///
+    /// # Errors
+    /// The first field whose value has another type than the API's.
+    pub fn read(node: NodeRef<'_>) -> Result<Self, DeError> {
+        Self::read_raw(node).map(|scc| scc.defaulted(node))
+    }
+
+    /// Reads constraints word by word, for objects that were stored already.
+    ///
+    /// # Errors
+    /// The first field whose value has another type than the API's.
+    pub fn read_raw(node: NodeRef<'_>) -> Result<Self, DeError> {
+        from_node(node)
+    }
+
+    /// Fills in what the server's defaulting does (`specs/openshift.md` 4.2).
+    fn defaulted(mut self, node: NodeRef<'_>) -> Self {
+        let written = node.get("volumes").filter(|list| !list.is_null());
+        let volumes = effective_volumes(written, self.allow_host_dir_volume_plugin);
+        self.volumes = Some(volumes.into_iter().map(str::to_owned).collect());
+        self.allow_privilege_escalation.get_or_insert(true);
+        for strategy in [&mut self.fs_group, &mut self.supplemental_groups] {
+            if strategy.r#type.is_empty() {
+                "RunAsAny".clone_into(&mut strategy.r#type);
+            }
+        }
+        if self.user_namespace_level.is_empty() {
+            "AllowHostLevel".clone_into(&mut self.user_namespace_level);
+        }
+        self
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    /// The kinds of volumes.
+    pub fn volumes(&self) -> &[String] {
+        self.volumes.as_deref().unwrap_or_default()
+    }
+
+    /// True when a user of these groups is named by the constraints themselves.
+    pub fn names(&self, user: &str, groups: &[impl AsRef<str>]) -> bool {
+        self.users.iter().any(|known| known == user)
+            || groups.iter().any(|group| self.groups.iter().any(|known| known == group.as_ref()))
+    }
+
+    /// True when pods need a user namespace of their own.
+    pub fn requires_user_namespace(&self) -> bool {
+        self.user_namespace_level == "RequirePodLevel"
+    }
+}
+
+/// True for an object of this kind.
+pub fn is_scc(api_version: &str, kind: &str) -> bool {
+    kind == "SecurityContextConstraints" && api_version.split('/').next() == Some(GROUP)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_kubernetes::stored::{Form, to_stored};
+    use bailiwick_yaml as yaml;
+    use bailiwick_yaml::diag::{FileId, Sink};
+
+    /// The typed defaults and those of the stored form are one.
+    #[test]
+    fn reading_defaults_as_storing_does() {
+        let texts = [
+            "apiVersion: security.openshift.io/v1\nkind: SecurityContextConstraints\nmetadata: {name: a}\n",
+            "apiVersion: security.openshift.io/v1\nkind: SecurityContextConstraints\nmetadata: {name: b}\nallowHostDirVolumePlugin: true\nvolumes: [secret, configMap]\nfsGroup: {type: MustRunAs}\n",
+            "apiVersion: security.openshift.io/v1\nkind: SecurityContextConstraints\nmetadata: {name: c}\nvolumes: []\nallowPrivilegeEscalation: null\nsupplementalGroups: {ranges: [{min: 1, max: 2}]}\n",
+            "apiVersion: security.openshift.io/v1\nkind: SecurityContextConstraints\nmetadata: {name: d}\nvolumes: [nfs, '*', none]\nusers: null\n",
+        ];
+        for text in texts {
+            let mut tree = yaml::read(text, FileId::default(), &mut Sink::new());
+            let typed = Scc::read(tree.document(0).expect("a document")).expect("constraints");
+            let root = tree.document(0).expect("a document").id();
+            to_stored(&mut tree, root, Form::Stored);
+            let mut stored = Scc::read_raw(tree.at(root)).expect("constraints");
+            "AllowHostLevel".clone_into(&mut stored.user_namespace_level);
+            assert_eq!(typed, stored, "{text}");
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The Pod Security level of constraints, as OpenShift's label syncer computes it (`specs/openshift.md` 1).
+//!
+//! Eleven rules look at a field or two each; the loosest result counts. What the rules leave out is left out here as well:
+//! `semantic` says what an SCC really guarantees. Of a namespace only the start of its uid range matters, so two
+//! conversions cover every namespace there is: see [`Converted`].
+
+use std::fmt;
+
+use super::Scc;
+use super::range::UidRange;
+use super::release::Release;
+use crate::level::Level;
+use crate::standards::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES, allows_se_linux_type, allows_sysctl};
+
+/// The syncer knows what the first version of the checks allowed, and no more.
+const FIRST_CHECKS: u64 = 0;
+
+/// A rule of the conversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rule {
+    /// Paths of the node.
+    HostDir,
+    /// Namespaces of the node.
+    HostNamespaces,
+    /// Ports of the node.
+    HostPorts,
+    /// Gaining privileges.
+    AllowPrivilegeEscalation,
+    /// Privileged containers.
+    Privileged,
+    /// Capabilities.
+    Capabilities,
+    /// Kernel parameters.
+    Sysctls,
+    /// Kinds of volumes.
+    Volumes,
+    /// The SELinux context.
+    SeLinux,
+    /// Seccomp profiles.
+    Seccomp,
+    /// The user.
+    RunAsUser,
+}
+
+/// What a rule comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// Its level; none where it has no say.
+    pub level: Option<Level>,
+    /// The field that decided.
+    pub field: &'static str,
+}
+
+/// Why constraints have no level.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ConversionError {
+    /// A kind of volume that this release does not know.
+    UnknownVolumeType(String),
+    /// A strategy for the user that there is not.
+    UnknownRunAsUserStrategy(String),
+    /// The range of the namespace is needed, and there is none.
+    UidRangeMissing,
+    /// The range of the namespace is needed, and cannot be read.
+    UidRangeMalformed,
+}
+
+/// Both conversions of constraints, from which the level in any namespace follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Converted {
+    above_zero: Result<Level, ConversionError>,
+    from_zero: Result<Level, ConversionError>,
+    needs_range: bool,
+}
+
+impl Rule {
+    /// All of them, in the order in which a report lists them.
+    pub const ALL: [Rule; 11] = [
+        Rule::HostDir,
+        Rule::HostNamespaces,
+        Rule::HostPorts,
+        Rule::AllowPrivilegeEscalation,
+        Rule::Privileged,
+        Rule::Capabilities,
+        Rule::Sysctls,
+        Rule::Volumes,
+        Rule::SeLinux,
+        Rule::Seccomp,
+        Rule::RunAsUser,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::HostDir => "hostDir",
+            Rule::HostNamespaces => "hostNamespaces",
+            Rule::HostPorts => "hostPorts",
+            Rule::AllowPrivilegeEscalation => "allowPrivilegeEscalation",
+            Rule::Privileged => "privileged",
+            Rule::Capabilities => "capabilities",
+            Rule::Sysctls => "sysctls",
+            Rule::Volumes => "volumes",
+            Rule::SeLinux => "seLinux",
+            Rule::Seccomp => "seccomp",
+            Rule::RunAsUser => "runAsUser",
+        }
+    }
+}
+
+impl ConversionError {
+    /// Its code, for tests and machines.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ConversionError::UnknownVolumeType(_) => "unknown-volume-type",
+            ConversionError::UnknownRunAsUserStrategy(_) => "unknown-run-as-user-strategy",
+            ConversionError::UidRangeMissing => "uid-range-annotation-missing",
+            ConversionError::UidRangeMalformed => "uid-range-annotation-malformed",
+        }
+    }
+}
+
+impl fmt::Display for ConversionError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConversionError::UnknownVolumeType(name) => write!(formatter, "`{name}` is no kind of volume"),
+            ConversionError::UnknownRunAsUserStrategy(name) => {
+                write!(formatter, "`{name}` is no strategy for the user")
+            }
+            ConversionError::UidRangeMissing => formatter.write_str("the namespace has no uid range"),
+            ConversionError::UidRangeMalformed => formatter.write_str("the uid range of the namespace cannot be read"),
+        }
+    }
+}
+
+impl std::error::Error for ConversionError {}
+
+impl Converted {
+    /// Converts at most twice: once more where the namespace's range has a say.
+    pub fn new(scc: &Scc, release: Release, conversions: &mut u64) -> Self {
+        let mut level = |range| {
+            *conversions += 1;
+            level(scc, range, release)
+        };
+        let needs_range = needs_range(scc);
+        let above_zero = level(UidRange::AboveZero);
+        let from_zero = if needs_range { level(UidRange::FromZero) } else { above_zero.clone() };
+        Self { above_zero, from_zero, needs_range }
+    }
+
+    /// The level in a namespace with this range.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn level(&self, range: UidRange) -> Result<Level, ConversionError> {
+        match (range, &self.above_zero) {
+            (UidRange::FromZero, _) => self.from_zero.clone(),
+            (UidRange::Missing, Ok(_)) if self.needs_range => Err(ConversionError::UidRangeMissing),
+            (UidRange::Malformed, Ok(_)) if self.needs_range => Err(ConversionError::UidRangeMalformed),
+            // What fails without the range fails before anybody looks at it.
+            (_, level) => level.clone(),
+        }
+    }
+}
+
+/// The level of constraints in a namespace with this range.
+///
+/// # Errors
+/// Why there is none; also where another rule said privileged already.
+pub fn level(scc: &Scc, range: UidRange, release: Release) -> Result<Level, ConversionError> {
+    let findings = findings(scc, range, release)?;
+    Ok(findings.iter().filter_map(|finding| finding.level).max().unwrap_or(Level::Restricted))
+}
+
+/// What each rule comes to, in the order of [`Rule::ALL`].
+///
+/// # Errors
+/// As with [`level`]: volumes before the user.
+pub fn findings(scc: &Scc, range: UidRange, release: Release) -> Result<Vec<Finding>, ConversionError> {
+    let volumes = volumes(scc, release)?;
+    let user = run_as_user(scc, range)?;
+    Ok(Rule::ALL
+        .into_iter()
+        .map(|rule| {
+            let (level, field) = match rule {
+                Rule::HostDir => host_dir(scc),
+                Rule::HostNamespaces => host_namespaces(scc),
+                Rule::HostPorts => privileged_if(scc.allow_host_ports, "allowHostPorts"),
+                Rule::AllowPrivilegeEscalation => {
+                    let allowed = scc.allow_privilege_escalation != Some(false);
+                    (if allowed { Level::Baseline } else { Level::Restricted }, "allowPrivilegeEscalation")
+                }
+                Rule::Privileged => privileged_if(scc.allow_privileged_container, "allowPrivilegedContainer"),
+                Rule::Capabilities => capabilities(scc),
+                Rule::Sysctls => {
+                    let allowed = scc.allowed_unsafe_sysctls.iter().all(|name| allows_sysctl(name, FIRST_CHECKS));
+                    privileged_if(!allowed, "allowedUnsafeSysctls")
+                }
+                Rule::Volumes => return Finding { rule, level: volumes, field: "volumes" },
+                Rule::SeLinux => se_linux(scc),
+                Rule::Seccomp => seccomp(scc),
+                Rule::RunAsUser => user,
+            };
+            Finding { rule, level: Some(level), field }
+        })
+        .collect())
+}
+
+/// The level of a kind of volume by its name; none for a name that no release knows.
+pub fn volume_level(name: &str) -> Option<Level> {
+    match name {
+        "*" | "hostPath" => Some(Level::Privileged),
+        "configMap"
+        | "downwardAPI"
+        | "emptyDir"
+        | "projected"
+        | "secret"
+        | "csi"
+        | "persistentVolumeClaim"
+        | "ephemeral"
+        | "none"
+        | "image"
+        | "serviceAccountToken" => Some(Level::Restricted),
+        "azureFile"
+        | "azureDisk"
+        | "flocker"
+        | "flexVolume"
+        | "gcePersistentDisk"
+        | "awsElasticBlockStore"
+        | "gitRepo"
+        | "nfs"
+        | "iscsi"
+        | "glusterfs"
+        | "rbd"
+        | "cinder"
+        | "cephFS"
+        | "fc"
+        | "vsphere"
+        | "quobyte"
+        | "photonPersistentDisk"
+        | "portworxVolume"
+        | "scaleIO"
+        | "storageOS" => Some(Level::Baseline),
+        _ => None,
+    }
+}
+
+/// True when the range of the namespace has a say.
+pub fn needs_range(scc: &Scc) -> bool {
+    let user = &scc.run_as_user;
+    user.r#type == "MustRunAsRange" && (user.uid_range_min.is_none() || user.uid_range_max.is_none())
+}
+
+fn privileged_if(loose: bool, field: &'static str) -> (Level, &'static str) {
+    (if loose { Level::Privileged } else { Level::Restricted }, field)
+}
+
+fn host_dir(scc: &Scc) -> (Level, &'static str) {
+    if scc.allow_host_dir_volume_plugin {
+        return (Level::Privileged, "allowHostDirVolumePlugin");
+    }
+    privileged_if(scc.volumes().iter().any(|name| matches!(name.as_str(), "*" | "hostPath")), "volumes")
+}
+
+fn host_namespaces(scc: &Scc) -> (Level, &'static str) {
+    let fields = [
+        (scc.allow_host_ipc, "allowHostIPC"),
+        (scc.allow_host_network, "allowHostNetwork"),
+        (scc.allow_host_pid, "allowHostPID"),
+    ];
+    fields
+        .into_iter()
+        .find(|(allowed, _)| *allowed)
+        .map_or((Level::Restricted, "allowHostNetwork"), |(_, field)| (Level::Privileged, field))
+}
+
+fn capabilities(scc: &Scc) -> (Level, &'static str) {
+    let within = |known: &[&str]| scc.allowed_capabilities.iter().all(|name| known.contains(&name.as_str()));
+    if !within(&BASELINE_CAPABILITIES) {
+        (Level::Privileged, "allowedCapabilities")
+    } else if !within(&RESTRICTED_CAPABILITIES) {
+        (Level::Baseline, "allowedCapabilities")
+    } else if !scc.required_drop_capabilities.iter().any(|name| name == "ALL") {
+        (Level::Baseline, "requiredDropCapabilities")
+    } else {
+        (Level::Restricted, "allowedCapabilities")
+    }
+}
+
+/// Names are met in the order of the list, and the first that is privileged ends it: an unknown one behind it is not met.
+fn volumes(scc: &Scc, release: Release) -> Result<Option<Level>, ConversionError> {
+    let mut loosest = None;
+    for name in scc.volumes() {
+        let known = Release::knows_volume_since(name).is_some_and(|since| since <= release);
+        let level =
+            volume_level(name).filter(|_| known).ok_or_else(|| ConversionError::UnknownVolumeType(name.clone()))?;
+        if level == Level::Privileged {
+            return Ok(Some(level));
+        }
+        loosest = loosest.max(Some(level));
+    }
+    Ok(loosest)
+}
+
+fn se_linux(scc: &Scc) -> (Level, &'static str) {
+    let context = &scc.se_linux_context;
+    if context.r#type != "MustRunAs" {
+        return (Level::Privileged, "seLinuxContext.type");
+    }
+    let Some(options) = &context.se_linux_options else { return (Level::Restricted, "seLinuxContext") };
+    if !allows_se_linux_type(&options.r#type, FIRST_CHECKS) {
+        (Level::Privileged, "seLinuxContext.seLinuxOptions.type")
+    } else if !options.user.is_empty() {
+        (Level::Privileged, "seLinuxContext.seLinuxOptions.user")
+    } else {
+        privileged_if(!options.role.is_empty(), "seLinuxContext.seLinuxOptions.role")
+    }
+}
+
+fn seccomp(scc: &Scc) -> (Level, &'static str) {
+    if scc.seccomp_profiles.is_empty() {
+        return (Level::Baseline, "seccompProfiles");
+    }
+    let is_valid =
+        |name: &String| matches!(name.as_str(), "runtime/default" | "docker/default") || name.starts_with("localhost/");
+    privileged_if(!scc.seccomp_profiles.iter().all(is_valid), "seccompProfiles")
+}
+
+fn run_as_user(scc: &Scc, range: UidRange) -> Result<(Level, &'static str), ConversionError> {
+    let user = &scc.run_as_user;
+    let above_zero = |id: Option<i64>| if id > Some(0) { Level::Restricted } else { Level::Baseline };
+    Ok(match user.r#type.as_str() {
+        "MustRunAsNonRoot" => (Level::Restricted, "runAsUser.type"),
+        "RunAsAny" => (Level::Baseline, "runAsUser.type"),
+        "MustRunAs" => (above_zero(user.uid), "runAsUser.uid"),
+        "MustRunAsRange" if !needs_range(scc) => (above_zero(user.uid_range_min), "runAsUser.uidRangeMin"),
+        "MustRunAsRange" => match range {
+            UidRange::Missing => return Err(ConversionError::UidRangeMissing),
+            UidRange::Malformed => return Err(ConversionError::UidRangeMalformed),
+            UidRange::FromZero => (Level::Baseline, "runAsUser.type"),
+            UidRange::AboveZero => (Level::Restricted, "runAsUser.type"),
+        },
+        other => return Err(ConversionError::UnknownRunAsUserStrategy(other.to_owned())),
+    })
+}

@@ -1,0 +1,135 @@
+//! What is worth a word about constraints that the API takes without one (`specs/openshift.md` 8).
+
+use super::Scc;
+use super::admit::{Unusable, breaks_admission};
+use super::defaults;
+use super::order::points;
+use super::release::Release;
+use crate::standards::BASELINE_CAPABILITIES;
+
+/// The points of `restricted-v2`, which is what pods get that ask for nothing.
+const EVERYDAY_POINTS: i32 = 132_010;
+
+/// What is worth a word about constraints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SccLint {
+    /// They cannot be put to use, and so keep every pod of the cluster from being created.
+    Deadly(Unusable),
+    /// `MustRunAsRange` with one end of the range alone: the conversion to a level ignores it.
+    HalfUidRange,
+    /// A kind of volume that the label syncer of this release does not know: it fails wherever they may be used.
+    UnknownVolumeType(String),
+    /// A seccomp profile in the words of a pod, which no pod can ask constraints for.
+    SeccompFieldSpelling(String),
+    /// A capability that no container can ask for by this name.
+    CapabilitySpelling(String),
+    /// A capability that every container gets, and that the label syncer does not look at.
+    DefaultAddNotCounted(String),
+    /// They come before the everyday constraints and are there for everybody, so that pods get them unasked.
+    PriorityHijack,
+}
+
+impl SccLint {
+    /// Its code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            SccLint::Deadly(_) => "deadly-scc",
+            SccLint::HalfUidRange => "half-uid-range",
+            SccLint::UnknownVolumeType(_) => "unknown-volume-type",
+            SccLint::SeccompFieldSpelling(_) => "seccomp-field-spelling",
+            SccLint::CapabilitySpelling(_) => "capability-spelling",
+            SccLint::DefaultAddNotCounted(_) => "default-add-not-counted",
+            SccLint::PriorityHijack => "scc-priority-hijack",
+        }
+    }
+
+    /// The field it is about.
+    pub fn field(&self) -> &'static str {
+        match self {
+            SccLint::Deadly(Unusable::UnknownStrategy(field)) => field,
+            SccLint::Deadly(_) | SccLint::HalfUidRange => "runAsUser",
+            SccLint::UnknownVolumeType(_) => "volumes",
+            SccLint::SeccompFieldSpelling(_) => "seccompProfiles",
+            SccLint::CapabilitySpelling(_) => "allowedCapabilities",
+            SccLint::DefaultAddNotCounted(_) => "defaultAddCapabilities",
+            SccLint::PriorityHijack => "priority",
+        }
+    }
+}
+
+/// Looks for all of them. Whether constraints are there for everybody is for the caller to say, who knows the bindings.
+pub fn lints(scc: &Scc, release: Release, is_for_everybody: bool) -> Vec<SccLint> {
+    let mut lints: Vec<SccLint> = breaks_admission(scc).into_iter().map(SccLint::Deadly).collect();
+    let user = &scc.run_as_user;
+    if user.r#type == "MustRunAsRange" && user.uid_range_min.is_some() != user.uid_range_max.is_some() {
+        lints.push(SccLint::HalfUidRange);
+    }
+    let is_known = |name: &&String| Release::knows_volume_since(name).is_some_and(|since| since <= release);
+    let unknown = scc.volumes().iter().filter(|name| !is_known(name));
+    lints.extend(unknown.cloned().map(SccLint::UnknownVolumeType));
+    let pod_words = ["RuntimeDefault", "Localhost", "Unconfined", "localhost"];
+    let misspelt = scc.seccomp_profiles.iter().filter(|name| pod_words.contains(&name.as_str()));
+    lints.extend(misspelt.cloned().map(SccLint::SeccompFieldSpelling));
+    let lists = [&scc.allowed_capabilities, &scc.required_drop_capabilities, &scc.default_add_capabilities];
+    let odd = lists.into_iter().flatten().filter(|name| is_misspelt(name));
+    lints.extend(odd.cloned().map(SccLint::CapabilitySpelling));
+    let uncounted = scc.default_add_capabilities.iter().filter(|name| {
+        let is_allowed = scc.allowed_capabilities.contains(name);
+        !is_allowed && !BASELINE_CAPABILITIES.contains(&name.as_str())
+    });
+    lints.extend(uncounted.cloned().map(SccLint::DefaultAddNotCounted));
+    let is_own = defaults::names(release).all(|name| name != scc.name());
+    let comes_first = scc.priority > Some(0) || points(scc) < EVERYDAY_POINTS;
+    if is_own && is_for_everybody && comes_first {
+        lints.push(SccLint::PriorityHijack);
+    }
+    lints
+}
+
+/// The kernel's prefix and lower case are for other places; `ALL` and `*` are words of their own.
+fn is_misspelt(name: &str) -> bool {
+    name.starts_with("CAP_") || name.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(change: impl FnOnce(&mut Scc)) -> Vec<&'static str> {
+        let mut scc = Scc::default();
+        "MustRunAsNonRoot".clone_into(&mut scc.run_as_user.r#type);
+        "MustRunAs".clone_into(&mut scc.se_linux_context.r#type);
+        "RunAsAny".clone_into(&mut scc.fs_group.r#type);
+        "RunAsAny".clone_into(&mut scc.supplemental_groups.r#type);
+        scc.volumes = Some(vec!["secret".to_owned(), "csi".to_owned()]);
+        change(&mut scc);
+        lints(&scc, Release::LAST, true).iter().map(SccLint::code).collect()
+    }
+
+    #[test]
+    fn each_has_its_field() {
+        assert_eq!(codes(|_| {}), Vec::<&str>::new());
+        assert_eq!(
+            codes(|scc| "MustRunAs".clone_into(&mut scc.run_as_user.r#type)),
+            ["deadly-scc", "scc-priority-hijack"]
+        );
+        let half = |scc: &mut Scc| {
+            "MustRunAsRange".clone_into(&mut scc.run_as_user.r#type);
+            scc.run_as_user.uid_range_min = Some(1);
+            scc.priority = Some(-1);
+            scc.allow_host_network = true;
+        };
+        assert_eq!(codes(half), ["deadly-scc", "half-uid-range"]);
+        assert_eq!(
+            codes(|scc| scc.volumes = Some(vec!["csi".to_owned(), "floppy".to_owned()])),
+            ["unknown-volume-type"]
+        );
+        assert_eq!(codes(|scc| scc.seccomp_profiles = vec!["RuntimeDefault".to_owned()]), ["seccomp-field-spelling"]);
+        assert_eq!(codes(|scc| scc.allowed_capabilities = vec!["CAP_KILL".to_owned()]), ["capability-spelling"]);
+        assert_eq!(
+            codes(|scc| scc.default_add_capabilities = vec!["SYS_ADMIN".to_owned()]),
+            ["default-add-not-counted"]
+        );
+        assert_eq!(codes(|scc| scc.priority = Some(5)), ["scc-priority-hijack"]);
+    }
+}

@@ -1,0 +1,180 @@
+//! What Pod Security admission answers to a request, by the configuration of the cluster and the labels of the
+//! namespace (`pod-security-admission/admission/admission.go`).
+//!
+//! Updates are judged as creation is: that the server lets a pod stay that already was there, and that it looks at the
+//! pods of a namespace when its labels change, is left out.
+
+use std::collections::BTreeMap;
+
+use super::configuration::{Configuration, Exemptions};
+use super::labels::{LabelError, LevelVersion, Policy};
+use super::{Violation, details, message, violations, words};
+use crate::level::Level;
+use crate::pod::Pod;
+
+/// Who writes what where.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'r> {
+    /// The user.
+    pub user: &'r str,
+    /// The namespace.
+    pub namespace: &'r str,
+    /// Its labels.
+    pub labels: &'r BTreeMap<String, String>,
+    /// The pod, or the template of a workload.
+    pub pod: &'r Pod,
+    /// Whether it is a pod: a level is only enforced on these.
+    pub is_pod: bool,
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Review {
+    /// Why it is refused, if it is.
+    pub refused: Option<String>,
+    /// What the writer is warned of.
+    pub warning: Option<String>,
+    /// What goes to the audit log: `exempt`, `enforce-policy`, `audit-violations`, `error`.
+    pub audit: BTreeMap<&'static str, String>,
+}
+
+/// Answers a request.
+pub fn review(configuration: &Configuration, request: Request<'_>) -> Review {
+    let mut review = Review::default();
+    let exemption = exemption(&configuration.exemptions, request);
+    // The plugin asks for the namespace and the user first, and looks at the pod only where a level asks for anything.
+    if let Some(reason) = exemption.filter(|reason| *reason != "runtimeClass") {
+        review.audit.insert("exempt", reason.to_owned());
+        return review;
+    }
+    let (policy, errors) = configuration.defaults.of(request.labels);
+    let asked = [policy.audit, policy.warn].into_iter().chain(request.is_pod.then_some(policy.enforce));
+    if errors.is_empty() && asked.into_iter().all(|asked| asked.level == Level::Privileged) {
+        if request.is_pod {
+            review.audit.insert("enforce-policy", LevelVersion::PRIVILEGED.to_string());
+        }
+        return review;
+    }
+    if let Some(reason) = exemption {
+        review.audit.insert("exempt", reason.to_owned());
+        return review;
+    }
+    if !errors.is_empty() {
+        review.audit.insert("error", format!("Failed to parse policy: {}", all(&errors)));
+    }
+    let found = |policy: LevelVersion| -> Option<Vec<Violation>> {
+        let found = violations(request.pod, policy.level, policy.version);
+        (!found.is_empty()).then_some(found)
+    };
+    if request.is_pod {
+        review.audit.insert("enforce-policy", policy.enforce.to_string());
+        review.refused = found(policy.enforce).map(|found| message(policy.enforce, &found));
+    }
+    let would = |policy: LevelVersion| {
+        let name = words::quoted(&policy.to_string());
+        found(policy).map(|found| format!("would violate PodSecurity {name}: {}", details(&found)))
+    };
+    review.audit.extend(would(policy.audit).map(|text| ("audit-violations", text)));
+    // Who is refused is not warned on top.
+    if review.refused.is_none() {
+        review.warning = would(policy.warn);
+    }
+    review
+}
+
+/// Why the labels of a namespace are refused: those that are wrong, unless they were wrong the same way before.
+pub fn refused_labels(
+    defaults: Policy,
+    old: Option<&BTreeMap<String, String>>,
+    new: &BTreeMap<String, String>,
+) -> Vec<LabelError> {
+    let (_, errors) = defaults.of(new);
+    let before = old.map(|old| defaults.of(old).1).unwrap_or_default();
+    if errors == before { Vec::new() } else { errors }
+}
+
+/// Why a request does not concern Pod Security, in the word of the audit log.
+fn exemption(exemptions: &Exemptions, request: Request<'_>) -> Option<&'static str> {
+    let holds = |list: &[String], name: &str| !name.is_empty() && list.iter().any(|exempt| exempt == name);
+    let runtime_class = request.pod.spec.runtime_class_name.as_deref().unwrap_or_default();
+    if holds(&exemptions.namespaces, request.namespace) {
+        Some("namespace")
+    } else if holds(&exemptions.usernames, request.user) {
+        Some("user")
+    } else if holds(&exemptions.runtime_classes, runtime_class) {
+        Some("runtimeClass")
+    } else {
+        None
+    }
+}
+
+/// Several errors as the API server puts them together.
+fn all(errors: &[LabelError]) -> String {
+    let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    match texts.as_slice() {
+        [only] => only.clone(),
+        texts => format!("[{}]", texts.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_yaml as yaml;
+    use bailiwick_yaml::diag::{FileId, Sink};
+
+    /// The answer for a pod of a user on the node's network, as `refused | warning | audit`.
+    fn answer(labels: &[(&str, &str)], is_pod: bool, exempt: &str) -> String {
+        let text = "spec: {hostNetwork: true, runtimeClassName: kata, containers: [{name: c}]}";
+        let tree = yaml::read(text, FileId::default(), &mut Sink::new());
+        let pod = Pod::read(tree.document(0).expect("a document")).expect("a pod");
+        let labels =
+            labels.iter().map(|(name, value)| (format!("pod-security.kubernetes.io/{name}"), (*value).to_owned()));
+        let list = |name: &str| if name == exempt { vec![name.to_owned()] } else { Vec::new() };
+        let configuration = Configuration {
+            defaults: Policy::UPSTREAM,
+            exemptions: Exemptions { usernames: list("ann"), namespaces: list("n"), runtime_classes: list("kata") },
+        };
+        let labels = labels.collect();
+        let request = Request { user: "ann", namespace: "n", labels: &labels, pod: &pod, is_pod };
+        let Review { refused, warning, audit } = review(&configuration, request);
+        let audit: Vec<String> = audit.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+        format!("{} | {} | {}", refused.unwrap_or_default(), warning.unwrap_or_default(), audit.join(", "))
+    }
+
+    #[test]
+    fn levels_are_enforced_on_pods_alone() {
+        let found = r#"violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)"#;
+        assert_eq!(
+            answer(&[("enforce", "baseline")], true, ""),
+            format!("{found} |  | enforce-policy: baseline:latest")
+        );
+        let would = found.replace("violates", "would violate");
+        assert_eq!(answer(&[("enforce", "baseline")], false, ""), format!(" | {would} | "));
+        assert_eq!(
+            answer(&[("audit", "baseline")], true, ""),
+            format!(" |  | audit-violations: {would}, enforce-policy: privileged:latest")
+        );
+        assert_eq!(answer(&[], true, ""), " |  | enforce-policy: privileged:latest");
+        assert_eq!(answer(&[], false, ""), " |  | ");
+    }
+
+    #[test]
+    fn the_exempt_pass_with_a_note() {
+        for (exempt, reason) in [("n", "namespace"), ("ann", "user"), ("kata", "runtimeClass")] {
+            assert_eq!(answer(&[("enforce", "baseline")], true, exempt), format!(" |  | exempt: {reason}"));
+        }
+        // Where nothing is asked, no pod is looked at.
+        assert_eq!(answer(&[], true, "kata"), " |  | enforce-policy: privileged:latest");
+    }
+
+    #[test]
+    fn wrong_labels_are_refused_once() {
+        let labels = |value: &str| BTreeMap::from([("pod-security.kubernetes.io/warn".to_owned(), value.to_owned())]);
+        let refused = |old: Option<&str>, new: &str| {
+            refused_labels(Policy::UPSTREAM, old.map(labels).as_ref(), &labels(new)).len()
+        };
+        assert_eq!([refused(None, "x"), refused(Some("baseline"), "x"), refused(Some("y"), "x")], [1, 1, 1]);
+        assert_eq!([refused(Some("x"), "x"), refused(Some("x"), "baseline"), refused(None, "baseline")], [0, 0, 0]);
+    }
+}

@@ -1,0 +1,301 @@
+//! What several stacks of one cluster make of each other: definitions that more than one brings, names that clash,
+//! dependencies that nobody provides (seed 004, "Multiple Versions"; `specs/systems.md` B5).
+
+use crate::codes;
+use std::collections::BTreeMap;
+
+use super::definition::Definition;
+use super::dependency::Dependency;
+use super::revision::Revision;
+use super::stack::Stack;
+use bailiwick_yaml::diag::{Diagnostic, Sink};
+
+/// What is known of definitions beside the stacks.
+pub trait KnownDefinitions {
+    /// Whether a resource is there by other means, and if so whether it lives in namespaces. `*` asks for the whole
+    /// group, which does when all of it does.
+    fn serves(&self, group: &str, plural: &str) -> Option<bool>;
+
+    /// What a version of a definition takes, field by field; nothing where that cannot be looked up.
+    fn shape(&self, definition: &Definition, version: &str) -> BTreeMap<String, String>;
+}
+
+/// The definitions of all stacks, with who brings them.
+#[derive(Debug, Default)]
+pub struct Owners<'s> {
+    by_group: BTreeMap<&'s str, BTreeMap<&'s str, Vec<Owner<'s>>>>,
+}
+
+/// A stack that brings a definition.
+#[derive(Debug, Clone, Copy)]
+pub struct Owner<'s> {
+    /// Which of the stacks.
+    pub stack: usize,
+    /// Its own copy of the definition.
+    pub definition: &'s Definition,
+}
+
+impl<'s> Owners<'s> {
+    /// The owners among stacks, in the order of the stacks.
+    pub fn of(stacks: &[&'s Stack]) -> Self {
+        let mut owners = Self::default();
+        for (index, stack) in stacks.iter().enumerate() {
+            for definition in &stack.package.definitions {
+                let group = owners.by_group.entry(&definition.group).or_default();
+                group.entry(&definition.plural).or_default().push(Owner { stack: index, definition });
+            }
+        }
+        owners
+    }
+
+    /// Each definition with its owners, by group and plural.
+    pub fn iter(&self) -> impl Iterator<Item = &[Owner<'s>]> {
+        self.by_group.values().flat_map(BTreeMap::values).map(Vec::as_slice)
+    }
+
+    /// The definitions that a dependency means.
+    pub fn meant(&self, dependency: &Dependency) -> impl Iterator<Item = &[Owner<'s>]> {
+        let group = self.by_group.get(dependency.group.as_str());
+        let wanted = dependency.resource.as_str();
+        let one = group.and_then(|group| group.get(wanted));
+        let all = group.filter(|_| dependency.is_wildcard()).into_iter().flat_map(BTreeMap::values);
+        one.into_iter().chain(all).map(Vec::as_slice)
+    }
+
+    /// A definition of the group that a dependency means by another of its names.
+    fn misnamed(&self, dependency: &Dependency) -> Option<&'s Definition> {
+        let group = self.by_group.get(dependency.group.as_str())?;
+        let owners = group.values().filter_map(|owners| owners.first());
+        owners.map(|owner| owner.definition).find(|known| known.kind.eq_ignore_ascii_case(&dependency.resource))
+    }
+}
+
+/// Tells what stacks of one cluster make of each other.
+pub fn check(stacks: &[&Stack], around: &dyn KnownDefinitions, sink: &mut Sink) {
+    let owners = Owners::of(stacks);
+    for owners in owners.iter().filter(|owners| owners.len() > 1) {
+        check_definition(stacks, owners, around, sink);
+    }
+    check_cluster_stacks(stacks, sink);
+    for stack in stacks {
+        check_dependencies(stack, &owners, around, sink);
+        if stack.is_cluster() {
+            sink.push(
+                Diagnostic::warning(
+                    codes::STACK_READS_EVERY_SECRET,
+                    format!("{} reads every Secret of the cluster", stack.install),
+                )
+                .at(stack.install.origin)
+                .help("every cluster stack does, by the design; `metadata.allow` says that this one may"),
+            );
+        }
+    }
+}
+
+/// One definition, several owners: which schema wins?
+fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownDefinitions, sink: &mut Sink) {
+    let Some((first, others)) = owners.split_first() else { return };
+    let shown = |owner: &Owner<'_>| {
+        stacks
+            .get(owner.stack)
+            .map_or_else(String::new, |stack| format!("{} ({})", stack.install, stack.package.shown_version()))
+    };
+    let mut by_version: BTreeMap<&str, Owner<'_>> = BTreeMap::new();
+    by_version.extend(first.definition.versions.keys().map(|version| (version.as_str(), *first)));
+    let mut warned = false;
+    for other in others {
+        let name = &other.definition.name;
+        if other.definition.is_namespaced != first.definition.is_namespaced {
+            let scope = |owner: &Owner<'_>| if owner.definition.is_namespaced { "namespaces" } else { "the cluster" };
+            sink.push(
+                Diagnostic::error(codes::CRD_SCOPE_CONFLICT, format!("`{name}` is scoped in two ways"))
+                    .at(other.definition.scope_origin)
+                    .labelled(format!("to {}, for {}", scope(other), shown(other)))
+                    .and(first.definition.scope_origin, format!("to {}, for {}", scope(first), shown(first)))
+                    .help("the scope of a definition cannot be changed; give one of the two another name or group"),
+            );
+            continue;
+        }
+        for (version, hash) in &other.definition.versions {
+            let Some(known) = by_version.get(version.as_str()).copied() else {
+                by_version.insert(version, *other);
+                continue;
+            };
+            if known.definition.versions.get(version) != Some(hash) {
+                let (before, after) =
+                    (around.shape(known.definition, version), around.shape(other.definition, version));
+                let mut problem = Diagnostic::error(
+                    codes::CRD_SCHEMA_CONFLICT,
+                    format!("`{name}` has two schemas under one version, `{version}`"),
+                )
+                .at(other.definition.origin)
+                .labelled(format!("brought by {}", shown(other)))
+                .and(known.definition.origin, format!("brought by {}", shown(&known)));
+                let told = differences((&before, &shown(&known)), (&after, &shown(other)));
+                problem = told.into_iter().fold(problem, Diagnostic::note);
+                sink.push(problem.help(
+                    "a cluster has one schema for a version, and whichever is installed last wins: the controller of the other stack loses fields that it writes, or meets some that it does not know; give the changed schema a version of its own",
+                ));
+            }
+        }
+        let differ = first.definition.versions.keys().ne(other.definition.versions.keys());
+        if differ && !warned {
+            warned = true;
+            let list = |owner: &Owner<'_>| owner.definition.versions.keys().cloned().collect::<Vec<_>>().join(", ");
+            sink.push(
+                Diagnostic::warning(codes::CRD_MULTIPLE_VERSIONS, format!("`{name}` comes with different versions"))
+                    .at(other.definition.origin)
+                    .labelled(format!("{}, for {}", list(other), shown(other)))
+                    .and(first.definition.origin, format!("{}, for {}", list(first), shown(first)))
+                    .help("the cluster needs one definition that serves all of them; rules know no versions and hold for each"),
+            );
+        }
+    }
+}
+
+/// How many differing fields are told.
+const MAXIMUM_FIELDS: usize = 8;
+
+/// What one schema says and the other does not, each with whose schema it is.
+fn differences(one: (&BTreeMap<String, String>, &str), other: (&BTreeMap<String, String>, &str)) -> Vec<String> {
+    let only_in = |has: (&BTreeMap<String, String>, &str), lacks: &BTreeMap<String, String>| -> Vec<String> {
+        let fields = has.0.keys().filter(|path| !lacks.contains_key(*path));
+        fields.map(|path| format!("only {} knows {}", has.1, field(path))).collect()
+    };
+    let mut told = only_in(one, other.0);
+    told.extend(only_in(other, one.0));
+    told.extend(one.0.iter().filter_map(|(path, said)| {
+        let differing = other.0.get(path).filter(|differing| *differing != said)?;
+        Some(format!("{} is `{said}` for {}, and `{differing}` for {}", field(path), one.1, other.1))
+    }));
+    let more = told.len().saturating_sub(MAXIMUM_FIELDS);
+    told.truncate(MAXIMUM_FIELDS);
+    told.extend((more > 0).then(|| format!("and {more} more fields")));
+    told
+}
+
+fn field(path: &str) -> String {
+    if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") }
+}
+
+/// There is one instance of each cluster stack, and its roles have a name that the whole cluster shares.
+fn check_cluster_stacks(stacks: &[&Stack], sink: &mut Sink) {
+    let mut names: BTreeMap<&str, &Stack> = BTreeMap::new();
+    let mut kin: BTreeMap<String, Vec<&Stack>> = BTreeMap::new();
+    for stack in stacks.iter().filter(|stack| stack.is_cluster()) {
+        if let Some(other) = names.insert(&stack.install.name, stack) {
+            let objects = if stack.revision.has_personas() { "ClusterRoleBinding" } else { "ClusterRole" };
+            sink.push(
+                Diagnostic::error(
+                    codes::CLUSTER_ROLE_NAME_CLASH,
+                    format!("{} and {} would both have the {objects} `{}`", other.install, stack.install, stack.install.name),
+                )
+                .at(stack.install.origin)
+                .and(other.install.origin, "the other one")
+                .help("the names of cluster stacks are unique in the cluster; a second namespace does not tell them apart"),
+            );
+            continue;
+        }
+        let keys = kin_keys(stack);
+        let known =
+            keys.iter().filter_map(|key| kin.get(key)).flatten().find(|other| other.package.is_kin(&stack.package));
+        if let Some(other) = known {
+            let message = if other.package.version == stack.package.version {
+                format!("{} is a second instance of {}", stack.install, other.install)
+            } else {
+                format!(
+                    "{} has the version {}, and {} has {}",
+                    stack.install,
+                    stack.package.shown_version(),
+                    other.install,
+                    other.package.shown_version()
+                )
+            };
+            sink.push(
+                Diagnostic::error(codes::CLUSTER_STACK_SINGLE_VERSION, message)
+                    .at(stack.install.origin)
+                    .and(other.install.origin, "the other one")
+                    .help("a cluster stack is there once, in one version, and all environments share it (seed 004)"),
+            );
+        }
+        keys.into_iter().for_each(|key| kin.entry(key).or_default().push(stack));
+    }
+}
+
+/// What kin of a stack has in common with it, at least in one entry.
+fn kin_keys(stack: &Stack) -> Vec<String> {
+    let package = &stack.package;
+    let image = package.repository().into_iter().map(|(registry, repository)| format!("image {registry}/{repository}"));
+    let title = Some(&package.title).filter(|title| !title.is_empty()).map(|title| format!("title {title}"));
+    let owned = package.definitions.iter().map(|definition| format!("definition {}", definition.name));
+    image.chain(title).chain(owned).collect()
+}
+
+fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn KnownDefinitions, sink: &mut Sink) {
+    for dependency in &stack.package.dependencies {
+        let meant: Vec<&Definition> = owners.meant(dependency).flatten().map(|owner| owner.definition).collect();
+        let is_cluster_stack = stack.is_cluster();
+        let elsewhere = around.serves(&dependency.group, &dependency.resource);
+        if stack.revision == Revision::Seed && (!dependency.is_wildcard() || is_cluster_stack) {
+            let cluster_scoped = meant.iter().find(|definition| !definition.is_namespaced);
+            let refusal = Diagnostic::error(
+                codes::CLUSTER_SCOPED_CRD,
+                format!("{} would be granted a definition that is scoped to the cluster", stack.install),
+            )
+            .at(dependency.origin)
+            .help("revision 1.0 of the design grants no stack any cluster-scoped definition; revision 1.1 does");
+            match cluster_scoped {
+                Some(definition) => {
+                    sink.push(refusal.and(definition.scope_origin, format!("`{}` is", definition.name)));
+                    continue;
+                }
+                // A copy of a stack's own was looked at already.
+                None if elsewhere == Some(false) && (meant.is_empty() || dependency.is_wildcard()) => {
+                    sink.push(refusal);
+                    continue;
+                }
+                None => {}
+            }
+        }
+        if meant.is_empty() && elsewhere.is_none() {
+            check_name(stack, dependency, owners, sink);
+        }
+        let lacks = |definition: &&Definition| {
+            dependency.version.as_ref().is_some_and(|version| !definition.versions.contains_key(version))
+        };
+        if !meant.is_empty() && meant.iter().all(lacks) {
+            let version = dependency.version.as_deref().unwrap_or_default();
+            sink.push(
+                not_provided(stack, dependency, format!("no stack here brings `{version}` of it"))
+                    .help("install a version that serves it, or name the one that is served; rules know no versions"),
+            );
+        }
+    }
+}
+
+fn check_name(stack: &Stack, dependency: &Dependency, owners: &Owners<'_>, sink: &mut Sink) {
+    match owners.misnamed(dependency) {
+        // Both were told when the package was read; and what Crossplane or the platform brings no stack does.
+        _ if dependency.is_kind() || dependency.is_privileged() => {}
+        Some(definition) => sink.push(
+            Diagnostic::warning(
+                codes::DEPENDS_ON_NOT_A_PLURAL_RESOURCE,
+                format!("`{}` is no resource: rules know the plural, and this grants nothing", dependency.resource),
+            )
+            .at(dependency.origin)
+            .and(definition.origin, "the definition")
+            .help(format!("did you mean `{}`?", definition.name)),
+        ),
+        None => sink.push(
+            not_provided(stack, dependency, "no stack here brings it".to_owned())
+                .help("install the stack that does, or bring the definition in with a Manifests policy"),
+        ),
+    }
+}
+
+fn not_provided(stack: &Stack, dependency: &Dependency, why: String) -> Diagnostic {
+    let wanted = format!("{}.{}", dependency.resource, dependency.group);
+    Diagnostic::warning(codes::DEPENDENCY_NOT_PROVIDED, format!("{} depends on `{wanted}`, and {why}", stack.install))
+        .at(dependency.origin)
+        .and(stack.install.origin, "installed here")
+}

@@ -1,0 +1,78 @@
+//! The request to install a package.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::object::Account;
+use bailiwick_yaml::diag::Origin;
+
+/// What is requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+pub enum InstallKind {
+    /// A stack for one namespace.
+    StackInstall,
+    /// A stack for the whole cluster.
+    ClusterStackInstall,
+    /// A StackInstall by its name in v0.11.
+    PackageInstall,
+    /// A ClusterStackInstall by its name in v0.11.
+    ClusterPackageInstall,
+}
+
+impl InstallKind {
+    /// True for the whole cluster.
+    pub fn is_cluster(self) -> bool {
+        matches!(self, InstallKind::ClusterStackInstall | InstallKind::ClusterPackageInstall)
+    }
+
+    /// The kind.
+    pub fn name(self) -> &'static str {
+        match self {
+            InstallKind::StackInstall => "StackInstall",
+            InstallKind::ClusterStackInstall => "ClusterStackInstall",
+            InstallKind::PackageInstall => "PackageInstall",
+            InstallKind::ClusterPackageInstall => "ClusterPackageInstall",
+        }
+    }
+
+    /// Group and resource by which somebody is allowed to request it.
+    pub fn resource(self) -> (&'static str, &'static str) {
+        match self {
+            InstallKind::StackInstall => ("stacks.crossplane.io", "stackinstalls"),
+            InstallKind::ClusterStackInstall => ("stacks.crossplane.io", "clusterstackinstalls"),
+            InstallKind::PackageInstall => ("packages.crossplane.io", "packageinstalls"),
+            InstallKind::ClusterPackageInstall => ("packages.crossplane.io", "clusterpackageinstalls"),
+        }
+    }
+}
+
+/// A request: what, under which name, where its controller runs.
+#[derive(Debug, Clone)]
+pub struct Install {
+    /// For a namespace or for the cluster.
+    pub kind: InstallKind,
+    /// The namespace of the controller, and of a namespaced stack.
+    pub namespace: String,
+    /// The name, which its objects have too.
+    pub name: String,
+    /// Where it is requested.
+    pub origin: Origin,
+}
+
+impl Install {
+    /// Whom the controller runs as.
+    pub fn account(&self) -> Account {
+        Account { namespace: self.namespace.clone(), name: self.name.clone() }
+    }
+
+    /// Namespace and name as one text.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+}
+
+impl std::fmt::Display for Install {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} {}/{}", self.kind.name(), self.namespace, self.name)
+    }
+}

@@ -1,0 +1,187 @@
+//! The objects that a stack gets, as plain data.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
+
+/// Labels of an object or of a selector.
+pub type Labels = BTreeMap<String, String>;
+
+/// An object that a manager of packages makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// The namespace; none for cluster-scoped kinds.
+    pub namespace: Option<String>,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.labels`.
+    pub labels: Labels,
+    /// What kind it is, with what the kind has.
+    pub content: Content,
+}
+
+/// What makes an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A ServiceAccount: whom the controller of a stack runs as.
+    ServiceAccount,
+    /// A Role, or a ClusterRole where there is no namespace.
+    Role(Vec<PolicyRule>),
+    /// A ClusterRole whose rules the cluster gathers from those that one of the selectors fits.
+    Gathered(Vec<Labels>),
+    /// A RoleBinding, or a ClusterRoleBinding where there is no namespace.
+    Binding {
+        /// `Role` or `ClusterRole`.
+        kind: &'static str,
+        /// The role's name.
+        role: String,
+        /// Namespace and name of the service accounts that get it.
+        accounts: Vec<Account>,
+    },
+}
+
+/// A service account.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Account {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Object {
+    /// A service account.
+    pub fn account(account: &Account) -> Self {
+        let namespace = Some(account.namespace.clone());
+        Self { namespace, name: account.name.clone(), labels: Labels::new(), content: Content::ServiceAccount }
+    }
+
+    /// A role; a ClusterRole without a namespace.
+    pub fn role(namespace: Option<&str>, name: impl Into<String>, rules: Vec<PolicyRule>) -> Self {
+        let namespace = namespace.map(str::to_owned);
+        Self { namespace, name: name.into(), labels: Labels::new(), content: Content::Role(rules) }
+    }
+
+    /// A binding of a role; a ClusterRoleBinding without a namespace.
+    pub fn binding(
+        namespace: Option<&str>,
+        name: impl Into<String>,
+        kind: &'static str,
+        role: impl Into<String>,
+        accounts: Vec<Account>,
+    ) -> Self {
+        let content = Content::Binding { kind, role: role.into(), accounts };
+        Self { namespace: namespace.map(str::to_owned), name: name.into(), labels: Labels::new(), content }
+    }
+
+    /// The same with labels.
+    #[must_use]
+    pub fn labelled(mut self, labels: Labels) -> Self {
+        self.labels = labels;
+        self
+    }
+
+    /// `apiVersion`.
+    pub fn api_version(&self) -> &'static str {
+        match self.content {
+            Content::ServiceAccount => "v1",
+            _ => "rbac.authorization.k8s.io/v1",
+        }
+    }
+
+    /// The API group.
+    pub fn group(&self) -> &'static str {
+        match self.content {
+            Content::ServiceAccount => "",
+            _ => GROUP,
+        }
+    }
+
+    /// `kind`.
+    pub fn kind(&self) -> &'static str {
+        match (&self.content, &self.namespace) {
+            (Content::ServiceAccount, _) => "ServiceAccount",
+            (Content::Role(_) | Content::Gathered(_), Some(_)) => "Role",
+            (Content::Role(_) | Content::Gathered(_), None) => "ClusterRole",
+            (Content::Binding { .. }, Some(_)) => "RoleBinding",
+            (Content::Binding { .. }, None) => "ClusterRoleBinding",
+        }
+    }
+
+    /// The resource that the kind is served as.
+    pub fn resource(&self) -> &'static str {
+        match self.kind() {
+            "ServiceAccount" => "serviceaccounts",
+            "Role" => "roles",
+            "ClusterRole" => "clusterroles",
+            "RoleBinding" => "rolebindings",
+            _ => "clusterrolebindings",
+        }
+    }
+
+    /// The rules of a role.
+    pub fn rules(&self) -> &[PolicyRule] {
+        match &self.content {
+            Content::Role(rules) => rules,
+            _ => &[],
+        }
+    }
+
+    /// The object as a manifest.
+    pub fn to_json(&self) -> Value {
+        let mut metadata = Map::new();
+        metadata.insert("name".to_owned(), json!(self.name));
+        metadata.extend(self.namespace.iter().map(|namespace| ("namespace".to_owned(), json!(namespace))));
+        if !self.labels.is_empty() {
+            metadata.insert("labels".to_owned(), json!(self.labels));
+        }
+        let mut object = json!({ "apiVersion": self.api_version(), "kind": self.kind(), "metadata": metadata });
+        let fields = match &self.content {
+            Content::ServiceAccount => json!({}),
+            Content::Role(rules) => json!({ "rules": rules }),
+            Content::Gathered(selectors) => json!({ "aggregationRule": aggregation_rule(selectors), "rules": [] }),
+            Content::Binding { kind, role, accounts } => {
+                json!({ "roleRef": role_ref(kind, role), "subjects": subjects(accounts) })
+            }
+        };
+        if let (Some(object), Value::Object(fields)) = (object.as_object_mut(), fields) {
+            object.extend(fields);
+        }
+        object
+    }
+}
+
+/// The `aggregationRule` of selectors.
+pub fn aggregation_rule(selectors: &[Labels]) -> Value {
+    let selectors: Vec<Value> = selectors.iter().map(|labels| json!({ "matchLabels": labels })).collect();
+    json!({ "clusterRoleSelectors": selectors })
+}
+
+/// The `roleRef` of a binding.
+pub fn role_ref(kind: &str, role: &str) -> Value {
+    json!({ "apiGroup": GROUP, "kind": kind, "name": role })
+}
+
+/// The `subjects` of a binding.
+pub fn subjects(accounts: &[Account]) -> Value {
+    let subject =
+        |account: &Account| json!({ "kind": "ServiceAccount", "name": account.name, "namespace": account.namespace });
+    accounts.iter().map(subject).collect()
+}
+
+/// A rule without names.
+pub fn rule(groups: &[&str], resources: Vec<String>, verbs: Vec<String>) -> PolicyRule {
+    PolicyRule {
+        api_groups: groups.iter().map(|group| (*group).to_owned()).collect(),
+        resources,
+        verbs,
+        ..PolicyRule::default()
+    }
+}
+
+/// Words as a list of texts.
+pub fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}

@@ -1,0 +1,142 @@
+//! The RBAC manager, successor of the Stack Manager: roles of providers and of composite resources
+//! (`internal/controller/rbac` of Crossplane v1.14 and v2.3; `specs/systems.md` B7).
+
+use super::image::{Reader, same_organisation};
+use super::object::{Account, Labels, Object, rule, words};
+use super::revision::Revision;
+use bailiwick_kubernetes::rbac::PolicyRule;
+
+/// A provider that is installed.
+#[derive(Debug, Clone)]
+pub struct Provider {
+    /// The name of the ProviderRevision, which the roles carry.
+    pub revision_name: String,
+    /// The names of its definitions.
+    pub definitions: Vec<String>,
+    /// Whom its controllers run as.
+    pub accounts: Vec<Account>,
+    /// What it says of itself, such as `safe-start`.
+    pub capabilities: Vec<String>,
+    /// What it asks for beyond its definitions; Crossplane v1 alone.
+    pub permission_requests: Vec<PolicyRule>,
+}
+
+/// A composite resource, and the claim by which people ask for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Composite {
+    /// The name of the CompositeResourceDefinition.
+    pub name: String,
+    /// Its API group.
+    pub group: String,
+    /// The plural of the composites.
+    pub plural: String,
+    /// The plural of the claims, where there are any.
+    pub claim_plural: Option<String>,
+}
+
+const READ: [&str; 3] = ["get", "list", "watch"];
+
+/// Everything that a controller needs except `delete`: it removes what is external and lets go.
+const RECONCILE: [&str; 6] = ["get", "list", "watch", "update", "patch", "create"];
+
+impl Provider {
+    /// Its roles and the binding of its controllers; none for a provider without definitions. `family` are the names of
+    /// the definitions of other members that it may use.
+    pub fn objects(&self, revision: Revision, family: &[String]) -> Vec<Object> {
+        let mut resources: Vec<(&str, &str)> =
+            self.definitions.iter().chain(family).filter_map(|name| name.split_once('.')).collect();
+        if resources.is_empty() {
+            return Vec::new();
+        }
+        resources.sort_by_cached_key(|(plural, group)| format!("{plural}{group}"));
+        // By group, in the order in which the groups come up first.
+        let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
+        for (plural, group) in resources {
+            let both = [plural.to_owned(), format!("{plural}/status")];
+            match groups.iter_mut().find(|(known, _)| *known == group) {
+                Some((_, known)) => known.extend(both),
+                None => groups.push((group, both.into())),
+            }
+        }
+        let rules = |verbs: &[&str]| -> Vec<PolicyRule> {
+            groups.iter().map(|(group, resources)| rule(&[group], resources.clone(), words(verbs))).collect()
+        };
+        let mut system = rules(&RECONCILE);
+        let names: Vec<&str> = groups.iter().map(|(group, _)| *group).collect();
+        system.push(rule(&names, words(&["*/finalizers"]), words(&["update"])));
+        system.push(rule(
+            &["", "coordination.k8s.io"],
+            words(&["secrets", "configmaps", "events", "leases"]),
+            words(&["*"]),
+        ));
+        if revision == Revision::RbacManagerV1 {
+            system.extend(self.permission_requests.iter().cloned());
+        } else if self.capabilities.iter().any(|capability| is_safe_start(capability)) {
+            system.push(rule(&["apiextensions.k8s.io"], words(&["customresourcedefinitions"]), words(&READ)));
+        }
+        let name = |suffix: &str| format!("crossplane:provider:{}:{suffix}", self.revision_name);
+        let system_label = Labels::from([("rbac.crossplane.io/system".to_owned(), self.revision_name.clone())]);
+        vec![
+            Object::role(None, name("aggregate-to-edit"), rules(&["*"])).labelled(aggregated_to(&[
+                "crossplane",
+                "admin",
+                "edit",
+            ])),
+            Object::role(None, name("aggregate-to-view"), rules(&READ)).labelled(aggregated_to(&["view"])),
+            Object::role(None, name("system"), system).labelled(system_label),
+            Object::binding(None, name("system"), "ClusterRole", name("system"), self.accounts.clone()),
+        ]
+    }
+}
+
+/// True when a provider counts another one to its family: both say the same family, and come from the same
+/// organisation, since anybody can write anything into a label.
+pub fn is_family(revision: Revision, image: Option<&str>, other: Option<&str>) -> bool {
+    let reader = if revision == Revision::RbacManagerV1 { Reader::V1 } else { Reader::V2 };
+    matches!((image, other), (Some(image), Some(other)) if same_organisation(image, other, reader))
+}
+
+/// Capabilities are compared by their letters and digits alone (`CapabilitiesContainFuzzyMatch`).
+fn is_safe_start(capability: &str) -> bool {
+    let letters = capability.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
+    letters.eq("safestart".chars())
+}
+
+impl Composite {
+    /// Its roles: for Crossplane itself, to edit, to view, to browse.
+    pub fn objects(&self, revision: Revision) -> Vec<Object> {
+        let is_old = revision == Revision::RbacManagerV1;
+        let rule = |plural: &str, suffixes: &[&str], verbs: &[&str]| {
+            let resources = suffixes.iter().map(|suffix| format!("{plural}{suffix}")).collect();
+            rule(&[&self.group], resources, words(verbs))
+        };
+        let both = ["", "/status"];
+        let for_people: &[&str] = if is_old { &[""] } else { &both };
+        let plurals = || std::iter::once(&self.plural).chain(&self.claim_plural);
+        let system = plurals()
+            .flat_map(|plural| [rule(plural, &both, &["*"]), rule(plural, &["/finalizers"], &["update"])])
+            .collect();
+        let people = |verbs: &[&str]| plurals().map(|plural| rule(plural, for_people, verbs)).collect();
+        let name = |suffix: &str| format!("crossplane:composite:{}:aggregate-to-{suffix}", self.name);
+        let labelled = |personas: &[&str]| {
+            let mut labels = aggregated_to(personas);
+            if is_old {
+                labels.insert("rbac.crossplane.io/xrd".to_owned(), self.name.clone());
+            }
+            labels
+        };
+        vec![
+            Object::role(None, name("crossplane"), system).labelled(aggregated_to(&["crossplane"])),
+            Object::role(None, name("edit"), people(&["*"]))
+                .labelled(labelled(&["admin", "ns-admin", "edit", "ns-edit"])),
+            Object::role(None, name("view"), people(&READ)).labelled(labelled(&["view", "ns-view"])),
+            Object::role(None, name("browse"), vec![rule(&self.plural, for_people, &READ)])
+                .labelled(labelled(&["browse"])),
+        ]
+    }
+}
+
+fn aggregated_to(personas: &[&str]) -> Labels {
+    let label = |persona: &&str| (format!("rbac.crossplane.io/aggregate-to-{persona}"), "true".to_owned());
+    personas.iter().map(label).collect()
+}

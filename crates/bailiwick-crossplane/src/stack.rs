@@ -1,0 +1,213 @@
+//! The objects of one stack, by revision (`specs/systems.md` B3 and B4; `pkg/stacks/unpack.go` and
+//! `pkg/controller/stacks/stack` of Crossplane v0.9).
+
+use crate::codes;
+use std::sync::Arc;
+
+use super::install::Install;
+use super::names::{Dots, LABEL, cut, owner_label};
+use super::object::{Labels, Object, rule, words};
+use super::package::{CORE_RESOURCES, Package, PermissionScope};
+use super::revision::{Revision, Verbs};
+use bailiwick_kubernetes::rbac::PolicyRule;
+use bailiwick_yaml::diag::{Diagnostic, Sink};
+
+/// A package that is installed.
+#[derive(Debug, Clone)]
+pub struct Stack {
+    /// What is installed.
+    pub package: Arc<Package>,
+    /// Where, and under which name.
+    pub install: Install,
+    /// By whose rules.
+    pub revision: Revision,
+    /// Which verbs stand for full access.
+    pub verbs: Verbs,
+}
+
+/// What people hold of a stack's own definitions.
+const PERSONAS: [(&str, &[&str]); 3] = [("admin", WRITE), ("edit", WRITE), ("view", &["get", "list", "watch"])];
+
+const WRITE: &[&str] = &["get", "list", "watch", "create", "delete", "deletecollection", "patch", "update"];
+
+/// How the two names of the manager call things.
+struct Vocabulary {
+    /// What the names of its roles begin with.
+    role: &'static str,
+    group: &'static str,
+    kind: &'static str,
+    manager: &'static str,
+    /// The requests for a namespace and for the cluster.
+    installs: [&'static str; 2],
+    /// What the label of an owner begins with.
+    owner: &'static str,
+    dots: Dots,
+    /// Subresources of its own definitions that a controller gets whether they are declared or not: to set an owner that
+    /// blocks deletion takes `finalizers`.
+    further: &'static [&'static str],
+}
+
+const STACKS: Vocabulary = Vocabulary {
+    role: "stack",
+    group: "stacks.crossplane.io",
+    kind: "Stack",
+    manager: "stack-manager",
+    installs: ["StackInstall", "ClusterStackInstall"],
+    owner: "parent.stacks.crossplane.io/",
+    dots: Dots::Kept,
+    further: &[],
+};
+
+const PACKAGES: Vocabulary = Vocabulary {
+    role: "package",
+    group: "packages.crossplane.io",
+    kind: "Package",
+    manager: "package-manager",
+    installs: ["PackageInstall", "ClusterPackageInstall"],
+    owner: "parent.packages.crossplane.io/",
+    dots: Dots::Trimmed,
+    further: &["finalizers"],
+};
+
+impl Stack {
+    /// True when it works in the whole cluster.
+    pub fn is_cluster(&self) -> bool {
+        self.package.scope == PermissionScope::Cluster
+    }
+
+    /// Refuses an install that the package or the revision does not allow.
+    pub fn check(&self, sink: &mut Sink) {
+        let Self { package, install, .. } = self;
+        if install.kind.is_cluster() != self.is_cluster() {
+            let message =
+                format!("a {} cannot install a package of scope `{}`", install.kind.name(), package.scope.name());
+            let [namespaced, cluster] = self.vocabulary().installs;
+            let wanted = if self.is_cluster() { cluster } else { namespaced };
+            sink.push(
+                Diagnostic::error(codes::SCOPE_MISMATCH, message)
+                    .at(install.origin)
+                    .and(package.scope_origin, "the package says so here")
+                    .help(format!("request it as a {wanted}, which other people may be allowed to do")),
+            );
+        }
+        // Their objects are outside every namespace, so a Role reaches none of them.
+        let may_own_cluster_scoped = self.revision != Revision::Seed && self.is_cluster();
+        for definition in package.definitions.iter().filter(|own| !own.is_namespaced && !may_own_cluster_scoped) {
+            let help = match package.scope {
+                PermissionScope::Cluster => {
+                    "revision 1.0 of the design grants no stack any cluster-scoped definition; write `revision: \"1.1\"` to allow it to cluster stacks"
+                }
+                PermissionScope::Namespaced => {
+                    "a namespaced stack works in its namespace; scope the definition `Namespaced`, or make it a cluster stack's"
+                }
+            };
+            sink.push(
+                Diagnostic::error(codes::CLUSTER_SCOPED_CRD, format!("`{}` is scoped to the cluster", definition.name))
+                    .at(definition.scope_origin)
+                    .and(install.origin, "installed here")
+                    .help(help),
+            );
+        }
+        if self.revision.has_personas() && package.version.is_none() {
+            sink.push(
+                Diagnostic::error(
+                    bailiwick_yaml::diag::codes::MISSING_FIELD,
+                    "the package has no version, which the names of its roles carry",
+                )
+                .at(package.scope_origin)
+                .and(install.origin, "installed here")
+                .help("add `version` to `app.yaml`, or `image` with a tag to the Stack"),
+            );
+        }
+    }
+
+    /// The service account with its role and its binding, then the roles for people.
+    pub fn objects(&self) -> Vec<Object> {
+        let install = &self.install;
+        let account = install.account();
+        let is_cluster = self.is_cluster();
+        let own = Some(install.namespace.as_str()).filter(|_| !is_cluster);
+        let mut objects = vec![Object::account(&account)];
+        if !self.revision.has_personas() {
+            let kind = if is_cluster { "ClusterRole" } else { "Role" };
+            objects.push(Object::role(own, &install.name, self.rules()));
+            objects.push(Object::binding(own, &install.name, kind, &install.name, vec![account]));
+            return objects;
+        }
+        let labels = self.parent_labels();
+        let system = self.role_name("system");
+        let binding = Object::binding(own, &install.name, "ClusterRole", &system, vec![account]);
+        objects.push(Object::role(None, system, self.rules()).labelled(labels.clone()));
+        // A RoleBinding belongs to the stack by its owner reference, which takes a uid.
+        objects.push(if is_cluster { binding.labelled(labels.clone()) } else { binding });
+        for (persona, verbs) in PERSONAS {
+            let mut labels = labels.clone();
+            let scope = if is_cluster { "environment" } else { "namespace" };
+            labels.insert(format!("rbac.crossplane.io/aggregate-to-{scope}-{persona}"), "true".to_owned());
+            if !is_cluster {
+                labels.insert(format!("namespace.crossplane.io/{}", install.namespace), "true".to_owned());
+            }
+            let owned = self.package.definitions.iter();
+            let rules = owned.map(|own| rule(&[&own.group], own.resources(), words(verbs))).collect();
+            objects.push(Object::role(None, self.role_name(persona), rules).labelled(labels));
+        }
+        objects
+    }
+
+    /// What the controller of the stack is granted, in the order of the Stack Manager: the core kinds, what it owns,
+    /// what it depends on.
+    pub fn rules(&self) -> Vec<PolicyRule> {
+        let mut rules = vec![rule(&[""], words(&CORE_RESOURCES), self.verbs.list())];
+        let mut owned: Vec<_> = self.package.definitions.iter().collect();
+        owned.sort_by_cached_key(|definition| std::cmp::Reverse(definition.order_key()));
+        let further = self.vocabulary().further.iter();
+        rules.extend(owned.iter().map(|own| {
+            let mut resources = own.resources();
+            resources.extend(further.clone().map(|name| format!("{}/{name}", own.plural)));
+            rule(&[&own.group], resources, self.verbs.list())
+        }));
+        rules.extend(self.package.dependencies.iter().map(|wanted| wanted.rule(self.verbs.list())));
+        rules
+    }
+
+    /// The labels that its definitions get; none before v0.9.
+    pub fn definition_labels(&self) -> Labels {
+        if !self.revision.has_personas() {
+            return Labels::new();
+        }
+        let words = self.vocabulary();
+        let scope = if self.is_cluster() { "environment" } else { "namespace" };
+        let label = |key: String, value: &str| (key, value.to_owned());
+        Labels::from([
+            label("app.kubernetes.io/managed-by".to_owned(), words.manager),
+            label("crossplane.io/scope".to_owned(), scope),
+            label(format!("namespace.crossplane.io/{}", self.install.namespace), "true"),
+            label(owner_label(words.owner, &self.install.namespace, &self.install.name, words.dots), "true"),
+        ])
+    }
+
+    /// The name of its ClusterRole for somebody, which carries the version.
+    fn role_name(&self, whose: &str) -> String {
+        let Install { namespace, name, .. } = &self.install;
+        let version = self.package.version.as_deref().unwrap_or_default();
+        format!("{}:{namespace}:{name}:{version}:{whose}", self.vocabulary().role)
+    }
+
+    /// The labels by which the manager finds its objects again; the uid is known to the cluster alone.
+    fn parent_labels(&self) -> Labels {
+        let words = self.vocabulary();
+        let Install { namespace, name, .. } = &self.install;
+        parent_labels([words.group, "v1alpha1", words.kind, namespace, name], words.dots)
+    }
+
+    fn vocabulary(&self) -> &'static Vocabulary {
+        if self.revision == Revision::PackageManager { &PACKAGES } else { &STACKS }
+    }
+}
+
+/// The labels that say what an object was made for: group, version, kind, namespace and name.
+pub(super) fn parent_labels(parent: [&str; 5], dots: Dots) -> Labels {
+    let keys = ["group", "version", "kind", "namespace", "name"];
+    let label = |(key, value)| (format!("core.crossplane.io/parent-{key}"), cut(value, LABEL, dots));
+    keys.into_iter().zip(parent).map(label).collect()
+}

@@ -1,0 +1,566 @@
+//! What in a rule can match no request to a cluster, with what was probably meant.
+//!
+//! A rule multiplies its lists, and half of a product is often dead without harm: `deployments` in `extensions` beside
+//! `apps`. So a rule is judged as a whole: a resource is dead where none of its groups serves it, a verb where none of
+//! the resources takes it. What cannot be known is never dead: wildcards, names that only rules know, and groups of
+//! aggregated APIs and of custom resources that nobody brought in. Of such a group a likely slip is reported as a guess.
+
+use super::catalogue::{Api, Suggestion};
+use bailiwick_yaml::diag::nearest;
+
+/// A resource of a rule, with the groups that it may be in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// The groups.
+    pub groups: Vec<String>,
+    /// The resource, its subresource behind a slash.
+    pub resource: String,
+}
+
+/// Which part of a rule is dead: its index in the list it stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// A resource.
+    Resource(usize),
+    /// A verb.
+    Verb(usize),
+    /// A URL.
+    Url(usize),
+}
+
+/// A dead part, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dead {
+    /// Which.
+    pub part: Part,
+    /// What is wrong with it: lower case, without a full stop.
+    pub message: String,
+    /// What to do.
+    pub help: String,
+    /// Why no request matches.
+    pub reason: Reason,
+}
+
+/// Why no request matches a part of a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// The cluster serves the resource in another group of Kubernetes or of a custom resource.
+    WrongGroup,
+    /// An earlier version of Kubernetes served the resource in this group, and the cluster serves it in another one.
+    Moved,
+    /// Another version of Kubernetes serves the resource in this group, and the cluster serves it nowhere.
+    OtherVersion,
+    /// The group, the resource or its subresource is written wrong.
+    Misspelt,
+    /// The group is not known here, and looks like one that is: somebody may serve it all the same.
+    UnknownGroup,
+    /// A star inside the name of the resource.
+    StarInResource,
+    /// No group of the rule serves the resource.
+    NotServed,
+    /// The resources of the rule do not take the verb.
+    Verb,
+    /// The rule has names, and such a request carries none.
+    NamelessRequest,
+    /// No request has such a URL, or such a verb for a URL.
+    Url,
+}
+
+impl Reason {
+    /// True where the right that was meant is under another name: `check` fails, since the rule grants nothing that it says.
+    pub fn fails_check(self) -> bool {
+        matches!(self, Self::WrongGroup | Self::Moved)
+    }
+}
+
+/// What a rule with names makes of `create` on a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamedCreate {
+    /// Some request to create carries a name.
+    Works,
+    /// Only a patch of server-side apply carries one.
+    ByApply,
+    /// No request that the rules allow carries a name.
+    Never,
+}
+
+/// What `create` limited by names is good for, beside other rights on the same names: server-side apply creates every kind by
+/// a patch, and an update creates some (`pkg/registry/generic/registry/store.go` of apiserver 0.36.3).
+pub fn named_create(api: &Api, group: &str, resource: &str, may_patch: bool, may_update: bool) -> NamedCreate {
+    let (catalogue, minor) = (api.catalogue(), api.minor());
+    let carries_name = catalogue
+        .virtual_entries(minor, group, resource)
+        .any(|entry| entry.names_create || entry.verbs.is_empty() && entry.resource == "*");
+    if carries_name || resource.contains('/') || may_update && catalogue.creates_on_update(minor, group, resource) {
+        NamedCreate::Works
+    } else if may_patch {
+        NamedCreate::ByApply
+    } else {
+        NamedCreate::Never
+    }
+}
+
+/// What can be told of a resource in a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It is served, or means something in rules.
+    Known,
+    /// It is not there.
+    Missing,
+    /// Somebody may serve it, and it looks like a slip.
+    Doubtful,
+    /// Somebody may serve it.
+    Open,
+}
+
+/// The dead parts of a rule for resources.
+pub fn of_resources(api: &Api, cells: &[Cell], names: &[String], verbs: &[String]) -> Vec<Dead> {
+    let states: Vec<State> = cells.iter().map(|cell| state_of(api, cell, verbs)).collect();
+    let mut dead: Vec<Dead> = cells
+        .iter()
+        .zip(&states)
+        .enumerate()
+        .filter_map(|(index, (cell, state))| match state {
+            State::Missing => Some(missing(api, cell, index)),
+            State::Doubtful => Some(doubtful(api, cell, index)),
+            State::Known | State::Open => None,
+        })
+        .collect();
+    let known: Vec<&Cell> =
+        cells.iter().zip(&states).filter(|(_, state)| **state == State::Known).map(|(cell, _)| cell).collect();
+    if known.is_empty() || states.iter().any(|state| matches!(state, State::Open | State::Doubtful)) {
+        return dead;
+    }
+    for (index, verb) in verbs.iter().enumerate().filter(|(_, verb)| *verb != "*") {
+        let part = Part::Verb(index);
+        if !known.iter().any(|cell| takes(api, cell, verb)) {
+            let message = match known.as_slice() {
+                [only] => format!("`{}` never takes the verb `{verb}`", only.resource),
+                _ => format!("no resource of this rule takes the verb `{verb}`"),
+            };
+            dead.push(Dead { part, message, help: verb_help(api, &known, verb), reason: Reason::Verb });
+        } else if let Some(message) = nameless(api, &known, names, verbs, verb) {
+            let help = "write it in a rule of its own, without names, or leave it out".to_owned();
+            dead.push(Dead { part, message, help, reason: Reason::NamelessRequest });
+        }
+    }
+    dead
+}
+
+/// The HTTP methods that verbs of URL rules are, in lower case.
+pub const METHODS: [&str; 7] = ["get", "head", "options", "post", "put", "patch", "delete"];
+
+/// The dead parts of a rule for URLs (`specs/rbac.md` 4.5).
+pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
+    let mut dead = Vec::new();
+    for (index, url) in urls.iter().enumerate() {
+        let (message, help) = if !url.starts_with(['/', '*']) {
+            (format!("no request has the URL `{url}`"), format!("did you mean `/{url}`?"))
+        } else if url.trim_end_matches('*').contains('*') {
+            let message = format!("the `*` inside `{url}` stands for itself");
+            (message, "a `*` at the end stands for any text; anywhere else it is a letter".to_owned())
+        } else {
+            continue;
+        };
+        dead.push(Dead { part: Part::Url(index), message, help, reason: Reason::Url });
+    }
+    for (index, verb) in verbs.iter().enumerate().filter(|(_, verb)| *verb != "*") {
+        if !METHODS.contains(&verb.as_str()) {
+            let lower = verb.to_lowercase();
+            let near = METHODS.iter().find(|method| **method == lower).copied().or_else(|| method_of(&lower));
+            dead.push(Dead {
+                part: Part::Verb(index),
+                message: format!("no request for a URL has the verb `{verb}`"),
+                help: near.map_or_else(
+                    || {
+                        format!(
+                            "verbs of URLs are HTTP methods: {}",
+                            METHODS.map(|method| format!("`{method}`")).join(", ")
+                        )
+                    },
+                    |near| format!("verbs of URLs are HTTP methods in lower case; did you mean `{near}`?"),
+                ),
+                reason: Reason::Url,
+            });
+        }
+    }
+    dead
+}
+
+/// The method that does to a URL what a verb does to resources.
+fn method_of(verb: &str) -> Option<&'static str> {
+    match verb {
+        "list" | "watch" | "read" => Some("get"),
+        "create" => Some("post"),
+        "update" => Some("put"),
+        "deletecollection" => Some("delete"),
+        _ => None,
+    }
+}
+
+fn state_of(api: &Api, cell: &Cell, verbs: &[String]) -> State {
+    let states: Vec<State> = cell.groups.iter().map(|group| state_in(api, group, &cell.resource, verbs)).collect();
+    // A group that serves it, or may, makes the others harmless.
+    let best = [State::Known, State::Open, State::Doubtful].into_iter().find(|state| states.contains(state));
+    best.unwrap_or(State::Missing)
+}
+
+fn state_in(api: &Api, group: &str, resource: &str, verbs: &[String]) -> State {
+    if resource == "*" || resource.strip_prefix("*/").is_some_and(|subresource| !subresource.contains('*')) {
+        return State::Open;
+    }
+    if resource.contains('*') || group.contains('/') {
+        return State::Missing;
+    }
+    if group == "*" {
+        return if !api.catalogue().groups_of(api.minor(), resource).is_empty() {
+            State::Known
+        } else if api.nearest_resource(resource).is_some() {
+            State::Doubtful
+        } else {
+            State::Open
+        };
+    }
+    let means_something = |verb: &String| api.catalogue().is_virtual(api.minor(), group, resource, verb);
+    if api.knows(group, resource) || verbs.iter().any(means_something) {
+        return State::Known;
+    }
+    let has_near = |guess: Suggestion<'_>| !matches!(guess, Suggestion::OtherGroup(_));
+    if api.is_builtin_group(group) || CORE_GROUP_SLIPS.contains(&group) {
+        State::Missing
+    } else if !api.versions_of(group).is_empty() {
+        let is_slip = api.suggestions(group, resource).into_iter().any(has_near);
+        if is_slip { State::Missing } else { State::Open }
+    } else if nearest(group, api.catalogue().groups_of(api.minor(), resource)).is_some() {
+        State::Doubtful
+    } else {
+        State::Open
+    }
+}
+
+/// What people write for the core group, which has no name. A group of an API server has a dot, or is one of Kubernetes' own.
+const CORE_GROUP_SLIPS: [&str; 2] = ["core", "v1"];
+
+fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
+    let resource = &cell.resource;
+    let place = place_of(cell);
+    let minors = cell.groups.iter().find_map(|group| api.catalogue().served_minors(group, resource));
+    let part = Part::Resource(index);
+    match minors {
+        Some((_, last)) if last < api.minor() => {
+            let message = format!("`{resource}` is not served {place} since Kubernetes 1.{}", last + 1);
+            match moved_help(api, cell) {
+                Some(help) => Dead { part, message, help, reason: Reason::Moved },
+                None => {
+                    let help = format!("remove it when every cluster has Kubernetes 1.{} or later", last + 1);
+                    Dead { part, message, help, reason: Reason::OtherVersion }
+                }
+            }
+        }
+        Some((first, _)) => Dead {
+            part,
+            message: format!("`{resource}` is served {place} from Kubernetes 1.{first} on"),
+            help: format!("it grants nothing until the cluster has Kubernetes 1.{first}"),
+            reason: Reason::OtherVersion,
+        },
+        None => Dead {
+            part,
+            message: format!("`{resource}` is not served {place}{}", by(api)),
+            help: missing_help(api, cell),
+            reason: if resource.contains('*') { Reason::StarInResource } else { reason_of(api, cell) },
+        },
+    }
+}
+
+/// Which version was looked at, where the cluster has a newer one than every known version.
+fn by(api: &Api) -> String {
+    if api.is_newer_than_known() { format!(" by Kubernetes 1.{}", api.minor()) } else { String::new() }
+}
+
+/// The group that a resource moved to.
+fn moved_help(api: &Api, cell: &Cell) -> Option<String> {
+    let group = *api.catalogue().groups_of(api.minor(), &cell.resource).first()?;
+    Some(if group.is_empty() {
+        "it is in the core group, which is written `\"\"`".to_owned()
+    } else {
+        format!("did you mean the group `{group}`?")
+    })
+}
+
+/// Why a resource is missing that no version of Kubernetes serves in these groups.
+fn reason_of(api: &Api, cell: &Cell) -> Reason {
+    let is_known = |group: &String| api.is_builtin_group(group) || !api.versions_of(group).is_empty();
+    let is_elsewhere = !api.catalogue().groups_of(api.minor(), &cell.resource).is_empty();
+    let is_slip = |group: &String| {
+        group.contains('/')
+            || CORE_GROUP_SLIPS.contains(&group.as_str())
+            || api.suggestions(group, &cell.resource).iter().any(|guess| !matches!(guess, Suggestion::OtherGroup(_)))
+    };
+    // Anybody may serve a group that is not known, and ask about its resources.
+    // A version that is newer than the known ones may serve it there.
+    if is_elsewhere && !api.is_newer_than_known() && cell.groups.iter().all(is_known) {
+        Reason::WrongGroup
+    } else if cell.groups.iter().any(is_slip) {
+        Reason::Misspelt
+    } else {
+        Reason::NotServed
+    }
+}
+
+/// A resource of a group that is not known here and looks like one that is.
+fn doubtful(api: &Api, cell: &Cell, index: usize) -> Dead {
+    let message = format!("`{}` is not known {}", cell.resource, place_of(cell));
+    Dead { part: Part::Resource(index), message, help: missing_help(api, cell), reason: Reason::UnknownGroup }
+}
+
+fn place_of(cell: &Cell) -> String {
+    let groups: Vec<String> = cell.groups.iter().map(|group| named(group)).collect();
+    match groups.as_slice() {
+        [only] if only == "`*`" => "anywhere".to_owned(),
+        [only] => format!("in {only}"),
+        _ => format!("in any of {}", groups.join(", ")),
+    }
+}
+
+/// A group as people say it.
+fn named(group: &str) -> String {
+    if group.is_empty() { "the core group".to_owned() } else { format!("`{group}`") }
+}
+
+fn missing_help(api: &Api, cell: &Cell) -> String {
+    let resource = &cell.resource;
+    if let Some((name, _)) = resource.split_once('*') {
+        let name = name.trim_end_matches('/');
+        return format!("`*` cannot be a part of a name; list them, such as `{name}` and `{name}/status`");
+    }
+    let versioned = cell.groups.iter().find_map(|group| {
+        let (name, _) = group.split_once('/')?;
+        Some(format!("a group has no version here: did you mean `{name}`?"))
+    });
+    let guess = || {
+        cell.groups.iter().find_map(|group| {
+            api.suggestions(group, resource).into_iter().next().map(|guess| match guess {
+                Suggestion::OtherGroup("") => "it is in the core group, which is written `\"\"`".to_owned(),
+                Suggestion::OtherGroup(other) => format!("did you mean the group `{other}`?"),
+                Suggestion::Plural { group: other, resource } if other == group || group == "*" => {
+                    format!("did you mean `{resource}`?")
+                }
+                Suggestion::Plural { group: other, resource } => {
+                    format!("did you mean `{resource}` in {}?", named(other))
+                }
+                Suggestion::Subresource(near) => {
+                    let name = resource.split_once('/').map_or(resource.as_str(), |(name, _)| name);
+                    format!("did you mean `{name}/{near}`?")
+                }
+                Suggestion::Spelling(near) => format!("did you mean `{near}`?"),
+            })
+        })
+    };
+    let anywhere = || api.nearest_resource(resource).map(|near| format!("did you mean `{near}`?"));
+    versioned.or_else(guess).or_else(anywhere).unwrap_or_else(|| {
+        "remove it, leave the target out with `targets`, or bring its CustomResourceDefinition in with a Manifests policy"
+            .to_owned()
+    })
+}
+
+/// True when some request with the verb is for the resource.
+fn takes(api: &Api, cell: &Cell, verb: &str) -> bool {
+    let groups: Vec<&str> = if cell.groups.iter().any(|group| group == "*") {
+        api.catalogue().groups_of(api.minor(), &cell.resource)
+    } else {
+        cell.groups.iter().map(String::as_str).collect()
+    };
+    groups.into_iter().any(|group| api.takes(group, &cell.resource, verb))
+}
+
+fn verb_help(api: &Api, cells: &[&Cell], verb: &str) -> String {
+    let mut verbs: Vec<&str> = cells
+        .iter()
+        .flat_map(|cell| cell.groups.iter().flat_map(|group| api.verbs_of(group, &cell.resource)))
+        .collect();
+    verbs.sort_unstable();
+    verbs.dedup();
+    let lower = verb.to_lowercase();
+    match verbs.iter().find(|known| **known == lower).copied().or_else(|| nearest(&lower, verbs.iter().copied())) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None if matches!(verb, "read" | "write") => format!("did you mean `access: {verb}` instead of `verbs`?"),
+        None => {
+            let verbs: Vec<String> = verbs.iter().map(|verb| format!("`{verb}`")).collect();
+            format!("it can be left out; what can be asked for is {}", verbs.join(", "))
+        }
+    }
+}
+
+/// Requests without a name never match a rule with names (`specs/rbac.md` 4.4).
+fn nameless(api: &Api, cells: &[&Cell], names: &[String], verbs: &[String], verb: &str) -> Option<String> {
+    if names.is_empty() || names.iter().any(String::is_empty) {
+        return None;
+    }
+    let has = |wanted: &str| verbs.iter().any(|verb| verb == wanted || verb == "*");
+    let never = |cell: &&Cell| {
+        let of = |group: &String| named_create(api, group, &cell.resource, has("patch"), has("update"));
+        cell.groups.iter().all(|group| of(group) == NamedCreate::Never)
+    };
+    match verb {
+        "deletecollection" => {
+            Some("a request to delete a collection carries no name, and this rule has names".to_owned())
+        }
+        "create" if cells.iter().all(never) => {
+            Some("a request to create something carries no name, and this rule has names".to_owned())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(|word| word.trim_matches('-').to_owned()).collect()
+    }
+
+    fn told(minor: u32, groups: &str, resources: &str, verbs: &str) -> Vec<String> {
+        let cells: Vec<Cell> =
+            words(resources).into_iter().map(|resource| Cell { groups: words(groups), resource }).collect();
+        of_resources(&Api::new(minor), &cells, &[], &words(verbs))
+            .into_iter()
+            .map(|dead| format!("{}; {}", dead.message, dead.help))
+            .collect()
+    }
+
+    #[test]
+    fn a_useless_half_of_a_product_is_no_finding() {
+        assert_eq!(told(36, "extensions apps", "deployments", "get"), Vec::<String>::new());
+        assert_eq!(told(36, "- batch", "pods jobs", "get create"), Vec::<String>::new());
+        assert_eq!(told(36, "-", "pods pods/log", "get list create"), Vec::<String>::new());
+        assert_eq!(told(36, "*", "* */scale", "*"), Vec::<String>::new());
+        assert_eq!(told(36, "cilium.io", "ciliumnetworkpolicies", "frobnicate"), Vec::<String>::new());
+        assert_eq!(told(24, "policy", "podsecuritypolicies", "use"), Vec::<String>::new());
+        assert_eq!(told(36, "custom.metrics.k8s.io", "anything", "get"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn names_that_only_rules_know_are_never_dead() {
+        let names = crate::catalogue::tests::names_that_only_rules_know();
+        assert!(names.len() > 80, "{}", names.len());
+        for (group, resource, verbs, minor) in names {
+            let cells = [Cell { groups: vec![group.clone()], resource: resource.clone() }];
+            assert_eq!(of_resources(&Api::new(minor), &cells, &[], &verbs), [], "{group} {resource} at 1.{minor}");
+        }
+    }
+
+    #[test]
+    fn finalizers_are_asked_for_with_update_alone() {
+        assert_eq!(told(36, "apps", "deployments/finalizers", "update"), Vec::<String>::new());
+        assert_eq!(told(36, "example.com", "widgets/finalizers", "update *"), Vec::<String>::new());
+        assert_eq!(
+            told(36, "apps", "deployments/finalizers", "get"),
+            [
+                "`deployments/finalizers` never takes the verb `get`; it can be left out; what can be asked for is `update`"
+            ]
+        );
+    }
+
+    #[test]
+    fn groups_that_nobody_brought_in_are_not_known_here() {
+        for group in ["example.com", "tools.internal", "packages.operators.coreos.com", "acme"] {
+            assert_eq!(told(36, group, "widgets", "get frobnicate"), Vec::<String>::new());
+        }
+        assert_eq!(
+            told(36, "network.k8s.io", "ingresses", "get"),
+            ["`ingresses` is not known in `network.k8s.io`; did you mean the group `networking.k8s.io`?"]
+        );
+    }
+
+    #[test]
+    fn says_which_versions_serve_a_resource() {
+        assert_eq!(
+            told(25, "policy", "podsecuritypolicies", "use"),
+            [
+                "`podsecuritypolicies` is not served in `policy` since Kubernetes 1.25; remove it when every cluster has Kubernetes 1.25 or later"
+            ]
+        );
+        assert_eq!(
+            told(22, "extensions", "ingresses", "get"),
+            [
+                "`ingresses` is not served in `extensions` since Kubernetes 1.22; did you mean the group `networking.k8s.io`?"
+            ]
+        );
+        assert_eq!(told(20, "policy", "poddisruptionbudgets", "get"), Vec::<String>::new());
+        assert_eq!(told(20, "discovery.k8s.io", "endpointslices", "get"), Vec::<String>::new());
+        assert_eq!(
+            told(29, "admissionregistration.k8s.io", "validatingadmissionpolicies/status", "frobnicate").len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_right_under_another_name_fails_a_check() {
+        let fails = |minor, groups: &str, resource: &str| {
+            let cells = [Cell { groups: words(groups), resource: resource.to_owned() }];
+            of_resources(&Api::new(minor), &cells, &[], &words("get"))
+                .iter()
+                .map(|dead| dead.reason.fails_check())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(fails(36, "-", "deployments"), [true]);
+        assert_eq!(fails(36, "extensions", "deployments"), [true]);
+        assert_eq!(fails(22, "extensions", "ingresses"), [true]);
+        assert_eq!(fails(36, "policy", "podsecuritypolicies"), [false]);
+        assert_eq!(fails(36, "network.k8s.io", "ingresses"), [false]);
+        assert_eq!(fails(36, "-", "pod"), [false]);
+    }
+
+    #[test]
+    fn says_what_was_meant() {
+        let only = |groups, resources, verbs| told(36, groups, resources, verbs).join("|");
+        assert_eq!(only("-", "pod", "get"), "`pod` is not served in the core group; did you mean `pods`?");
+        assert_eq!(only("-", "po", "get"), "`po` is not served in the core group; did you mean `pods`?");
+        assert_eq!(only("-", "Pods", "get"), "`Pods` is not served in the core group; did you mean `pods`?");
+        assert_eq!(
+            only("-", "pods/logs", "get"),
+            "`pods/logs` is not served in the core group; did you mean `pods/log`?"
+        );
+        assert_eq!(
+            only("extensions", "deployments", "get"),
+            "`deployments` is not served in `extensions`; did you mean the group `apps`?"
+        );
+        for group in ["core", "v1"] {
+            assert!(only(group, "pods", "get").ends_with("it is in the core group, which is written `\"\"`"));
+        }
+        assert!(only("apps/v1", "deployments", "get").ends_with("did you mean `apps`?"));
+        assert!(only("network.k8s.io", "ingresses", "get").ends_with("did you mean the group `networking.k8s.io`?"));
+        assert!(only("-", "pods/*", "get").contains("cannot be a part of a name"));
+        assert_eq!(
+            only("-", "pods/log", "get list"),
+            "`pods/log` never takes the verb `list`; it can be left out; what can be asked for is `get`"
+        );
+        assert_eq!(only("-", "pods", "GET"), "`pods` never takes the verb `GET`; did you mean `get`?");
+        assert!(only("-", "pods", "read").ends_with("did you mean `access: read` instead of `verbs`?"));
+    }
+
+    #[test]
+    fn names_and_urls_have_rules_of_their_own() {
+        let cells = [Cell { groups: words("-"), resource: "configmaps".to_owned() }];
+        let dead = |verbs: &str| of_resources(&Api::new(36), &cells, &words("a"), &words(verbs)).len();
+        assert_eq!(
+            (dead("create"), dead("create patch"), dead("get list watch"), dead("deletecollection")),
+            (1, 0, 0, 1)
+        );
+        let outcome = |group: &str, resource: &str, may_patch, may_update| {
+            named_create(&Api::new(36), group, resource, may_patch, may_update)
+        };
+        for (group, resource) in [("", "configmaps"), ("", "secrets"), ("", "resourcequotas"), ("apps", "deployments")]
+        {
+            assert_eq!(outcome(group, resource, false, true), NamedCreate::Never, "{resource}");
+            assert_eq!(outcome(group, resource, true, true), NamedCreate::ByApply, "{resource}");
+            assert_eq!(outcome(group, resource, false, false), NamedCreate::Never, "{resource}");
+        }
+        assert_eq!(outcome("coordination.k8s.io", "leases", false, true), NamedCreate::Works);
+        assert_eq!(outcome("coordination.k8s.io", "leases", true, false), NamedCreate::ByApply);
+        assert_eq!(outcome("loki.grafana.com", "application", false, false), NamedCreate::Works);
+        let dead = |urls: &str, verbs: &str| of_urls(&words(urls), &words(verbs)).len();
+        assert_eq!((dead("/healthz /api/* *", "get post"), dead("healthz", "get"), dead("/a/*/b", "list")), (0, 1, 2));
+    }
+}

@@ -1,0 +1,328 @@
+//! The fields of every built-in kind, with the minors that have them.
+//!
+//! The table `facts/openapi.txt` covers 1.16 to 1.37. `tests/conformance/validation/cmd/openapi` makes it from the OpenAPI
+//! documents of Kubernetes (`api/openapi-spec/swagger.json`). It has two sorts of lines and the fields of each type:
+//!
+//! ```text
+//! = apps/v1 Deployment apps.v1.Deployment        the type of a kind
+//! apps.v1.DeploymentSpec                         a type, followed by its fields
+//!  paused boolean                                a field: name, form of the value
+//!  revisionHistoryLimit int32 16-21,25-          minors of the field, where they are not all minors of the type
+//!  policy =Never|Not%20always 24-                a text that is one of these words
+//! ```
+//!
+//! A form is a scalar, `=` and words, `[]` and the form of the items, `{}` and the form of the values, or the name of a type. A type is
+//! read when a value of it is first checked: most runs need few.
+//!
+//! Left out on purpose: `required`, which the API server does not enforce when it decodes an object.
+
+mod check;
+mod time;
+
+use std::sync::OnceLock;
+
+pub use check::metadata_problems;
+
+use super::catalogue::{FIRST_MINOR, LAST_MINOR};
+
+const TEXT: &str = include_str!("facts/openapi.txt");
+
+/// A built-in kind at one minor.
+#[derive(Debug, Clone, Copy)]
+pub struct KindFields {
+    of_type: TypeId,
+    minor: u32,
+    checks_words: bool,
+}
+
+/// A type of the table, by its place in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypeId(usize);
+
+/// A set of minors: bit N stands for 1.N.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Minors(u64);
+
+/// The value of a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Form {
+    /// Any JSON value.
+    Any,
+    /// An object whose fields are not known. The server takes any JSON value for it.
+    AnyObject,
+    /// True or false.
+    Boolean,
+    /// Base64.
+    Bytes,
+    /// A whole number of 32 bits.
+    Int32,
+    /// A whole number of 64 bits.
+    Int64,
+    /// A whole number of 32 bits, or a text.
+    IntOrString,
+    /// RFC 3339 with exactly six digits of a second.
+    MicroTime,
+    /// Any number.
+    Number,
+    /// A quantity such as `100Mi`.
+    Quantity,
+    /// A `JSONSchemaProps` or a list of them, without strict decoding of its fields.
+    SchemaOrList,
+    /// A `JSONSchemaProps` or a boolean, without strict decoding of its fields.
+    SchemaOrBool,
+    /// A `JSONSchemaProps` or a list of strings, without strict decoding of its fields.
+    SchemaOrStrings,
+    /// A text.
+    Text,
+    /// RFC 3339.
+    Time,
+    /// One of these words, or nothing: defaulting fills most of such fields.
+    Word(Vec<String>),
+    /// A list of values.
+    List(Box<Form>),
+    /// A map from texts to values.
+    Map(Box<Form>),
+    /// An object of a type.
+    Object(TypeId),
+}
+
+/// A field of a type.
+#[derive(Debug, Clone)]
+struct Field {
+    name: &'static str,
+    form: Form,
+    minors: Minors,
+}
+
+/// The table.
+struct Table {
+    /// apiVersion, kind, type, minors.
+    kinds: Vec<(&'static str, &'static str, TypeId, Minors)>,
+    /// Each type with the lines of its fields, sorted by name.
+    types: Vec<(&'static str, &'static str)>,
+    /// The fields of each type, sorted by name, read on demand.
+    fields: Vec<OnceLock<Vec<Field>>>,
+}
+
+impl KindFields {
+    /// The fields of a kind at a minor; none for a kind that the minor does not have. A minor that is newer than the
+    /// newest known one has the fields of that one.
+    pub fn find(minor: u32, api_version: &str, kind: &str) -> Option<KindFields> {
+        let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
+        let mut kinds = Table::get().kinds.iter();
+        let found =
+            kinds.find(|(version, name, _, minors)| *version == api_version && *name == kind && minors.holds(minor));
+        found.map(|&(_, _, of_type, _)| KindFields { of_type, minor, checks_words: true })
+    }
+}
+
+impl KindFields {
+    /// The same fields without the words that a text may be: for a kind whose rules name them.
+    #[must_use]
+    pub fn without_words(self) -> Self {
+        Self { checks_words: false, ..self }
+    }
+}
+
+impl TypeId {
+    /// The type of the objects of a kind.
+    pub fn of_kind(kind: KindFields) -> TypeId {
+        kind.of_type
+    }
+
+    /// The type of the metadata of all objects.
+    pub fn of_metadata() -> Option<TypeId> {
+        Table::get().find("meta.v1.ObjectMeta")
+    }
+
+    /// The fields that objects of the type have at a minor.
+    pub fn fields(self, minor: u32) -> impl Iterator<Item = (&'static str, &'static Form)> {
+        let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
+        let fields = Table::get().fields(self).iter().filter(move |field| field.minors.holds(minor));
+        fields.map(|field| (field.name, &field.form))
+    }
+}
+
+impl Minors {
+    const ALL: Minors = Minors(u64::MAX);
+
+    fn holds(self, minor: u32) -> bool {
+        self.0 & 1u64.checked_shl(minor).unwrap_or(0) != 0
+    }
+
+    /// Reads stretches such as `16-21,25-`; all minors where there are none.
+    fn parse(text: Option<&str>) -> Minors {
+        let Some(text) = text else { return Minors::ALL };
+        let mut minors = Minors(0);
+        for stretch in text.split(',') {
+            let (first, last) = stretch.split_once('-').unwrap_or((stretch, stretch));
+            let first: u32 = first.parse().unwrap_or(LAST_MINOR);
+            let last: u32 = last.parse().unwrap_or(LAST_MINOR);
+            (first..=last).for_each(|minor| minors.0 |= 1u64.checked_shl(minor).unwrap_or(0));
+        }
+        minors
+    }
+
+    fn union(minors: impl Iterator<Item = Minors>) -> Minors {
+        Minors(minors.fold(0, |all, minors| all | minors.0))
+    }
+
+    /// The minors as a text such as `1.16 to 1.21`.
+    fn describe(self) -> String {
+        let mut stretches = Vec::new();
+        let mut minor = FIRST_MINOR;
+        while minor <= LAST_MINOR {
+            if !self.holds(minor) {
+                minor += 1;
+                continue;
+            }
+            let first = minor;
+            while minor < LAST_MINOR && self.holds(minor + 1) {
+                minor += 1;
+            }
+            stretches.push(match (first, minor) {
+                (FIRST_MINOR, last) => format!("up to 1.{last}"),
+                (first, LAST_MINOR) => format!("since 1.{first}"),
+                (first, last) if first == last => format!("in 1.{first}"),
+                (first, last) => format!("from 1.{first} to 1.{last}"),
+            });
+            minor += 1;
+        }
+        stretches.join(", ")
+    }
+}
+
+impl Table {
+    fn get() -> &'static Table {
+        static TABLE: OnceLock<Table> = OnceLock::new();
+        TABLE.get_or_init(|| Table::index(TEXT))
+    }
+
+    /// Finds the kinds and types of the text; the fields stay text.
+    fn index(text: &'static str) -> Table {
+        let mut types: Vec<(&'static str, &'static str)> = Vec::new();
+        let mut named = Vec::new();
+        let mut rest = text;
+        while let Some((line, after)) = rest.split_once('\n') {
+            if let Some(kind) = line.strip_prefix("= ") {
+                let mut words = kind.split(' ');
+                named.extend(words.next().zip(words.next()).zip(words.next()).map(|found| (found, words.next())));
+                rest = after;
+            } else if line.starts_with('#') {
+                rest = after;
+            } else {
+                let is_field = |line: &&str| line.starts_with(' ');
+                let length: usize = after.split_inclusive('\n').take_while(is_field).map(str::len).sum();
+                let (fields, after) = after.split_at_checked(length).unwrap_or((after, ""));
+                types.push((line, fields));
+                rest = after;
+            }
+        }
+        types.sort_unstable_by_key(|(name, _)| *name);
+        let mut table = Table { kinds: Vec::new(), fields: vec![OnceLock::new(); types.len()], types };
+        for (((api_version, kind), name), minors) in named {
+            table.kinds.extend(table.find(name).map(|id| (api_version, kind, id, Minors::parse(minors))));
+        }
+        table
+    }
+
+    fn find(&self, name: &str) -> Option<TypeId> {
+        self.types.binary_search_by_key(&name, |(name, _)| name).ok().map(TypeId)
+    }
+
+    /// The type of a definition's `openAPIV3Schema`. The versions of CustomResourceDefinition have the same fields.
+    fn json_schema(&self) -> Option<TypeId> {
+        self.find("apiextensions.v1.JSONSchemaProps")
+    }
+
+    /// The fields of a type, sorted by name. A name has several entries where its form changed.
+    fn fields(&self, id: TypeId) -> &[Field] {
+        let (Some(fields), Some((_, lines))) = (self.fields.get(id.0), self.types.get(id.0)) else { return &[] };
+        fields.get_or_init(|| lines.lines().filter_map(|line| self.parse_field(line)).collect())
+    }
+
+    fn parse_field(&self, line: &'static str) -> Option<Field> {
+        let mut words = line.trim_start().split(' ');
+        let (name, form) = (words.next()?, words.next()?);
+        Some(Field { name, form: self.parse_form(form)?, minors: Minors::parse(words.next()) })
+    }
+
+    fn parse_form(&self, text: &str) -> Option<Form> {
+        Some(match text {
+            "any" => Form::Any,
+            "object" => Form::AnyObject,
+            "boolean" => Form::Boolean,
+            "bytes" => Form::Bytes,
+            "int32" => Form::Int32,
+            "int64" => Form::Int64,
+            "int-or-string" => Form::IntOrString,
+            "micro-time" => Form::MicroTime,
+            "number" => Form::Number,
+            "quantity" => Form::Quantity,
+            "schema-or-list" => Form::SchemaOrList,
+            "schema-or-bool" => Form::SchemaOrBool,
+            "schema-or-strings" => Form::SchemaOrStrings,
+            "string" => Form::Text,
+            "time" => Form::Time,
+            _ => match (text.strip_prefix("[]"), text.strip_prefix("{}"), text.strip_prefix('=')) {
+                (Some(items), _, _) => Form::List(Box::new(self.parse_form(items)?)),
+                (_, Some(values), _) => Form::Map(Box::new(self.parse_form(values)?)),
+                (_, _, Some(words)) => Form::Word(words.split('|').map(|word| word.replace("%20", " ")).collect()),
+                _ => Form::Object(self.find(text)?),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::{Catalogue, Served};
+
+    #[test]
+    fn the_table_is_read_whole() {
+        let table = Table::get();
+        let lines = |is: fn(&str) -> bool| TEXT.lines().filter(|line| is(line)).count();
+        assert_eq!(table.kinds.len(), lines(|line| line.starts_with("= ")));
+        assert_eq!(table.types.len(), lines(|line| !line.starts_with(['=', ' ', '#'])));
+        let fields: usize = (0..table.types.len()).map(|place| table.fields(TypeId(place)).len()).sum();
+        assert_eq!(fields, lines(|line| line.starts_with(' ')));
+        for place in 0..table.types.len() {
+            let fields = table.fields(TypeId(place));
+            assert!(fields.is_sorted_by_key(|field| field.name), "{}", table.types[place].0);
+            assert!(fields.iter().all(|field| field.minors != Minors(0)));
+        }
+        let all = TEXT.lines().next().unwrap();
+        for minor in FIRST_MINOR..=LAST_MINOR {
+            assert!(all.contains(&format!(" 1.{minor}.")), "{all}");
+        }
+    }
+
+    /// The two tables come from the same documents by different ways.
+    #[test]
+    fn every_kind_that_a_minor_serves_has_fields() {
+        let catalogue = Catalogue::get();
+        for minor in FIRST_MINOR..=LAST_MINOR {
+            let mut count = 0;
+            for &(api_version, kind, _, minors) in &Table::get().kinds {
+                if catalogue.kind(minor, api_version, kind) != Served::No {
+                    assert!(minors.holds(minor), "1.{minor} {api_version} {kind}");
+                    count += 1;
+                }
+            }
+            assert!(count > 60, "1.{minor}: {count}");
+            for kind in catalogue.kinds(minor) {
+                for api_version in catalogue.api_versions_of_kind(minor, kind) {
+                    assert!(KindFields::find(minor, &api_version, kind).is_some(), "1.{minor} {api_version} {kind}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn minors_are_read_and_described() {
+        assert_eq!(Minors::parse(Some("16-21,25-")).describe(), "up to 1.21, since 1.25");
+        assert_eq!(Minors::parse(Some("22-22,24-30")).describe(), "in 1.22, from 1.24 to 1.30");
+        assert!(Minors::parse(None).holds(37) && !Minors::parse(Some("16-21")).holds(22));
+    }
+}

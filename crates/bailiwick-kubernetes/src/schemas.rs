@@ -1,0 +1,145 @@
+//! The shape of each kind as a JSON Schema: unknown fields and wrong types.
+//!
+//! The files in `schema/` are strict (`additionalProperties: false`) and say nothing that only the API server's
+//! own validation says: a missing verb is a matter of `validate::rules`. Every value may be null, which the
+//! server reads as absent. Two keywords are ours: `x-omit-zero` marks a field that is not stored while it is
+//! zero or empty, `x-quantity` a quantity. One file may serve several versions of a kind: the version in it is replaced
+//! by that of the table. `$ref` names a definition of `shared.json` and is replaced when a
+//! schema is loaded, so that a near miss can be looked up beside every mismatch.
+
+use std::sync::OnceLock;
+
+use serde_json::{Map, Value};
+
+use super::shape::Shape;
+use bailiwick_yaml::schema::Schema;
+
+/// One kind with a schema.
+#[derive(Debug)]
+pub struct KindSchema {
+    /// Such as `rbac.authorization.k8s.io/v1`.
+    pub api_version: &'static str,
+    /// Such as `Role`.
+    pub kind: &'static str,
+    /// True when objects of the kind live in a namespace.
+    pub namespaced: bool,
+    source: &'static str,
+    schema: OnceLock<Option<Schema>>,
+    shape: OnceLock<Shape>,
+}
+
+/// Every kind with a schema.
+pub fn all() -> &'static [KindSchema] {
+    &KINDS
+}
+
+/// The entry of a kind.
+pub fn find(api_version: &str, kind: &str) -> Option<&'static KindSchema> {
+    KINDS.iter().find(|entry| entry.kind == kind && entry.api_version == api_version)
+}
+
+/// The compiled schema of a kind; compiled when it is first asked for.
+pub fn schema_of(api_version: &str, kind: &str) -> Option<&'static Schema> {
+    find(api_version, kind)?.schema()
+}
+
+impl KindSchema {
+    /// The compiled schema.
+    pub fn schema(&'static self) -> Option<&'static Schema> {
+        self.schema.get_or_init(|| Schema::compile(self.document()).ok()).as_ref()
+    }
+
+    /// The schema as a self-contained document.
+    pub fn document(&self) -> Value {
+        static DEFINITIONS: OnceLock<Value> = OnceLock::new();
+        let mut document = resolved(parse(self.source), DEFINITIONS.get_or_init(|| parse(SHARED)));
+        if let Some(api_version) = document.pointer_mut("/properties/apiVersion/const") {
+            *api_version = self.api_version.into();
+        }
+        document
+    }
+
+    /// The shape that the stored form follows.
+    pub(super) fn shape(&'static self) -> &'static Shape {
+        self.shape.get_or_init(|| self.schema().map_or(Shape::Any, |schema| Shape::from_schema(schema.document())))
+    }
+}
+
+const SHARED: &str = include_str!("schema/shared.json");
+
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
+const ADMISSION: &str = "admissionregistration.k8s.io/v1";
+const ADMISSION_BETA: &str = "admissionregistration.k8s.io/v1beta1";
+
+static KINDS: [KindSchema; 17] = [
+    entry(RBAC, "Role", true, include_str!("schema/Role.json")),
+    entry(RBAC, "RoleBinding", true, include_str!("schema/RoleBinding.json")),
+    entry(RBAC, "ClusterRole", false, include_str!("schema/ClusterRole.json")),
+    entry(RBAC, "ClusterRoleBinding", false, include_str!("schema/ClusterRoleBinding.json")),
+    entry("v1", "ServiceAccount", true, include_str!("schema/ServiceAccount.json")),
+    entry("v1", "Namespace", false, include_str!("schema/Namespace.json")),
+    entry("v1", "ResourceQuota", true, include_str!("schema/ResourceQuota.json")),
+    entry("v1", "LimitRange", true, include_str!("schema/LimitRange.json")),
+    entry("networking.k8s.io/v1", "NetworkPolicy", true, include_str!("schema/NetworkPolicy.json")),
+    entry("policy/v1beta1", "PodSecurityPolicy", false, include_str!("schema/PodSecurityPolicy.json")),
+    entry(
+        "security.openshift.io/v1",
+        "SecurityContextConstraints",
+        false,
+        include_str!("schema/SecurityContextConstraints.json"),
+    ),
+    entry(ADMISSION, "ValidatingAdmissionPolicy", false, VALIDATING),
+    entry(ADMISSION, "ValidatingAdmissionPolicyBinding", false, VALIDATING_BINDING),
+    entry(ADMISSION, "MutatingAdmissionPolicy", false, MUTATING),
+    entry(ADMISSION, "MutatingAdmissionPolicyBinding", false, MUTATING_BINDING),
+    entry(ADMISSION_BETA, "MutatingAdmissionPolicy", false, MUTATING),
+    entry(ADMISSION_BETA, "MutatingAdmissionPolicyBinding", false, MUTATING_BINDING),
+];
+
+const VALIDATING: &str = include_str!("schema/ValidatingAdmissionPolicy.json");
+const VALIDATING_BINDING: &str = include_str!("schema/ValidatingAdmissionPolicyBinding.json");
+const MUTATING: &str = include_str!("schema/MutatingAdmissionPolicy.json");
+const MUTATING_BINDING: &str = include_str!("schema/MutatingAdmissionPolicyBinding.json");
+
+const fn entry(api_version: &'static str, kind: &'static str, namespaced: bool, source: &'static str) -> KindSchema {
+    KindSchema { api_version, kind, namespaced, source, schema: OnceLock::new(), shape: OnceLock::new() }
+}
+
+/// An embedded file; a unit test reads every one of them.
+fn parse(source: &str) -> Value {
+    serde_json::from_str(source).unwrap_or_default()
+}
+
+/// Replaces every `$ref` by the shared definition, with the keywords beside it.
+fn resolved(schema: Value, shared: &Value) -> Value {
+    match schema {
+        Value::Object(mut members) => {
+            let name = members.get("$ref").and_then(Value::as_str).map(str::to_owned);
+            let mut merged = Map::new();
+            if let Some(Value::Object(definition)) = name.and_then(|name| shared.get(name)).cloned() {
+                members.remove("$ref");
+                merged = definition;
+            }
+            merged.extend(members);
+            Value::Object(merged.into_iter().map(|(key, value)| (key, resolved(value, shared))).collect())
+        }
+        Value::Array(items) => items.into_iter().map(|item| resolved(item, shared)).collect(),
+        plain => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_compiles_and_is_closed() {
+        for entry in all() {
+            let document = entry.document();
+            assert_eq!(document.pointer("/properties/kind/const"), Some(&Value::from(entry.kind)));
+            assert_eq!(document.pointer("/properties/apiVersion/const"), Some(&Value::from(entry.api_version)));
+            assert!(!document.to_string().contains("$ref"), "{} is self-contained", entry.kind);
+            assert!(Schema::compile(document).is_ok(), "{}", entry.kind);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Label selectors, as `metav1.LabelSelectorAsSelector` reads them.
+
+use serde::{Deserialize, Serialize};
+
+use bailiwick_yaml::NodeRef;
+
+/// A label selector. Everything it says has to hold; one that says nothing selects all.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelSelector {
+    requirements: Vec<Requirement>,
+    /// True when the server could not make sense of it; it then selects nothing.
+    invalid: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Requirement {
+    key: String,
+    operator: Operator,
+    values: Vec<String>,
+}
+
+/// How a requirement compares a label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Operator {
+    /// The label is there with one of the values.
+    In,
+    /// The label is missing, or has none of the values.
+    NotIn,
+    /// The label is there.
+    Exists,
+    /// The label is missing.
+    DoesNotExist,
+}
+
+impl LabelSelector {
+    /// Reads `matchLabels` and `matchExpressions`.
+    pub fn from_node(selector: NodeRef<'_>) -> Self {
+        let mut read = Self::default();
+        for (key, value) in selector.get("matchLabels").into_iter().flat_map(NodeRef::entries) {
+            match (key.as_str(), value.as_str()) {
+                (Some(key), Some(value)) => read.require(key, Operator::In, vec![value.to_owned()]),
+                _ => read.invalid = true,
+            }
+        }
+        for expression in selector.get("matchExpressions").into_iter().flat_map(NodeRef::items) {
+            let text = |key| expression.get(key).and_then(NodeRef::as_str);
+            let values: Vec<String> = super::rbac::strings(expression, "values").map(str::to_owned).collect();
+            let operator = match text("operator") {
+                Some("In") if !values.is_empty() => Operator::In,
+                Some("NotIn") if !values.is_empty() => Operator::NotIn,
+                Some("Exists") if values.is_empty() => Operator::Exists,
+                Some("DoesNotExist") if values.is_empty() => Operator::DoesNotExist,
+                _ => {
+                    read.invalid = true;
+                    continue;
+                }
+            };
+            match text("key") {
+                Some(key) => read.require(key, operator, values),
+                None => read.invalid = true,
+            }
+        }
+        read
+    }
+
+    /// Adds a requirement.
+    pub fn require(&mut self, key: &str, operator: Operator, mut values: Vec<String>) {
+        values.sort_unstable();
+        self.requirements.push(Requirement { key: key.to_owned(), operator, values });
+    }
+
+    /// The keys of labels that have to be there, with the values of which one has to be its own, where that is asked.
+    pub fn demanded(&self) -> impl Iterator<Item = (&str, Option<&[String]>)> {
+        self.requirements.iter().filter_map(|requirement| match requirement.operator {
+            Operator::In => Some((requirement.key.as_str(), Some(requirement.values.as_slice()))),
+            Operator::Exists => Some((requirement.key.as_str(), None)),
+            Operator::NotIn | Operator::DoesNotExist => None,
+        })
+    }
+
+    /// True when it selects everything.
+    pub fn is_everything(&self) -> bool {
+        !self.invalid && self.requirements.is_empty()
+    }
+
+    /// True when labels, looked up by key, are selected.
+    pub fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+        !self.invalid
+            && self.requirements.iter().all(|requirement| {
+                let value = label(&requirement.key);
+                let is_listed = value.is_some_and(|value| {
+                    requirement.values.binary_search_by(|listed| listed.as_str().cmp(value)).is_ok()
+                });
+                match requirement.operator {
+                    Operator::In => is_listed,
+                    Operator::NotIn => !is_listed,
+                    Operator::Exists => value.is_some(),
+                    Operator::DoesNotExist => value.is_none(),
+                }
+            })
+    }
+}

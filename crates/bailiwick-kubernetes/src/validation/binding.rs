@@ -1,0 +1,99 @@
+//! RoleBinding and ClusterRoleBinding (`specs/kubernetes.md` section 3.2).
+
+use crate::names;
+use bailiwick_yaml::NodeRef;
+
+use super::{ErrorKind, Path, Report, items, place, text};
+
+/// The only API group that role references, users and groups have.
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// Checks a binding, of the whole cluster or of a namespace.
+pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, cluster: bool, report: &mut Report<'_>) {
+    role_ref(object, cluster, report);
+    let path = Path::root("subjects");
+    for (index, item) in items(object, "subjects") {
+        subject(item, index, cluster, &path.index(index), report);
+    }
+    if let Some(old) = old.filter(|old| reference(*old) != reference(object)) {
+        let (_, kind, name) = reference(old);
+        report.teach(
+            ErrorKind::Invalid,
+            &Path::root("roleRef"),
+            place(object, "roleRef"),
+            format!("the binding refers to {kind} `{name}`, and that cannot be changed"),
+            "give the binding another name, or delete it and create it again",
+        );
+    }
+}
+
+fn role_ref(object: NodeRef<'_>, cluster: bool, report: &mut Report<'_>) {
+    let path = Path::root("roleRef");
+    let role = place(object, "roleRef");
+    // The server fills in a missing group before it looks.
+    let (group, kind, name) = reference(object);
+    if group != GROUP {
+        report.unsupported(
+            &path.field("apiGroup"),
+            place(role, "apiGroup"),
+            "the API group of the role",
+            group,
+            &[GROUP],
+        );
+    }
+    let kinds: &[&str] = if cluster { &["ClusterRole"] } else { &["Role", "ClusterRole"] };
+    if !kinds.contains(&kind) {
+        report.unsupported(&path.field("kind"), place(role, "kind"), "the kind of the role", kind, kinds);
+    }
+    let path = path.field("name");
+    if name.is_empty() {
+        report.add(ErrorKind::Required, &path, place(role, "name"), "the role has no name".to_owned());
+    } else {
+        report.grammar(names::path_segment(name), &path, place(role, "name"), "the role name", name);
+    }
+}
+
+/// Group, kind and name of the role, the group as the server completes it.
+fn reference<'t>(object: NodeRef<'t>) -> (&'t str, &'t str, &'t str) {
+    let role = place(object, "roleRef");
+    let group = text(role, "apiGroup");
+    (if group.is_empty() { GROUP } else { group }, text(role, "kind"), text(role, "name"))
+}
+
+fn subject(subject: NodeRef<'_>, index: usize, cluster: bool, path: &Path<'_>, report: &mut Report<'_>) {
+    let name = text(subject, "name");
+    let group = text(subject, "apiGroup");
+    if name.is_empty() {
+        let message = format!("subject {index} has no name");
+        report.add(ErrorKind::Required, &path.field("name"), place(subject, "name"), message);
+    }
+    match text(subject, "kind") {
+        "ServiceAccount" => {
+            if !name.is_empty() {
+                let node = place(subject, "name");
+                report.grammar(names::dns_subdomain(name), &path.field("name"), node, "the service account name", name);
+            }
+            if !group.is_empty() {
+                let node = place(subject, "apiGroup");
+                let message = format!("the API group `{}` does not fit a ServiceAccount", super::shown(group));
+                let help = "leave `apiGroup` out: service accounts belong to the core group";
+                report.teach(ErrorKind::Unsupported, &path.field("apiGroup"), node, message, help);
+            }
+            if cluster && text(subject, "namespace").is_empty() {
+                let message =
+                    format!("subject {index}, the service account `{}`, has no namespace", super::shown(name));
+                report.add(ErrorKind::Required, &path.field("namespace"), place(subject, "namespace"), message);
+            }
+        }
+        kind @ ("User" | "Group") => {
+            if !group.is_empty() && group != GROUP {
+                let what = format!("the API group of a {kind},");
+                report.unsupported(&path.field("apiGroup"), place(subject, "apiGroup"), &what, group, &[GROUP]);
+            }
+        }
+        kind => {
+            let words = ["User", "Group", "ServiceAccount"];
+            report.unsupported(&path.field("kind"), place(subject, "kind"), "the kind of the subject", kind, &words);
+        }
+    }
+}

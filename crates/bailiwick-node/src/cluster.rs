@@ -1,0 +1,271 @@
+//! The objects that decide what nodes may do, read from anywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::placement::Constraints;
+use super::pod::{Pod, items};
+use super::version::{Gate, Version};
+use super::volume::{driver_of, field, secrets_of_persistent, text};
+use super::workload::Workload;
+use bailiwick_yaml::NodeRef;
+
+/// A namespace and a name.
+pub type Named = (String, String);
+
+/// What is known of a cluster.
+#[derive(Debug)]
+pub struct Cluster {
+    /// The version of its API server.
+    pub version: Version,
+    /// True for OpenShift, whose NodeRestriction lets a node register with its role.
+    pub is_openshift: bool,
+    /// Its nodes by name.
+    pub nodes: BTreeMap<String, Node>,
+    /// Its pods.
+    pub pods: BTreeMap<Named, Pod>,
+    /// What brings pods to nodes that are not known yet, by kind and name.
+    pub workloads: BTreeMap<(&'static str, Named), Workload>,
+    /// Its PersistentVolumeClaims, with the volume of each; empty for none.
+    pub claims: BTreeMap<Named, String>,
+    /// Its PersistentVolumes.
+    pub volumes: BTreeMap<String, Volume>,
+    /// The node of each VolumeAttachment.
+    pub attachments: BTreeMap<String, String>,
+    /// The node of each ResourceSlice that has one.
+    pub slices: BTreeMap<String, String>,
+    /// The node of each PodCertificateRequest.
+    pub certificate_requests: BTreeMap<Named, String>,
+    /// Its ServiceAccounts.
+    pub accounts: BTreeMap<Named, Account>,
+    /// What each RuntimeClass adds to pods that name it.
+    pub runtime_classes: BTreeMap<String, Constraints>,
+    /// The audiences that each CSIDriver asks tokens for.
+    pub drivers: BTreeMap<String, Vec<String>>,
+}
+
+/// A node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Node {
+    /// Its UID; empty where none is given.
+    pub uid: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its taints.
+    pub taints: Vec<Taint>,
+    /// The ConfigMap that it takes its configuration from, in minors that have such.
+    pub config_map: Option<Named>,
+}
+
+/// A ServiceAccount.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Its UID; empty where none is given.
+    pub uid: String,
+    /// Secrets that every pod of it gets when it is made, unless it names some itself.
+    pub pull_secrets: Vec<String>,
+}
+
+/// What keeps pods away from a node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Taint {
+    /// Its key.
+    pub key: String,
+    /// Its value; empty for none.
+    pub value: String,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
+}
+
+/// A PersistentVolume.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Volume {
+    /// The claim it is bound to.
+    pub claim: Option<Named>,
+    /// The Secrets it lets a kubelet read.
+    pub secrets: Vec<Named>,
+    /// Its CSI driver, or why nobody can tell.
+    pub driver: Result<Option<String>, String>,
+}
+
+impl Cluster {
+    /// A cluster of which nothing is known yet.
+    pub fn new(version: Version) -> Self {
+        Self {
+            version,
+            is_openshift: false,
+            nodes: BTreeMap::new(),
+            pods: BTreeMap::new(),
+            workloads: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            volumes: BTreeMap::new(),
+            attachments: BTreeMap::new(),
+            slices: BTreeMap::new(),
+            certificate_requests: BTreeMap::new(),
+            accounts: BTreeMap::new(),
+            runtime_classes: BTreeMap::new(),
+            drivers: BTreeMap::new(),
+        }
+    }
+
+    /// Takes an object, if it is one that matters. Of two with one name the last counts.
+    pub fn add(&mut self, object: NodeRef<'_>) {
+        let version = text(object, &["apiVersion"]).unwrap_or_default();
+        self.add_as(version, text(object, &["kind"]).unwrap_or_default(), object);
+    }
+
+    /// The same for an object whose API version and kind are known from elsewhere, such as the list that it is in.
+    pub fn add_as(&mut self, api_version: &str, kind: &str, object: NodeRef<'_>) {
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        let Some(name) = text(object, &["metadata", "name"]).map(str::to_owned) else { return };
+        let own = |path: &[&str]| text(object, path).unwrap_or_default().to_owned();
+        let named = |name: String| {
+            let namespace = text(object, &["metadata", "namespace"]).unwrap_or("default");
+            (namespace.to_owned(), name)
+        };
+        match (group, kind) {
+            ("", "Node") => {
+                self.nodes.insert(name, Node::read(object));
+            }
+            ("", "Pod") => {
+                let pod = Pod::read(object, &self.version);
+                let id = named(name);
+                self.pods.insert(id.clone(), Pod { namespace: id.0.clone(), ..pod });
+                match Workload::read(group, kind, object, &self.version) {
+                    Some(pending) => self.add_workload(pending),
+                    // It was bound to a node since.
+                    None => _ = self.workloads.remove(&("Pod", id)),
+                }
+            }
+            ("", "PersistentVolumeClaim") => {
+                self.claims.insert(named(name), own(&["spec", "volumeName"]));
+            }
+            ("", "PersistentVolume") => {
+                self.volumes.insert(name, Volume::read(object, &self.version));
+            }
+            ("", "ServiceAccount") => {
+                self.accounts.insert(named(name), Account::read(object));
+            }
+            ("storage.k8s.io", "VolumeAttachment") => {
+                self.attachments.insert(name, own(&["spec", "nodeName"]));
+            }
+            ("node.k8s.io", "RuntimeClass") => {
+                let scheduling = object.get("scheduling").unwrap_or(object);
+                self.runtime_classes.insert(name, Constraints::read(scheduling, false));
+            }
+            ("storage.k8s.io", "CSIDriver") => {
+                let requests = object.path(&["spec", "tokenRequests"]).into_iter().flat_map(NodeRef::items);
+                let audience = |request| text(request, &["audience"]).unwrap_or_default().to_owned();
+                self.drivers.insert(name, requests.map(audience).collect());
+            }
+            ("resource.k8s.io", "ResourceSlice") => {
+                // Its first version had the node beside its metadata.
+                let node = text(object, &["spec", "nodeName"]).or_else(|| text(object, &["nodeName"]));
+                self.slices.insert(name, node.unwrap_or_default().to_owned());
+            }
+            ("certificates.k8s.io", "PodCertificateRequest") => {
+                self.certificate_requests.insert(named(name), own(&["spec", "nodeName"]));
+            }
+            ("" | "apps" | "batch" | "apps.openshift.io", _) => {
+                if let Some(workload) = Workload::read(group, kind, object, &self.version) {
+                    self.add_workload(workload);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The names of all nodes: those that are there, and those that something is bound to.
+    pub fn node_names(&self) -> BTreeSet<&str> {
+        let bound = self.pods.values().map(|pod| pod.node.as_str());
+        let attached = self.attachments.values().map(String::as_str);
+        let names = self.nodes.keys().map(String::as_str).chain(bound).chain(attached);
+        names.filter(|name| !name.is_empty()).collect()
+    }
+
+    /// True when the API server keeps track of the ConfigMaps that nodes take their configuration from.
+    pub(super) fn follows_node_configuration(&self) -> bool {
+        !self.version.since(26) && self.version.is_on(Gate::DynamicKubeletConfig)
+    }
+
+    fn add_workload(&mut self, workload: Workload) {
+        self.workloads.insert((workload.kind, workload.id.clone()), workload);
+    }
+}
+
+impl Node {
+    /// Reads a Node of the API.
+    pub fn read(object: NodeRef<'_>) -> Self {
+        let labels = object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries);
+        let labels = labels.filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.as_str()?.to_owned())));
+        let taints = object.path(&["spec", "taints"]).into_iter().flat_map(NodeRef::items);
+        let source = object.path(&["spec", "configSource", "configMap"]);
+        Self {
+            uid: text(object, &["metadata", "uid"]).unwrap_or_default().to_owned(),
+            labels: labels.collect(),
+            taints: taints.map(Taint::read).collect(),
+            config_map: source.and_then(|source| {
+                Some((text(source, &["namespace"])?.to_owned(), text(source, &["name"])?.to_owned()))
+            }),
+        }
+    }
+}
+
+impl Account {
+    fn read(object: NodeRef<'_>) -> Self {
+        let pull = items(object, "imagePullSecrets").filter_map(|secret| text(secret, &["name"]));
+        Self {
+            uid: text(object, &["metadata", "uid"]).unwrap_or_default().to_owned(),
+            pull_secrets: pull.map(str::to_owned).collect(),
+        }
+    }
+}
+
+impl Taint {
+    /// Reads a taint.
+    pub fn read(taint: NodeRef<'_>) -> Self {
+        let own = |key| text(taint, &[key]).unwrap_or_default().to_owned();
+        Self { key: own("key"), value: own("value"), effect: own("effect") }
+    }
+}
+
+impl Volume {
+    fn read(object: NodeRef<'_>, version: &Version) -> Self {
+        let Some(spec) = field(object, "spec") else {
+            return Self { claim: None, secrets: Vec::new(), driver: Ok(None) };
+        };
+        let claim = field(spec, "claimRef").map(|claim| {
+            let own = |key| text(claim, &[key]).unwrap_or_default().to_owned();
+            (own("namespace"), own("name"))
+        });
+        // The Secret for expanding on the node came with 1.25.
+        let secrets = secrets_of_persistent(spec, version.since(25));
+        Self { claim, secrets, driver: driver_of(spec, version.since(33)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_yaml as yaml;
+    use bailiwick_yaml::diag::{FileId, Sink};
+
+    #[test]
+    fn of_two_pods_with_one_name_the_last_counts() {
+        let mut cluster = Cluster::new(Version::new(30).expect("a version"));
+        let mut add = |name: &str, spec: &str| {
+            let text =
+                format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: team}}\nspec: {spec}\n");
+            let tree = yaml::read(&text, FileId::default(), &mut Sink::new());
+            cluster.add(tree.document(0).expect("a document"));
+            cluster.workloads.values().map(Workload::to_string).collect::<Vec<_>>()
+        };
+        add("a", "{}");
+        assert_eq!(add("b", "{}"), ["Pod team/a", "Pod team/b"]);
+        assert_eq!(add("a", "{nodeName: node}"), ["Pod team/b"], "it waits for no node any more");
+        assert_eq!(add("b", "{serviceAccountName: app}"), ["Pod team/b"]);
+        assert_eq!(add("a", "{}"), ["Pod team/a", "Pod team/b"]);
+        assert_eq!(add("b", "{nodeName: node}"), ["Pod team/a"]);
+        let accounts: Vec<&str> = cluster.workloads.values().map(Workload::account).collect();
+        assert_eq!(accounts, ["default"]);
+    }
+}

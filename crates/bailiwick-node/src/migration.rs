@@ -1,0 +1,230 @@
+//! On the way to the Node authorizer: which kubelets conform, what keeps the others going, and how far the four steps of seed 003
+//! ("Upgrades from previous versions") have come.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::identity::{NODES, NodeIdentity};
+use bailiwick_access::Identity;
+use bailiwick_access::request::MASTERS;
+
+/// What a kubelet is known by.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Kubelet {
+    /// Its user name: the common name of its certificate.
+    pub user: String,
+    /// Its groups: the organizations of its certificate.
+    #[serde(default)]
+    pub groups: Vec<String>,
+}
+
+/// How the API server is set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ApiServer {
+    /// `--authorization-mode`, or the types of its AuthorizationConfiguration, in order.
+    #[serde(default)]
+    pub authorization_mode: Vec<String>,
+    /// `--enable-admission-plugins`.
+    #[serde(default)]
+    pub admission_plugins: Vec<String>,
+}
+
+/// A binding that may keep kubelets going.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Binding {
+    /// Its name.
+    pub name: String,
+    /// The ClusterRole that it binds. Default: one of its own name.
+    #[serde(default)]
+    pub role: Option<String>,
+    /// Its subjects, each as `User NAME`, `Group NAME` or `ServiceAccount NAMESPACE/NAME`.
+    #[serde(default)]
+    pub subjects: Vec<String>,
+}
+
+/// What a migration starts from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// How the API server is set.
+    pub api_server: ApiServer,
+    /// The kubelets.
+    pub kubelets: Vec<Kubelet>,
+    /// The names of the nodes.
+    pub nodes: Vec<String>,
+    /// The bindings of `system:node` and of other roles to kubelets.
+    pub bindings: Vec<Binding>,
+}
+
+/// What a kubelet is to the Node authorizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Class {
+    /// It is known by its node, and in the group.
+    Conforming,
+    /// It is not in the group: whatever authorizes it now has to go on doing so.
+    OutsideGroup,
+    /// It is in the group, and its name says no node.
+    Undifferentiated,
+    /// Its name begins as it should, and ends there.
+    Unnamed,
+}
+
+/// A kubelet with what is found of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Judged {
+    /// Its user name.
+    pub user: String,
+    /// Its class.
+    pub class: Class,
+    /// That nothing restricts it at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub also: Option<&'static str>,
+    /// What the Node authorizer says to it, where it does not conform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_authorizer: Option<&'static str>,
+    /// What NodeRestriction does to it, where it does not conform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_restriction: Option<&'static str>,
+    /// The bindings, beside that of the group, that keep it going.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_by: Option<String>,
+}
+
+/// How far a step has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Nothing is left to do.
+    Done,
+    /// It is to be done.
+    Todo,
+    /// Somebody has to look.
+    Manual,
+    /// Something has to be done before.
+    Blocked,
+}
+
+/// A step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// Its number in the seed.
+    pub step: u32,
+    /// How far it has come.
+    pub state: State,
+    /// What it is.
+    pub what: String,
+    /// What has to be done before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
+}
+
+/// The report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The kubelets, as they came.
+    pub kubelets: Vec<Judged>,
+    /// Nodes that no kubelet's name tells of.
+    pub nodes_without_identity: Vec<String>,
+    /// The four steps.
+    pub steps: Vec<Step>,
+}
+
+impl Kubelet {
+    /// What it is to the Node authorizer.
+    pub fn class(&self) -> Class {
+        let who = Identity { user: self.user.clone(), groups: self.groups.clone() };
+        let is_member = self.groups.iter().any(|group| group == NODES);
+        match NodeIdentity::of(&who) {
+            NodeIdentity::Node(_) => Class::Conforming,
+            NodeIdentity::Unnamed => Class::Unnamed,
+            NodeIdentity::None if is_member => Class::Undifferentiated,
+            NodeIdentity::None => Class::OutsideGroup,
+        }
+    }
+
+    /// True when it goes on only because the group is bound to `system:node`: nothing else authorizes it for what it is.
+    pub fn depends_on_group(&self) -> bool {
+        // One without a name may write nothing once NodeRestriction is there, whatever is bound.
+        self.class() == Class::Undifferentiated
+    }
+
+    /// True when its name tells of a node, in whatever form.
+    fn tells_of(&self, node: &str) -> bool {
+        let before = self.user.strip_suffix(node);
+        before.is_some_and(|before| !before.ends_with(|letter: char| letter.is_ascii_alphanumeric()))
+    }
+
+    fn judged(&self, bindings: &[Binding]) -> Judged {
+        let class = self.class();
+        let own = format!("User {}", self.user);
+        let kept: Vec<&str> = bindings
+            .iter()
+            .filter(|binding| binding.subjects.contains(&own))
+            .map(|binding| binding.name.as_str())
+            .collect();
+        Judged {
+            user: self.user.clone(),
+            class,
+            also: self.groups.iter().any(|group| group == MASTERS).then_some("system:masters: unrestricted"),
+            node_authorizer: (class != Class::Conforming).then_some("no opinion"),
+            node_restriction: match class {
+                Class::Conforming => None,
+                Class::Unnamed => Some("every write it looks at is refused"),
+                Class::OutsideGroup | Class::Undifferentiated => Some("not applied"),
+            },
+            kept_by: (!kept.is_empty()).then(|| kept.join(", ")),
+        }
+    }
+}
+
+/// True for a binding that gives the group what `system:node` holds, or everything, by whatever name.
+fn binds_group(binding: &Binding) -> bool {
+    let role = binding.role.as_deref().unwrap_or(&binding.name);
+    matches!(role, super::system_node::NAME | "cluster-admin") && binding.subjects.contains(&format!("Group {NODES}"))
+}
+
+/// What is found, and how far the steps have come.
+pub fn report(inventory: &Inventory) -> Report {
+    let settings = &inventory.api_server;
+    let mode = |wanted: &str| settings.authorization_mode.iter().position(|mode| mode == wanted);
+    let has_node = mode("Node").is_some_and(|node| mode("RBAC").is_none_or(|rbac| node < rbac));
+    let is_set = has_node && settings.admission_plugins.iter().any(|plugin| plugin == "NodeRestriction");
+    let others = inventory.kubelets.iter().filter(|kubelet| kubelet.class() != Class::Conforming).count();
+    let dependent: Vec<String> = inventory
+        .kubelets
+        .iter()
+        .filter(|kubelet| kubelet.depends_on_group())
+        .map(|kubelet| kubelet.user.clone())
+        .collect();
+    let is_bound = inventory.bindings.iter().any(binds_group);
+    let state = |is_done: bool| if is_done { State::Done } else { State::Todo };
+    let blocked_by = match (is_bound, dependent.is_empty(), is_set) {
+        (false, _, _) => Vec::new(),
+        (true, false, _) => dependent,
+        (true, true, false) => vec!["step 1".to_owned()],
+        (true, true, true) => Vec::new(),
+    };
+    let last = match (is_bound, blocked_by.is_empty()) {
+        (false, _) => State::Done,
+        (true, false) => State::Blocked,
+        (true, true) => State::Todo,
+    };
+    let step = |step, state, what: String| Step { step, state, what, blocked_by: Vec::new() };
+    let has_identity = |node: &&String| inventory.kubelets.iter().any(|kubelet| kubelet.tells_of(node));
+    Report {
+        kubelets: inventory.kubelets.iter().map(|kubelet| kubelet.judged(&inventory.bindings)).collect(),
+        nodes_without_identity: inventory.nodes.iter().filter(|node| !has_identity(node)).cloned().collect(),
+        steps: vec![
+            step(1, state(is_set), "authorization mode Node before RBAC and admission NodeRestriction".to_owned()),
+            step(2, state(others == 0), format!("{others} kubelet identities to reissue")),
+            step(3, State::Manual, "watch the apiserver log for NODE DENY".to_owned()),
+            Step { blocked_by, ..step(4, last, format!("remove Group {NODES} from {}", super::system_node::NAME)) },
+        ],
+    }
+}

@@ -1,0 +1,373 @@
+//! What the service accounts on a node may do, and how far one gets by them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use super::agent::{Agent, OwnNode, operation};
+use super::cluster::Named;
+use super::graph::{Object, ObjectKind};
+use super::identity;
+use super::reach::{Atlas, Certainty, Reach, Reached};
+use super::version::Version;
+use bailiwick_access::proof::RuleLink;
+use bailiwick_access::request::ANONYMOUS;
+use bailiwick_access::risk::{self, Path, PowersOf, Reach as ReachOf};
+use bailiwick_access::world::account_user;
+use bailiwick_access::{Identity, Request, ResourceRequest, World};
+use bailiwick_kubernetes::rbac::PolicyRule;
+
+/// Ways to bring pods of others to a node: the verb, the resource, whether it is asked in the namespace of the pods, and what it comes to.
+const DRAWING: [(&str, &str, bool, &str); 6] = [
+    ("patch", "nodes", false, "changes Nodes, and so which pods come to it"),
+    ("update", "nodes", false, "changes Nodes, and so which pods come to it"),
+    ("patch", "nodes/status", false, "changes labels of Nodes, and so which pods come to it"),
+    ("update", "nodes/status", false, "changes labels of Nodes, and so which pods come to it"),
+    ("create", "pods/binding", true, "binds pods that wait for a node"),
+    ("create", "bindings", true, "binds pods that wait for a node"),
+];
+
+/// A service account on a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    /// Its namespace and name.
+    pub account: Named,
+    /// How sure it is that the node can have its tokens.
+    pub certainty: Certainty,
+    /// What brings it there.
+    pub via: String,
+    /// What it does everywhere that makes it a trampoline, the worst first.
+    pub powers: Vec<&'static str>,
+}
+
+impl Carried {
+    /// Where it is and what it does, in one line.
+    pub fn finding(&self, atlas: &Atlas<'_>) -> String {
+        let (carriers, all) = (atlas.carriers(&self.account), atlas.cluster().nodes.len());
+        let place = match (self.certainty, carriers) {
+            (Certainty::Maybe, _) => "may run here".to_owned(),
+            _ if all == 0 => "runs here".to_owned(),
+            (_, carriers) if carriers == all => "runs on all nodes".to_owned(),
+            (_, carriers) => format!("runs on {carriers} of {all} nodes"),
+        };
+        format!("trampoline: {}/{} {place} and {}", self.account.0, self.account.1, self.powers.join(", "))
+    }
+}
+
+/// How somebody on a node comes to the Secrets of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Breach {
+    /// How sure it is.
+    pub certainty: Certainty,
+    /// The namespace.
+    pub namespace: String,
+    /// Step by step.
+    pub steps: Vec<String>,
+}
+
+/// What accounts may do in a world; asks about each once.
+pub struct Powers<'w> {
+    world: &'w World,
+    bound: BTreeSet<String>,
+    /// What an account does to objects of its own node alone, since a policy sees to it: groups, resources and operations.
+    own_node: BTreeMap<Named, BTreeSet<(String, String, &'static str)>>,
+    /// Accounts whose policy does not say which labels of its Node may change.
+    relabelling: BTreeSet<Named>,
+    /// True where pods mount the token of their account as a Secret that is made with the account: until 1.20, where the gate
+    /// `BoundServiceAccountTokenVolume` is off.
+    mounts_token_secrets: bool,
+    of_table: PowersOf<'w>,
+    powers: HashMap<Named, Vec<&'static str>>,
+    paths: HashMap<Named, Vec<Path>>,
+}
+
+impl<'w> Powers<'w> {
+    /// Of a world whose API server has a version.
+    pub fn new(world: &'w World, version: &Version) -> Self {
+        Self {
+            world,
+            bound: world.bound_subjects(),
+            own_node: BTreeMap::new(),
+            relabelling: BTreeSet::new(),
+            mounts_token_secrets: !version.since(21),
+            of_table: PowersOf::new(world),
+            powers: HashMap::new(),
+            paths: HashMap::new(),
+        }
+    }
+
+    /// The same, knowing the agents that policies hold to their own node.
+    #[must_use]
+    pub fn with_agents<'a>(mut self, agents: impl Iterator<Item = &'a Agent>) -> Self {
+        for agent in agents {
+            let held = self.own_node.entry(agent.account.clone()).or_default();
+            for own in &agent.own_node {
+                for operation in own.verbs.iter().filter_map(|verb| operation(verb)) {
+                    held.extend(own.resources.iter().map(|resource| (own.group.clone(), resource.clone(), operation)));
+                }
+            }
+            if agent.own_node.iter().any(OwnNode::relabels_nodes) {
+                self.relabelling.insert(agent.account.clone());
+            }
+        }
+        self
+    }
+
+    /// The accounts on a node: trampolines first, the worst before the others.
+    pub fn carried(&mut self, reach: &Reach<'_>) -> Vec<Carried> {
+        let accounts = reach.of_kind(ObjectKind::ServiceAccount);
+        let mut carried: Vec<Carried> = accounts
+            .map(|(object, reached)| {
+                let account = (object.namespace.clone(), object.name.clone());
+                let powers = self.powers_of(&account).to_vec();
+                Carried { account, certainty: reached.certainty, via: reached.via.to_string(), powers }
+            })
+            .collect();
+        // In the order of the table, in which the worst come first.
+        let rank = |carried: &Carried| {
+            let worst =
+                carried.powers.first().and_then(|worst| risk::all().position(|rule| rule.power == Some(*worst)));
+            worst.unwrap_or(usize::MAX)
+        };
+        carried.sort_by_cached_key(|carried| (rank(carried), carried.certainty, carried.account.clone()));
+        carried
+    }
+
+    /// The worst trampoline on a node; none where there is none.
+    pub fn worst(&mut self, reach: &Reach<'_>) -> Option<Carried> {
+        self.carried(reach).into_iter().next().filter(|carried| !carried.powers.is_empty())
+    }
+
+    /// What RBAC lets kubelets do everywhere, whatever the Node authorizer says; the worst first.
+    pub fn of_kubelets(&mut self, nodes: &[String]) -> Vec<&'static str> {
+        let mut powers: Vec<&'static str> = Vec::new();
+        for kubelet in kubelets(nodes) {
+            for words in self.of_table.of(&kubelet).into_iter().filter_map(|rule| rule.power) {
+                if !powers.contains(&words) {
+                    powers.push(words);
+                }
+            }
+        }
+        powers
+    }
+
+    /// What an account is granted by name or as a member of its namespace, each rule with where it holds: `secrets list
+    /// cluster-wide`. What everybody has goes without saying.
+    pub fn effective(&self, account: &Named) -> Vec<String> {
+        let grants = self.world.all_grants_of(&identity_of(account)).into_iter();
+        let own = grants.filter(|chain| chain.binding.place.is_some() || !chain.subject.starts_with("Group/"));
+        let mut rights: Vec<String> = own
+            .flat_map(|chain| {
+                let place = chain.binding.name.strip_prefix("RoleBinding/").and_then(|name| name.split('/').next());
+                let place = place.map_or_else(|| "cluster-wide".to_owned(), |namespace| format!("in {namespace}"));
+                let text = move |rule: &RuleLink| {
+                    let what = [rule.rule.resources.join(","), rule.rule.non_resource_urls.join(",")].concat();
+                    let place =
+                        if self.is_of_own_node(account, &rule.rule) { "of its own node" } else { place.as_str() };
+                    format!("{what} {} {place}", rule.rule.verbs.join(","))
+                };
+                chain.rules.iter().map(text).collect::<Vec<String>>()
+            })
+            .collect();
+        rights.sort();
+        rights.dedup();
+        rights
+    }
+
+    /// True for a write that a policy limits to the node that the token names.
+    fn is_held(&self, account: &Named, verb: &str, group: &str, resource: &str) -> bool {
+        let held = self.own_node.get(account).zip(operation(verb));
+        held.is_some_and(|(held, operation)| held.contains(&(group.to_owned(), resource.to_owned(), operation)))
+    }
+
+    /// True for a rule of such writes alone.
+    fn is_of_own_node(&self, account: &Named, rule: &PolicyRule) -> bool {
+        rule.atoms().iter().all(|atom| {
+            let one = |list: &[String]| list.first().cloned().unwrap_or_default();
+            self.is_held(account, &one(&atom.verbs), &one(&atom.api_groups), &one(&atom.resources))
+        }) && rule.non_resource_urls.is_empty()
+    }
+
+    /// Who stands for an account: accounts that nobody names in a binding hold what all of their namespace hold.
+    fn standing_for(&self, account: &Named) -> Named {
+        let names = [
+            format!("ServiceAccount/{}/{}", account.0, account.1),
+            format!("User/{}", account_user(&account.0, &account.1)),
+        ];
+        if names.iter().any(|name| self.bound.contains(name)) {
+            account.clone()
+        } else {
+            (account.0.clone(), String::new())
+        }
+    }
+
+    fn powers_of(&mut self, account: &Named) -> &[&'static str] {
+        let key = self.standing_for(account);
+        if !self.powers.contains_key(&key) {
+            let who = identity_of(account);
+            let rules = if self.own_node.contains_key(account) {
+                self.of_table.of_unlimited(&who, |rule| !self.is_of_own_node(account, rule))
+            } else {
+                self.of_table.of(&who)
+            };
+            self.powers.insert(key.clone(), rules.into_iter().filter_map(|rule| rule.power).collect());
+        }
+        self.powers.get(&key).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The ways in which somebody who has what some nodes reach comes to the Secrets of some namespaces; of each namespace the
+    /// shortest and surest.
+    pub fn breaches(&mut self, nodes: &[String], reach: &Reach<'_>, namespaces: &[String]) -> Vec<Breach> {
+        let mut found: BTreeMap<String, Breach> = BTreeMap::new();
+        for (object, reached) in reach.of_kind(ObjectKind::Secret) {
+            if namespaces.contains(&object.namespace) {
+                let steps = vec![format!("{} names {object}", reached.via)];
+                tell(&mut found, Breach { certainty: reached.certainty, namespace: object.namespace.clone(), steps });
+            }
+        }
+        // The kubelet itself comes first: what RBAC grants it, the Node authorizer does not take away.
+        let mut waiting: VecDeque<(Identity, Option<Named>, Certainty, Vec<String>)> = VecDeque::new();
+        for kubelet in kubelets(nodes) {
+            waiting.push_back((kubelet, None, Certainty::Yes, Vec::new()));
+        }
+        // Anybody may ask without credentials.
+        waiting.push_back((Identity::of(ANONYMOUS), None, Certainty::Yes, Vec::new()));
+        let mut seen: BTreeSet<(Named, Certainty)> = BTreeSet::new();
+        let mut accounts: Vec<(&Object, Reached<'_>)> = reach.of_kind(ObjectKind::ServiceAccount).collect();
+        accounts.sort_by_key(|(_, reached)| reached.certainty);
+        for (object, reached) in accounts {
+            let account = (object.namespace.clone(), object.name.clone());
+            let step = format!("{} runs as {}/{}", reached.via, account.0, account.1);
+            if self.mounts_token_secrets && namespaces.contains(&account.0) {
+                let steps = vec![step.clone(), "until 1.20 its pods mount the Secret with its token".to_owned()];
+                tell(&mut found, Breach { certainty: reached.certainty, namespace: account.0.clone(), steps });
+            }
+            waiting.push_back((identity_of(&account), Some(account), reached.certainty, vec![step]));
+        }
+        while let Some((who, account, certainty, steps)) = waiting.pop_front() {
+            if let Some(account) = &account
+                && (seen.contains(&(account.clone(), Certainty::Yes)) || !seen.insert((account.clone(), certainty)))
+            {
+                continue;
+            }
+            let name = account
+                .as_ref()
+                .map_or_else(|| "the kubelet".to_owned(), |(namespace, name)| format!("{namespace}/{name}"));
+            let with = |last: String| steps.iter().cloned().chain([last]).collect::<Vec<String>>();
+            for namespace in namespaces.iter().filter(|namespace| self.reads_secrets(&who, namespace)) {
+                let steps = with(format!("{name} reads Secrets in `{namespace}`"));
+                tell(&mut found, Breach { certainty, namespace: namespace.clone(), steps });
+            }
+            for namespace in namespaces {
+                if let Some(words) = self.draws(&who, account.as_ref(), namespace) {
+                    let steps = with(format!("{name} {words}"));
+                    tell(&mut found, Breach { certainty: Certainty::Maybe, namespace: namespace.clone(), steps });
+                }
+            }
+            for path in self.paths_of(&who, account.as_ref()) {
+                let last = format!("{name}: {} -> {}", path.via, path.to);
+                let free = path.namespaces.iter().find(|namespace| !self.world.restricts_pods(namespace));
+                if let Some(free) = free.filter(|_| reach_of(&path) == ReachOf::Pods) {
+                    let further = format!(
+                        "no Pod Security level keeps pods of `{free}` from what their node may do, or from choosing it"
+                    );
+                    for namespace in namespaces {
+                        let steps = steps.iter().cloned().chain([last.clone(), further.clone()]).collect();
+                        tell(&mut found, Breach { certainty, namespace: namespace.clone(), steps });
+                    }
+                }
+                let hit = |namespace: &&String| path.namespaces.is_empty() || path.namespaces.contains(*namespace);
+                for namespace in namespaces.iter().filter(hit) {
+                    tell(&mut found, Breach { certainty, namespace: namespace.clone(), steps: with(last.clone()) });
+                }
+                for namespace in &path.namespaces {
+                    for next in self.accounts_of(namespace) {
+                        waiting.push_back((identity_of(&next), Some(next), certainty, with(last.clone())));
+                    }
+                }
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// How somebody brings pods of a namespace to a node that he has; none where he cannot.
+    fn draws(&self, who: &Identity, account: Option<&Named>, namespace: &str) -> Option<&'static str> {
+        let is_limited = |verb: &str, resource: &str| {
+            account
+                .is_some_and(|account| self.is_held(account, verb, "", resource) && !self.relabelling.contains(account))
+        };
+        let drawing = DRAWING.iter().find(|(verb, resource, is_local, _)| {
+            let place = if *is_local { namespace } else { "" };
+            !is_limited(verb, resource) && self.world.allows(who, &in_namespace(verb, "", resource, place))
+        });
+        drawing.map(|(_, _, _, words)| *words)
+    }
+
+    fn reads_secrets(&self, who: &Identity, namespace: &str) -> bool {
+        ["get", "list", "watch"].iter().any(|verb| {
+            let request = in_namespace(verb, "", "secrets", namespace);
+            self.world.allows(who, &request) || !self.world.named_variants(who, &request).is_empty()
+        })
+    }
+
+    /// The ways to become more that lead to Secrets.
+    fn paths_of(&mut self, who: &Identity, account: Option<&Named>) -> Vec<Path> {
+        let world = self.world;
+        let find = || {
+            let paths = world.escalation_paths(who).into_iter();
+            paths.filter(|path| reach_of(path) != ReachOf::None).collect::<Vec<Path>>()
+        };
+        match account {
+            None => find(),
+            Some(account) => {
+                let key = self.standing_for(account);
+                self.paths.entry(key).or_insert_with(find).clone()
+            }
+        }
+    }
+
+    /// The accounts of a namespace that some binding names, and one that stands for all others there.
+    fn accounts_of(&self, namespace: &str) -> BTreeSet<Named> {
+        let prefixes = [format!("ServiceAccount/{namespace}/"), format!("User/{}", account_user(namespace, ""))];
+        let names = prefixes.iter().flat_map(|prefix| {
+            self.bound.range(prefix.clone()..).map_while(move |name| name.strip_prefix(prefix.as_str()))
+        });
+        let others = std::iter::once("default");
+        names.chain(others).map(|name| (namespace.to_owned(), name.to_owned())).collect()
+    }
+}
+
+/// The identities of the kubelets of some nodes, and of one that is yet to join, which is in the group alone.
+fn kubelets(nodes: &[String]) -> impl Iterator<Item = Identity> {
+    nodes.iter().map(|node| identity::kubelet(node)).chain([identity::kubelet("-")])
+}
+
+/// Keeps the surest and then the shortest way to a namespace.
+fn tell(found: &mut BTreeMap<String, Breach>, breach: Breach) {
+    let key = |breach: &Breach| (breach.certainty, breach.steps.len());
+    match found.get_mut(&breach.namespace) {
+        Some(known) if key(known) <= key(&breach) => {}
+        Some(known) => *known = breach,
+        None => _ = found.insert(breach.namespace.clone(), breach),
+    }
+}
+
+/// What a way to become more comes to. Whoever can make pods is taken for one who makes them as he likes, where no Pod Security
+/// level keeps him.
+fn reach_of(path: &Path) -> ReachOf {
+    risk::of_id(path.rule).map_or(ReachOf::None, |rule| rule.reach)
+}
+
+fn identity_of(account: &Named) -> Identity {
+    Identity::of(&account_user(&account.0, &account.1))
+}
+
+fn in_namespace(verb: &str, group: &str, resource: &str, namespace: &str) -> Request {
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    Request::Resource(ResourceRequest {
+        verb: verb.to_owned(),
+        group: group.to_owned(),
+        resource: resource.to_owned(),
+        subresource: subresource.to_owned(),
+        namespace: namespace.to_owned(),
+        ..ResourceRequest::default()
+    })
+}

@@ -1,0 +1,143 @@
+//! A node asks for certificates: for itself, and for the pods that run on it.
+
+use data_encoding::BASE64;
+use x509_cert::der::DecodePem;
+use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, Utf8StringRef};
+use x509_cert::der::oid::ObjectIdentifier;
+use x509_cert::request::CertReq;
+
+use super::pods::existing;
+use super::{MayAlso, Operation, Refusal, Write, refuse};
+use crate::cluster::Cluster;
+use crate::identity::USER_PREFIX;
+use crate::version::Gate;
+use crate::volume::text;
+use bailiwick_access::{Identity, Request, ResourceRequest};
+
+/// Who signs certificates for kubelets: as servers, and as clients of the API server.
+const KUBELET_SIGNERS: [&str; 2] = ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"];
+
+/// The verb by which an authorizer may let a node ask for certificates of a signer that no volume names.
+pub const SIGNER_VERB: &str = "request-serviceaccounts-podcertificate-signer";
+
+/// The attribute `CN` of a name.
+const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
+
+/// A certificate for a kubelet names its own node.
+pub(super) fn admit_signing_request(node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+    if write.operation != Operation::Create {
+        return Ok(());
+    }
+    let request = write.new_object("CertificateSigningRequest")?;
+    let signer = text(request, &["spec", "signerName"]).unwrap_or_default();
+    if !KUBELET_SIGNERS.contains(&signer) {
+        return Ok(());
+    }
+    let encoded = text(request, &["spec", "request"]).unwrap_or_default();
+    let name = common_name(encoded).map_err(|why| Refusal(format!("unable to parse csr: {why}")))?;
+    if name.as_deref() == Some(&format!("{USER_PREFIX}{node}")) {
+        return Ok(());
+    }
+    refuse(format!("a node can only create a node CSR with CN={USER_PREFIX}{node}"))
+}
+
+/// The common name that a request is for; of several the last one counts, as it does for Go.
+fn common_name(encoded: &str) -> Result<Option<String>, String> {
+    let bytes = BASE64.decode(encoded.as_bytes()).map_err(|_| "it is not base64".to_owned())?;
+    let request = CertReq::from_pem(first_block(&bytes))
+        .map_err(|error| format!("no PEM block with a CERTIFICATE REQUEST: {error}"))?;
+    let mut found = None;
+    for attribute in request.info.subject.iter_rdn().flat_map(|part| part.iter()) {
+        if attribute.oid != COMMON_NAME {
+            continue;
+        }
+        let value = &attribute.value;
+        let text = value
+            .decode_as::<Utf8StringRef<'_>>()
+            .map(|text| text.as_str().to_owned())
+            .or_else(|_| value.decode_as::<PrintableStringRef<'_>>().map(|text| text.as_str().to_owned()))
+            .or_else(|_| value.decode_as::<Ia5StringRef<'_>>().map(|text| text.as_str().to_owned()));
+        found = text.ok().or(found);
+    }
+    Ok(found)
+}
+
+/// The first PEM block of a text, before and behind which anything may stand.
+fn first_block(text: &[u8]) -> &[u8] {
+    let find = |mark: &[u8], from: usize| {
+        let rest = text.get(from..)?;
+        rest.windows(mark.len()).position(|window| window == mark).map(|position| from + position)
+    };
+    let Some(start) = find(b"-----BEGIN ", 0) else { return text };
+    let end = find(b"-----END ", start).and_then(|end| find(b"\n", end)).unwrap_or(text.len());
+    text.get(start..end).unwrap_or_default()
+}
+
+/// A certificate for a pod names the pod, its service account and the node, each with its UID.
+pub(super) fn admit_pod_request(
+    cluster: &Cluster,
+    who: &Identity,
+    node: &str,
+    write: &Write<'_>,
+    may_also: MayAlso<'_>,
+) -> Result<(), Refusal> {
+    if !cluster.version.is_on(Gate::PodCertificateRequest) {
+        return refuse("the feature gate PodCertificateRequest is off");
+    }
+    if write.operation != Operation::Create || !write.subresource.is_empty() {
+        return write.unexpected();
+    }
+    let request = write.new_object("PodCertificateRequest")?;
+    let own = |key: &str| text(request, &["spec", key]).unwrap_or_default();
+    let differs = |what: &str| refuse(format!("the PodCertificateRequest names another {what}"));
+    if own("nodeName") != node {
+        return differs("node than the one that asks");
+    }
+    let Some(known) = cluster.nodes.get(node) else { return refuse(format!("the node `{node}` is not found")) };
+    if own("nodeUID") != known.uid {
+        return differs("UID of the node");
+    }
+    let pod = existing(cluster, write.namespace, own("podName"))?;
+    if own("podUID") != pod.uid {
+        return differs("UID of the pod");
+    }
+    if pod.node != node {
+        return differs("node than that of the pod");
+    }
+    if pod.is_mirror {
+        return refuse("a mirror pod gets no certificates");
+    }
+    let account = &pod.references.account;
+    if own("serviceAccountName") != account {
+        return differs("service account than that of the pod");
+    }
+    match cluster.accounts.get(&(write.namespace.to_owned(), account.clone())) {
+        Some(known) if own("serviceAccountUID") == known.uid => {}
+        Some(_) => return differs("UID of the service account"),
+        None => return refuse(format!("the service account {}/{account} is not found", write.namespace)),
+    }
+    let signer = own("signerName");
+    if !cluster.version.since(37) || pod.certificate_signers.iter().any(|mounted| mounted == signer) {
+        return Ok(());
+    }
+    if may_also(who, &right_to_signer(write, signer, account)) {
+        return Ok(());
+    }
+    refuse(format!(
+        "the pod {}/{} mounts no certificate of the signer `{signer}`, and `{}` is not authorized to ask for one",
+        write.namespace, pod.name, who.user
+    ))
+}
+
+/// The right to ask a signer for certificates of a service account whose pods mount none of it
+/// (`validateNodePodCertificateSigner`, since 1.37). A resource cannot have a slash in it.
+fn right_to_signer(write: &Write<'_>, signer: &str, account: &str) -> Request {
+    Request::Resource(ResourceRequest {
+        verb: SIGNER_VERB.to_owned(),
+        group: write.group.to_owned(),
+        resource: signer.replace('/', ":"),
+        namespace: write.namespace.to_owned(),
+        name: account.to_owned(),
+        ..ResourceRequest::default()
+    })
+}

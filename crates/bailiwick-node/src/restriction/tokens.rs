@@ -1,0 +1,114 @@
+//! A node asks for a token of a service account: for a pod that runs on it, and for an audience that the pod needs.
+
+use super::pods::existing;
+use super::{MayAlso, Operation, Refusal, Write, refuse};
+use crate::cluster::Cluster;
+use crate::pod::{Pod, TokenVolume};
+use crate::version::Gate;
+use crate::volume::text;
+use bailiwick_access::{Identity, Request, ResourceRequest};
+use bailiwick_yaml::NodeRef;
+
+/// The verb by which an authorizer may let a node ask for an audience that no volume names; the audience is the resource.
+pub(crate) const AUDIENCE_VERB: &str = "request-serviceaccounts-token-audience";
+
+pub(super) fn admit(
+    cluster: &Cluster,
+    who: &Identity,
+    node: &str,
+    write: &Write<'_>,
+    may_also: MayAlso<'_>,
+) -> Result<(), Refusal> {
+    if write.operation != Operation::Create || write.subresource != "token" {
+        return Ok(());
+    }
+    let request = write.new_object("TokenRequest")?;
+    let bound = |key: &str| text(request, &["spec", "boundObjectRef", key]).unwrap_or_default();
+    if bound("apiVersion") != "v1" || bound("kind") != "Pod" || bound("name").is_empty() {
+        return refuse("a node asks for a token that is not bound to a pod");
+    }
+    if bound("uid").is_empty() {
+        return refuse("a node asks for a token that is bound to a pod without a uid");
+    }
+    let pod = existing(cluster, write.namespace, bound("name"))?;
+    if bound("uid") != pod.uid {
+        return refuse(format!("the UID `{}` does not match the UID in record of the pod", bound("uid")));
+    }
+    if pod.node != node {
+        return refuse("a node asks for a token that is bound to a pod on a different node");
+    }
+    if !cluster.version.is_on(Gate::ServiceAccountNodeAudienceRestriction) {
+        return Ok(());
+    }
+    let audiences: Vec<&str> = request
+        .path(&["spec", "audiences"])
+        .into_iter()
+        .flat_map(NodeRef::items)
+        .map(|audience| audience.as_str().unwrap_or_default())
+        .collect();
+    let audience = match audiences.as_slice() {
+        [] => "",
+        [audience] => audience,
+        _ => return refuse("a node may only ask for 0 or 1 audiences"),
+    };
+    if needs_audience(cluster, pod, audience).map_err(Refusal)? {
+        return Ok(());
+    }
+    let beside = Request::Resource(ResourceRequest {
+        verb: AUDIENCE_VERB.to_owned(),
+        version: "v1".to_owned(),
+        resource: audience.to_owned(),
+        namespace: write.namespace.to_owned(),
+        name: write.name.to_owned(),
+        ..ResourceRequest::default()
+    });
+    if cluster.version.since(33) && may_also(who, &beside) {
+        return Ok(());
+    }
+    refuse(format!(
+        "the audience `{audience}` is not found in pod spec volumes, and `{}` is not authorized to ask for it",
+        who.user
+    ))
+}
+
+/// True when a volume of the pod needs a token for an audience.
+///
+/// # Errors
+/// That none was found, and some could not be looked at: nothing else is asked then (`specs/systems.md` C3).
+fn needs_audience(cluster: &Cluster, pod: &Pod, audience: &str) -> Result<bool, String> {
+    let mut problems = Vec::new();
+    for volume in &pod.token_volumes {
+        let driver = match volume {
+            TokenVolume::Projected(own) if own == audience => return Ok(true),
+            TokenVolume::Projected(_) => continue,
+            TokenVolume::Driver(driver) => Ok(Some(driver.clone())),
+            TokenVolume::Claim(claim) => driver_of_claim(cluster, &pod.namespace, claim),
+            TokenVolume::Broken(why) => Err(why.clone()),
+        };
+        let Some(driver) = driver.unwrap_or_else(|why| {
+            problems.push(why);
+            None
+        }) else {
+            continue;
+        };
+        match cluster.drivers.get(&driver) {
+            Some(audiences) if audiences.iter().any(|own| own == audience) => return Ok(true),
+            Some(_) => {}
+            None => problems.push(format!("the CSIDriver `{driver}` is not found")),
+        }
+    }
+    if problems.is_empty() {
+        Ok(false)
+    } else {
+        Err(format!("the audience `{audience}` cannot be checked: {}", problems.join(", ")))
+    }
+}
+
+fn driver_of_claim(cluster: &Cluster, namespace: &str, claim: &str) -> Result<Option<String>, String> {
+    let volume = cluster
+        .claims
+        .get(&(namespace.to_owned(), claim.to_owned()))
+        .ok_or_else(|| format!("the claim {namespace}/{claim} is not found"))?;
+    let volume = cluster.volumes.get(volume).ok_or_else(|| format!("the volume `{volume}` is not found"))?;
+    volume.driver.clone().map(|driver| driver.filter(|driver| !driver.is_empty()))
+}

@@ -1,0 +1,102 @@
+//! The Secrets and the CSI drivers behind volumes (`pkg/api/v1/pod/util.go`, `pkg/api/v1/persistentvolume/util.go`,
+//! `k8s.io/csi-translation-lib`).
+
+use bailiwick_yaml::NodeRef;
+
+/// Volume sources whose Secret is at `secretRef`.
+const WITH_SECRET_REF: [&str; 7] = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
+
+/// Those of them whose Secret is in the namespace of the claim where a PersistentVolume names none.
+const IN_CLAIM_NAMESPACE: [&str; 5] = ["cephfs", "flexVolume", "rbd", "scaleIO", "iscsi"];
+
+/// The driver that each volume source from before CSI is handed to.
+const MIGRATED: [(&str, &str); 7] = [
+    ("awsElasticBlockStore", "ebs.csi.aws.com"),
+    ("azureDisk", "disk.csi.azure.com"),
+    ("azureFile", "file.csi.azure.com"),
+    ("cinder", "cinder.csi.openstack.org"),
+    ("gcePersistentDisk", "pd.csi.storage.gke.io"),
+    ("portworxVolume", "pxd.portworx.com"),
+    ("vsphereVolume", "csi.vsphere.vmware.com"),
+];
+
+/// A text at a path below a node, where it is not empty.
+pub(super) fn text<'t>(node: NodeRef<'t>, path: &[&str]) -> Option<&'t str> {
+    node.path(path).and_then(NodeRef::as_str).filter(|text| !text.is_empty())
+}
+
+/// A field that is there; null is the same as absent.
+pub(super) fn field<'t>(node: NodeRef<'t>, key: &str) -> Option<NodeRef<'t>> {
+    node.get(key).filter(|value| !value.is_null())
+}
+
+/// The Secret that a volume of a pod names itself, beside those of a projected volume.
+pub(super) fn secret_of_inline(volume: NodeRef<'_>) -> Option<&str> {
+    if let Some(file) = field(volume, "azureFile") {
+        return text(file, &["secretName"]);
+    }
+    let referring = WITH_SECRET_REF.iter().find_map(|source| field(volume, source));
+    if let Some(source) = referring {
+        return text(source, &["secretRef", "name"]);
+    }
+    if let Some(secret) = field(volume, "secret") {
+        return text(secret, &["secretName"]);
+    }
+    text(volume, &["csi", "nodePublishSecretRef", "name"])
+}
+
+/// The Secrets that a PersistentVolume lets a kubelet read, as namespace and name.
+pub(super) fn secrets_of_persistent(spec: NodeRef<'_>, expands_on_node: bool) -> Vec<(String, String)> {
+    let claimed_in = || text(spec, &["claimRef", "namespace"]).unwrap_or_default();
+    let mut secrets = Vec::new();
+    let mut add = |namespace: &str, name: Option<&str>| {
+        secrets.extend(name.map(|name| (namespace.to_owned(), name.to_owned())));
+    };
+    if let Some(file) = field(spec, "azureFile") {
+        add(text(file, &["secretNamespace"]).unwrap_or_else(claimed_in), text(file, &["secretName"]));
+        return secrets;
+    }
+    if let Some((kind, source)) = WITH_SECRET_REF.iter().find_map(|kind| Some((kind, field(spec, kind)?))) {
+        let named = text(source, &["secretRef", "namespace"]);
+        let otherwise = || if IN_CLAIM_NAMESPACE.contains(kind) { claimed_in() } else { "" };
+        add(named.unwrap_or_else(otherwise), text(source, &["secretRef", "name"]));
+        return secrets;
+    }
+    if let Some(driver) = field(spec, "csi") {
+        // The Secrets for publishing and expanding at the controller are none of a kubelet's business.
+        let of_node = ["nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"];
+        for reference in of_node.iter().filter(|reference| expands_on_node || **reference != "nodeExpandSecretRef") {
+            let namespace = text(driver, &[reference, "namespace"]).unwrap_or_default();
+            add(namespace, text(driver, &[reference, "name"]));
+        }
+    }
+    secrets
+}
+
+/// The CSI driver that serves a volume of a pod or a PersistentVolume.
+///
+/// # Errors
+/// That the volume cannot be handed to the driver of its kind.
+pub(super) fn driver_of(volume: NodeRef<'_>, is_migrated: bool) -> Result<Option<String>, String> {
+    if let Some(driver) = field(volume, "csi") {
+        return Ok(text(driver, &["driver"]).map(str::to_owned));
+    }
+    let older = MIGRATED.iter().find_map(|(source, driver)| Some((field(volume, source)?, *driver)));
+    let Some((source, driver)) = older.filter(|_| is_migrated) else { return Ok(None) };
+    let volume = text(source, &["volumeID"]).unwrap_or_default();
+    if driver == "ebs.csi.aws.com" && !is_ebs_volume(volume) {
+        return Err(format!("`{volume}` does not name a volume of AWS"));
+    }
+    // The server fills in `Shared` where nothing is said.
+    if driver == "disk.csi.azure.com" && text(source, &["kind"]) != Some("Managed") {
+        return Err("a disk of Azure that is not managed has no driver".to_owned());
+    }
+    Ok(Some(driver.to_owned()))
+}
+
+/// True for an id of AWS, bare or behind `aws://` and a zone.
+fn is_ebs_volume(id: &str) -> bool {
+    let Some(rest) = id.strip_prefix("aws://") else { return true };
+    let path = rest.split_once('/').map_or("", |(_, path)| path).trim_matches('/');
+    path.strip_prefix("vol-").is_some_and(|digits| !digits.contains('/'))
+}

@@ -1,0 +1,87 @@
+//! Workloads: what brings pods, as far as it says where they may come to and what they refer to.
+
+use super::cluster::Named;
+use super::placement::Constraints;
+use super::pod::{References, items};
+use super::version::Version;
+use super::volume::text;
+use bailiwick_admission::workload::template_of_kind;
+use bailiwick_yaml::NodeRef;
+
+/// What brings pods to nodes that are not known yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workload {
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its namespace and name.
+    pub id: Named,
+    /// What its pods refer to.
+    pub references: References,
+    /// Where they may come to.
+    pub constraints: Constraints,
+    /// What the names of the claims begin and end with that are made for its pods.
+    pub made_claims: Vec<(String, String)>,
+}
+
+impl Workload {
+    /// Reads an object of a kind; none if it brings no pods, or is a pod that is bound already.
+    pub fn read(group: &str, kind: &str, object: NodeRef<'_>, version: &Version) -> Option<Self> {
+        let (kind, template) = match (group, kind) {
+            // OpenShift's own, before there were Deployments.
+            ("apps.openshift.io", "DeploymentConfig") => ("DeploymentConfig", object.path(&["spec", "template"])?),
+            _ => template_of_kind(group, kind, object)?,
+        };
+        let spec = template.get("spec")?;
+        let is_bound = kind == "Pod" && text(spec, &["nodeName"]).is_some();
+        // A template that nothing makes pods of.
+        if is_bound || kind == "PodTemplate" {
+            return None;
+        }
+        let name = text(object, &["metadata", "name"])?;
+        let namespace = text(object, &["metadata", "namespace"]).unwrap_or("default");
+        let mut references = References::read(spec, version);
+        if kind == "Pod" {
+            // Its name is known, and so those of the claims that are made for it.
+            let made = std::mem::take(&mut references.ephemeral);
+            references.claims.extend(made.iter().map(|volume| format!("{name}-{volume}")));
+        }
+        let made_for_pods = references.ephemeral.iter().map(|volume| (format!("{name}-"), format!("-{volume}")));
+        let own = object.get("spec").into_iter().flat_map(|spec| items(spec, "volumeClaimTemplates"));
+        let kept = own.filter_map(|template| text(template, &["metadata", "name"]));
+        let made_claims = made_for_pods.chain(kept.map(|claim| (format!("{claim}-{name}-"), String::new()))).collect();
+        Some(Self {
+            kind,
+            id: (namespace.to_owned(), name.to_owned()),
+            constraints: Constraints::read(spec, kind == "DaemonSet"),
+            references,
+            made_claims,
+        })
+    }
+
+    /// True when there is a pod of it on every node that it may come to.
+    pub fn is_daemon(&self) -> bool {
+        self.kind == "DaemonSet"
+    }
+
+    /// The service account that its pods run as.
+    pub fn account(&self) -> &str {
+        if self.references.account.is_empty() { "default" } else { &self.references.account }
+    }
+
+    /// True for a claim in its namespace that was made for one of its pods.
+    pub fn makes_claim(&self, claim: &str) -> bool {
+        let fits = |(start, end): &(String, String)| {
+            claim
+                .strip_prefix(start.as_str())
+                .is_some_and(|rest| rest.len() > end.len() && rest.ends_with(end.as_str()))
+        };
+        self.made_claims.iter().any(fits)
+    }
+}
+
+impl std::fmt::Display for Workload {
+    /// As `DaemonSet kube-system/agent`.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{} {}/{}", self.kind, self.id.0, self.id.1)
+    }
+}

@@ -1,0 +1,244 @@
+//! The texts that diagnostics point into.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock, RwLock};
+
+use serde::{Deserialize, Serialize};
+
+use super::Origin;
+
+/// Names a registered text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub struct FileId(u32);
+
+impl FileId {
+    /// The bare number, for carrying an id through serde.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The id of a bare number; one that was never given out names the nameless empty text.
+    pub fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+/// A text with the path it is known by.
+pub struct SourceFile {
+    path: String,
+    text: OnceLock<String>,
+    blocks: OnceLock<Vec<Block>>,
+    /// How to get the text again, for one that is not kept.
+    load: Option<Loader>,
+}
+
+/// Gets a text when it is first asked for.
+pub type Loader = Box<dyn Fn() -> String + Send + Sync>;
+
+impl fmt::Debug for SourceFile {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SourceFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl SourceFile {
+    fn of(path: impl Into<String>, text: String) -> Self {
+        Self { path: path.into(), text: OnceLock::from(text), blocks: OnceLock::new(), load: None }
+    }
+
+    /// The path, relative to the workspace, with forward slashes.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &str {
+        self.text.get_or_init(|| self.load.as_ref().map_or_else(String::new, |load| load()))
+    }
+
+    /// Line and column of a byte, both counted from 1; the column counts characters.
+    ///
+    /// The cost does not depend on where the byte is: a file may have as many diagnostics as lines, or all in one line.
+    pub fn line_column(&self, byte: u32) -> LineColumn {
+        let text = self.text();
+        let end = boundary_before(text, byte as usize);
+        let (block, inside) = self.block_of(end);
+        let line = block.line_feeds + inside.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line_start = inside
+            .iter()
+            .rposition(|&byte| byte == b'\n')
+            .map_or(block.line_start, |position| end - inside.len() + position + 1);
+        let column = self.characters_before(end) - self.characters_before(line_start) + 1;
+        LineColumn { line, column }
+    }
+
+    fn characters_before(&self, end: usize) -> usize {
+        let (block, inside) = self.block_of(end);
+        block.characters + inside.iter().filter(|&&byte| is_first(byte)).count()
+    }
+
+    /// The position before the block of a byte, and the bytes of the block before it.
+    fn block_of(&self, end: usize) -> (Block, &[u8]) {
+        let text = self.text().as_bytes();
+        let blocks = self.blocks.get_or_init(|| blocks(text));
+        let start = end - end % BLOCK;
+        (blocks.get(end / BLOCK).copied().unwrap_or_default(), text.get(start..end).unwrap_or_default())
+    }
+}
+
+/// The last boundary between characters at or before a byte.
+pub fn boundary_before(text: &str, byte: usize) -> usize {
+    let mut end = byte.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    end
+}
+
+/// How many bytes a block has.
+const BLOCK: usize = 1024;
+
+/// The position before a block of a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Block {
+    line_feeds: usize,
+    characters: usize,
+    /// The first byte of the line that goes on in the block.
+    line_start: usize,
+}
+
+fn blocks(text: &[u8]) -> Vec<Block> {
+    let mut next = Block::default();
+    let mut blocks = vec![next];
+    for (index, block) in text.chunks(BLOCK).enumerate() {
+        next.line_feeds += block.iter().filter(|&&byte| byte == b'\n').count();
+        next.characters += block.iter().filter(|&&byte| is_first(byte)).count();
+        if let Some(position) = block.iter().rposition(|&byte| byte == b'\n') {
+            next.line_start = index * BLOCK + position + 1;
+        }
+        blocks.push(next);
+    }
+    blocks
+}
+
+/// Whether a byte is the first of a character in UTF-8.
+fn is_first(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
+}
+
+/// A position for people, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LineColumn {
+    /// Line.
+    pub line: usize,
+    /// Column in characters.
+    pub column: usize,
+}
+
+/// Every text that a diagnostic may point into. Threads may add to it; nothing is ever removed.
+#[derive(Debug)]
+pub struct Files {
+    list: RwLock<Vec<Arc<SourceFile>>>,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Files {
+    /// A table that holds one nameless empty text, the one [`FileId::default`] names.
+    pub fn new() -> Self {
+        Self { list: RwLock::new(vec![Arc::new(SourceFile::of("", String::new()))]) }
+    }
+
+    /// Registers a text.
+    pub fn add(&self, path: impl Into<String>, text: impl Into<String>) -> FileId {
+        self.push(SourceFile::of(path, text.into()))
+    }
+
+    /// Registers a text that is not kept: whoever asks for it loads it anew. For inputs of which only few places are
+    /// ever shown.
+    pub fn add_loaded(&self, path: impl Into<String>, load: Loader) -> FileId {
+        self.push(SourceFile { path: path.into(), text: OnceLock::new(), blocks: OnceLock::new(), load: Some(load) })
+    }
+
+    fn push(&self, file: SourceFile) -> FileId {
+        let file = Arc::new(file);
+        let mut list = self.list.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        list.push(file);
+        FileId(u32::try_from(list.len() - 1).unwrap_or_default())
+    }
+
+    /// How many texts there are.
+    pub fn count(&self) -> usize {
+        self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).len()
+    }
+
+    /// The ids of the texts that are there now.
+    pub fn ids(&self) -> impl Iterator<Item = FileId> + use<> {
+        (0..self.count()).filter_map(|number| u32::try_from(number).ok().map(FileId))
+    }
+
+    /// Returns the path of every text, in the order of their ids.
+    pub fn paths(&self) -> Vec<String> {
+        let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        list.iter().map(|file| file.path().to_owned()).collect()
+    }
+
+    /// A hash of every path and text, in the order of their ids: with the same one, two runs mean the same by an id.
+    pub fn digest(&self) -> [u8; 32] {
+        let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let mut hasher = blake3::Hasher::new();
+        for file in &list {
+            for text in [file.path(), file.text()] {
+                hasher.update(&(text.len() as u64).to_le_bytes());
+                hasher.update(text.as_bytes());
+            }
+        }
+        hasher.finalize().into()
+    }
+
+    /// True when there is such a text, and the place is a piece of it.
+    pub fn has(&self, place: Origin) -> bool {
+        let (start, end) = (place.span.start as usize, place.span.end as usize);
+        (place.file.0 as usize) < self.count() && self.get(place.file).text().get(start..end).is_some()
+    }
+
+    /// The text behind an id.
+    pub fn get(&self, id: FileId) -> Arc<SourceFile> {
+        let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        list.get(id.0 as usize)
+            .or_else(|| list.first())
+            .map(Arc::clone)
+            .unwrap_or_else(|| Arc::new(SourceFile::of("", String::new())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_not_bytes() {
+        let files = Files::new();
+        let id = files.add("a.yaml", "é: x\nname: ü!\n");
+        let at = files.get(id).line_column(15);
+        assert_eq!((at.line, at.column), (2, 9));
+    }
+
+    #[test]
+    fn places_are_the_same_in_every_block() {
+        let text: String =
+            (0..400).map(|line| "é".repeat(line % 40) + if line % 7 == 0 { "\n" } else { "-" }).collect();
+        let files = Files::new();
+        let file = files.get(files.add("a.yaml", text.as_str()));
+        for (byte, _) in text.char_indices() {
+            let before = text.get(..byte).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            assert_eq!(file.line_column(byte as u32), LineColumn { line, column }, "{byte}");
+        }
+    }
+}

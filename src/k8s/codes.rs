@@ -1,7 +1,0 @@
-//! Codes of diagnostics about Kubernetes objects.
-
-crate::declare_codes! {
-    // Objects.
-    INVALID_OBJECT: "invalid-object", [Error], "an object that the API server would refuse";
-    DUPLICATE_OBJECT: "duplicate-object", [Error, Warning], "the same object is there twice";
-}
