@@ -23,6 +23,7 @@ mod hostile;
 mod layers;
 mod node;
 mod oracle;
+mod pages;
 mod readme;
 mod registry;
 mod runs;

@@ -121,7 +121,7 @@ fn codes_have_names_titles_and_pages() {
             code.id()
         );
         assert!(!code.title().ends_with('.') && code.title().starts_with(char::is_lowercase), "{}", code.title());
-        assert!(code.page().len() > 40 && code.page().ends_with(['.', ')']), "{}", code.page());
+        assert!(code.page().len() > 40 && code.page().ends_with(['.', ')', '`']), "{}", code.page());
     }
 }
 

@@ -47,23 +47,26 @@ pub(super) fn contents() -> String {
 pub fn code(code: Code) -> String {
     let mut text = format!("# {}\n\n{}.\n\n{}\n", code.id(), capitalised(code.title()), code.page());
     let Some(rule) = risk::of_code(code) else {
-        let _ = write!(text, "\n{}\n", severity(code));
+        let _ = write!(text, "\n## Severity\n\n{}\n", severity(code));
         return text;
     };
     let severities = match (rule.cluster, rule.namespace) {
         (Some(cluster), Some(namespace)) => format!("{cluster} cluster-wide, {namespace} in a namespace"),
         (Some(cluster), None) => format!("{cluster}, cluster-wide only"),
-        (None, _) => "that of what is granted".to_owned(),
+        (None, _) => "the severity of the granted permissions".to_owned(),
     };
     let ids: Vec<&str> = std::iter::once(rule.id).chain(rule.also.iter().copied()).collect();
+    let ids = ids.join(", ");
     if rule.is_applied_while_compiling() {
-        let ids = ids.join(", ");
-        let _ = write!(text, "\n{}\n\n`lint --from`: rule {ids}. Severity: {severities}.\n", severity(code));
+        let by_command = format!("`lint --from` reports rule {ids}: {severities}.");
+        let _ = write!(text, "\n## Severity\n\n{}\n\n{by_command}\n", severity(code));
         return text;
     }
-    let _ = write!(text, "\nRemedy: {}.\n\nRule {}. Severity: {severities}.", rule.help, ids.join(", "));
+    let _ = write!(text, "\n## Remedy\n\n{}.\n", capitalised(rule.help));
+    let _ = write!(text, "\n## Rule\n\nRule {ids}: {severities}.");
     if let Some(condition) = rule.condition() {
-        let _ = write!(text, " Reported for a subject that holds:\n\n```text\n{}\n```", condition.replace("; ", ";\n"));
+        let condition = condition.replace("; ", ";\n");
+        let _ = write!(text, " It is reported for a subject with these permissions:\n\n```text\n{condition}\n```");
     }
     text.push('\n');
     text
