@@ -181,12 +181,12 @@ fn what_is_alike_is_told_once() {
     let options = Options { rules: ["S001", "W001"].iter().filter_map(|id| risk::of_id(id)).collect(), apart: false };
     let findings = world.findings(&options);
     let told: Vec<(usize, String)> = findings.iter().map(|finding| (finding.count, finding.message())).collect();
-    let shown = "can run pods with every service account, secret and ConfigMap there is";
+    let shown = "can run pods with any service account, Secret and ConfigMap";
     assert_eq!(
         told,
         [
             (50, format!("`User/tenant-00` {shown}, in namespace `tenant-00`")),
-            (50, "`User/tenant-00` can read secrets, in namespace `tenant-00`".to_owned()),
+            (50, "`User/tenant-00` can read Secrets, in namespace `tenant-00`".to_owned()),
         ]
     );
 }

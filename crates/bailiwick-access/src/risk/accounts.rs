@@ -177,7 +177,7 @@ impl Judge<'_> {
         let place = proof.first().and_then(|chain| chain.binding.place);
         let names: Vec<String> =
             lacking.iter().map(|(user, ..)| format!("`{}`", self.world.holder_name(*user))).collect();
-        let verb = if names.len() == 1 { "is" } else { "are" };
+        let verb = if names.len() == 1 { "lacks" } else { "lack" };
         let likeness = Likeness {
             rule: rule.id,
             severity,
@@ -190,7 +190,7 @@ impl Judge<'_> {
             proof.extend(self.proof_of((*user, Some(namespace)), creates));
             Finding {
                 what: format!(
-                    "{}; {} can run pods as this account and {verb} not granted that",
+                    "{}; {} can run pods as this account and {verb} this permission",
                     self.words(power),
                     few(&names)
                 ),

@@ -92,7 +92,7 @@ pub(super) fn shadowed(bound: &Bound<'_>) -> Vec<String> {
     let Some(others) = judge.shadowed().get(&bound.id) else { return Vec::new() };
     let others = others.iter().filter_map(|&id| judge.world.binding(id));
     let names: Vec<String> = others.map(|other| format!("`{}`", judge.world.binding_name(other))).collect();
-    vec![format!("{}; all its rules are also given by {}", few(&bound.subjects(|_, _| true)), few(&names))]
+    vec![format!("{}; all its rules are also granted by {}", few(&bound.subjects(|_, _| true)), few(&names))]
 }
 
 /// B017: how many roles with different rules a subject has, where these are many.

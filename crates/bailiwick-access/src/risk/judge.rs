@@ -536,10 +536,11 @@ impl Finding {
     /// Counts the findings that it stands for, and the worst of them.
     fn powers(&self) -> String {
         let worst = self.folded.iter().filter(|folded| folded.severity == self.severity).count();
-        let words = |count: usize, word: &str| format!("{count} {word}power{}", if count == 1 { "" } else { "s" });
-        match self.folded.len() - worst {
-            0 => words(worst, &format!("{} ", self.severity)),
-            lesser => format!("{} and {lesser} lesser", words(worst, &format!("{} ", self.severity))),
+        let severity = self.severity;
+        match (self.folded.len() - worst, worst) {
+            (0, 1) => format!("1 {severity} finding"),
+            (0, _) => format!("{worst} {severity} findings"),
+            (lesser, _) => format!("{worst} {severity} and {lesser} lesser findings"),
         }
     }
 

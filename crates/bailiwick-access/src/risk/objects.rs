@@ -297,7 +297,7 @@ pub(super) fn read_only_in_name(applied: &Applied<'_>) -> Vec<RoleHit> {
         ("`get` on `pods/exec`, which runs commands in pods", "get pods/exec before 1.35"),
         ("`get` on `pods/attach`, which attaches to pods", "get pods/attach before 1.35"),
         ("`get` on `pods/portforward`, which reaches every port", "get pods/portforward before 1.35"),
-        ("`list` or `watch` on `secrets`, which returns what is in them", "list,watch secrets"),
+        ("`list` or `watch` on `secrets`, which returns the data", "list,watch secrets"),
     ] {
         let is_named = condition.ends_with("secrets") && name.contains("secret");
         let condition = Condition::parse(condition, applied.world()).filter(|_| !is_named);

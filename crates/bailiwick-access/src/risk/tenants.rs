@@ -320,7 +320,7 @@ impl Judge<'_> {
             Some((other, namespace)) => {
                 format!("in namespace `{}` of tenant `{}`", self.world.symbols.text(namespace), names.name(other))
             }
-            None => "in the whole cluster".to_owned(),
+            None => "cluster-wide".to_owned(),
         };
         let origin = self::place(grant.binding.layer);
         let likeness = Likeness {

@@ -123,7 +123,7 @@ impl Judge<'_> {
         let part = |word: &str, given: &BTreeMap<&Shape, &Given<'_>>| {
             (!given.is_empty()).then(|| format!("{word} {}", texts(given)))
         };
-        let parts = [part("has also", &unlike.extra), part("lacks", &unlike.missing)];
+        let parts = [part("also has", &unlike.extra), part("lacks", &unlike.missing)];
         let what = parts.into_iter().flatten().collect::<Vec<_>>().join(", and ");
         let origin = place(first.binding.layer);
         let shapes: Vec<(bool, &Shape)> = unlike
@@ -143,7 +143,7 @@ impl Judge<'_> {
         let affected =
             || Affected { subject: format!("Tenant/{tenant}"), scope: Scope::Namespace(unlike.namespace.to_owned()) };
         findings.add(likeness, affected, || Finding {
-            what: format!("is unlike the others of its Tenancy: it {what}"),
+            what: format!("differs from the other tenants of its Tenancy: it {what}"),
             ..Finding::new(rule, severity, origin)
         });
     }

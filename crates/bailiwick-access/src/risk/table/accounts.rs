@@ -10,7 +10,7 @@ pub(super) const RULES: &[Rule] = &[
         "-/-",
         When::Accounts(AccountCheck::Runs),
         "runs as {what}",
-        "run its pods as an account with what they need, or set `automountServiceAccountToken: false` where they need no API",
+        "run its pods as an account with the required permissions, or set `automountServiceAccountToken: false` on pods without API access",
     ),
     Rule::new(
         "T004",
@@ -18,6 +18,6 @@ pub(super) const RULES: &[Rule] = &[
         "H/H",
         When::Accounts(AccountCheck::AboveUsers),
         "{what}",
-        "keep the account in a namespace where its administrators alone can create pods, or grant it less",
+        "move the account to a namespace where only its administrators can create pods, or reduce its permissions",
     ),
 ];

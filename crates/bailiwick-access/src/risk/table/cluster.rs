@@ -9,7 +9,7 @@ pub(super) const RULES: &[Rule] = &[
         codes::KUBELET_API,
         "C/-",
         "get,create,update,patch,delete nodes/proxy",
-        "can run commands in every pod by the kubelet's own API, which `get` is enough for",
+        "can run commands in every pod by the kubelet API, for which `get` is enough",
         "grant `nodes/metrics`, `nodes/stats` and, from 1.33 on, `nodes/pods`, `nodes/healthz` and `nodes/configz` instead",
     )
     .power("talks to every kubelet")
@@ -19,8 +19,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::CHANGE_NODES,
         "H/-",
         "create,update,patch,delete,deletecollection nodes",
-        "can change nodes, and so where pods run",
-        "name the nodes under `resourceNames`, or leave it to the kubelets",
+        "can change nodes, and so the placement of pods",
+        "list the nodes under `resourceNames`, or reserve nodes for the kubelets",
     )
     .power("changes every node"),
     holds(
@@ -28,8 +28,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::CHANGE_NODE_STATUS,
         "M/-",
         "update,patch nodes/status",
-        "can change what nodes seem to be",
-        "leave the status to the kubelets",
+        "can change the status of nodes",
+        "reserve the status of nodes for the kubelets",
     )
     .power("changes the status of every node"),
     holds(
@@ -38,8 +38,8 @@ pub(super) const RULES: &[Rule] = &[
         "L/-",
         "medium: get nodes/log or create nodes/checkpoint; \
          get nodes/configz,nodes/pods,nodes/healthz,nodes/metrics,nodes/stats,nodes/spec",
-        "can read from the kubelets what they know",
-        "grant the ones that are needed: logs and checkpoints hold data of the pods",
+        "can read data of the kubelets",
+        "grant the required subresources only: logs and checkpoints contain data of the pods",
     )
     .behind(&["C001"]),
     holds(
@@ -47,8 +47,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::ADMISSION_WEBHOOKS,
         "C/-",
         "create,update,patch,delete,deletecollection mutatingwebhookconfigurations.admissionregistration,validatingwebhookconfigurations.admissionregistration",
-        "can read and change every object on its way into the cluster, by webhooks",
-        "name the configuration that is its own under `resourceNames`",
+        "can read and change every written object by admission webhooks",
+        "list the subject's own configuration under `resourceNames`",
     )
     .power("changes what is admitted")
     .reach(Reach::Secrets),
@@ -57,8 +57,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::ADMISSION_POLICIES,
         "C/-",
         "create,update,patch,delete,deletecollection validatingadmissionpolicies.admissionregistration,validatingadmissionpolicybindings.admissionregistration,mutatingadmissionpolicies.admissionregistration,mutatingadmissionpolicybindings.admissionregistration",
-        "can change or switch off what the cluster refuses",
-        "leave admission policies to whoever reviews them",
+        "can change or disable the admission policies of the cluster",
+        "reserve admission policies for administrators",
     )
     .power("changes what is refused")
     .reach(Reach::Secrets),
@@ -67,16 +67,16 @@ pub(super) const RULES: &[Rule] = &[
         codes::POLICY_ENGINES,
         "H/M",
         "create,update,patch,delete,deletecollection clusterpolicies.kyverno.io,policies.kyverno.io,policyexceptions.kyverno.io,?.policies.kyverno.io,?.templates.gatekeeper.sh,?.constraints.gatekeeper.sh,configs.config.gatekeeper.sh",
-        "can change or switch off what a policy engine refuses",
-        "leave the engine's policies to whoever reviews them",
+        "can change or disable the policies of a policy engine",
+        "reserve the policies of the engine for administrators",
     ),
     holds(
         "C008",
         codes::API_SERVICES,
         "C/-",
         "create,update,patch,delete,deletecollection apiservices.apiregistration",
-        "can have a whole API group answered by a server of its own",
-        "name the APIService that is its own under `resourceNames`",
+        "can redirect an API group to its own server",
+        "list the subject's own APIService under `resourceNames`",
     )
     .power("answers for API groups")
     .reach(Reach::Secrets),
@@ -85,8 +85,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::CUSTOM_RESOURCE_DEFINITIONS,
         "H/-",
         "create,update,patch,delete,deletecollection customresourcedefinitions.apiextensions",
-        "can change what custom resources are, and read them by a conversion webhook",
-        "name the definitions under `resourceNames`, or leave them to whoever installs",
+        "can change custom resource definitions, and read custom resources by a conversion webhook",
+        "list the definitions under `resourceNames`, or reserve them for administrators",
     )
     .power("changes custom resources"),
     holds(
@@ -94,7 +94,7 @@ pub(super) const RULES: &[Rule] = &[
         codes::PERSISTENT_VOLUMES,
         "C/-",
         "create,update,patch persistentvolumes",
-        "can make volumes out of any folder of a node",
+        "can create volumes from any directory of a node",
         "leave volumes to a provisioner",
     )
     .power("makes volumes of any folder of a node")
@@ -104,32 +104,32 @@ pub(super) const RULES: &[Rule] = &[
         codes::STORAGE_PLUMBING,
         "M/-",
         "create,update,patch,delete,deletecollection storageclasses.storage,csidrivers.storage,volumeattachments.storage",
-        "can change how volumes are made and attached",
-        "leave it to the storage drivers",
+        "can change the provisioning and the attachment of volumes",
+        "reserve these resources for storage drivers",
     ),
     holds(
         "C012",
         codes::RUNTIME_AND_PRIORITY_CLASSES,
         "M/-",
         "create,update,patch,delete,deletecollection runtimeclasses.node,priorityclasses.scheduling",
-        "can change by which runtime and with which priority pods run",
-        "leave it to whoever runs the cluster",
+        "can change the runtime and the priority of pods",
+        "reserve the classes for administrators",
     ),
     holds(
         "C013",
         codes::FLOW_CONTROL,
         "H/-",
         "create,update,patch,delete,deletecollection flowschemas.flowcontrol,prioritylevelconfigurations.flowcontrol",
-        "can starve others at the API server",
-        "leave it to whoever runs the cluster",
+        "can delay the requests of others at the API server",
+        "reserve flow control for administrators",
     ),
     holds(
         "C014",
         codes::CONTROL_PLANE_LEASES,
         "M/M",
         "create,update,patch,delete,deletecollection leases.coordination",
-        "can take the lead from controllers of the control plane",
-        "grant leases in the controller's own namespace, by name",
+        "can take the leadership from controllers of the control plane",
+        "grant leases in the namespace of the controller, by name",
     )
     .nowhere_else(),
     holds(
@@ -138,46 +138,46 @@ pub(super) const RULES: &[Rule] = &[
         "H/H",
         "create,update,patch namespaces",
         "can change the labels of namespaces, and with them the Pod Security level",
-        "leave namespaces to whoever reviews them: one in a RoleBinding can be patched by its name, too",
+        "reserve namespaces for administrators: a RoleBinding, too, allows the patch of its own namespace",
     ),
     holds(
         "C016",
         codes::DELETE_NAMESPACES,
         "H/H",
         "delete namespaces",
-        "can delete namespaces with all that is in them",
-        "leave namespaces to whoever reviews them",
+        "can delete namespaces with all their objects",
+        "reserve namespaces for administrators",
     ),
     holds(
         "C017",
         codes::REVIEW_ACCESS,
         "L/L",
         "create tokenreviews.authentication,subjectaccessreviews.authorization,localsubjectaccessreviews.authorization",
-        "can ask what others may do, or whose a token is",
-        "grant it to servers that authenticate by the cluster",
+        "can review the permissions of others or the owner of a token",
+        "grant it to servers that delegate authentication to the cluster",
     ),
     holds(
         "C018",
         codes::READ_RBAC,
         "L/L",
         "get,list,watch roles.rbac,clusterroles.rbac,rolebindings.rbac,clusterrolebindings.rbac",
-        "can read who may do what",
-        "grant it to whoever audits",
+        "can read roles or bindings",
+        "grant it to auditors",
     ),
     holds(
         "C019",
         codes::SENSITIVE_URLS,
         "M/-",
         "get /debug/pprof/,/logs/,/metrics or post,put,patch,delete /?",
-        "can ask the API server for more than its health and its API",
-        "write out the URLs that are needed",
+        "can request URLs of the API server beyond health and discovery",
+        "list the required URLs",
     ),
     holds(
         "C020",
         codes::CONTROL_PLANE_SNAPSHOTS,
         "H/-",
         "get,list,watch,create,update,patch,delete etcdsnapshotfiles.k3s.cattle.io,etcdsnapshots.rke.cattle.io where known",
-        "can reach snapshots of the cluster's database",
-        "leave backups to whoever runs the cluster",
+        "can access snapshots of the cluster database",
+        "reserve backups for administrators",
     ),
 ];

@@ -10,8 +10,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::READ_SECRETS,
         "C/H",
         "get,list,watch secrets",
-        "can read secrets",
-        "name the secrets under `resourceNames` with `get`, or mount them into the pods that need them",
+        "can read Secrets",
+        "grant `get` on single Secrets by `resourceNames`, or mount the Secrets into the pods that need them",
     )
     .power("reads every secret")
     .reach(Reach::Secrets)
@@ -22,8 +22,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::LIST_SECRETS,
         "C/H",
         "list,watch secrets unless get secrets",
-        "can read every secret, since `list` and `watch` return the data",
-        "take `list` and `watch` away too, or name single secrets with `get`",
+        "can read every Secret, because `list` and `watch` return the data",
+        "remove `list` and `watch`, too, or grant `get` on single Secrets by `resourceNames`",
     )
     .power("lists every secret")
     .reach(Reach::Secrets)
@@ -34,8 +34,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::CHANGE_SECRETS,
         "H/M",
         "update,patch,delete,deletecollection secrets",
-        "can change secrets",
-        "name the secrets under `resourceNames`",
+        "can change Secrets",
+        "list the Secrets under `resourceNames`",
     ),
     holds(
         "S004",
@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
         "M/L",
         "get,list,watch configmaps",
         "can read ConfigMaps",
-        "name the ConfigMaps under `resourceNames` with `get`",
+        "grant `get` on single ConfigMaps by `resourceNames`",
     )
     .behind(&["S007"]),
     holds(
@@ -52,7 +52,7 @@ pub(super) const RULES: &[Rule] = &[
         "H/M",
         "create,update,patch,delete,deletecollection configmaps",
         "can write ConfigMaps",
-        "name the ConfigMaps under `resourceNames`, and leave those of kube-system alone",
+        "list the ConfigMaps under `resourceNames`, and grant none of `kube-system`",
     )
     .in_control_plane(Severity::High),
     holds(
@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
         "M/L",
         "get pods/log",
         "can read the logs of pods",
-        "grant it in the namespaces that are meant",
+        "grant it in single namespaces",
     )
     .behind(&["S007"]),
     holds(
@@ -69,8 +69,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::READ_EVERYTHING,
         "C/H",
         "get,list,watch *",
-        "can read everything in the core group, secrets included",
-        "write the resources out, as the ClusterRole `view` does, which leaves secrets out",
+        "can read every resource of the core group, Secrets included",
+        "list the resources, as the ClusterRole `view` does without Secrets",
     )
     .power("reads everything in the core group")
     .reach(Reach::Secrets),
@@ -80,6 +80,6 @@ pub(super) const RULES: &[Rule] = &[
         "L/L",
         "delete,deletecollection events,events.events",
         "can delete events",
-        "leave events to expire",
+        "let events expire",
     ),
 ];

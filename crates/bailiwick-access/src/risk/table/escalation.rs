@@ -10,8 +10,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::FULL_AUTHORITY,
         "C/H",
         "* *.*",
-        "may do everything",
-        "grant the verbs and resources that are needed, and keep full authority for repairing the cluster",
+        "has every verb on every resource",
+        "grant the required verbs and resources, and reserve full authority for repairs of the cluster",
     )
     .power("does everything")
     .reach(Reach::Secrets)
@@ -21,8 +21,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::ESCALATE_ROLES,
         "C/H",
         "escalate clusterroles.rbac and create,update,patch clusterroles.rbac; escalate roles.rbac and create,update,patch roles.rbac",
-        "can write roles that grant more than it holds, by `escalate`",
-        "take `escalate` away: without it the API server refuses to let a role grant more than its writer holds",
+        "can write roles with more permissions than it holds, by the verb `escalate`",
+        "remove `escalate`: without it the API server rejects a role with more permissions than its writer holds",
     )
     .power("makes roles with more than it holds")
     .reach(Reach::Secrets),
@@ -31,8 +31,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::BIND_ROLES,
         "C/H",
         "bind clusterroles.rbac and create,update,patch clusterrolebindings.rbac,rolebindings.rbac; bind roles.rbac and create,update,patch rolebindings.rbac",
-        "can bind anybody to [any role], whatever it holds itself",
-        "limit `bind` to the roles that are to be handed out, by `resourceNames`",
+        "can bind any subject to [any role], even a role with more permissions than it holds",
+        "limit `bind` to the required roles by `resourceNames`",
     )
     .power("binds any role")
     .reach(Reach::Secrets)
@@ -42,8 +42,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::IMPERSONATE_USERS,
         "C/-",
         "impersonate users",
-        "can act as [any user]",
-        "name the users under `resourceNames`",
+        "can impersonate [any user]",
+        "list the users under `resourceNames`",
     )
     .power("acts as any user")
     .reach(Reach::Secrets)
@@ -55,8 +55,8 @@ pub(super) const RULES: &[Rule] = &[
         // Groups are asked for cluster-wide, and the account to act as may be of one namespace.
         "C/C",
         "impersonate groups and impersonate users,serviceaccounts of any name",
-        "can act as a member of [any group, `system:masters` included]",
-        "name the groups under `resourceNames`, and never `system:masters`",
+        "can impersonate members of [any group, `system:masters` included]",
+        "list the groups under `resourceNames`, without `system:masters`",
     )
     .power("acts as any group")
     .reach(Reach::Secrets)
@@ -66,8 +66,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::IMPERSONATE_ACCOUNTS,
         "C/H",
         "impersonate serviceaccounts",
-        "can act as [any service account]",
-        "name the accounts under `resourceNames`, and grant it in their namespace only",
+        "can impersonate [any service account]",
+        "list the accounts under `resourceNames`, and grant the verb in their namespace only",
     )
     .power("acts as any service account")
     .reach(Reach::Secrets)
@@ -78,8 +78,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::IMPERSONATE_EXTRAS,
         "H/-",
         "impersonate userextras/?.authentication,uids.authentication",
-        "can set uids and extra fields of whom it acts as",
-        "write the keys out as `userextras/KEY`, with the values under `resourceNames`",
+        "can set the UIDs and extra fields of the users that it impersonates",
+        "grant `userextras/KEY` for single keys, with the values under `resourceNames`",
     ),
     holds(
         "E008",
@@ -89,8 +89,8 @@ pub(super) const RULES: &[Rule] = &[
          impersonate:serviceaccount serviceaccounts.authentication since 1.36 and impersonate-on:serviceaccount:? ?.?; \
          impersonate:arbitrary-node nodes.authentication since 1.36 and impersonate-on:arbitrary-node:? ?.?; \
          impersonate:associated-node nodes.authentication since 1.36 and impersonate-on:associated-node:? ?.?",
-        "can act as others for some actions",
-        "name whom it may act as under `resourceNames`",
+        "can impersonate others for some actions",
+        "list the impersonated names under `resourceNames`",
     )
     .reach(Reach::Secrets)
     .behind(&["E004", "E005"]),
@@ -99,8 +99,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::ISSUE_TOKENS,
         "C/H",
         "create serviceaccounts/token",
-        "can issue itself tokens of [any service account]",
-        "name the accounts under `resourceNames`",
+        "can issue tokens of [any service account]",
+        "list the accounts under `resourceNames`",
     )
     .power("makes tokens of every service account")
     .reach(Reach::Secrets)
@@ -110,8 +110,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::TOKEN_THROUGH_SECRET,
         "C/H",
         "create secrets and get,list,watch secrets of any name",
-        "can make a token of any service account and read it",
-        "leave `create` or reading away: a secret of type `kubernetes.io/service-account-token` is filled by the cluster",
+        "can create a token Secret of any service account and read the token",
+        "remove `create` or the read verbs: the cluster fills a Secret of type `kubernetes.io/service-account-token` with a token",
     )
     .power("makes and reads token Secrets of every service account")
     .reach(Reach::Secrets),
@@ -121,8 +121,8 @@ pub(super) const RULES: &[Rule] = &[
         "C/-",
         "create certificatesigningrequests.certificates and update,patch certificatesigningrequests/approval.certificates of any name and approve signers.certificates; \
          create certificatesigningrequests.certificates and update,patch certificatesigningrequests/approval.certificates before 1.18",
-        "can ask for client certificates and approve them itself",
-        "let one identity ask and another approve, and name the signers under `resourceNames`",
+        "can request client certificates and approve its own requests",
+        "let one identity request and another approve, and list the signers under `resourceNames`",
     )
     .power("approves certificates")
     .reach(Reach::Secrets)
@@ -133,8 +133,8 @@ pub(super) const RULES: &[Rule] = &[
         "C/-",
         "update,patch certificatesigningrequests/status.certificates of any name and sign signers.certificates; \
          update,patch certificatesigningrequests/status.certificates before 1.18",
-        "can issue certificates in the name of signers",
-        "name the signer that it is under `resourceNames`",
+        "can issue certificates of signers",
+        "list the name of the own signer under `resourceNames`",
     )
     .power("signs certificates")
     .reach(Reach::Secrets)
@@ -144,8 +144,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::WRITE_ROLES,
         "M/M",
         "create,update,patch roles.rbac,clusterroles.rbac",
-        "can write roles, within what it holds",
-        "leave roles to whoever reviews them",
+        "can write roles with at most the permissions that it holds",
+        "reserve roles for administrators",
     )
     .behind(&["E002"]),
     holds(
@@ -153,8 +153,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::WRITE_BINDINGS,
         "M/M",
         "create,update,patch rolebindings.rbac,clusterrolebindings.rbac",
-        "can hand on what it holds to anybody",
-        "leave bindings to whoever reviews them",
+        "can grant its own permissions to any subject",
+        "reserve bindings for administrators",
     )
     .behind(&["E003"]),
     holds(
@@ -162,24 +162,24 @@ pub(super) const RULES: &[Rule] = &[
         codes::DELETE_ROLES,
         "H/M",
         "delete,deletecollection roles.rbac,clusterroles.rbac,rolebindings.rbac,clusterrolebindings.rbac",
-        "can take away the access of others",
-        "leave roles and bindings to whoever reviews them",
+        "can revoke the access of others",
+        "reserve roles and bindings for administrators",
     ),
     Rule::new(
         "E016",
         codes::AGGREGATED_INTO_DEFAULT_ROLE,
         "-/-",
         When::Role(adds_to_default_roles),
-        "adds by its labels to {what}, for everybody who holds that",
-        "take the label away, and bind the role to whom it is for",
+        "adds rules by its labels to {what}, for every subject with such a role",
+        "remove the label, and bind the role to the subjects that need it",
     ),
     holds(
         "E017",
         codes::CHANGE_AWS_AUTH,
         "C/-",
         "update,patch configmaps of name aws-auth",
-        "can change which identities of AWS are which users and groups of the cluster (ConfigMap `aws-auth`)",
-        "grant other ConfigMaps of `kube-system` by name, and leave this one to administrators",
+        "can change the mapping of AWS identities to users and groups of the cluster (ConfigMap `aws-auth`)",
+        "grant other ConfigMaps of `kube-system` by name, and reserve `aws-auth` for administrators",
     )
     .power("changes which identities of AWS are which users")
     .reach(Reach::Secrets)
@@ -191,8 +191,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::REACH_CLOUD_ACCOUNT,
         "M/M",
         "create serviceaccounts/token or create pods or create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch",
-        "can get tokens of {what}, by which a cloud knows an identity of its own",
-        "keep accounts with an identity in a cloud in namespaces of their own",
+        "can get tokens of {what}, and so use identities of a cloud provider",
+        "keep service accounts with a cloud identity in separate namespaces",
     )
     .named(Named::Void)
     .needs(Needs::CloudAccount),
@@ -202,7 +202,7 @@ pub(super) const RULES: &[Rule] = &[
         "C/-",
         "create,update,patch users.user.openshift.io,groups.user.openshift.io,useridentitymappings.user.openshift.io,oauthclients.oauth.openshift.io,oauths.config.openshift.io where known",
         "can change users, groups or logins of OpenShift",
-        "leave identities to the identity provider, its group sync and administrators, or name the objects under `resourceNames`",
+        "reserve identities for the identity provider, its group sync and administrators, or list the objects under `resourceNames`",
     )
     .power("changes users, groups or logins of OpenShift")
     .reach(Reach::Secrets),
@@ -211,8 +211,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::USE_PRIVILEGED_POLICY,
         "H/H",
         "use securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
-        "may use [any pod policy, the privileged ones included] for its pods",
-        "name the policies under `resourceNames`",
+        "can use [any pod policy, privileged policies included,] for its pods",
+        "list the policies under `resourceNames`",
     )
     .named(Named::Policies),
     holds(
@@ -220,8 +220,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::WRITE_POD_POLICIES,
         "C/-",
         "create,update,patch securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
-        "can write the policies that fence pods in",
-        "leave them to whoever reviews them",
+        "can write the policies that restrict pods",
+        "reserve pod policies for administrators",
     )
     .power("writes the policies that confine pods"),
     holds(
@@ -229,8 +229,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::DRIVE_GITOPS,
         "C/H",
         "create,update,patch applications.argoproj.io,applicationsets.argoproj.io,appprojects.argoproj.io,kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io where known",
-        "can have a GitOps controller apply what it likes",
-        "let the controller act as an account of the writer's own, and keep projects to administrators",
+        "can make a GitOps controller apply any object",
+        "let the controller impersonate a service account of the writer, and reserve projects for administrators",
     )
     .power("writes for every GitOps controller")
     .reach(Reach::Secrets),
@@ -239,8 +239,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::DRIVE_INSTALLER,
         "C/H",
         "create clusterstackinstalls.stacks.crossplane.io,stackinstalls.stacks.crossplane.io,providers.pkg.crossplane.io,configurations.pkg.crossplane.io,functions.pkg.crossplane.io,subscriptions.operators.coreos.com,clusterserviceversions.operators.coreos.com,clusterextensions.olm.operatorframework.io,helmcharts.helm.cattle.io where known",
-        "can have a package manager install what it likes",
-        "leave installing to administrators: the manager holds what every package asks for",
+        "can make a package manager install any package",
+        "reserve installation for administrators: the package manager holds every permission that a package requests",
     )
     .power("installs packages")
     .reach(Reach::Secrets),
@@ -250,7 +250,7 @@ pub(super) const RULES: &[Rule] = &[
         "C/H",
         "create,update,patch,delete,deletecollection *.*",
         "can {what} every resource of every API group",
-        "write out the resources that are needed",
+        "list the required resources",
     )
     .named(Named::Void),
 ];

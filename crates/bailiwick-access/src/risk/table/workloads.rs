@@ -9,8 +9,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::CREATE_PODS,
         "C/H",
         "create pods",
-        "can run pods with every service account, secret and ConfigMap there is",
-        "grant it where only such accounts and secrets are that its holder may have, under a Pod Security level that holds the node back",
+        "can run pods with any service account, Secret and ConfigMap",
+        "grant it in namespaces without more privileged service accounts and Secrets, under a Pod Security level that protects the node",
     )
     .power("creates pods everywhere")
     .reach(Reach::Pods),
@@ -19,8 +19,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::CHANGE_WORKLOADS,
         "C/H",
         "create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch,deployments.extensions,daemonsets.extensions,replicasets.extensions,rollouts.argoproj.io,workflows.argoproj.io,cronworkflows.argoproj.io,taskruns.tekton.dev,pipelineruns.tekton.dev,services.serving.knative.dev,virtualmachines.kubevirt.io",
-        "can change what makes pods, and so run them with every service account there is",
-        "grant it where only such accounts are that its holder may have, or name the workloads under `resourceNames`",
+        "can change workloads, and so run pods with any service account",
+        "grant it in namespaces without more privileged service accounts, or list the workloads under `resourceNames`",
     )
     .power("changes workloads everywhere")
     .reach(Reach::Pods),
@@ -29,8 +29,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::CHANGE_PODS,
         "C/H",
         "update,patch pods",
-        "can put its own image into running pods",
-        "leave changing to the controllers, which need no verbs of yours",
+        "can change the images of running pods",
+        "remove the verbs: controllers have their own permissions",
     )
     .power("changes every pod")
     .reach(Reach::Pods),
@@ -39,8 +39,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::EXEC_INTO_PODS,
         "C/H",
         "create pods/exec or get pods/exec before 1.35",
-        "can run commands in pods, with their service accounts",
-        "grant it for debugging and for a time, in the namespaces that are meant",
+        "can run commands in pods, with the permissions of their service accounts",
+        "grant it for debugging, for a limited time and in single namespaces",
     )
     .power("runs commands in every pod")
     .reach(Reach::Pods),
@@ -50,7 +50,7 @@ pub(super) const RULES: &[Rule] = &[
         "C/H",
         "create pods/attach or get pods/attach before 1.35",
         "can attach to the processes of pods",
-        "grant it for debugging and for a time, in the namespaces that are meant",
+        "grant it for debugging, for a limited time and in single namespaces",
     )
     .power("attaches to every pod")
     .reach(Reach::Pods),
@@ -60,15 +60,15 @@ pub(super) const RULES: &[Rule] = &[
         "H/M",
         "create pods/portforward or get pods/portforward before 1.35 or get,create,update,patch,delete pods/proxy,services/proxy",
         "can reach every port of pods, past network policies",
-        "grant it for debugging and for a time, in the namespaces that are meant",
+        "grant it for debugging, for a limited time and in single namespaces",
     ),
     holds(
         "W007",
         codes::EPHEMERAL_CONTAINERS,
         "C/H",
         "update,patch pods/ephemeralcontainers",
-        "can put containers of its own into running pods",
-        "grant it for debugging and for a time, in the namespaces that are meant",
+        "can add containers to running pods",
+        "grant it for debugging, for a limited time and in single namespaces",
     )
     .power("adds containers to every pod")
     .reach(Reach::Pods),
@@ -78,7 +78,7 @@ pub(super) const RULES: &[Rule] = &[
         "M/L",
         "create pods/eviction or delete,deletecollection pods",
         "can stop pods",
-        "grant it in the namespaces that are meant",
+        "grant it in single namespaces",
     )
     .behind(&["W009"]),
     holds(
@@ -86,8 +86,8 @@ pub(super) const RULES: &[Rule] = &[
         codes::STEAL_PODS,
         "H/-",
         "create pods/eviction or delete,deletecollection pods and update,patch nodes,nodes/status",
-        "can stop pods, and close nodes so that they come back where it wants them",
-        "keep changing nodes apart from stopping pods",
+        "can stop pods and change nodes, and so choose the node where the pods start again",
+        "grant changes of nodes and removal of pods to different subjects",
     )
     .power("stops pods and closes nodes")
     .reach(Reach::Secrets),
@@ -96,16 +96,16 @@ pub(super) const RULES: &[Rule] = &[
         codes::CHANGE_POD_STATUS,
         "L/L",
         "update,patch pods/status",
-        "can make services send traffic to pods of its own",
-        "leave the status to the kubelet",
+        "can redirect the traffic of Services to other pods",
+        "reserve the status of pods for the kubelet",
     ),
     holds(
         "W011",
         codes::PLACE_PODS,
         "M/L",
         "create pods/binding,bindings",
-        "can put pods on any node, past the scheduler",
-        "leave binding pods to schedulers",
+        "can assign pods to any node, past the scheduler",
+        "reserve the assignment of pods for schedulers",
     )
     .power("binds pods to any node"),
     holds(
@@ -113,15 +113,15 @@ pub(super) const RULES: &[Rule] = &[
         codes::SCALE,
         "M/L",
         "update,patch ?/scale.?",
-        "can scale workloads up and down",
-        "name the resource in the place of the star, and the workloads under `resourceNames`",
+        "can scale workloads",
+        "list the resource instead of `*`, and the workloads under `resourceNames`",
     ),
     holds(
         "W013",
         codes::WRITE_ACCOUNTS,
         "M/L",
         "create,update,patch serviceaccounts",
-        "can write service accounts, with their annotations for clouds and their pull secrets",
-        "leave accounts to whoever reviews them",
+        "can write service accounts, with their cloud identities and pull secrets",
+        "reserve service accounts for administrators",
     ),
 ];
