@@ -8,8 +8,6 @@ mod diff;
 mod explain;
 mod index;
 mod init;
-mod isolation;
-mod left_behind;
 mod lint;
 mod man;
 mod merge;
@@ -18,33 +16,24 @@ mod node_reach;
 pub mod pages;
 mod printing;
 mod question;
-mod recall;
-mod removal;
 mod render;
 mod sandbox;
-mod scene;
 mod schema;
-mod selection;
-mod session;
-mod shard;
-mod stacks;
-mod summary;
 mod table;
-mod targets;
 mod test;
-mod unchecked;
-mod unclaimed;
 mod who_can;
+mod workspaces;
+mod worlds;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::compile::{Options, Wanted};
+use crate::app::{Error, Options};
 use crate::diag::RunError;
 use crate::model::Date;
 use crate::parallel;
@@ -229,28 +218,20 @@ impl Global {
         &self.measured
     }
 
-    /// True when files are told by their content alone.
-    fn verifies(&self) -> bool {
-        self.verify
-    }
-
-    /// How to compile.
-    fn options(&self) -> Options<'_> {
+    /// Returns the options of the application layer.
+    fn options(&self) -> Options {
         Options {
-            jobs: self.jobs(),
-            wanted: Wanted::Text,
-            classes: !self.no_classes,
-            alike: true,
-            part: None,
-            stats: &self.measured,
+            directory: self.directory.clone(),
+            jobs: self.jobs.map(usize::from),
+            no_classes: self.no_classes,
+            today: Some(self.today()),
+            stats: Arc::clone(&self.measured),
+            listener: Some(printing::listener(self.terminal())),
         }
     }
 
     fn jobs(&self) -> usize {
-        // To count the cores, the system's limits are read from files.
-        static CORES: OnceLock<usize> = OnceLock::new();
-        let cores = || *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
-        self.jobs.map_or_else(cores, usize::from)
+        self.options().threads()
     }
 }
 
@@ -330,7 +311,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     let outcome = match cli.command.confine(&cli.global) {
         Ok(Outcome::Fine) => parallel::with_room(|| run_command(&cli)),
         Ok(outcome) => outcome,
-        Err(error) => printing::fail(&cli.global, &error),
+        Err(error) => printing::end(&cli.global, error),
     };
     printing::print_more(&cli.global);
     outcome
@@ -338,7 +319,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
 
 impl Command {
     /// Confines the process where the command asks for it.
-    fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
+    fn confine(&self, global: &Global) -> Result<Outcome, Error> {
         match self {
             Command::Render(arguments) => arguments.confine(global),
             Command::Check(arguments) => arguments.confine(global),
@@ -371,12 +352,12 @@ fn run_command(cli: &Cli) -> Outcome {
         Command::Completions(arguments) => completions::run(global, arguments),
         Command::Man(arguments) => man::run(global, arguments),
     };
-    let outcome = outcome.map(|outcome| {
+    let outcome = printing::settle(global, outcome).map(|outcome| {
         let is_denied = cli.command.denies_warnings() && global.warned.load(Ordering::Relaxed);
         if is_denied { outcome.worse(Outcome::No) } else { outcome }
     });
-    let outcome = outcome.and_then(|outcome| tell_stats(global).map(|()| outcome));
-    outcome.unwrap_or_else(|error| printing::fail(global, &error))
+    let outcome = outcome.and_then(|outcome| tell_stats(global).map(|()| outcome).map_err(Error::from));
+    outcome.unwrap_or_else(|error| printing::end(global, error))
 }
 
 /// Prints and writes what was measured.

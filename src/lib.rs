@@ -43,4 +43,6 @@ mod parallel;
 pub mod report;
 pub mod stats;
 
+pub mod app;
+
 pub mod cli;

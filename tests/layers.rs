@@ -29,7 +29,22 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("migrate", &["yaml", "admission"]),
     (
         "report",
-        &["codes", "diag", "yaml", "k8s", "alike", "emit", "access", "admission", "crossplane", "node", "migrate"],
+        &[
+            "app",
+            "compile",
+            "model",
+            "codes",
+            "diag",
+            "yaml",
+            "k8s",
+            "alike",
+            "emit",
+            "access",
+            "admission",
+            "crossplane",
+            "node",
+            "migrate",
+        ],
     ),
     (
         "compile",
@@ -54,8 +69,38 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "app",
+        &[
+            "codes",
+            "parallel",
+            "stats",
+            "diag",
+            "yaml",
+            "k8s",
+            "source",
+            "model",
+            "kinds",
+            "render",
+            "compile",
+            "cache",
+            "label",
+            "alike",
+            "emit",
+            "access",
+            "admission",
+            "crossplane",
+            "node",
+            "validate",
+            "migrate",
+            "file_format",
+            "digest",
+            "git",
+        ],
+    ),
+    (
         "cli",
         &[
+            "app",
             "codes",
             "parallel",
             "stats",
@@ -137,6 +182,23 @@ fn modules_use_only_what_lies_below_them() {
     }
     assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(seen.len(), MAY_USE.len(), "every layer is there: {seen:?}");
+}
+
+/// Words that do not stand below `src/app`: the layer prints nothing, reads no command line, and ends no process.
+const NOT_IN_APP: &[&str] = &["clap", "println", "eprintln", "std::process", "crate::report", "crate::cli"];
+
+#[test]
+fn the_application_layer_prints_nothing() {
+    let source = repository().join("src");
+    let mut files = vec![source.join("app.rs")];
+    rust_files(&source.join("app"), &mut files);
+    let mut wrong = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("text");
+        let found = NOT_IN_APP.iter().filter(|word| text.contains(**word));
+        wrong.extend(found.map(|word| format!("{}: {word}", path.display())));
+    }
+    assert_eq!(wrong, Vec::<String>::new());
 }
 
 #[test]

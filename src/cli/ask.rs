@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use clap::Args;
 
 use super::{Global, Outcome};
+use crate::app::Error;
 use crate::ask::Connection;
 use crate::diag::RunError;
 
@@ -13,7 +14,7 @@ use crate::diag::RunError;
 pub(super) struct Arguments {}
 
 /// Runs the command.
-pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, Error> {
     let mut connection = Connection::default();
     let mut input = BufReader::with_capacity(1 << 16, std::io::stdin());
     let mut output = global.terminal().answers();

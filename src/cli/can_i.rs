@@ -10,19 +10,20 @@ use clap::{Args, ValueEnum};
 
 use node::Admission;
 
-use super::printing::{print, refuse};
+use super::printing::{end, print, refuse};
 use super::question::{IdentityArguments, RequestArguments};
-use super::scene::{Scene, SceneArguments, with_scenes};
+use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
 use crate::access::{Answer, Identity, Request};
 use crate::admission::gate::unseen_policies;
-use crate::diag::{Diagnostic, RunError, Sink};
+use crate::app::{Error, LoadedWorld, RequestOptions};
+use crate::diag::{Diagnostic, Sink};
 use crate::node::authorize::field_selector;
 use crate::node::graph::Graph;
 use crate::node::identity::NodeIdentity;
 use crate::report::access::{self, Told};
-use crate::report::machine;
 use crate::report::page::Page;
+use crate::report::{machine, worlds};
 
 /// Options of `can-i`.
 #[derive(Debug, Args)]
@@ -32,7 +33,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     identity: IdentityArguments,
     #[command(flatten)]
-    scene: SceneArguments,
+    world: WorldArguments,
     /// Field selector of a list or watch, such as `spec.nodeName=n1`, for the Node authorizer.
     #[arg(long, value_name = "SELECTOR", conflicts_with = "list")]
     field_selector: Option<String>,
@@ -71,21 +72,20 @@ pub(super) fn refuse_nobody(global: &Global) -> Outcome {
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let Some(who) = arguments.identity.identity() else {
         return Ok(refuse_nobody(global));
     };
     let is_node = NodeIdentity::of(&who) != NodeIdentity::None;
-    let scene =
-        SceneArguments { with_surroundings: is_node || arguments.admission.is_some(), ..arguments.scene.clone() };
-    with_scenes(global, &scene, |scenes| {
+    let options = arguments.world.options(is_node || arguments.admission.is_some());
+    with_worlds(global, &arguments.world.targets, &options, |worlds| {
         let mut outcome = Outcome::Fine;
-        for scene in scenes {
+        for loaded in worlds {
             let told = if arguments.list {
-                list(global, scene, arguments, &who);
+                list(global, loaded, arguments, &who);
                 Outcome::Fine
             } else {
-                decide(global, scene, arguments, &who)
+                decide(global, loaded, arguments, &who)
             };
             outcome = outcome.worse(told);
         }
@@ -93,23 +93,21 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     })
 }
 
-fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity) -> Outcome {
-    let request = match arguments.request.request(&scene.world) {
+fn decide(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Identity) -> Outcome {
+    let question = RequestOptions::from(&arguments.request);
+    let request = match question.request(&loaded.world) {
         Ok(request) => request,
-        Err(problem) => {
-            print(global, vec![*problem], &scene.files);
-            return Outcome::Invalid;
-        }
+        Err(problem) => return end(global, problem),
     };
     let selector = match field_selector(arguments.field_selector.as_deref().unwrap_or_default()) {
         Ok(selector) => selector,
-        Err(why) => return invalid(global, scene, why),
+        Err(why) => return invalid(global, loaded, why),
     };
-    let decision = scene.world.decide(who, &request);
-    let graph = scene.cluster().map(Graph::of);
-    let said = scene.cluster().zip(graph.as_ref()).filter(|_| scene.asks("Node"));
+    let decision = loaded.world.decide(who, &request);
+    let graph = loaded.cluster().map(Graph::of);
+    let said = loaded.cluster().zip(graph.as_ref()).filter(|_| loaded.asks("Node"));
     let said = said.and_then(|cluster| node::ask(cluster, who, &request, &selector));
-    let by_rbac = if scene.asks("RBAC") { decision.answer(arguments.scene.complete) } else { Answer::No };
+    let by_rbac = if loaded.asks("RBAC") { decision.answer(arguments.world.complete) } else { Answer::No };
     // The first authorizer that allows decides; one that has no opinion leaves it to the next.
     let by_node = said.as_ref().map_or(Answer::No, |said| said.answer);
     let mut answer = match (by_node, by_rbac) {
@@ -117,11 +115,11 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
         (Answer::Unknown, _) => Answer::Unknown,
         (_, by_rbac) => by_rbac,
     };
-    if answer == Answer::No && !scene.unknown_authorizers().is_empty() {
+    if answer == Answer::No && !loaded.unknown_authorizers().is_empty() {
         answer = Answer::Unknown;
     }
-    let stated = stated_authorizers(scene, NodeIdentity::of(who) != NodeIdentity::None, answer);
-    let objection = match admission(global, (scene, graph.as_ref()), arguments, who, &request) {
+    let stated = stated_authorizers(loaded, NodeIdentity::of(who) != NodeIdentity::None, answer);
+    let objection = match admission(global, (loaded, graph.as_ref()), arguments, who, &request) {
         Ok(_) if answer == Answer::No => None,
         Ok(Admission::Passes) => None,
         Ok(Admission::Refuses(why)) => {
@@ -132,18 +130,18 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
             answer = Answer::Unknown;
             Some(why)
         }
-        Err(why) => return invalid(global, scene, why),
+        Err(why) => return invalid(global, loaded, why),
     };
-    let told = Told { world: &scene.world, files: &scene.files, who, request: &request, decision: &decision, answer };
+    let told = Told { world: &loaded.world, files: &loaded.files, who, request: &request, decision: &decision, answer };
     let terminal = global.terminal();
-    if let Some(note) = arguments.request.subresource_note(&request, &scene.world) {
+    if let Some(note) = question.subresource_note(&request, &loaded.world) {
         terminal.note(&note);
     }
-    if let Some(note) = RequestArguments::finalizers_note(&request) {
+    if let Some(note) = RequestOptions::finalizers_note(&request) {
         terminal.note(note);
     }
     if let Some(note) =
-        unseen_policies(scene.world.minor()).filter(|_| arguments.admission.is_some() && answer == Answer::Yes)
+        unseen_policies(loaded.world.minor()).filter(|_| arguments.admission.is_some() && answer == Answer::Yes)
     {
         terminal.note(note);
     }
@@ -155,19 +153,19 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
                 map.extend(objection.iter().map(|objection| ("admission".to_owned(), objection.as_str().into())));
                 map.extend(stated.iter().map(|stated| ("authorizers".to_owned(), stated.as_str().into())));
             }
-            terminal.result(&scene.json_line(json));
+            terminal.result(&worlds::json_line(loaded, json));
         }
         AnswerForm::Text => {
             let is_maybe = answer == Answer::Unknown && by_node == Answer::Unknown;
             let word = if is_maybe { "maybe" } else { word(answer) };
             let mut page = Page::new();
-            writeln!(page, "{}{word}", scene.prefix());
+            writeln!(page, "{}{word}", worlds::prefix(loaded));
             if !global.quiet {
                 objection.iter().for_each(|objection| writeln!(page, "  {objection}"));
                 stated.iter().for_each(|stated| writeln!(page, "  {stated}"));
                 page.append(&said.as_ref().map_or_else(String::new, node::Said::text));
                 // An allowed request needs no hint about missing RBAC permissions.
-                if by_node != Answer::Yes && scene.asks("RBAC") {
+                if by_node != Answer::Yes && loaded.asks("RBAC") {
                     page.append(&told.reasons());
                 }
             }
@@ -178,12 +176,12 @@ fn decide(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity)
 }
 
 /// What the authorizers that a policy states mean for an answer; none where they are the usual ones or make no difference.
-fn stated_authorizers(scene: &Scene, is_node: bool, answer: Answer) -> Option<String> {
-    let modes = scene.authorization_modes.join(",");
-    let unknown = scene.unknown_authorizers();
-    if !scene.asks("RBAC") {
+fn stated_authorizers(loaded: &LoadedWorld, is_node: bool, answer: Answer) -> Option<String> {
+    let modes = loaded.authorization_modes.join(",");
+    let unknown = loaded.unknown_authorizers();
+    if !loaded.asks("RBAC") {
         Some(format!("the API server does not ask RBAC: its authorization mode is {modes}"))
-    } else if is_node && !scene.asks("Node") {
+    } else if is_node && !loaded.asks("Node") {
         Some(format!("the API server does not ask the Node authorizer: its authorization mode is {modes}"))
     } else if answer == Answer::Unknown && !unknown.is_empty() {
         Some(format!("the API server asks {} too, and the answer of that is not known here", unknown.join(" and ")))
@@ -192,16 +190,16 @@ fn stated_authorizers(scene: &Scene, is_node: bool, answer: Answer) -> Option<St
     }
 }
 
-fn invalid(global: &Global, scene: &Scene, why: String) -> Outcome {
+fn invalid(global: &Global, loaded: &LoadedWorld, why: String) -> Outcome {
     let problem = Diagnostic::error(codes::INVALID_QUESTION, why).help("`bailiwick can-i --help` shows how to ask");
-    print(global, vec![problem], &scene.files);
+    print(global, vec![problem], &loaded.files);
     Outcome::Invalid
 }
 
 /// The decision of admission on an allowed request; none if admission was not requested.
 fn admission(
     global: &Global,
-    (scene, graph): (&Scene, Option<&Graph>),
+    (loaded, graph): (&LoadedWorld, Option<&Graph>),
     arguments: &Arguments,
     who: &Identity,
     request: &Request,
@@ -214,34 +212,34 @@ fn admission(
     }
     let (new, old) = (global.input_at(new), arguments.admission_old.as_ref().map(|old| global.input_at(old)));
     let mut sink = Sink::new();
-    let written = node::Written::read(Some(&new), old.as_deref(), global.jobs(), &scene.files, &mut sink)
+    let written = node::Written::read(Some(&new), old.as_deref(), global.jobs(), &loaded.files, &mut sink)
         .map_err(|error| error.to_string())?;
     if sink.has_errors() {
-        print(global, sink.into_sorted(&scene.files), &scene.files);
+        print(global, sink.into_sorted(&loaded.files), &loaded.files);
         return Err("the object cannot be read".to_owned());
     }
-    node::admission(scene, graph, who, &extra, request, &written)
+    node::admission(loaded, graph, who, &extra, request, &written)
 }
 
-fn list(global: &Global, scene: &Scene, arguments: &Arguments, who: &Identity) {
+fn list(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Identity) {
     let namespace =
         if arguments.request.all_namespaces { "" } else { arguments.request.namespace.as_deref().unwrap_or("default") };
-    let chains = scene.world.grants_of(who, namespace);
-    let missing = scene.world.rules_for(who, namespace).missing;
+    let chains = loaded.world.grants_of(who, namespace);
+    let missing = loaded.world.rules_for(who, namespace).missing;
     let terminal = global.terminal();
     match arguments.format {
         AnswerForm::Json => {
-            let chains: Vec<_> = chains.iter().map(|chain| access::chain_json(chain, &scene.files)).collect();
+            let chains: Vec<_> = chains.iter().map(|chain| access::chain_json(chain, &loaded.files)).collect();
             let json = serde_json::json!({
-                "target": scene.target, "identity": who, "namespace": namespace, "grants": chains,
+                "target": loaded.target, "identity": who, "namespace": namespace, "grants": chains,
                 "missing": missing.iter().map(ToString::to_string).collect::<Vec<_>>(),
             });
             terminal.result(&machine::line(&json));
         }
         AnswerForm::Text => {
-            let grants = access::grants(&chains, &scene.files);
+            let grants = access::grants(&chains, &loaded.files);
             let missing = access::missing(&missing);
-            terminal.result(&format!("{}{grants}{missing}", scene.heading()));
+            terminal.result(&format!("{}{grants}{missing}", worlds::heading(loaded)));
         }
     }
 }

@@ -3,19 +3,14 @@
 use clap::Args;
 
 use super::can_i::AnswerForm;
-use super::diff::{Base, Wanted, compare_and_print};
-use super::printing::print;
+use super::diff::{Shown, print_comparison};
+use super::printing::{print, settle};
 use super::sandbox::{GateArguments, Paths};
-use super::scene::{Scene, SceneArguments, of_target_into};
-use super::session::{Session, with_part};
-use super::shard::{self, ShardArguments};
-use super::summary::Command;
-use super::targets::TargetChanges;
-use super::test::Tally;
-use super::unclaimed::Unclaimed;
-use super::{Global, Outcome, isolation, test, unchecked, unclaimed};
-use crate::diag::{RunError, Severity, Sink};
+use super::workspaces::{ShardArguments, finish, note_partly_checked, tell_checked, with_part};
+use super::{Global, Outcome, test};
+use crate::app::{CompareOptions, Comparison, Diagnostics, Error, ShardCommand, Workspace};
 use crate::model::Target;
+use crate::report::{checks, tests};
 
 /// Options of `check`.
 #[derive(Debug, Args)]
@@ -40,99 +35,74 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Confines the process, if it is to be.
-    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, RunError> {
+    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
         self.gate.sandbox.apply(global, Paths { writes: self.shard.written(global), ..Paths::default() })
     }
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    with_part(global, &arguments.targets, &arguments.shard, |session, targets| {
-        let outcome = check(session, targets, arguments)?;
-        let command = Command::Check { targets: arguments.targets.clone(), summary: arguments.summary };
-        shard::finish(session, outcome, command)
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    with_part(global, &arguments.targets, &arguments.shard, |workspace, targets| {
+        let outcome = settle(global, check(global, workspace, targets, arguments))?;
+        let command = ShardCommand::Check { targets: arguments.targets.clone(), summary: arguments.summary };
+        finish(global, workspace, outcome, command)
     })
 }
 
-fn check(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
-    let mut sink = Sink::new();
-    let mut beside = session.beside_targets(&mut sink)?;
-    let is_whole = arguments.targets.is_empty();
-    let changes = if is_whole { TargetChanges::of_leftovers(session, &beside)? } else { TargetChanges::default() };
-    let (summary, every) = (arguments.summary, arguments.no_group);
-    let wanted = Wanted { base: &Base::Output, summary, every, is_check: true };
-    let (outcome, unclaimed) = compare_and_print(session, targets, wanted, changes, sink)?;
-    if outcome == Outcome::Invalid {
-        return Ok(outcome);
+fn check(global: &Global, workspace: &Workspace, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, Error> {
+    let options = CompareOptions {
+        targets: arguments.targets.clone(),
+        without_text: arguments.summary,
+        ungrouped: arguments.no_group,
+        without_effects: true,
+    };
+    let mut comparison = workspace.compare_output_folder(&options)?;
+    let judged = tell_checked(global, std::mem::take(&mut comparison.diagnostics));
+    if judged == Outcome::Invalid {
+        return Ok(judged);
     }
-    beside.unclaimed.absorb(unclaimed);
-    unchecked::note(session, targets);
-    judge(session, targets, arguments, (outcome, &beside.unclaimed))
+    let shown = Shown { is_summary: arguments.summary, is_check: true };
+    let outcome = judged.worse(print_comparison(global, workspace, &comparison, &[], shown));
+    note_partly_checked(global, workspace, targets);
+    judge(global, (workspace, targets), arguments, &comparison, outcome)
 }
 
 /// Judges what is compiled: isolations of nodes and AccessTests, for which the whole target is needed. In a run of parts
 /// the first part judges the isolations.
 fn judge(
-    session: &Session<'_>,
-    targets: &[&Target],
+    global: &Global,
+    (workspace, targets): (&Workspace, &[&Target]),
     arguments: &Arguments,
-    (outcome, unclaimed): (Outcome, &Unclaimed),
-) -> Result<Outcome, RunError> {
-    let tests = |target: &Target| if arguments.no_tests { Vec::new() } else { test::checks(session, target, &[]) };
-    let has_tests = targets.iter().any(|target| !tests(target).is_empty());
-    if let Some(shard) = &session.shard {
+    comparison: &Comparison,
+    outcome: Outcome,
+) -> Result<Outcome, Error> {
+    let has_tests = !arguments.no_tests && targets.iter().any(|target| !workspace.access_tests(target, &[]).is_empty());
+    let terminal = global.terminal();
+    if let Some(shard) = &workspace.shard {
         if has_tests {
-            let note = "AccessTests are not run in parts; run `bailiwick test`\n";
-            session.global.terminal().note(note);
+            terminal.note("AccessTests are not run in parts; run `bailiwick test`\n");
         }
         if !shard.part.is_first() {
             return Ok(outcome);
         }
     }
-    let has_tests = has_tests && session.shard.is_none();
-    let mut broken = Sink::new();
-    unclaimed::judge(session, unclaimed, &mut broken)?;
-    let mut tally = Tally::default();
-    for target in targets {
-        let with_surroundings = isolation::is_asserted(session, target);
-        let tests = if has_tests { tests(target) } else { Vec::new() };
-        if !with_surroundings && tests.is_empty() {
-            continue;
-        }
-        let Some(scene) = scene(session, target, with_surroundings)? else { return Ok(Outcome::Invalid) };
-        if with_surroundings {
-            isolation::judge(session, target, &scene, &mut broken);
-        }
-        tally.ask(&scene, &tests);
+    let has_tests = has_tests && workspace.shard.is_none();
+    let folder = workspace.judge_output_folder(comparison)?;
+    // A quiet run relies on the exit code, which covers no other workspace.
+    terminal.problem(&checks::nested_workspaces(&folder.not_judged.nested));
+    terminal.note(&checks::fixtures(&folder.not_judged));
+    let mut failures = tests::Failures::default();
+    let assertions = workspace.judge_targets(targets, has_tests, folder, &mut |event| failures.add(&event))?;
+    let outcome = tell_broken(global, outcome, assertions.broken);
+    if !has_tests {
+        return Ok(outcome);
     }
-    if let Some(shard) = &session.shard {
-        shard.note_isolation(broken.diagnostics());
-    }
-    let outcome = tell_isolation(session, outcome, broken);
-    Ok(if has_tests { outcome.worse(tally.conclude(session, AnswerForm::Text)) } else { outcome })
+    Ok(outcome.worse(test::conclude(global, workspace, assertions.tests, &failures, AnswerForm::Text)))
 }
 
-/// Returns what questions about a target are asked of. Comparing has printed what compiling found; of what else cannot
-/// be read the errors are printed, and nothing is returned.
-fn scene(session: &Session<'_>, target: &Target, with_surroundings: bool) -> Result<Option<Scene>, RunError> {
-    let arguments = SceneArguments { with_surroundings, ..SceneArguments::default() };
-    let mut sink = Sink::new();
-    let scene = of_target_into(session, target, &arguments, &mut sink)?;
-    if !sink.has_errors() {
-        return Ok(scene);
-    }
-    let mut found = session.project.without_accepted(sink.into_sorted(&session.project.files));
-    found.retain(|diagnostic| diagnostic.severity == Severity::Error);
-    print(session.global, found, &session.project.files);
-    Ok(None)
-}
-
-/// Prints which isolations of nodes do not hold.
-pub(super) fn tell_isolation(session: &Session<'_>, outcome: Outcome, sink: Sink) -> Outcome {
-    let broken = session.project.without_accepted(sink.into_sorted(&session.project.files));
-    if broken.is_empty() {
-        return outcome;
-    }
-    print(session.global, broken, &session.project.files);
-    Outcome::No
+/// Prints the assertions that do not hold.
+pub(super) fn tell_broken(global: &Global, outcome: Outcome, broken: Diagnostics) -> Outcome {
+    let is_broken = !broken.list.is_empty();
+    print(global, broken.list, &broken.files);
+    if is_broken { Outcome::No } else { outcome }
 }

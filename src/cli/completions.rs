@@ -4,7 +4,7 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use super::{Cli, Global, Outcome};
-use crate::diag::RunError;
+use crate::app::Error;
 
 /// Options of `completions`.
 #[derive(Debug, Args)]
@@ -14,7 +14,7 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut Cli::command(), "bailiwick", &mut script);
     global.terminal().result(&String::from_utf8_lossy(&script));

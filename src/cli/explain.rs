@@ -9,17 +9,19 @@ use clap::Args;
 
 use super::can_i::{AnswerForm, refuse_nobody, word};
 use super::printing::{print, refuse, refuse_usage};
-use super::question::{IdentityArguments, RequestArguments};
-use super::scene::{Scene, SceneArguments, version_of, with_scenes};
+use super::question::IdentityArguments;
+use super::worlds::with_worlds;
 use super::{Global, Outcome, pages};
 use crate::access::{Identity, World, risk as catalogue};
-use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
+use crate::app::loaded_world::version_of;
+use crate::app::{Error, LoadedWorld, RequestOptions, Workspace, WorldOptions};
+use crate::diag::{Diagnostic, Files, Sink, nearest};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
 use crate::kinds;
 use crate::report::access::{self, Told};
 use crate::report::page::Page;
-use crate::report::risk;
+use crate::report::{risk, worlds};
 use crate::yaml;
 
 /// Options of `explain`.
@@ -55,7 +57,7 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     match (arguments.words.as_slice(), &arguments.baseline) {
         ([], Some(version)) => print_baseline(global, arguments, version),
         ([], None) => {
@@ -95,7 +97,7 @@ fn print_page(global: &Global, subject: &str) -> Outcome {
 }
 
 /// Prints the default policy of a version as manifests; without one, that of the target's version, or of the newest.
-fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Result<Outcome, RunError> {
+fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Result<Outcome, Error> {
     let terminal = global.terminal();
     let write = |minor: u32| {
         let mut text = format!("# What the API server of Kubernetes 1.{minor} makes for itself.\n");
@@ -114,10 +116,10 @@ fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Resu
         Outcome::Fine
     };
     if version.is_empty() {
-        if super::session::find_root(global)?.is_none() {
+        if Workspace::find_root(&global.options())?.is_none() {
             return Ok(write(LAST_MINOR));
         }
-        return super::session::with_targets(global, &arguments.targets, |_, targets| {
+        return super::workspaces::with_targets(global, &arguments.targets, |_, targets| {
             Ok(targets.first().map_or(Outcome::Fine, |target| write(target.version.minor())))
         });
     }
@@ -133,19 +135,18 @@ fn print_baseline(global: &Global, arguments: &Arguments, version: &str) -> Resu
 }
 
 impl Arguments {
-    fn scene(&self) -> SceneArguments {
-        SceneArguments {
+    fn options(&self) -> WorldOptions {
+        WorldOptions {
             from: self.from.clone(),
-            targets: self.targets.clone(),
             baseline: self.baseline.clone().filter(|baseline| !baseline.is_empty()),
-            ..SceneArguments::default()
+            ..WorldOptions::default()
         }
     }
 }
 
-fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let word_at = |position: usize| arguments.words.get(position).cloned();
-    let question = RequestArguments {
+    let question = RequestOptions {
         verb: word_at(0),
         resource: word_at(1),
         name: word_at(2),
@@ -159,30 +160,24 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
     let Some(who) = arguments.identity.identity() else {
         return Ok(refuse_nobody(global));
     };
-    with_scenes(global, &arguments.scene(), |scenes| {
-        for scene in scenes {
-            let request = match question.request(&scene.world) {
-                Ok(request) => request,
-                Err(problem) => {
-                    print(global, vec![*problem], &scene.files);
-                    return Ok(Outcome::Invalid);
-                }
-            };
-            if let Some(note) = question.subresource_note(&request, &scene.world) {
+    with_worlds(global, &arguments.targets, &arguments.options(), |loaded_worlds| {
+        for loaded in loaded_worlds {
+            let request = question.request(&loaded.world)?;
+            if let Some(note) = question.subresource_note(&request, &loaded.world) {
                 global.terminal().note(&note);
             }
-            let decision = scene.world.decide(&who, &request);
+            let decision = loaded.world.decide(&who, &request);
             let answer = decision.answer(false);
             let told = Told {
-                world: &scene.world,
-                files: &scene.files,
+                world: &loaded.world,
+                files: &loaded.files,
                 who: &who,
                 request: &request,
                 decision: &decision,
                 answer,
             };
             if arguments.format == AnswerForm::Json {
-                global.terminal().result(&scene.json_line(told.json()));
+                global.terminal().result(&worlds::json_line(loaded, told.json()));
                 continue;
             }
             let groups = who.groups.join(", ");
@@ -192,7 +187,7 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
                 format!("`{}`, in {groups},", who.user)
             };
             let mut page = Page::new();
-            writeln!(page, "{}may {asker} {request}? {}", scene.prefix(), word(answer));
+            writeln!(page, "{}may {asker} {request}? {}", worlds::prefix(loaded), word(answer));
             page.append(&told.reasons());
             global.terminal().result(&page.finish());
         }
@@ -200,14 +195,14 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, R
     })
 }
 
-fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Result<Outcome, RunError> {
+fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Result<Outcome, Error> {
     let parts = parts(object);
-    with_scenes(global, &arguments.scene(), |scenes| {
+    with_worlds(global, &arguments.targets, &arguments.options(), |loaded_worlds| {
         let mut found = false;
-        for scene in scenes {
+        for loaded in loaded_worlds {
             let text = match arguments.format {
-                AnswerForm::Text => explained(scene, &parts).map(|text| format!("{}{text}", scene.heading())),
-                AnswerForm::Json => explained_as_json(scene, &parts).map(|json| scene.json_line(json)),
+                AnswerForm::Text => explained(loaded, &parts).map(|text| format!("{}{text}", worlds::heading(loaded))),
+                AnswerForm::Json => explained_as_json(loaded, &parts).map(|json| worlds::json_line(loaded, json)),
             };
             if let Some(text) = text {
                 found = true;
@@ -217,7 +212,7 @@ fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Resul
         if found {
             return Ok(Outcome::Fine);
         }
-        let help = scenes.iter().find_map(|scene| near_object(&scene.world, &parts)).map_or_else(
+        let help = loaded_worlds.iter().find_map(|loaded| near_object(&loaded.world, &parts)).map_or_else(
             || {
                 "write `ClusterRole/NAME`, `Role/NAMESPACE/NAME`, `User/NAME`, `Group/NAME` or `ServiceAccount/NAMESPACE/NAME`"
                     .to_owned()
@@ -259,16 +254,16 @@ fn meant<'p>(parts: &[&'p str]) -> Option<Meant<'p>> {
     })
 }
 
-fn explained(scene: &Scene, parts: &[&str]) -> Option<String> {
+fn explained(loaded: &LoadedWorld, parts: &[&str]) -> Option<String> {
     match meant(parts)? {
-        Meant::Subject(who) => Some(subject(scene, &who)),
-        Meant::Role(namespace, name) => access::role(&scene.world, namespace, &name, &scene.files),
-        Meant::Binding(namespace, name) => access::binding(&scene.world, namespace, &name, &scene.files),
+        Meant::Subject(who) => Some(subject(loaded, &who)),
+        Meant::Role(namespace, name) => access::role(&loaded.world, namespace, &name, &loaded.files),
+        Meant::Binding(namespace, name) => access::binding(&loaded.world, namespace, &name, &loaded.files),
     }
 }
 
-fn explained_as_json(scene: &Scene, parts: &[&str]) -> Option<serde_json::Value> {
-    let (world, files) = (&scene.world, &scene.files);
+fn explained_as_json(loaded: &LoadedWorld, parts: &[&str]) -> Option<serde_json::Value> {
+    let (world, files) = (&loaded.world, &loaded.files);
     match meant(parts)? {
         Meant::Subject(who) => {
             let grants = world.all_grants_of(&who);
@@ -283,14 +278,14 @@ fn explained_as_json(scene: &Scene, parts: &[&str]) -> Option<serde_json::Value>
     }
 }
 
-fn subject(scene: &Scene, who: &Identity) -> String {
-    let chains = scene.world.all_grants_of(who);
+fn subject(loaded: &LoadedWorld, who: &Identity) -> String {
+    let chains = loaded.world.all_grants_of(who);
     let groups = who.groups.join(", ");
-    let paths = scene.world.escalation_paths(who);
+    let paths = loaded.world.escalation_paths(who);
     let mut page = Page::new();
     writeln!(page, "in the groups {groups}");
-    page.append(&access::grants(&chains, &scene.files));
-    page.append(&risk::paths(&paths, &scene.files));
+    page.append(&access::grants(&chains, &loaded.files));
+    page.append(&risk::paths(&paths, &loaded.files));
     page.finish()
 }
 

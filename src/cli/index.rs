@@ -5,34 +5,35 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::printing::refuse_usage;
-use super::scene::{SceneArguments, with_scenes};
+use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
+use crate::app::Error;
 use crate::diag::RunError;
 use crate::emit::write;
-use crate::file_format::FileFormat;
 use crate::report::human::{grouped, number};
 
 /// Options of `index`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    scene: SceneArguments,
+    world: WorldArguments,
     /// The file to write.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
 /// Runs the command: what was compiled or read once is kept in a file, and `--from FILE` asks it again.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    with_scenes(global, &arguments.scene, |scenes| {
-        let [scene] = scenes else {
-            let message = format!("an index is of one target, and there are {}", scenes.len());
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    let options = arguments.world.options(false);
+    with_worlds(global, &arguments.world.targets, &options, |worlds| {
+        let [loaded] = worlds else {
+            let message = format!("an index is of one target, and there are {}", worlds.len());
             return Ok(refuse_usage(global, message, "name one with --target"));
         };
         let path = global.at(&arguments.output);
-        let bytes = FileFormat::INDEX.close(&scene.world.snapshot(&scene.files)).map_err(RunError::new)?;
+        let bytes = loaded.to_index()?;
         write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
-        let size = scene.world.size();
+        let size = loaded.world.size();
         global.terminal().note(&format!(
             "{}: {}, {} with {} lists of rules, {} bytes on disk; {} bytes of memory a binding\n",
             path.display(),

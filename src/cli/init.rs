@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::printing::refuse_usage;
 use super::{Global, Outcome, schema};
+use crate::app::Error;
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::RunError;
 use crate::emit::write;
@@ -47,7 +48,7 @@ const FILES: &[(&str, &str)] = &[
 const SCHEMAS: &str = "schema";
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let terminal = global.terminal();
     let folder = match &arguments.folder {
         Some(folder) => global.at(folder),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory};
 
 use super::{Cli, Global, Outcome};
+use crate::app::Error;
 use crate::diag::RunError;
 
 /// Options of `man`.
@@ -16,7 +17,7 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let command = Cli::command();
     if let Some(folder) = arguments.output.as_ref().map(|folder| global.at(folder)) {
         std::fs::create_dir_all(&folder).map_err(|error| RunError::io("make the folder", &folder, &error))?;

@@ -12,7 +12,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::printing::print;
 use super::{Global, Outcome};
 use crate::admission::psp::plan::{self, Cluster};
-use crate::diag::{Files, RunError, Severity, Sink};
+use crate::app::Error;
+use crate::diag::{Files, Severity, Sink};
 use crate::migrate;
 use crate::report::migration::{self, Report};
 
@@ -79,14 +80,14 @@ enum Format {
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     match &arguments.what {
         What::Psp(arguments) => psp(global, arguments),
         What::Kubelets(arguments) => kubelets::run(global, arguments),
     }
 }
 
-fn psp(global: &Global, arguments: &PspArguments) -> Result<Outcome, RunError> {
+fn psp(global: &Global, arguments: &PspArguments) -> Result<Outcome, Error> {
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
     let inputs = inputs::read(global, &arguments.from, &arguments.kubernetes_version, &files, &mut sink)?;

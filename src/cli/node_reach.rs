@@ -5,18 +5,18 @@ use clap::Args;
 
 use super::can_i::AnswerForm;
 use super::printing::print;
-use super::scene::{Scene, SceneArguments, of_manifests, of_target};
-use super::session::with_targets;
+use super::workspaces::with_targets;
+use super::worlds::{WorldArguments, load_manifests, load_target};
 use super::{Global, Outcome};
-use crate::diag::{Diagnostic, Files, RunError, Severity, Sink, nearest};
+use crate::app::{Error, LoadedWorld};
+use crate::diag::{Diagnostic, Files, nearest};
 use crate::model::NodePool;
 use crate::node::agent::Agent;
 use crate::node::graph::Graph;
 use crate::node::powers::Powers;
 use crate::node::reach::{Atlas, Pool};
 use crate::report::nodes::{Line, Told};
-
-use std::sync::Arc;
+use crate::report::worlds;
 
 /// Options of `node-reach`.
 #[derive(Debug, Args)]
@@ -27,38 +27,32 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAMESPACE", requires = "name")]
     secrets_of: Vec<String>,
     #[command(flatten)]
-    scene: SceneArguments,
+    world: WorldArguments,
     /// Output format of the report.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: AnswerForm,
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    let scene_arguments = SceneArguments { with_surroundings: true, ..arguments.scene.clone() };
-    if arguments.scene.from.is_empty() {
-        return with_targets(global, &arguments.scene.targets, |session, targets| {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    let options = arguments.world.options(true);
+    if options.from.is_empty() {
+        return with_targets(global, &arguments.world.targets, |workspace, targets| {
             let mut found = Lookup::default();
             for target in targets {
-                let Some(scene) = of_target(session, target, &scene_arguments)? else { return Ok(Outcome::Invalid) };
-                let pools: Vec<&NodePool> = session.project.node_access.pools_on(&target.name).collect();
+                let loaded = load_target(global, workspace, target, &options)?;
+                let pools: Vec<&NodePool> = workspace.project.node_access.pools_on(&target.name).collect();
                 let agents: Vec<&Agent> =
-                    session.project.node_access.agents_on(&target.name).map(|placed| &placed.agent).collect();
-                found.add(tell(global, &scene, (&pools, &agents), arguments));
+                    workspace.project.node_access.agents_on(&target.name).map(|placed| &placed.agent).collect();
+                found.add(tell(global, &loaded, (&pools, &agents), arguments));
             }
-            Ok(found.outcome(global, arguments, &session.project.files))
+            Ok(found.outcome(global, arguments, &workspace.project.files))
         });
     }
-    let files = Arc::new(Files::new());
-    let mut sink = Sink::new();
-    let scene = of_manifests(global, &scene_arguments, &files, &mut sink)?;
-    let diagnostics = sink.into_sorted(&files);
-    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-    print(global, diagnostics, &files);
-    let Some(scene) = scene.filter(|_| !failed) else { return Ok(Outcome::Invalid) };
+    let loaded = load_manifests(global, &options)?;
     let mut found = Lookup::default();
-    found.add(tell(global, &scene, (&[], &[]), arguments));
-    Ok(found.outcome(global, arguments, &files))
+    found.add(tell(global, &loaded, (&[], &[]), arguments));
+    Ok(found.outcome(global, arguments, &loaded.files))
 }
 
 /// The result of a search for a name in several worlds.
@@ -104,11 +98,16 @@ impl Lookup {
 }
 
 /// Tells of a node or a pool, or a line of each, knowing the pools and agents of the policies.
-fn tell(global: &Global, scene: &Scene, (pools, agents): (&[&NodePool], &[&Agent]), arguments: &Arguments) -> Lookup {
-    let Some(cluster) = scene.cluster() else { return Lookup::default() };
+fn tell(
+    global: &Global,
+    loaded: &LoadedWorld,
+    (pools, agents): (&[&NodePool], &[&Agent]),
+    arguments: &Arguments,
+) -> Lookup {
+    let Some(cluster) = loaded.cluster() else { return Lookup::default() };
     let graph = Graph::of(cluster);
     let atlas = Atlas::new(cluster, &graph);
-    let mut powers = Powers::new(&scene.world, &cluster.version).with_agents(agents.iter().copied());
+    let mut powers = Powers::new(&loaded.world, &cluster.version).with_agents(agents.iter().copied());
     let names = cluster.node_names();
     let pool_of = |pool: &NodePool| Pool::of(cluster, pool.like.clone());
     let terminal = global.terminal();
@@ -123,8 +122,8 @@ fn tell(global: &Global, scene: &Scene, (pools, agents): (&[&NodePool], &[&Agent
         let is_found = !lines.is_empty();
         if is_found {
             terminal.result(&match arguments.format {
-                AnswerForm::Text => format!("{}{}", scene.heading(), Line::table(&lines)),
-                AnswerForm::Json => scene.json_line(serde_json::json!({ "nodes": lines })),
+                AnswerForm::Text => format!("{}{}", worlds::heading(loaded), Line::table(&lines)),
+                AnswerForm::Json => worlds::json_line(loaded, serde_json::json!({ "nodes": lines })),
             });
         }
         return Lookup { is_found, ..Lookup::default() };
@@ -156,8 +155,8 @@ fn tell(global: &Global, scene: &Scene, (pools, agents): (&[&NodePool], &[&Agent
         breaches: &breaches,
     };
     terminal.result(&match arguments.format {
-        AnswerForm::Text => format!("{}{}", scene.heading(), told.text(&mut powers)),
-        AnswerForm::Json => scene.json_line(told.json(&mut powers)),
+        AnswerForm::Text => format!("{}{}", worlds::heading(loaded), told.text(&mut powers)),
+        AnswerForm::Json => worlds::json_line(loaded, told.json(&mut powers)),
     });
     Lookup { is_found: true, is_open: !breaches.is_empty(), names: Vec::new() }
 }

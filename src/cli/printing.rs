@@ -4,16 +4,39 @@
 use crate::codes;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::ValueEnum as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{Cli, DiagnosticForm, Global, Outcome};
+use crate::app::{Error, Event, Listener};
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, foreign, nearest};
 use crate::digest::digest_of_run;
 use crate::report::{ColorChoice, Terminal, human, machine};
+
+/// From how many files on a run is long enough for a progress bar.
+const LONG_RUN: usize = 2_000;
+
+/// Returns the function that prints the events of a run: a progress bar, and a line while the run waits.
+pub(super) fn listener(terminal: Terminal) -> Listener {
+    let bar = Mutex::new(None);
+    let is_watched = terminal.is_watched();
+    Arc::new(move |event| match event {
+        Event::Compiling { target, done, total } if is_watched && total >= LONG_RUN => {
+            let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
+            bar.get_or_insert_with(|| terminal.progress(target, total)).set_position(done as u64);
+        }
+        Event::Compiling { .. } => {}
+        Event::Compiled => {
+            if let Some(bar) = bar.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                bar.finish_and_clear();
+            }
+        }
+        Event::Waiting => terminal.problem("waiting for another run that writes the output\n"),
+    })
+}
 
 /// The diagnostics that a run has printed.
 #[derive(Debug, Default)]
@@ -106,8 +129,27 @@ pub(super) fn refuse_usage(global: &Global, message: impl Into<String>, help: im
     refuse(global, Diagnostic::error(codes::INVALID_USAGE, message).help(help))
 }
 
+/// Prints the diagnostics of invalid input, for which there is an outcome.
+pub(super) fn settle(global: &Global, ended: Result<Outcome, Error>) -> Result<Outcome, Error> {
+    match ended {
+        Err(error @ Error::Invalid(_)) => Ok(end(global, error)),
+        other => other,
+    }
+}
+
+/// Prints why a command has no result.
+pub(super) fn end(global: &Global, error: Error) -> Outcome {
+    match error {
+        Error::Invalid(diagnostics) => {
+            print(global, diagnostics.list, &diagnostics.files);
+            Outcome::Invalid
+        }
+        Error::Run(error) => fail(global, &error),
+    }
+}
+
 /// Prints why a run failed.
-pub(super) fn fail(global: &Global, error: &RunError) -> Outcome {
+fn fail(global: &Global, error: &RunError) -> Outcome {
     match global.diagnostics {
         DiagnosticForm::Human => global.terminal().failure(error),
         form => {

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::printing::refuse_usage;
-use super::session::normal;
 use super::{Global, Outcome};
+use crate::app::Error;
+use crate::app::workspace::normal;
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::RunError;
 use crate::git::{self, Repository};
@@ -68,7 +69,7 @@ impl SandboxArguments {
     ///
     /// # Errors
     /// When it has to be confined and cannot be.
-    pub(super) fn apply(&self, global: &Global, mut paths: Paths) -> Result<Outcome, RunError> {
+    pub(super) fn apply(&self, global: &Global, mut paths: Paths) -> Result<Outcome, Error> {
         let when = self.sandbox.unwrap_or_else(|| if is_in_ci() { When::Auto } else { When::Off });
         if when == When::Off {
             return Ok(Outcome::Fine);
@@ -84,7 +85,7 @@ impl SandboxArguments {
             (Ok(()), _) => Ok(Outcome::Fine),
             (Err(why), When::On) => {
                 let error = RunError::new(format!("the sandbox cannot be in force: {why}"));
-                Err(error.help("`--sandbox=auto` runs without it where it cannot be, and says so"))
+                Err(error.help("`--sandbox=auto` runs without it where it cannot be, and says so").into())
             }
             (Err(why), _) => {
                 global.terminal().problem(&format!("note: the sandbox is not in force: {why}\n"));

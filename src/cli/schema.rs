@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::printing::refuse_usage;
 use super::{Global, Outcome};
+use crate::app::Error;
 use crate::diag::{RunError, nearest};
 use crate::kinds;
 use crate::report::machine;
@@ -24,7 +25,7 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let terminal = global.terminal();
     if let Some(folder) = arguments.output.as_ref().map(|folder| global.at(folder)) {
         std::fs::create_dir_all(&folder).map_err(|error| RunError::io("make the folder", &folder, &error))?;

@@ -3,10 +3,11 @@
 use clap::{Args, ValueEnum};
 
 use super::printing::refuse_usage;
-use super::session::{Session, with_targets};
+use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
+use crate::app::{Error, Workspace};
 use crate::compile::Wanted;
-use crate::diag::{FileId, RunError, Sink, nearest};
+use crate::diag::{FileId, Sink, nearest};
 use crate::model::Target;
 use crate::report::table;
 use crate::yaml::{self, NodeRef};
@@ -39,17 +40,24 @@ enum TableForm {
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    with_targets(global, arguments.target.as_slice(), |session, targets| print_table(session, targets, arguments))
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    with_targets(global, arguments.target.as_slice(), |workspace, targets| {
+        print_table(global, workspace, targets, arguments)
+    })
 }
 
-fn print_table(session: &Session<'_>, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, RunError> {
-    let terminal = session.global.terminal();
+fn print_table(
+    global: &Global,
+    workspace: &Workspace,
+    targets: &[&Target],
+    arguments: &Arguments,
+) -> Result<Outcome, Error> {
+    let terminal = global.terminal();
     let mut known: Vec<String> = Vec::new();
     let mut sink = Sink::new();
     for target in targets {
         let mut found: Option<String> = None;
-        session.compile(
+        workspace.compile_files(
             target,
             Wanted::Text,
             &|file| Ok(roles(&file.text)),
@@ -68,7 +76,7 @@ fn print_table(session: &Session<'_>, targets: &[&Target], arguments: &Arguments
         if let Some(text) = found.filter(|_| !sink.has_errors()) {
             let tree = yaml::read(&text, FileId::default(), &mut Sink::new());
             let rules = tree.document(0).and_then(|root| root.get("rules"));
-            let rows = rules.map(|rules| table::rows(rules, &session.project.api(target))).unwrap_or_default();
+            let rows = rules.map(|rules| table::rows(rules, &workspace.project.api(target))).unwrap_or_default();
             terminal.result(&match arguments.format {
                 TableForm::Text => table::text(&rows),
                 TableForm::Markdown => table::markdown(&rows),
@@ -78,7 +86,7 @@ fn print_table(session: &Session<'_>, targets: &[&Target], arguments: &Arguments
             return Ok(Outcome::Fine);
         }
     }
-    if !session.report(sink) {
+    if tell(global, workspace.diagnostics(sink)) == Outcome::Invalid {
         return Ok(Outcome::Invalid);
     }
     known.sort();
@@ -88,7 +96,7 @@ fn print_table(session: &Session<'_>, targets: &[&Target], arguments: &Arguments
         || format!("the roles are: {}", known.iter().take(20).cloned().collect::<Vec<_>>().join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
-    Ok(refuse_usage(session.global, format!("no compiled role is called `{}`", arguments.role), help))
+    Ok(refuse_usage(global, format!("no compiled role is called `{}`", arguments.role), help))
 }
 
 /// A role of the output, as text of its own.

@@ -3,15 +3,14 @@
 use clap::Args;
 
 use super::can_i::AnswerForm;
-use super::printing::print;
 use super::question::RequestArguments;
-use super::scene::{SceneArguments, with_scenes};
+use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
 use crate::access::Liveness;
 use crate::access::who_can::Where;
-use crate::diag::RunError;
+use crate::app::{Error, RequestOptions};
 use crate::report::page::Page;
-use crate::report::{access, machine};
+use crate::report::{access, machine, worlds};
 
 /// Options of `who-can`.
 #[derive(Debug, Args)]
@@ -19,7 +18,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     request: RequestArguments,
     #[command(flatten)]
-    scene: SceneArguments,
+    world: WorldArguments,
     /// Print the binding beside each subject that is allowed everywhere.
     #[arg(long)]
     bindings: bool,
@@ -29,42 +28,38 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command. Without a namespace, every namespace is looked at.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
-    with_scenes(global, &arguments.scene, |scenes| {
-        for scene in scenes {
-            let request = match arguments.request.request(&scene.world) {
-                Ok(request) => request,
-                Err(problem) => {
-                    print(global, vec![*problem], &scene.files);
-                    return Ok(Outcome::Invalid);
-                }
-            };
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    let options = arguments.world.options(false);
+    with_worlds(global, &arguments.world.targets, &options, |loaded_worlds| {
+        let question = RequestOptions::from(&arguments.request);
+        for loaded in loaded_worlds {
+            let request = question.request(&loaded.world)?;
             let place = match (&arguments.request.namespace, arguments.request.all_namespaces) {
                 // Only what lives in namespaces can be had in each of them; and an HTTP request says where it goes.
-                (None, false) if arguments.request.is_open_to_namespaces(&scene.world, &request) => Where::Everywhere,
+                (None, false) if question.is_open_to_namespaces(&loaded.world, &request) => Where::Everywhere,
                 _ => Where::AsRequested,
             };
-            let found = scene.world.who_can(&request, place);
+            let found = loaded.world.who_can(&request, place);
             let terminal = global.terminal();
-            if let Some(note) = arguments.request.subresource_note(&request, &scene.world) {
+            if let Some(note) = question.subresource_note(&request, &loaded.world) {
                 terminal.note(&note);
             }
             match arguments.format {
                 AnswerForm::Json => {
-                    let mut json = access::who_can_json(&found, &scene.world, &scene.files);
+                    let mut json = access::who_can_json(&found, &loaded.world, &loaded.files);
                     if let Some(map) = json.as_object_mut() {
-                        map.insert("target".to_owned(), scene.target.as_deref().into());
+                        map.insert("target".to_owned(), loaded.target.as_deref().into());
                     }
                     terminal.result(&machine::line(&json));
                 }
                 AnswerForm::Text => {
-                    if let Liveness::Dead(reason) = scene.world.liveness(&request) {
+                    if let Liveness::Dead(reason) = loaded.world.liveness(&request) {
                         let mut page = Page::new();
                         writeln!(page, "note: no server receives this request: {reason}");
                         terminal.note(&page.finish());
                     }
-                    let text = access::who_can(&found, &scene.world, &scene.files, arguments.bindings);
-                    terminal.result(&format!("{}{text}", scene.heading()));
+                    let text = access::who_can(&found, &loaded.world, &loaded.files, arguments.bindings);
+                    terminal.result(&format!("{}{text}", worlds::heading(loaded)));
                 }
             }
         }

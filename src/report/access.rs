@@ -1,7 +1,5 @@
 //! Answers about access, for people and for programs.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 
 use super::human::grouped;
@@ -12,8 +10,8 @@ use crate::access::decide::MissingRole;
 use crate::access::proof::{Chain, Link, NearMiss, RuleLink};
 use crate::access::who_can::{Scope, WhoCan};
 use crate::access::{Answer, Decision, Identity, Liveness, Request, World};
-use crate::diag::{Files, Origin};
-use crate::k8s::rbac::PolicyRule;
+pub use crate::app::words::{chain_text, link, place_text, rule_text};
+use crate::diag::Files;
 
 /// How many changes, and how many rules of each, are told one by one.
 const MAXIMUM_CHANGES: usize = 40;
@@ -117,48 +115,9 @@ pub fn chain_lines(chain: &Chain, files: &Files) -> String {
     text.finish()
 }
 
-/// A grant in one line, without its rules.
-pub fn chain_text(chain: &Chain, files: &Files) -> String {
-    format!("{} <- {} <- {}", chain.subject, link(&chain.binding, files), link(&chain.role, files))
-}
-
 fn miss_lines(miss: &NearMiss, files: &Files, text: &mut Page) {
     writeln!(text, "  nearest: {} gives {}", link(&miss.binding, files), rule_text(&miss.rule));
     writeln!(text, "    by {}, but {}", link(&miss.role, files), miss.lacks.join(" and "));
-}
-
-/// An object with where it comes from.
-pub fn link(link: &Link, files: &Files) -> String {
-    match link.place {
-        Some(place) => format!("{} ({})", link.name, place_text(place, files)),
-        None => format!("{} (default policy)", link.name),
-    }
-}
-
-/// A place as `path:line:column`.
-pub fn place_text(place: Origin, files: &Files) -> String {
-    let file = files.get(place.file);
-    let at = file.line_column(place.span.start);
-    format!("{}:{}:{}", file.path(), at.line, at.column)
-}
-
-/// A rule in words: `get, list on pods, pods/log in apps, named a, b`.
-pub fn rule_text(rule: &PolicyRule) -> String {
-    let mut text = rule.verbs.join(", ");
-    if !rule.non_resource_urls.is_empty() {
-        let _ = write!(text, " on {}", rule.non_resource_urls.join(", "));
-        return text;
-    }
-    let _ = write!(text, " on {}", rule.resources.join(", "));
-    let groups: Vec<&str> =
-        rule.api_groups.iter().map(|group| if group.is_empty() { "core" } else { group.as_str() }).collect();
-    if groups != ["core"] {
-        let _ = write!(text, " in {}", groups.join(", "));
-    }
-    if !rule.resource_names.is_empty() {
-        let _ = write!(text, " named {}", rule.resource_names.join(", "));
-    }
-    text
 }
 
 fn link_json(link: &Link, files: &Files) -> Value {

@@ -8,6 +8,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::page::Page;
+pub use crate::app::words::{grouped, more_alike, number};
 use crate::diag::{Code, Diagnostic, Files, LineColumn, Origin, Severity, SourceFile, Span, boundary_before, foreign};
 use crate::emit::plan::Counts;
 
@@ -76,34 +77,6 @@ pub fn tally(list: &[Diagnostic]) -> String {
         .map(|(count, noun)| number(count, noun))
         .collect();
     parts.join(" and ")
-}
-
-/// `1 error`, `2 errors`, `1,204 objects`.
-pub fn number(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(count))
-}
-
-/// The words behind a finding that stands for others: how many are alike.
-pub fn more_alike(count: usize) -> String {
-    match count {
-        0 => String::new(),
-        1 => "; one more is like it".to_owned(),
-        more => format!("; {} more are like it", grouped(more)),
-    }
-}
-
-/// A number with commas.
-pub fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// What happened to the objects of a target.

@@ -92,7 +92,7 @@ pub fn synced_json(world: &SyncWorld, namespace: &str, files: &Files) -> Option<
 }
 
 /// What the changes of PodSecurityPolicies mean, each with its name; what several have in common is told once.
-pub fn policy_changes(changes: &[(&str, Comparison)]) -> String {
+pub fn policy_changes(changes: &[(String, Comparison)]) -> String {
     let mut alike: BTreeMap<&Comparison, Vec<&str>> = BTreeMap::new();
     for (name, change) in changes {
         alike.entry(change).or_default().push(name);

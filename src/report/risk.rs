@@ -1,113 +1,9 @@
-//! Findings about risk as diagnostics.
+//! Escalation paths in words.
 
-use std::cmp::Reverse;
-
-use super::access::{link, rule_text};
-use super::human::{more_alike, number};
 use super::page::Page;
-use super::rule_places::RulePlaces;
-use crate::access::compare::Affected;
-use crate::access::proof::{Chain, Link};
-use crate::access::risk::{Finding, Path};
-use crate::access::who_can::Scope;
-use crate::diag::{Diagnostic, Files, Risk};
-
-/// How many of the findings that one stands for are named.
-const MAXIMUM_FOLDED: usize = 5;
-
-/// How many of those a finding concerns are named.
-const MAXIMUM_NAMED: usize = 3;
-
-/// A finding as a warning, with what proves it. It stands at the rule of the role that it is about, where that is known; what a
-/// binding grants stands at the binding, with the rule beside it.
-pub fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlaces<'_>) -> Diagnostic {
-    let alike = more_alike(finding.count.saturating_sub(1));
-    let mut place_of = |role: Option<&Link>, rule| rules.of(role?.place?, rule);
-    let of_rule = finding.rule_of_role.as_ref().and_then(|rule| place_of(finding.role.as_ref(), rule));
-    let mut diagnostic = Diagnostic::warning(finding.rule.code, format!("{}{alike}", finding.message()))
-        .at_maybe(of_rule.or(finding.place))
-        .labelled(finding.severity.word())
-        .help(finding.help.as_deref().unwrap_or(finding.rule.help))
-        .about(about(finding));
-    if let [_, further @ ..] = finding.first.as_slice()
-        && !further.is_empty()
-    {
-        let named: Vec<String> = further.iter().take(MAXIMUM_NAMED).map(named).collect();
-        let more = if finding.count > named.len() + 1 { ", ..." } else { "" };
-        diagnostic = diagnostic.note(format!("also {}{more}", named.join(", ")));
-    }
-    if let Some(note) = folded(finding) {
-        diagnostic = diagnostic.note(note);
-    }
-    if !finding.names.is_empty() && !finding.says_names() {
-        diagnostic = diagnostic.note(format!("only for what is named {}", finding.named()));
-    }
-    let granting = finding.proof.iter().flat_map(|chain| chain.rules.iter().map(move |rule| (&chain.role, rule)));
-    for (role, rule) in granting.take(MAXIMUM_NAMED) {
-        if let Some(place) = place_of(Some(role), rule) {
-            diagnostic = diagnostic.and(place, format!("rule {} of {}", rule.number, role.name));
-        }
-    }
-    for chain in &finding.proof {
-        diagnostic = diagnostic.note(chain_text(chain, files));
-    }
-    if let Some(rule) = &finding.rule_of_role {
-        diagnostic = diagnostic.note(format!("rule {}: {}", rule.number, rule_text(&rule.rule)));
-    }
-    diagnostic
-}
-
-/// A subject, and the namespace in which it holds something where its name does not say it.
-fn named(affected: &Affected) -> String {
-    match &affected.scope {
-        Scope::Namespace(namespace) if !affected.subject.contains(&format!("/{namespace}/")) => {
-            format!("{} in `{namespace}`", affected.subject)
-        }
-        _ => affected.subject.clone(),
-    }
-}
-
-/// What a finding is about, for programs.
-fn about(finding: &Finding) -> Risk {
-    let first = finding.first.first();
-    let namespace = first.and_then(|first| match &first.scope {
-        Scope::Cluster => None,
-        Scope::Namespace(namespace) => Some(namespace.clone()),
-    });
-    Risk {
-        rule: finding.rule.id.into(),
-        severity: finding.severity.word().into(),
-        subject: first.map_or_else(String::new, |first| first.subject.clone()),
-        namespace,
-        count: finding.count,
-        folded: finding.folded.iter().map(|folded| folded.rule.code.id().into()).collect(),
-    }
-}
-
-/// The findings that one stands for, the worst first.
-fn folded(finding: &Finding) -> Option<String> {
-    let mut folded = finding.folded.clone();
-    folded.sort_by_key(|folded| Reverse(folded.severity));
-    let named: Vec<&str> = folded.iter().take(MAXIMUM_FOLDED).map(|folded| folded.rule.code.id()).collect();
-    let more = match folded.len().saturating_sub(named.len()) {
-        0 => String::new(),
-        more => format!(" and {}", number(more, "more finding")),
-    };
-    (!named.is_empty()).then(|| format!("this stands for {}{more}", named.join(", ")))
-}
-
-/// A chain on one line.
-fn chain_text(chain: &Chain, files: &Files) -> String {
-    let rules = chain.rules.iter().map(|rule| {
-        let sources = rule.gathered_from.iter().map(|source| source.name.clone());
-        let path: Vec<String> = sources.collect();
-        let gathered = if path.is_empty() { String::new() } else { format!(", gathered from {}", path.join(" from ")) };
-        format!("rule {}: {}{gathered}", rule.number, rule_text(&rule.rule))
-    });
-    let rules: Vec<String> = rules.collect();
-    let rules = if rules.is_empty() { String::new() } else { format!(", {}", rules.join("; ")) };
-    format!("{} binds {}{rules}", link(&chain.binding, files), link(&chain.role, files))
-}
+use crate::access::risk::Path;
+use crate::app::words::chain_line;
+use crate::diag::Files;
 
 /// What somebody can become, and by what.
 pub fn paths(paths: &[Path], files: &Files) -> String {
@@ -119,7 +15,7 @@ pub fn paths(paths: &[Path], files: &Files) -> String {
         writeln!(text, "  {}", path.to);
         writeln!(text, "    by {}", path.via);
         for chain in &path.links {
-            writeln!(text, "      {}", chain_text(chain, files));
+            writeln!(text, "      {}", chain_line(chain, files));
         }
     }
     text.finish()

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::scene::{Scene, Surroundings, each_tree};
 use crate::access::{Answer, Identity, Request};
 use crate::admission::policy::{self, AdmissionRequest};
+use crate::app::LoadedWorld;
+use crate::app::loaded_world::{Surroundings, each_tree};
 use crate::diag::{Files, RunError, Sink};
 use crate::k8s::list;
 use crate::node::Cluster;
@@ -154,14 +155,14 @@ pub(super) enum Admission {
 /// # Errors
 /// Why the question makes no sense.
 pub(super) fn admission(
-    scene: &Scene,
+    loaded: &LoadedWorld,
     graph: Option<&Graph>,
     who: &Identity,
     extra: &BTreeMap<String, Vec<String>>,
     request: &Request,
     written: &Written,
 ) -> Result<Admission, String> {
-    let (Some(surroundings), Some(graph), Request::Resource(request)) = (&scene.surroundings, graph, request) else {
+    let (Some(surroundings), Some(graph), Request::Resource(request)) = (&loaded.surroundings, graph, request) else {
         return Ok(Admission::Passes);
     };
     let operation = match request.verb.as_str() {
@@ -188,7 +189,7 @@ pub(super) fn admission(
     let cluster = &surroundings.cluster;
     let authorizer = Authorizer::new(&cluster.version, graph);
     let may_also = |who: &Identity, request: &Request| {
-        authorizer.decide(who, request, &[]).is_allowed() || scene.world.allows(who, request)
+        authorizer.decide(who, request, &[]).is_allowed() || loaded.world.allows(who, request)
     };
     if let Err(refusal) = admit(cluster, who, &write, &may_also) {
         return Ok(Admission::Refuses(format!("NodeRestriction refuses: {}", refusal.0)));

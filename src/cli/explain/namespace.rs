@@ -6,8 +6,7 @@ use serde_json::json;
 
 use super::super::can_i::AnswerForm;
 use super::super::printing::refuse_usage;
-use super::super::scene::{Scene, SceneArguments, each_object, of_target_seen};
-use super::super::session::{Session, with_targets};
+use super::super::workspaces::{tell, with_targets};
 use super::super::{Global, Outcome};
 use super::Arguments;
 use crate::access::Identity;
@@ -16,6 +15,8 @@ use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::mapping::{Reading, map};
 use crate::admission::psp::select::usable;
 use crate::admission::standards::labels::{Mode, Policy};
+use crate::app::loaded_world::{each_object, load_target_seen};
+use crate::app::{Error, LoadedWorld, Workspace, WorldOptions};
 use crate::compile;
 use crate::diag::{Origin, RunError, Sink, nearest};
 use crate::k8s::list;
@@ -26,18 +27,18 @@ use crate::report::{machine, pod_security};
 use crate::yaml::NodeRef;
 
 /// Tells what pods of a namespace are held to on each target, and why.
-pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Result<Outcome, RunError> {
+pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Result<Outcome, Error> {
     if !arguments.from.is_empty() {
         let help = "leave out --from; `bailiwick ask` answers `namespace-labels` about any objects";
         return Ok(refuse_usage(global, "namespaces are explained from the workspace", help));
     }
-    with_targets(global, &arguments.targets, |session, targets| {
+    with_targets(global, &arguments.targets, |workspace, targets| {
         let mut found = false;
         let mut known: Vec<String> = Vec::new();
         for target in targets {
             let mut sink = Sink::new();
-            let labels = compile::labels(&session.project, target, global.options(), &mut sink)?;
-            if labels.is_some() && !session.report(sink) {
+            let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), &mut sink)?;
+            if labels.is_some() && tell(global, workspace.diagnostics(sink)) == Outcome::Invalid {
                 return Ok(Outcome::Invalid);
             }
             let explained = match labels {
@@ -45,13 +46,13 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
                     let world = labels.world();
                     known.extend(world.namespaces().map(str::to_owned));
                     let told = match arguments.format {
-                        AnswerForm::Text => pod_security::synced(world, name, &session.project.files),
-                        AnswerForm::Json => pod_security::synced_json(world, name, &session.project.files)
+                        AnswerForm::Text => pod_security::synced(world, name, &workspace.project.files),
+                        AnswerForm::Json => pod_security::synced_json(world, name, &workspace.project.files)
                             .map(|json| with_target(json, target)),
                     };
                     told.map_or(Explained::NotThere, Explained::Fully)
                 }
-                None => plain(session, target, name, arguments.format, &mut known)?,
+                None => plain((global, workspace), target, name, arguments.format, &mut known)?,
             };
             match explained {
                 Explained::Fully(told) => {
@@ -129,7 +130,7 @@ impl Seen {
 
 /// A namespace of plain Kubernetes: its labels, and its profile.
 fn plain(
-    session: &Session<'_>,
+    (global, workspace): (&Global, &Workspace),
     target: &Target,
     name: &str,
     format: AnswerForm,
@@ -138,7 +139,7 @@ fn plain(
     let mut seen = Seen { accounts: BTreeSet::from(["default".to_owned()]), ..Seen::default() };
     let has_policies = target.enforcement() == Enforcement::PodSecurityPolicy;
     if has_policies {
-        for policy in session.project.policies_of(target) {
+        for policy in workspace.project.policies_of(target) {
             policy.judged(&mut |document| {
                 list::objects(document).into_iter().for_each(|object| seen.note_policy(object, name));
             });
@@ -149,19 +150,19 @@ fn plain(
         seen.note_namespace(object, place, name, known);
         seen.note_policy(object, name);
     };
-    let scene = if has_policies {
-        of_target_seen(session, target, &SceneArguments::default(), &mut see, &mut sink)?
+    let loaded = if has_policies {
+        load_target_seen(workspace, target, &WorldOptions::default(), &mut see, &mut sink)?
     } else {
-        each_object(session, target, &mut sink, &mut see)?;
+        each_object(workspace, target, &mut sink, &mut see)?;
         None
     };
-    if !session.report(sink) {
+    if tell(global, workspace.diagnostics(sink)) == Outcome::Invalid {
         return Ok(Explained::Invalid);
     }
     let Some((labels, place)) = std::mem::take(&mut seen.namespace) else { return Ok(Explained::NotThere) };
-    let place = place_text(place, &session.project.files);
-    if let Some(scene) = scene {
-        return Ok(Explained::Fully(match policies(&scene, &seen, name, format) {
+    let place = place_text(place, &workspace.project.files);
+    if let Some(loaded) = loaded {
+        return Ok(Explained::Fully(match policies(&loaded, &seen, name, format) {
             Told::Text(text) => {
                 let mut page = Page::new();
                 writeln!(page, "namespace `{name}` on Kubernetes {} ({place})", target.version);
@@ -173,7 +174,7 @@ fn plain(
     }
     let (policy, _) = Policy::UPSTREAM.of(&labels);
     let is_profile = |wanted: &&String| {
-        session
+        workspace
             .project
             .policies_of(target)
             .filter_map(|policy| policy.profile())
@@ -216,13 +217,13 @@ enum Told {
 
 /// Returns the PodSecurityPolicies that each service account of a namespace may use, in the order in which admission tries
 /// them, with the level from the mapping of Kubernetes' documentation.
-fn policies(scene: &Scene, seen: &Seen, name: &str, format: AnswerForm) -> Told {
+fn policies(loaded: &LoadedWorld, seen: &Seen, name: &str, format: AnswerForm) -> Told {
     let known = &seen.policies;
     let mut text = Page::new();
     let mut json = serde_json::Map::new();
     for account in &seen.accounts {
         let who = Identity::of(&account_user(name, account));
-        let usable = usable(&scene.world, &who, name, known);
+        let usable = usable(&loaded.world, &who, name, known);
         writeln!(text, "  service account `{account}` may use {} of {} PodSecurityPolicies", usable.len(), known.len());
         let mut told = Vec::new();
         for policy in usable {

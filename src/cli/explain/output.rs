@@ -6,9 +6,11 @@ use serde_json::json;
 
 use super::super::can_i::AnswerForm;
 use super::super::printing::refuse_usage;
-use super::super::session::{Session, normal, with_targets};
+use super::super::workspaces::{tell, with_targets};
 use super::super::{Global, Outcome};
 use super::Arguments;
+use crate::app::workspace::normal;
+use crate::app::{Error, Workspace};
 use crate::compile::{OutputFile, Wanted};
 use crate::diag::{RunError, Sink, nearest};
 use crate::emit::committed::{Committed, Differing, Folder};
@@ -22,19 +24,19 @@ pub(super) fn is_path(word: &str) -> bool {
 }
 
 /// Lists each object of an output file with the policy that makes it.
-pub(super) fn explain(global: &Global, arguments: &Arguments, word: &str) -> Result<Outcome, RunError> {
-    with_targets(global, &[], |session, _| {
-        let Some(path) = below_output(session, word)? else {
-            let help = format!("the output is below `{}`", session.project.workspace.output);
+pub(super) fn explain(global: &Global, arguments: &Arguments, word: &str) -> Result<Outcome, Error> {
+    with_targets(global, &[], |workspace, _| {
+        let Some(path) = below_output(workspace, word)? else {
+            let help = format!("the output is below `{}`", workspace.project.workspace.output);
             return Ok(refuse_usage(global, format!("`{word}` is not a file of the output"), help));
         };
         let (target, inner) = path.split_once('/').unwrap_or((&path, ""));
-        let Some(target) = session.project.workspace.targets.iter().find(|known| known.name == target) else {
-            let names: Vec<&str> = session.project.workspace.targets.iter().map(|known| &*known.name).collect();
+        let Some(target) = workspace.project.workspace.targets.iter().find(|known| known.name == target) else {
+            let names: Vec<&str> = workspace.project.workspace.targets.iter().map(|known| &*known.name).collect();
             let help = format!("the targets are: {}", names.join(", "));
             return Ok(refuse_usage(global, format!("`{word}` is not in the folder of a target"), help));
         };
-        let folder = Folder::new(session.output().join(&target.name));
+        let folder = Folder::new(workspace.output().join(&target.name));
         let mut made: Option<(OutputFile, Differing)> = None;
         let mut paths: Vec<String> = Vec::new();
         let work = |file: OutputFile| {
@@ -49,10 +51,9 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, word: &str) -> Res
             made = made.take().or(found);
         };
         let mut sink = Sink::new();
-        session.compile(target, Wanted::Json, &work, &mut each, &mut sink)?;
+        workspace.compile_files(target, Wanted::Json, &work, &mut each, &mut sink)?;
         if sink.has_errors() {
-            session.report(sink);
-            return Ok(Outcome::Invalid);
+            return Ok(tell(global, workspace.diagnostics(sink)));
         }
         let Some((file, state)) = made else {
             let help = match folder.read(inner)? {
@@ -61,12 +62,12 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, word: &str) -> Res
                 }
                 None => nearest(inner, paths.iter().map(String::as_str)).map_or_else(
                     || "`bailiwick render` writes every file that the policies make".to_owned(),
-                    |near| format!("did you mean `{}/{}/{near}`?", session.project.workspace.output, target.name),
+                    |near| format!("did you mean `{}/{}/{near}`?", workspace.project.workspace.output, target.name),
                 ),
             };
             return Ok(refuse_usage(global, format!("no policy makes `{word}`"), help));
         };
-        print_objects(session, arguments.format, &target.name, &file);
+        print_objects(global, workspace, arguments.format, &target.name, &file);
         let note = match state {
             Differing::Same => return Ok(Outcome::Fine),
             Differing::Missing => "is not there yet; `bailiwick render` writes it",
@@ -79,25 +80,25 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, word: &str) -> Res
 
 /// The path of a word below the output folder, with `/` between its parts; none elsewhere. The word is relative to the
 /// working directory.
-fn below_output(session: &Session<'_>, word: &str) -> Result<Option<String>, RunError> {
+fn below_output(workspace: &Workspace, word: &str) -> Result<Option<String>, RunError> {
     let start = std::env::current_dir()
         .and_then(|start| start.canonicalize())
         .map_err(|error| RunError::io("find", Path::new("."), &error))?;
-    let root = session.root.canonicalize().map_err(|error| RunError::io("find", &session.root, &error))?;
-    let output = root.join(&session.project.workspace.output);
+    let root = workspace.root.canonicalize().map_err(|error| RunError::io("find", &workspace.root, &error))?;
+    let output = root.join(&workspace.project.workspace.output);
     let path = normal(&start.join(word));
     let below = path.strip_prefix(&output).ok().map(Path::to_string_lossy);
     Ok(below.filter(|below| !below.is_empty()).map(std::borrow::Cow::into_owned))
 }
 
 /// Prints each object of a file with the place in the policies that it is made of.
-fn print_objects(session: &Session<'_>, format: AnswerForm, target: &str, file: &OutputFile) {
-    let files = &session.project.files;
+fn print_objects(global: &Global, workspace: &Workspace, format: AnswerForm, target: &str, file: &OutputFile) {
+    let files = &workspace.project.files;
     let mut page = Page::new();
     for (object, origin) in file.json.iter().zip(file.origins.iter()) {
         let object: serde_json::Value = serde_json::from_str(object).unwrap_or_default();
         let text_of = |pointer: &str| object.pointer(pointer).and_then(serde_json::Value::as_str);
-        let policy = session.project.policy_at(*origin);
+        let policy = workspace.project.policy_at(*origin);
         let at = place_text(*origin, files);
         match format {
             AnswerForm::Text => {
@@ -121,5 +122,5 @@ fn print_objects(session: &Session<'_>, format: AnswerForm, target: &str, file: 
             }))),
         }
     }
-    session.global.terminal().result(&page.finish());
+    global.terminal().result(&page.finish());
 }

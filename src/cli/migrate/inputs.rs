@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::super::Global;
-use super::super::scene::{add_tree, duplicate, each_tree, version_of};
 use crate::access::{Builder, World};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::namespace_of;
 use crate::admission::workload::Workload;
+use crate::app::loaded_world::{add_tree, duplicate, each_tree, version_of};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::k8s::schemas;
 use crate::k8s::validation;

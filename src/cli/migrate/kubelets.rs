@@ -10,13 +10,16 @@ use serde::Deserialize;
 
 use super::super::can_i::AnswerForm;
 use super::super::printing::print;
-use super::super::scene::{Scene, SceneArguments, each_tree, with_scenes};
+use super::super::worlds::{WorldArguments, with_worlds};
 use super::super::{Global, Outcome};
-use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
+use crate::app::loaded_world::each_tree;
+use crate::app::{Error, LoadedWorld};
+use crate::diag::{Diagnostic, Files, Severity, Sink};
 use crate::node::identity::NODES;
 use crate::node::migration::{self, ApiServer, Binding, Inventory, Kubelet, Report, State};
 use crate::node::system_node;
 use crate::report::page::Page;
+use crate::report::worlds;
 use crate::yaml::de::from_node;
 
 /// Options of `migrate kubelets`.
@@ -25,7 +28,7 @@ pub(super) struct Arguments {
     /// The inventory.
     inventory: PathBuf,
     #[command(flatten)]
-    scene: SceneArguments,
+    world: WorldArguments,
     /// Output format of the report.
     #[arg(long, value_name = "FORM", default_value = "text")]
     format: AnswerForm,
@@ -46,7 +49,7 @@ struct Written {
 }
 
 /// Runs the command.
-pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, RunError> {
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
     let path = global.input_at(&arguments.inventory);
@@ -73,14 +76,14 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
     let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
     print(global, diagnostics, &files);
     let Some(written) = read.filter(|_| !failed) else { return Ok(Outcome::Invalid) };
-    let scene_arguments = SceneArguments { with_surroundings: true, ..arguments.scene.clone() };
-    with_scenes(global, &scene_arguments, |scenes| {
+    let options = arguments.world.options(true);
+    with_worlds(global, &arguments.world.targets, &options, |loaded_worlds| {
         let mut outcome = Outcome::Fine;
-        for scene in scenes {
-            let report = migration::report(&inventory(&written, scene));
+        for loaded in loaded_worlds {
+            let report = migration::report(&inventory(&written, loaded));
             let told = match arguments.format {
-                AnswerForm::Text => format!("{}{}", scene.heading(), text(&report)),
-                AnswerForm::Json => scene.json_line(serde_json::json!(report)),
+                AnswerForm::Text => format!("{}{}", worlds::heading(loaded), text(&report)),
+                AnswerForm::Json => worlds::json_line(loaded, serde_json::json!(report)),
             };
             global.terminal().result(&told);
             let is_open = |state: State| matches!(state, State::Todo | State::Blocked);
@@ -93,7 +96,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Run
 }
 
 /// The inventory with what the manifests tell of bindings and nodes.
-fn inventory(written: &Written, scene: &Scene) -> Inventory {
+fn inventory(written: &Written, loaded: &LoadedWorld) -> Inventory {
     let mut bindings = written.bindings.clone();
     // Bindings of other roles matter where they name a kubelet; those of `system:node` always.
     let users: HashSet<&str> = written.kubelets.iter().map(|kubelet| kubelet.user.as_str()).collect();
@@ -103,8 +106,8 @@ fn inventory(written: &Written, scene: &Scene) -> Inventory {
         _ => false,
     };
     let mut known: HashSet<String> = bindings.iter().map(|binding| binding.name.clone()).collect();
-    for (role, is_own) in scene.world.bound_cluster_roles().iter().map(|role| (role, role == system_node::NAME)) {
-        for (binding, subjects) in scene.world.bound_by(None, role) {
+    for (role, is_own) in loaded.world.bound_cluster_roles().iter().map(|role| (role, role == system_node::NAME)) {
+        for (binding, subjects) in loaded.world.bound_by(None, role) {
             let relevant = is_own || subjects.iter().any(|subject| named(subject));
             let name = binding.name.rsplit('/').next().unwrap_or_default().to_owned();
             let subjects = subjects.iter().map(|subject| subject.replacen('/', " ", 1)).collect();
@@ -114,7 +117,7 @@ fn inventory(written: &Written, scene: &Scene) -> Inventory {
         }
     }
     let mut nodes = written.nodes.clone();
-    if let Some(cluster) = scene.cluster() {
+    if let Some(cluster) = loaded.cluster() {
         nodes.extend(cluster.nodes.keys().cloned());
     }
     nodes.sort();

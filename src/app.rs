@@ -1,0 +1,194 @@
+//! The application layer: opens a workspace, compiles it, compares its output, and answers questions about access.
+//!
+//! Each function takes plain options and returns a typed result or an [`Error`]. The layer prints nothing, chooses no exit
+//! code, and looks at no clock: the caller names the day. A long run reports its progress as an [`Event`].
+
+mod check;
+mod compare;
+mod isolation;
+mod left_behind;
+mod lint;
+pub(crate) mod loaded_world;
+mod merge;
+mod output;
+mod question;
+mod removal;
+mod render;
+pub(crate) mod run_cache;
+mod shard;
+pub(crate) mod stacks;
+mod summary;
+mod target_changes;
+mod test;
+mod unchecked;
+mod unclaimed;
+pub mod words;
+pub(crate) mod workspace;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::compile::{self, Wanted};
+use crate::diag::{Diagnostic, Files, RunError, Severity};
+use crate::model::Date;
+use crate::stats::Stats;
+
+pub use check::{Assertions, FolderFindings};
+pub use compare::{AccessEffect, Base, CompareOptions, Comparison, DescribedBase, TargetComparison};
+pub use left_behind::NotJudged;
+pub use lint::{LintOptions, LintReport, Selection, Unanswered, lint_manifests};
+pub use loaded_world::{LoadedWorld, WorldOptions};
+pub use merge::{MergeOptions, Merged};
+pub use question::RequestOptions;
+pub use render::{CompiledFile, CompiledFiles, RenderOptions, StagedOutput, WrittenOutput};
+pub use shard::Shard;
+pub use summary::{Command as ShardCommand, Consent};
+pub use test::{Failure, TestEvent, TestOptions, TestRun};
+pub use unchecked::PartlyChecked;
+pub use workspace::Workspace;
+
+/// The options of a run.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// The folder in which the run starts. Relative paths begin here. Default: the current folder.
+    pub directory: Option<PathBuf>,
+    /// The number of threads. Default: one for each core.
+    pub jobs: Option<usize>,
+    /// Whether every object is rendered by itself, and not once for all tenants that differ in names and numbers alone. The
+    /// output is the same.
+    pub no_classes: bool,
+    /// The day on which grants are judged as expired. Without it no grant is reported as expired.
+    pub today: Option<Date>,
+    /// The measurements of the run.
+    pub stats: Arc<Stats>,
+    /// The function that is called with each event of the run.
+    pub listener: Option<Listener>,
+}
+
+/// A function that is called with the events of a run.
+pub type Listener = Arc<dyn Fn(Event<'_>) + Send + Sync>;
+
+/// An event of a run that takes long.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'e> {
+    /// Some output files of a target are compiled.
+    Compiling {
+        /// The name of the target.
+        target: &'e str,
+        /// How many files are compiled.
+        done: usize,
+        /// How many files the target has.
+        total: usize,
+    },
+    /// All output files of a target are compiled.
+    Compiled,
+    /// The run waits for another run that writes the output.
+    Waiting,
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { directory, jobs, no_classes, today, stats: _, listener: _ } = self;
+        formatter
+            .debug_struct("Options")
+            .field("directory", directory)
+            .field("jobs", jobs)
+            .field("no_classes", no_classes)
+            .field("today", today)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// Returns a path as seen from the folder in which the run starts.
+    pub fn at(&self, path: &Path) -> PathBuf {
+        self.directory.as_ref().map_or_else(|| path.to_owned(), |start| start.join(path))
+    }
+
+    /// Returns the path of an input as [`Options::at`] does; `-` is standard input.
+    pub fn input_at(&self, path: &Path) -> PathBuf {
+        if path.as_os_str() == "-" { path.to_owned() } else { self.at(path) }
+    }
+
+    /// Returns the number of threads.
+    pub fn threads(&self) -> usize {
+        // To count the cores, the system's limits are read from files.
+        static CORES: OnceLock<usize> = OnceLock::new();
+        let cores = || *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+        self.jobs.unwrap_or_else(cores)
+    }
+
+    /// Returns the options of the compiler.
+    pub(crate) fn compiler(&self) -> compile::Options<'_> {
+        compile::Options {
+            jobs: self.threads(),
+            wanted: Wanted::Text,
+            classes: !self.no_classes,
+            alike: true,
+            part: None,
+            stats: &self.stats,
+        }
+    }
+
+    /// Calls the listener.
+    pub(crate) fn tell(&self, event: Event<'_>) {
+        if let Some(listener) = &self.listener {
+            listener(event);
+        }
+    }
+}
+
+/// Diagnostics, with the files that they point into.
+#[derive(Debug, Clone, Default)]
+pub struct Diagnostics {
+    /// The diagnostics, in the order of their places.
+    pub list: Vec<Diagnostic>,
+    /// The files.
+    pub files: Arc<Files>,
+}
+
+impl Diagnostics {
+    /// Returns diagnostics that point into these files.
+    pub fn new(list: Vec<Diagnostic>, files: &Arc<Files>) -> Self {
+        Self { list, files: Arc::clone(files) }
+    }
+
+    /// Whether one of them is an error.
+    pub fn has_errors(&self) -> bool {
+        self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+    }
+
+    /// Returns an error if one of the diagnostics is one.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with all of the diagnostics.
+    pub fn checked(self) -> Result<Self, Error> {
+        if self.has_errors() { Err(Error::Invalid(self)) } else { Ok(self) }
+    }
+}
+
+/// The reason why a function of this layer has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The input is invalid.
+    #[error("{}", first_message(.0))]
+    Invalid(Diagnostics),
+    /// The run failed: disk, permissions, git.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl Error {
+    /// Returns the error of an input that one diagnostic without a place describes.
+    pub(crate) fn invalid(diagnostic: Diagnostic) -> Self {
+        Self::Invalid(Diagnostics { list: vec![diagnostic], files: Arc::default() })
+    }
+}
+
+fn first_message(diagnostics: &Diagnostics) -> String {
+    let errors = diagnostics.list.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    let more = errors.clone().count().saturating_sub(1);
+    let first = errors.map(|error| error.message.as_str()).next().unwrap_or("the input is invalid");
+    if more > 0 { format!("{first} (and {})", words::number(more, "more error")) } else { first.to_owned() }
+}

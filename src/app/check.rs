@@ -1,0 +1,106 @@
+//! Checks a workspace: its output is as compiled, the output folder holds nothing else, and assertions hold.
+
+use super::compare::{Base, CompareOptions, Comparison};
+use super::left_behind::NotJudged;
+use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
+use super::target_changes::TargetChanges;
+use super::test::{TestEvent, TestRun};
+use super::unchecked::{self, PartlyChecked};
+use super::workspace::Workspace;
+use super::{Diagnostics, Error, isolation, unclaimed};
+use crate::diag::{Severity, Sink};
+use crate::model::Target;
+
+/// What is in the output folder beside the output.
+#[derive(Debug)]
+pub struct FolderFindings {
+    /// The output files elsewhere that are not judged here.
+    pub not_judged: NotJudged,
+    found: Sink,
+}
+
+/// The result of the assertions about targets.
+#[derive(Debug)]
+pub struct Assertions {
+    /// The entries of the output folder that no policy accounts for, and the isolations of nodes that do not hold.
+    pub broken: Diagnostics,
+    /// The AccessTests that were run.
+    pub tests: TestRun,
+}
+
+impl Workspace {
+    /// Compares the compiled policies with the output folder, without the effects of the differences.
+    ///
+    /// # Errors
+    /// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
+    pub fn compare_output_folder(&self, options: &CompareOptions) -> Result<Comparison, Error> {
+        let targets = self.targets(&options.targets)?;
+        let mut sink = Sink::new();
+        let mut beside = self.beside_targets(&mut sink)?;
+        let is_whole = options.targets.is_empty();
+        let changes = if is_whole { TargetChanges::of_leftovers(self, &beside)? } else { TargetChanges::default() };
+        let options = CompareOptions { without_effects: true, ..options.clone() };
+        let mut comparison = self.compare_with(&Base::output_folder(), &targets, &options, changes, sink)?;
+        beside.unclaimed.absorb(comparison.unclaimed);
+        comparison.unclaimed = beside.unclaimed;
+        Ok(comparison)
+    }
+
+    /// Counts the objects of targets that are not checked by every rule of the API server.
+    pub fn partly_checked(&self, targets: &[&Target]) -> PartlyChecked {
+        unchecked::partly_checked(self, targets)
+    }
+
+    /// Judges what a comparison found in the output folder beside the output, and output files elsewhere.
+    ///
+    /// # Errors
+    /// When the output folder or the repository cannot be read.
+    pub fn judge_output_folder(&self, comparison: &Comparison) -> Result<FolderFindings, Error> {
+        let mut found = Sink::new();
+        let not_judged = unclaimed::judge(self, &comparison.unclaimed, &mut found)?;
+        Ok(FolderFindings { not_judged, found })
+    }
+
+    /// Judges the isolations of nodes, and runs the AccessTests unless they are left out.
+    ///
+    /// # Errors
+    /// When the objects of a target cannot be read.
+    pub fn judge_targets(
+        &self,
+        targets: &[&Target],
+        with_tests: bool,
+        folder: FolderFindings,
+        each: &mut dyn FnMut(TestEvent<'_>),
+    ) -> Result<Assertions, Error> {
+        let mut broken = folder.found;
+        let mut tests = TestRun::default();
+        for target in targets {
+            let with_surroundings = isolation::is_asserted(self, target);
+            let checks = if with_tests { self.access_tests(target, &[]) } else { Vec::new() };
+            if !with_surroundings && checks.is_empty() {
+                continue;
+            }
+            let loaded = self.load_compiled(target, with_surroundings)?;
+            if with_surroundings {
+                isolation::judge(self, target, &loaded, &mut broken);
+            }
+            tests.ask(&loaded, &checks, each);
+        }
+        if let Some(shard) = &self.shard {
+            shard.note_isolation(broken.diagnostics());
+        }
+        Ok(Assertions { broken: self.own_diagnostics(broken), tests })
+    }
+
+    /// Returns the world of a target whose compilation was reported before: only errors are reported.
+    fn load_compiled(&self, target: &Target, with_surroundings: bool) -> Result<LoadedWorld, Error> {
+        let options = WorldOptions { with_surroundings, ..WorldOptions::default() };
+        let mut sink = Sink::new();
+        let loaded = load_target(self, target, &options, &mut sink)?;
+        loaded.filter(|_| !sink.has_errors()).ok_or_else(|| {
+            let mut found = self.own_diagnostics(sink);
+            found.list.retain(|diagnostic| diagnostic.severity == Severity::Error);
+            Error::Invalid(found)
+        })
+    }
+}

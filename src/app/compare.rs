@@ -1,0 +1,239 @@
+//! Compares the compiled policies with earlier output: the files, and what the differences mean for access and for pods.
+
+mod alike;
+mod base;
+mod compiled;
+mod earlier;
+mod effect;
+mod folded;
+mod gate;
+mod meaning;
+mod tree;
+mod whole;
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use self::effect::{Effect, Rules, Ways};
+use self::folded::folded;
+use self::meaning::{Effects, Known, Meaning, StackNames};
+use super::output::{ChangedFile, ComparedTarget};
+use super::target_changes::TargetChanges;
+use super::unclaimed::Unclaimed;
+use super::workspace::Workspace;
+use super::{Diagnostics, Error};
+use crate::access::compare::Change;
+use crate::admission::psp;
+use crate::crossplane::upgrade::Upgrade;
+use crate::diag::{RunError, Sink};
+use crate::emit::diff::unified;
+use crate::emit::group::Groups;
+use crate::emit::objects::{Depth, Way};
+use crate::emit::plan::object_digests;
+use crate::emit::totals::Totals;
+use crate::model::Target;
+
+pub use self::base::{Base, DescribedBase};
+
+/// How many bytes of differences are kept; the rest is counted.
+const MAXIMUM_DIFF: usize = 16 << 20;
+
+/// The options of a comparison.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompareOptions {
+    /// The names of the targets to compare; all targets without names.
+    pub targets: Vec<String>,
+    /// Whether the differences of the files are left out.
+    pub without_text: bool,
+    /// Whether every file is shown whole, also files that change in the same way as others.
+    pub ungrouped: bool,
+    /// Whether the effects of the differences on access and on pods are left out.
+    pub without_effects: bool,
+}
+
+/// The differences between the compiled policies and earlier output.
+pub struct Comparison {
+    /// The diagnostics of the policies and of the comparison. After an error the comparison is not complete.
+    pub diagnostics: Diagnostics,
+    /// The differences of each target.
+    pub targets: Vec<TargetComparison>,
+    /// How many files are left out of the differences.
+    pub left_out: usize,
+    /// The targets that only one side has.
+    pub(crate) changes: TargetChanges,
+    /// The entries of the output folder that no policy accounts for.
+    pub(crate) unclaimed: Unclaimed,
+}
+
+/// The differences of a target.
+pub struct TargetComparison {
+    /// The name of the target.
+    pub target: String,
+    /// The name, with the shard of the run.
+    pub title: String,
+    /// The counts of files and objects.
+    pub totals: Totals,
+    /// The differences of the files as unified diffs.
+    pub diff: String,
+    /// What the differences mean for access; none where nothing differs.
+    pub access: Option<AccessEffect>,
+    /// The PodSecurityPolicies that change, with what each change means.
+    pub pod_security_policies: Vec<(String, psp::compare::Comparison)>,
+    /// The stacks that get a new version.
+    pub upgrades: Vec<Upgrade>,
+}
+
+/// The effect of differences on access.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AccessEffect {
+    /// It is not known, as the baseline before cannot be read.
+    Unknown,
+    /// It is known.
+    Known {
+        /// What subjects gain and lose.
+        changes: Vec<Change>,
+        /// The components of the cluster whose access changes with the default policy.
+        components: BTreeSet<String>,
+    },
+}
+
+/// A file that differs: its shown path, its way, its difference as text, what it means, and its rules.
+type Difference = (String, Option<Way>, String, Meaning, Option<Rules>);
+
+impl Comparison {
+    /// Whether an output file or a target differs.
+    pub fn is_drift(&self) -> bool {
+        self.targets.iter().any(|target| target.totals.is_drift()) || self.changes.has_gone()
+    }
+
+    /// Names the targets that only one side has, a sentence for each; `output` is the path of the output folder.
+    pub fn target_changes(&self, output: &str, with_new: bool) -> Vec<String> {
+        self.changes.sentences(output, with_new)
+    }
+}
+
+impl Workspace {
+    /// Compiles the policies and compares them with earlier output.
+    ///
+    /// # Errors
+    /// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
+    pub fn compare(&self, base: &Base, options: &CompareOptions) -> Result<Comparison, Error> {
+        let targets = self.targets(&options.targets)?;
+        let mut sink = Sink::new();
+        base.problem().into_iter().for_each(|problem| sink.push(problem));
+        let changes = if options.targets.is_empty() { base.gone(self)? } else { TargetChanges::default() };
+        Ok(self.compare_with(base, &targets, options, changes, sink)?)
+    }
+
+    /// Returns what changed since a base beside the output, a sentence for each: what decides how policies are checked, and
+    /// inputs that decide access and are not written.
+    ///
+    /// # Errors
+    /// When the base cannot be read.
+    pub fn changes_beside_output(&self, base: &Base) -> Result<Vec<String>, Error> {
+        Ok(base.changes(self)?)
+    }
+
+    pub(super) fn compare_with(
+        &self,
+        base: &Base,
+        targets: &[&Target],
+        options: &CompareOptions,
+        mut changes: TargetChanges,
+        mut sink: Sink,
+    ) -> Result<Comparison, RunError> {
+        let mut compared: Vec<TargetComparison> = Vec::new();
+        let (mut length, mut left_out) = (0, 0);
+        let mut unclaimed = Unclaimed::default();
+        for target in targets {
+            let room = MAXIMUM_DIFF.saturating_sub(length);
+            let one = TargetRun { workspace: self, base, target, options, room }.compare(&mut changes, &mut sink)?;
+            unclaimed.absorb(one.unclaimed);
+            length += one.comparison.diff.len();
+            left_out += one.left_out;
+            compared.push(one.comparison);
+        }
+        Ok(Comparison { diagnostics: self.diagnostics(sink), targets: compared, left_out, changes, unclaimed })
+    }
+}
+
+/// The comparison of one target.
+struct TargetRun<'r> {
+    workspace: &'r Workspace,
+    base: &'r Base,
+    target: &'r Target,
+    options: &'r CompareOptions,
+    /// How many bytes of differences are kept.
+    room: usize,
+}
+
+/// The result of the comparison of one target.
+struct Compared {
+    comparison: TargetComparison,
+    left_out: usize,
+    unclaimed: Unclaimed,
+}
+
+impl TargetRun<'_> {
+    fn compare(self, changes: &mut TargetChanges, sink: &mut Sink) -> Result<Compared, RunError> {
+        let Self { workspace, base, target, options, room } = self;
+        let committed = base.output(workspace, Some(target));
+        let output = &workspace.project.workspace.output;
+        let stacks = StackNames::of(workspace, target);
+        let (known, ways) = (Known::default(), Ways::default());
+        let created = Mutex::new(BTreeSet::new());
+        let difference = |found: &ChangedFile<'_>| {
+            if let (Some(file), None, true) = (found.file, found.old, changes.asks_for_objects()) {
+                created.lock().unwrap_or_else(PoisonError::into_inner).extend(object_digests(&file.text));
+            }
+            if found.change.plan.is_renewal {
+                return Ok(None);
+            }
+            let has_effects = !options.without_effects;
+            let meaning = if has_effects { Meaning::of(found, &stacks, &known) } else { Meaning::default() };
+            let way = found.change.way.clone().filter(|_| !options.ungrouped);
+            let path = format!("{output}/{}/{}", target.name, found.change.plan.path);
+            let text = if options.without_text || !Groups::needs_text(way.as_ref()) {
+                String::new()
+            } else {
+                let old = found.old.map(String::from_utf8_lossy);
+                unified(&path, old.as_deref(), found.file.map(|file| &*file.text))
+            };
+            let rules = if has_effects { Rules::of(found, &ways) } else { None };
+            Ok(Some((path, way, text, meaning, rules)))
+        };
+        let mut groups = Groups::new(room);
+        let mut changed = Meaning::default();
+        let mut effect = Effect::new(workspace, target);
+        let mut each = |difference: Option<Difference>| {
+            let Some((path, way, text, meaning, rules)) = difference else { return };
+            groups.add(&path, way, text);
+            changed.add(meaning);
+            if let Some(rules) = rules {
+                effect.add(rules);
+            }
+        };
+        let compared = workspace.compare_output(target, &*committed, Depth::Objects, &difference, &mut each, sink)?;
+        let ComparedTarget { plan, unclaimed, .. } = compared;
+        let totals = Totals::of(&plan);
+        if base.is_new(target, &totals) {
+            changes.add_new(workspace, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
+        }
+        workspace.warn_of_recreation(target, &totals, sink);
+        let (diff, left_out) = if options.without_text { (String::new(), 0) } else { groups.finish(folded) };
+        let access = if options.without_effects || sink.has_errors() {
+            None
+        } else if let Some(whole) = base.whole_effect(workspace, target)? {
+            Some(whole)
+        } else if plan.is_drift() {
+            let changes = effect.finish(&*committed)?;
+            changes.map(|changes| AccessEffect::Known { changes, components: BTreeSet::new() })
+        } else {
+            None
+        };
+        let Effects { pod_security_policies, upgrades } = changed.finish(workspace, target, &*committed)?;
+        let (title, target) = (workspace.title(target), target.name.clone());
+        let comparison = TargetComparison { target, title, totals, diff, access, pod_security_policies, upgrades };
+        Ok(Compared { comparison, left_out, unclaimed })
+    }
+}

@@ -1,0 +1,268 @@
+//! Another workspace that the current one is compared with: a revision in git, or a folder with a workspace file. Its
+//! policies are compiled with its own workspace file. If they do not compile, its committed output takes their place.
+
+use crate::codes;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::compiled::{CompiledTarget, CompiledTargets, OutputOfTarget, WholeOutput};
+use super::tree::TreeWorld;
+use crate::app::words::{number, place_text};
+use crate::app::workspace::Workspace;
+use crate::compile::{self, Project};
+use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
+use crate::emit::committed::{Committed, Entry, Folder};
+use crate::emit::revision::Revision;
+use crate::git::Repository;
+use crate::model::{self, Target};
+use crate::source::{Content, DiskWorld, Listing, Sources, World};
+
+/// How many diagnostics of policies that do not compile are shown.
+const NAMED_ERRORS: usize = 3;
+
+/// Another workspace.
+pub(crate) struct Earlier {
+    /// The name that the user gave to it.
+    name: String,
+    place: Place,
+    policies: Policies,
+    world: Arc<dyn World>,
+    /// The compiled output; none where the policies do not compile.
+    compiled: Option<Arc<CompiledTargets>>,
+    /// Files of the committed output that are not what the policies compile to, below the output folder.
+    stale: Vec<String>,
+}
+
+/// The place of the files.
+enum Place {
+    Revision(Arc<Revision>),
+    Folder(PathBuf),
+}
+
+/// The policies of another workspace.
+enum Policies {
+    /// They can be read, with the errors that leave something to go on with.
+    Read { project: Box<Project>, errors: Vec<String> },
+    /// They cannot be read: the reasons, and the workspace if its own file can be.
+    Broken { errors: Vec<String>, workspace: Option<Box<model::Workspace>> },
+}
+
+impl Policies {
+    fn read(world: &Arc<dyn World>) -> Result<Self, RunError> {
+        let shared = || Box::new(Shared(Arc::clone(world)));
+        let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
+        let project = compile::load(shared(), Arc::clone(&files), &mut sink)?;
+        let errors = errors(sink, &files);
+        if let Some(project) = project {
+            return Ok(Self::Read { project: Box::new(project), errors });
+        }
+        let mut sources = Sources::new(shared(), Arc::new(Files::new()));
+        let workspace = compile::load_workspace(&mut sources, &mut Sink::new())?;
+        Ok(Self::Broken { errors, workspace: workspace.map(Box::new) })
+    }
+}
+
+/// Returns the errors among diagnostics, each as one line with its place.
+fn errors(sink: Sink, files: &Files) -> Vec<String> {
+    let errors = sink.into_sorted(files).into_iter().filter(|found| found.severity == Severity::Error);
+    errors
+        .map(|error| match error.origin {
+            Some(origin) => format!("{}: {}", place_text(origin, files), error.message),
+            None => error.message,
+        })
+        .collect()
+}
+
+impl Earlier {
+    /// Reads the workspace of a revision; `folder` is its path below the root of the work tree.
+    pub(super) fn of_revision(repository: &Repository, revision: &str, folder: &str) -> Result<Self, RunError> {
+        let files = Arc::new(Revision::open(repository, revision, folder)?);
+        let world = Arc::new(TreeWorld(Arc::clone(&files)));
+        Self::read(revision, Place::Revision(files), world)
+    }
+
+    /// Reads the workspace in a folder.
+    pub(super) fn of_folder(name: &str, folder: PathBuf) -> Result<Self, RunError> {
+        let world = Arc::new(DiskWorld::new(&folder));
+        Self::read(name, Place::Folder(folder), world)
+    }
+
+    fn read(name: &str, place: Place, world: Arc<dyn World>) -> Result<Self, RunError> {
+        let policies = Policies::read(&world)?;
+        Ok(Self { name: name.to_owned(), place, policies, world, compiled: None, stale: Vec::new() })
+    }
+
+    /// Compiles the targets with these names, or all of them, unless an error keeps the policies from compiling.
+    pub(super) fn compile(&mut self, workspace: &Workspace, names: Option<&[&Target]>) -> Result<(), RunError> {
+        let Policies::Read { project, errors } = &mut self.policies else { return Ok(()) };
+        if !errors.is_empty() {
+            return Ok(());
+        }
+        let is_wanted = |target: &&Target| names.is_none_or(|names| names.iter().any(|one| one.name == target.name));
+        let (mut compiled, mut stale, mut has_output) = (CompiledTargets::default(), Vec::new(), false);
+        for target in project.workspace.targets.iter().filter(is_wanted) {
+            let mut sink = Sink::new();
+            let committed = self.place.output(&project.workspace.output, Some(&target.name));
+            let (output, files) =
+                CompiledTarget::of(project, target, workspace.options.compiler(), committed, &mut sink)?;
+            if sink.has_errors() {
+                *errors = self::errors(sink, &project.files);
+                return Ok(());
+            }
+            has_output |= files.has_output;
+            stale.extend(files.paths.into_iter().map(|path| format!("{}/{path}", target.name)));
+            compiled.0.insert(target.name.clone(), output);
+        }
+        self.compiled = Some(Arc::new(compiled));
+        // A workspace that commits no output has no stale output.
+        self.stale = if has_output { stale } else { Vec::new() };
+        Ok(())
+    }
+
+    /// Reports that the policies do not compile.
+    pub(super) fn problem(&self) -> Option<Diagnostic> {
+        let errors = match &self.policies {
+            Policies::Read { errors, .. } | Policies::Broken { errors, .. } => errors,
+        };
+        if self.compiled.is_some() {
+            return None;
+        }
+        let message =
+            format!("the policies of `{}` do not compile; its committed output is compared instead", self.name);
+        let mut warning = Diagnostic::warning(codes::BROKEN_BASE, message);
+        for error in errors.iter().take(NAMED_ERRORS) {
+            warning = warning.note(error);
+        }
+        let more = errors.len().saturating_sub(NAMED_ERRORS);
+        if more > 0 {
+            warning = warning.note(format!("and {}", number(more, "more error")));
+        }
+        Some(warning.help("compare with a revision whose policies compile"))
+    }
+
+    /// Returns the paths of the committed files that are not what the policies compile to, below the workspace.
+    pub(super) fn stale_files(&self) -> Vec<String> {
+        let Some(workspace) = self.workspace() else { return Vec::new() };
+        self.stale.iter().map(|path| format!("{}/{path}", workspace.output)).collect()
+    }
+
+    /// The name that the user gave to the workspace.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the workspace is in a folder.
+    pub(super) fn is_folder(&self) -> bool {
+        matches!(self.place, Place::Folder(_))
+    }
+
+    /// The policies, if they can be read.
+    pub(super) fn project(&self) -> Option<&Project> {
+        match &self.policies {
+            Policies::Read { project, .. } => Some(project),
+            Policies::Broken { .. } => None,
+        }
+    }
+
+    /// The first reason for which the policies cannot be read.
+    pub(super) fn reason(&self) -> &str {
+        match &self.policies {
+            Policies::Read { errors, .. } | Policies::Broken { errors, .. } => {
+                errors.first().map_or("", String::as_str)
+            }
+        }
+    }
+
+    /// The workspace file, if it can be read.
+    pub(super) fn workspace(&self) -> Option<&model::Workspace> {
+        match &self.policies {
+            Policies::Read { project, .. } => Some(&project.workspace),
+            Policies::Broken { workspace, .. } => workspace.as_deref(),
+        }
+    }
+
+    /// The target with a name.
+    pub(super) fn target(&self, name: &str) -> Option<&Target> {
+        self.workspace()?.targets.iter().find(|target| target.name == name)
+    }
+
+    /// The files of the workspace.
+    pub(super) fn world(&self) -> &dyn World {
+        &*self.world
+    }
+
+    /// The files of the workspace, for a loader that keeps its own.
+    pub(super) fn shared_world(&self) -> Box<dyn World> {
+        Box::new(Shared(Arc::clone(&self.world)))
+    }
+
+    /// The committed output of all targets.
+    pub(super) fn committed(&self, workspace: &Workspace) -> Box<dyn Committed> {
+        self.place.output(&self.workspace().unwrap_or(&workspace.project.workspace).output, None)
+    }
+
+    /// The output to compare with: of a target, or of all of them.
+    pub(super) fn output(&self, workspace: &Workspace, target: Option<&Target>) -> Box<dyn Committed> {
+        match (&self.compiled, target) {
+            (Some(compiled), Some(target)) => Box::new(OutputOfTarget(Arc::clone(compiled), target.name.clone())),
+            (Some(compiled), None) => Box::new(WholeOutput(Arc::clone(compiled))),
+            (None, target) => {
+                let workspace = self.workspace().unwrap_or(&workspace.project.workspace);
+                self.place.output(&workspace.output, target.map(|target| target.name.as_str()))
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Opens an output folder, or the folder of a target in it.
+    fn output(&self, output: &str, target: Option<&str>) -> Box<dyn Committed> {
+        match self {
+            Self::Folder(root) => {
+                let whole = root.join(output);
+                Box::new(Folder::new(target.map_or(whole.clone(), |target| whole.join(target))))
+            }
+            Self::Revision(files) => {
+                let folder = target.map_or(output.to_owned(), |target| format!("{output}/{target}"));
+                Box::new(FolderOfRevision { files: Arc::clone(files), folder })
+            }
+        }
+    }
+}
+
+/// A folder below the root of a revision.
+struct FolderOfRevision {
+    files: Arc<Revision>,
+    folder: String,
+}
+
+impl Committed for FolderOfRevision {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        self.files.bytes(&format!("{}/{path}", self.folder), path)
+    }
+
+    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
+        for (path, kind) in self.files.below(&self.folder) {
+            let below = path.get(self.folder.len() + 1..).unwrap_or_default();
+            see(Entry { path: below.to_owned(), kind });
+        }
+        Ok(())
+    }
+}
+
+/// The same files for a loader, which keeps its own.
+struct Shared(Arc<dyn World>);
+
+impl World for Shared {
+    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+        self.0.read(path, most)
+    }
+
+    fn is_link(&self, path: &str) -> bool {
+        self.0.is_link(path)
+    }
+
+    fn list(&self, folder: &str) -> Result<Listing, RunError> {
+        self.0.list(folder)
+    }
+}

@@ -1,0 +1,45 @@
+//! The lines about files that change in the same way, below the difference of the first file.
+
+use std::collections::HashSet;
+
+use crate::alike::{Distinct, Group};
+use crate::app::words::{grouped, number};
+use crate::diag::foreign;
+use crate::emit::group::First;
+
+/// Returns how many further files there are, a few of them by name, and their own values. `shown` is the difference above.
+pub(super) fn folded(group: &Group<First>, shown: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let further = number(group.further, "further file");
+    lines.push(format!("# {further} in the same way, each with its own name for `{}`:", group.first.name));
+    for path in &group.named {
+        lines.push(format!("#   {path}"));
+    }
+    if group.further > group.named.len() {
+        lines.push(format!("#   and {} more", grouped(group.further - group.named.len())));
+    }
+    let differing = shown.lines().filter(|line| line.starts_with(['+', '-']));
+    let changed: HashSet<&str> =
+        differing.flat_map(|line| line.split(|letter: char| !letter.is_ascii_digit())).collect();
+    let mut numbers = group.ranges.numbers.clone();
+    numbers.sort_unstable();
+    for (first, least, most) in numbers {
+        if least < most && changed.contains(first.to_string().as_str()) {
+            lines.push(format!("#   with {least} to {most} for {first}"));
+        }
+    }
+    for (key, values) in group.ranges.notes.iter().filter(|(_, values)| values.count() != Some(1)) {
+        lines.push(format!("#   with {} in `{key}`", all(values)));
+    }
+    lines.iter().map(|line| format!("{}\n", foreign::line(line))).collect()
+}
+
+/// The values while they are few, otherwise how many there are, with the first of them.
+fn all(values: &Distinct) -> String {
+    let first = values.first.join(", ");
+    match values.count() {
+        None => format!("very many values, such as {first},"),
+        Some(count) if count > values.first.len() => format!("{}, such as {first},", number(count, "value")),
+        Some(_) => first,
+    }
+}

@@ -1,0 +1,79 @@
+//! Checks the assertions of NodeAccess policies about the reach of nodes against the compiled objects.
+
+use crate::codes;
+use std::collections::BTreeSet;
+
+use super::loaded_world::LoadedWorld;
+use super::workspace::Workspace;
+use crate::diag::{Diagnostic, Sink, nearest};
+use crate::model::{Isolation, NodePool, Target};
+use crate::node::graph::Graph;
+use crate::node::powers::{Breach, Powers};
+use crate::node::reach::{Atlas, Certainty, Pool};
+
+/// Whether a policy asserts something about the reach of nodes of a target.
+pub(crate) fn is_asserted(workspace: &Workspace, target: &Target) -> bool {
+    workspace.project.node_access.isolations_on(&target.name).next().is_some()
+}
+
+/// Reports every assertion that does not hold on a target; the loaded is made with its surroundings.
+pub(crate) fn judge(workspace: &Workspace, target: &Target, loaded: &LoadedWorld, sink: &mut Sink) {
+    let access = &workspace.project.node_access;
+    let Some(cluster) = loaded.cluster() else { return };
+    let graph = Graph::of(cluster);
+    let atlas = Atlas::new(cluster, &graph);
+    let agents = access.agents_on(&target.name).map(|placed| &placed.agent);
+    let mut powers = Powers::new(&loaded.world, &cluster.version).with_agents(agents);
+    for isolation in access.isolations_on(&target.name) {
+        let Some(pool) = access.pools_on(&target.name).find(|pool| pool.name == isolation.pool) else { continue };
+        let own = Pool::of(cluster, pool.like.clone());
+        check_namespaces(loaded, target, isolation, sink);
+        // An attacker on a node can give it any label.
+        let (plain, drawn) = (atlas.of_pool(&own, false), atlas.of_pool(&own, true));
+        let at_once = powers.breaches(&own.members, &plain, &isolation.namespaces);
+        for breach in powers.breaches(&own.members, &drawn, &isolation.namespaces) {
+            let known = at_once.iter().find(|known| known.namespace == breach.namespace);
+            sink.push(broken(target, isolation, pool, known.unwrap_or(&breach), known.is_none()));
+        }
+    }
+}
+
+/// An assertion about namespaces that nobody knows would hold for ever.
+fn check_namespaces(loaded: &LoadedWorld, target: &Target, isolation: &Isolation, sink: &mut Sink) {
+    let named = loaded.world.known_namespaces();
+    let mut known: BTreeSet<&str> = named.iter().map(String::as_str).collect();
+    if let Some(cluster) = loaded.cluster() {
+        known.extend(cluster.workloads.values().map(|workload| workload.id.0.as_str()));
+        known.extend(cluster.pods.keys().map(|(namespace, _)| namespace.as_str()));
+    }
+    for namespace in isolation.namespaces.iter().filter(|namespace| !known.contains(namespace.as_str())) {
+        let help = nearest(namespace, known.iter().copied()).map_or_else(
+            || "make it by a NamespaceSet, or bring it in by a Manifests policy".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let message =
+            format!("nobody tells of a namespace `{namespace}` on `{}`: the isolation holds for nothing", target.name);
+        sink.push(Diagnostic::error(codes::UNKNOWN_REFERENCE, message).at(isolation.origin).help(help));
+    }
+}
+
+fn broken(target: &Target, isolation: &Isolation, pool: &NodePool, breach: &Breach, needs_labels: bool) -> Diagnostic {
+    let perhaps = if breach.certainty == Certainty::Maybe { "may be" } else { "are" };
+    let message = format!(
+        "on `{}`, Secrets of `{}` {perhaps} within reach of the pool `{}`",
+        target.name, breach.namespace, isolation.pool
+    );
+    let mut told =
+        Diagnostic::error(codes::ISOLATION_BROKEN, message).at(isolation.origin).and(pool.origin, "the pool");
+    for step in &breach.steps {
+        told = told.note(step.clone());
+    }
+    if needs_labels {
+        told = told.note("its kubelet draws them there by labels that it may give itself");
+    }
+    told.help(if needs_labels {
+        "keep the pods to nodes by a label below `node-restriction.kubernetes.io/`, or by a taint on the pool"
+    } else {
+        "take one of the steps away; `bailiwick node-reach` tells all that is within reach"
+    })
+}

@@ -1,0 +1,111 @@
+//! Output files outside the output folder: the output was elsewhere before, and an applier may still read them there.
+//!
+//! Another workspace below the root has output of its own, which its own `check` judges. A workspace file excuses only
+//! what it can have written: files at the places of the layout, below its output folder, of targets that it declares.
+//! An attacker can write a fitting workspace file, so each workspace that excuses a file is named.
+
+use crate::codes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::unclaimed::is_manifest_name;
+use super::workspace::Workspace;
+use crate::compile::{WORKSPACE_FILE, load_workspace};
+use crate::diag::{Diagnostic, Files, Sink};
+use crate::emit::committed::Folder;
+use crate::emit::file;
+use crate::model;
+use crate::source::{DiskWorld, Sources};
+
+/// How many bytes of a file are read to find the header.
+const HEAD: usize = 4096;
+
+/// The output files outside the output folder that are not judged here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotJudged {
+    /// How many files each workspace below the root accounts for, by its folder.
+    pub nested: BTreeMap<String, usize>,
+    /// How many files `spec.fixtures` names.
+    pub fixtures: usize,
+}
+
+/// Reports the files of these paths below the root that bear our header, and returns the number of those that are not
+/// judged here.
+pub(crate) fn judge(workspace: &Workspace, paths: &BTreeSet<String>, sink: &mut Sink) -> NotJudged {
+    let root = Folder::new(workspace.root.clone());
+    let model::Workspace { output, fixtures, .. } = &workspace.project.workspace;
+    let bears_header = |path: &str| root.head(path, HEAD).is_some_and(|head| file::bears_header(&head));
+    let mut nested = NestedWorkspaces { workspace, root: &root, known: BTreeMap::new(), files: BTreeMap::new() };
+    let mut fixed = 0;
+    for path in paths.iter().filter(|path| is_manifest_name(path) && bears_header(path)) {
+        if fixtures.is_match(path) {
+            fixed += 1;
+            continue;
+        }
+        let others = match nested.claim(path) {
+            Claim::Written => continue,
+            Claim::NotWritten(others) => others,
+        };
+        let message = format!("`{path}` is an output file outside the output folder `{output}`");
+        let found = Diagnostic::error(codes::LEFT_BEHIND, message);
+        let found = others
+            .iter()
+            .fold(found, |found, folder| found.note(format!("the workspace `{folder}` does not write a file there")));
+        sink.push(found.help("remove it: an applier of the folder still reads it"));
+    }
+    NotJudged { nested: nested.files, fixtures: fixed }
+}
+
+/// The workspaces below the root.
+struct NestedWorkspaces<'s> {
+    workspace: &'s Workspace,
+    root: &'s Folder,
+    /// By folder; none where the workspace file cannot be used.
+    known: BTreeMap<String, Option<model::Workspace>>,
+    /// How many files were found that each may have written.
+    files: BTreeMap<String, usize>,
+}
+
+/// Whether another workspace accounts for a file.
+enum Claim {
+    /// One may have written it.
+    Written,
+    /// None does; these are above it.
+    NotWritten(Vec<String>),
+}
+
+impl NestedWorkspaces<'_> {
+    fn claim(&mut self, path: &str) -> Claim {
+        let mut above = Vec::new();
+        for (end, _) in path.match_indices('/') {
+            let (Some(folder), Some(below)) = (path.get(..end), path.get(end + 1..)) else { continue };
+            if self.root.stat(&format!("{folder}/{WORKSPACE_FILE}")).is_none() {
+                continue;
+            }
+            let workspace = self.known.entry(folder.to_owned()).or_insert_with(|| load(self.workspace, folder));
+            if workspace.as_ref().is_some_and(|workspace| writes(workspace, below)) {
+                *self.files.entry(folder.to_owned()).or_default() += 1;
+                return Claim::Written;
+            }
+            above.push(folder.to_owned());
+        }
+        Claim::NotWritten(above)
+    }
+}
+
+fn load(workspace: &Workspace, folder: &str) -> Option<model::Workspace> {
+    let world = DiskWorld::new(workspace.root.join(folder));
+    let mut sources = Sources::new(Box::new(world), Arc::new(Files::new()));
+    load_workspace(&mut sources, &mut Sink::new()).ok().flatten()
+}
+
+/// Whether a workspace may write a file at a path below its folder.
+fn writes(workspace: &model::Workspace, path: &str) -> bool {
+    let below = path.strip_prefix(&workspace.output).and_then(|rest| rest.strip_prefix('/'));
+    below.and_then(|below| below.split_once('/')).is_some_and(|(target, place)| {
+        workspace.targets.iter().any(|declared| declared.name == target) && file::is_place(place)
+    })
+}

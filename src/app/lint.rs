@@ -1,0 +1,196 @@
+//! Findings about a workspace or about manifests: grants that are dangerous, dead, or cannot be applied.
+
+mod alike;
+mod applier;
+mod constraints;
+mod installed;
+mod nodes;
+mod risks;
+mod rule_places;
+mod selection;
+mod stacks;
+mod tenants;
+mod workloads;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use self::rule_places::RulePlaces;
+use super::loaded_world::{LoadedWorld, WorldOptions, load_manifests, load_target};
+use super::workspace::Workspace;
+use super::{Diagnostics, Error, Options};
+use crate::access::risk::{self, Finding, Tenants};
+use crate::compile;
+use crate::diag::{Diagnostic, Files, RunError, Sink};
+use crate::model::{DiagnosticSetting, Target};
+use crate::node::Version;
+
+pub use self::installed::Unanswered;
+pub use self::selection::Selection;
+
+/// How many missing permissions a finding names.
+const MAXIMUM_RIGHTS: usize = 5;
+
+/// The options of a search for findings.
+#[derive(Debug, Default)]
+pub struct LintOptions {
+    /// The names of the targets of the workspace; all targets without names.
+    pub targets: Vec<String>,
+    /// The objects to search.
+    pub world: WorldOptions,
+    /// The findings that are reported.
+    pub selection: Selection,
+    /// Folders of static pods of a kubelet, or files in them, that are searched too.
+    pub static_pods: Vec<PathBuf>,
+}
+
+/// The findings about a workspace or about manifests.
+#[derive(Debug)]
+pub struct LintReport {
+    /// The findings. An error among them is about the input, and not about a grant.
+    pub findings: Diagnostics,
+    /// The admission policies that are not evaluated for every workload.
+    pub unanswered: Unanswered,
+    /// Whether the objects could be read.
+    pub is_readable: bool,
+}
+
+impl Workspace {
+    /// Searches the targets for findings.
+    ///
+    /// # Errors
+    /// When no target has one of the names, or the run fails. Invalid policies are among the findings.
+    pub fn lint(&self, options: &LintOptions) -> Result<LintReport, Error> {
+        let targets = self.targets(&options.targets)?;
+        let mut all = Sink::new();
+        let mut unanswered = Unanswered::default();
+        let world_options = WorldOptions { with_surroundings: true, ..options.world.clone() };
+        for target in &targets {
+            let mut sink = Sink::new();
+            let loaded = load_target(self, target, &world_options, &mut sink)?;
+            if let Some(loaded) = loaded.filter(|_| !sink.has_errors() && !all.has_errors()) {
+                find_on_target(&loaded, (self, target), &options.selection, &mut unanswered, &mut sink)?;
+            }
+            all.absorb_of_target(sink, &target.name);
+        }
+        let mut sink = all.with_targets_together();
+        if let Some(target) = targets.first() {
+            let version = version_of(target.version.minor())?;
+            nodes::check_static_pods(&self.options, &options.static_pods, &version, &self.project.files, &mut sink)?;
+        }
+        let list = options.selection.choose(self.findings(sink));
+        Ok(LintReport { findings: Diagnostics::new(list, &self.project.files), unanswered, is_readable: true })
+    }
+}
+
+/// Searches manifests for findings.
+///
+/// # Errors
+/// When the run fails. Invalid manifests are among the findings.
+pub fn lint_manifests(run: &Options, options: &LintOptions) -> Result<LintReport, Error> {
+    let files = Arc::new(Files::new());
+    let mut sink = Sink::new();
+    let mut unanswered = Unanswered::default();
+    let loaded = load_manifests(run, &options.world, &files, &mut sink)?;
+    if let Some(loaded) = &loaded {
+        find_risks(loaded, &options.selection, &mut sink);
+        nodes::check_role(loaded, &mut sink);
+        constraints::check_manifests(loaded, &mut sink);
+        unanswered = installed::check_manifests(loaded, &mut sink);
+        let version = version_of(loaded.world.minor())?;
+        nodes::check_static_pods(run, &options.static_pods, &version, &files, &mut sink)?;
+    }
+    let list = options.selection.choose(sink.into_sorted(&files));
+    Ok(LintReport { findings: Diagnostics { list, files }, unanswered, is_readable: loaded.is_some() })
+}
+
+fn version_of(minor: u32) -> Result<Version, RunError> {
+    Version::new(minor).map_err(RunError::new)
+}
+
+fn find_on_target(
+    loaded: &LoadedWorld,
+    (workspace, target): (&Workspace, &Target),
+    selection: &Selection,
+    unanswered: &mut Unanswered,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let access = &workspace.project.node_access;
+    applier::check(workspace, target, loaded, sink)?;
+    let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), &mut Sink::new())?;
+    workloads::check(workspace, target, (loaded, labels.as_ref()), unanswered, sink)?;
+    if let Some(labels) = &labels {
+        constraints::check(labels.world(), &|finding| workspace.project.accepts(finding), sink);
+    }
+    stacks::check(workspace, target, loaded, sink)?;
+    nodes::check_role(loaded, sink);
+    nodes::check_agents(loaded, access.agents_on(&target.name), sink);
+    nodes::check_selectors(loaded, access.pools_on(&target.name), sink);
+    find_risks_of_target(loaded, selection, (workspace, target), sink);
+    Ok(())
+}
+
+/// Reports the findings of the world of manifests.
+fn find_risks(loaded: &LoadedWorld, selection: &Selection, sink: &mut Sink) {
+    let mut rules = RulePlaces::new(&loaded.files);
+    for finding in loaded.world.findings(&selection.options()) {
+        if selection.shows(&finding) {
+            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules));
+        }
+    }
+}
+
+/// Reports the findings of the world of a target, with the severities of the workspace.
+fn find_risks_of_target(
+    loaded: &LoadedWorld,
+    selection: &Selection,
+    (workspace, target): (&Workspace, &Target),
+    sink: &mut Sink,
+) {
+    let mut options = selection.options_of_workspace();
+    // A finding about tenants stands for others: where it is ignored, the others are reported.
+    let settings = &workspace.project.workspace.diagnostics;
+    let is_ignored = |rule: &risk::Rule| settings.of_finding(rule.code) == Some(DiagnosticSetting::Ignore);
+    options.rules.retain(|rule| !rule.is_about_tenants() || !is_ignored(rule));
+    let places = tenants::Places::of(&workspace.project);
+    let is_own = |place| places.is_of_tenancy(place);
+    let is_accepted = |code, place| workspace.project.accepts(&Diagnostic::warning(code, String::new()).at(place));
+    let tenants = tenants::of_target(&workspace.project, target, Tenants::new(&is_own, &is_accepted));
+    let mut rules = RulePlaces::new(&loaded.files);
+    for finding in loaded.world.findings_among(Some(&tenants), &options) {
+        let Some(finding) = as_set(workspace, finding) else { continue };
+        if selection.shows(&finding) {
+            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules));
+        }
+    }
+}
+
+/// Gives a finding, and those that it stands for, the severities of a workspace. Returns none where it stood for nothing but what is
+/// ignored or accepted.
+fn as_set(workspace: &Workspace, finding: Finding) -> Option<Finding> {
+    let settings = &workspace.project.workspace.diagnostics;
+    let place = finding.place;
+    let is_accepted = |code| workspace.project.accepts(&Diagnostic::warning(code, String::new()).at_maybe(place));
+    let mut finding = finding.with_folded_judged(|folded| {
+        let code = folded.rule.code;
+        match settings.of_finding(code) {
+            Some(DiagnosticSetting::Ignore) => None,
+            _ if is_accepted(code) => None,
+            setting => Some(severity(setting, folded.severity)),
+        }
+    })?;
+    finding.severity = severity(settings.of_finding(finding.rule.code), finding.severity);
+    Some(finding)
+}
+
+/// Returns the severity of a setting, or this one.
+fn severity(setting: Option<DiagnosticSetting>, severity: risk::Severity) -> risk::Severity {
+    match setting {
+        Some(DiagnosticSetting::Critical) => risk::Severity::Critical,
+        Some(DiagnosticSetting::High) => risk::Severity::High,
+        Some(DiagnosticSetting::Medium) => risk::Severity::Medium,
+        Some(DiagnosticSetting::Low) => risk::Severity::Low,
+        Some(DiagnosticSetting::Info) => risk::Severity::Info,
+        Some(DiagnosticSetting::Error | DiagnosticSetting::Warning | DiagnosticSetting::Ignore) | None => severity,
+    }
+}

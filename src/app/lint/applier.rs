@@ -1,0 +1,127 @@
+//! Objects that the identity which applies the output is not allowed to write.
+
+use crate::codes;
+use std::collections::{BTreeSet, HashMap};
+
+use super::MAXIMUM_RIGHTS;
+use super::alike::{Alike, shape};
+use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
+use crate::access::{Identity, cover};
+use crate::app::loaded_world::{LoadedWorld, each_object};
+use crate::app::words::number;
+use crate::app::words::rule_text;
+use crate::app::workspace::Workspace;
+use crate::diag::{Diagnostic, Origin, RunError, Sink};
+use crate::model::{AppliedBy, Target};
+use crate::yaml::NodeRef;
+
+/// Reports what the identity that applies the output may not write, one finding for each reason. What depends on a role that
+/// is not among the inputs is one finding, too.
+pub(super) fn check(
+    workspace: &Workspace,
+    target: &Target,
+    loaded: &LoadedWorld,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let Some(applier) = &target.applied_by else { return Ok(()) };
+    let who = identity(applier);
+    let world = &loaded.world;
+    let is_bound = world.is_bound(&who);
+    let mut missing: HashMap<String, BTreeSet<String>> = HashMap::new();
+    let mut refused = Refused::default();
+    let mut alike = Alike::default();
+    each_object(workspace, target, &mut Sink::new(), &mut |object, origin| {
+        let Some(resource) = world.resource_of(object) else { return };
+        let decisions = [WriteVerb::Create, WriteVerb::Patch]
+            .map(|verb| world.may_write(&who, Write { object, old: None, verb, resource }));
+        let Some(reason) = decisions.iter().find_map(refusal) else { return };
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        let namespace = text(&["metadata", "namespace"]);
+        let unknown = missing.entry(namespace.to_owned()).or_insert_with(|| {
+            let missing = world.rules_for(&who, namespace).missing;
+            missing.iter().map(|role| format!("`{role}`")).collect()
+        });
+        let name = format!("{} `{}`", text(&["kind"]), text(&["metadata", "name"]));
+        if !is_bound || !unknown.is_empty() {
+            refused.add(origin, &name, unknown);
+            return;
+        }
+        let finding = cannot_apply(&applier.user, &name, &reason).at(origin);
+        if !workspace.project.accepts(&finding) {
+            alike.add(shape(&[namespace, text(&["metadata", "name"])], &reason), &name, finding);
+        }
+    })?;
+    alike.finish(sink);
+    refused.finish(&applier.user, workspace, sink);
+    Ok(())
+}
+
+/// The objects about which nothing is known but that no input allows to write them.
+#[derive(Default)]
+struct Refused {
+    first: Option<(Origin, String)>,
+    count: usize,
+    missing: BTreeSet<String>,
+}
+
+impl Refused {
+    fn add(&mut self, origin: Origin, name: &str, missing: &BTreeSet<String>) {
+        self.first.get_or_insert_with(|| (origin, name.to_owned()));
+        self.count += 1;
+        self.missing.extend(missing.iter().cloned());
+    }
+
+    fn finish(self, user: &str, workspace: &Workspace, sink: &mut Sink) {
+        let Some((origin, name)) = self.first else { return };
+        let others = match self.count - 1 {
+            0 => String::new(),
+            more => format!(" and {}", number(more, "more object")),
+        };
+        let named: Vec<String> = self.missing.into_iter().take(MAXIMUM_RIGHTS).collect();
+        let (message, help) = if named.is_empty() {
+            let message = format!("`{user}` cannot apply {name}{others}: no binding among the inputs names it");
+            (message, "bring its bindings and roles in by Manifests or `baseline`, or bind it to a role")
+        } else {
+            let roles = named.join(", ");
+            let message =
+                format!("whether `{user}` can apply {name}{others} is unknown: {roles} is not among the inputs");
+            (message, "bring the role in by Manifests or `baseline`")
+        };
+        let finding = Diagnostic::warning(codes::APPLIER_CANNOT_APPLY, message).at(origin).help(help);
+        if !workspace.project.accepts(&finding) {
+            sink.push(finding);
+        }
+    }
+}
+
+fn identity(applier: &AppliedBy) -> Identity {
+    let mut who = Identity::of(&applier.user);
+    who.groups.extend(applier.groups.iter().cloned());
+    who
+}
+
+fn cannot_apply(user: &str, name: &str, reason: &str) -> Diagnostic {
+    Diagnostic::warning(codes::APPLIER_CANNOT_APPLY, format!("`{user}` cannot apply {name}: {reason}"))
+        .help("grant it what is missing, or let an identity with more rights apply this target")
+}
+
+/// Why an object cannot be written, in words; none when it can.
+fn refusal(decision: &WriteDecision) -> Option<String> {
+    if !decision.verb_allowed {
+        return Some(format!("it may not {}", decision.request));
+    }
+    match &decision.escalation {
+        Escalation::Fine => None,
+        Escalation::Forbidden(missing) => {
+            let rights = cover::compacted(missing);
+            let shown: Vec<String> = rights.iter().take(MAXIMUM_RIGHTS).map(rule_text).collect();
+            let more = rights.len().saturating_sub(MAXIMUM_RIGHTS);
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            Some(format!("it does not itself hold {}{more}", shown.join("; ")))
+        }
+        Escalation::NotFound(role) => {
+            Some(format!("the {role} that it binds is not there, and it may not bind it unseen"))
+        }
+        Escalation::Invalid(reason) => Some(reason.clone()),
+    }
+}

@@ -1,0 +1,76 @@
+//! Users who may create pods under looser constraints than the service accounts of a namespace, on OpenShift.
+
+use super::alike::{Alike, shape};
+use crate::admission::labels::Settings;
+use crate::admission::labels::users::StrongerUser;
+use crate::admission::labels::world::SyncWorld;
+use crate::admission::scc::release::Release;
+use crate::app::loaded_world::LoadedWorld;
+use crate::app::words::number;
+use crate::codes;
+use crate::diag::{Diagnostic, Sink};
+use crate::k8s::list;
+use crate::label::Collector;
+use crate::yaml;
+
+/// The word that a file with constraints has.
+const KIND: &str = "SecurityContextConstraints";
+
+/// How many constraints a finding names.
+const MAXIMUM_NAMED: usize = 3;
+
+/// Reports the users whose pods constraints admit and Pod Security refuses.
+pub(super) fn check(world: &SyncWorld, is_accepted: &dyn Fn(&Diagnostic) -> bool, sink: &mut Sink) {
+    let mut alike = Alike::default();
+    for user in world.stronger_users() {
+        let finding = finding(&user);
+        if is_accepted(&finding) {
+            continue;
+        }
+        let first = user.namespaces.first().map_or("", String::as_str);
+        let text = format!("{} {} {}", user.constraints.join(","), user.level.name(), user.enforced.name());
+        alike.add(shape(&[first], &text), &user.subject, finding);
+    }
+    alike.finish(sink);
+}
+
+/// The same for manifests, where constraints are among them: they are of a cluster of OpenShift.
+pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) {
+    let Some(release) = Release::of_kubernetes(loaded.world.minor()) else { return };
+    let files = &loaded.files;
+    if !files.ids().any(|id| files.get(id).text().contains(KIND)) {
+        return;
+    }
+    let mut collector = Collector::new(Settings::of(release));
+    let mut has_constraints = false;
+    for id in files.ids() {
+        // What is wrong in a file was reported when it was read.
+        let tree = yaml::read(files.get(id).text(), id, &mut Sink::new());
+        for object in tree.documents().flat_map(list::objects) {
+            has_constraints |= object.get("kind").is_some_and(|kind| kind.as_str() == Some(KIND));
+            collector.add(object, object.origin(), None);
+        }
+    }
+    if has_constraints {
+        check(collector.finish().world(), &|_| false, sink);
+    }
+}
+
+fn finding(user: &StrongerUser) -> Diagnostic {
+    let named: Vec<String> = user.constraints.iter().take(MAXIMUM_NAMED).map(|name| format!("`{name}`")).collect();
+    let place = match user.namespaces.as_slice() {
+        [] => String::new(),
+        [only] => format!("in namespace `{only}`"),
+        [first, others @ ..] => format!("in namespace `{first}` and {}", number(others.len(), "other")),
+    };
+    let (level, enforced) = (user.level.name(), user.enforced.name());
+    let message = format!(
+        "`{}` can create pods under the constraints {}, which come to `{level}`, {place}, where `{enforced}` is enforced",
+        user.subject,
+        named.join(", ")
+    );
+    Diagnostic::warning(codes::USER_ABOVE_ACCOUNTS, message)
+        .at(user.place)
+        .note("the level of a namespace follows from what its service accounts may use; what its users may use does not count")
+        .help("let the service account of these pods use the constraints, or take them from the user")
+}

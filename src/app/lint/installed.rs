@@ -1,0 +1,117 @@
+//! Workloads that a ValidatingAdmissionPolicy of the inputs rejects, and a note of the policies that give no answer.
+
+use crate::codes;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::alike::{Alike, shape};
+use crate::admission::gate::Gate;
+use crate::admission::installed::{Installed, Rejection};
+use crate::admission::workload::{Workload, template_within};
+use crate::app::loaded_world::LoadedWorld;
+use crate::diag::{Diagnostic, Origin, Sink};
+use crate::k8s::list;
+use crate::yaml;
+use crate::yaml::schema::to_json;
+
+/// The first minor that serves `admissionregistration.k8s.io/v1` for admission policies.
+pub(super) const FIRST_MINOR: u32 = 30;
+
+/// A word of every file with an admission policy.
+const KIND: &str = "ValidatingAdmissionPolicy";
+
+/// The admission policies that are not evaluated for every workload, each with the first reason.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Unanswered(pub BTreeMap<String, String>);
+
+impl Unanswered {
+    /// Adds policies with their reasons.
+    pub(super) fn add(&mut self, policies: impl IntoIterator<Item = (String, String)>) {
+        for (name, reason) in policies {
+            self.0.entry(name).or_insert(reason);
+        }
+    }
+}
+
+/// Asks the policies about a workload, given as JSON, and returns the findings.
+pub(super) fn judge(
+    (installed, gate): (&Installed, &Gate<'_>),
+    workload: &Workload,
+    object: &Json,
+    place: Origin,
+    unanswered: &mut Unanswered,
+) -> Vec<(u128, Diagnostic)> {
+    let namespace = gate.namespace_object(workload);
+    let pod = template_within(workload.kind, object).and_then(|template| gate.created_pod(workload, template));
+    let decisions = installed.judge(workload, object, pod, namespace.as_ref());
+    unanswered.add(decisions.unknown);
+    let finding = |rejection: Rejection| {
+        let shape = shape(&[&workload.namespace, &workload.name], &rejection.reasons.join("\n"));
+        (shape, rejected(workload, rejection, installed.may_change(), place))
+    };
+    decisions.rejections.into_iter().map(finding).collect()
+}
+
+fn rejected(workload: &Workload, rejection: Rejection, may_change: bool, place: Origin) -> Diagnostic {
+    let what = match (workload.is_pod(), rejection.is_workload) {
+        (true, _) => format!("the pod `{}`", workload.name),
+        (false, true) => format!("the {} `{}`", workload.kind, workload.name),
+        (false, false) => format!("the pods of {} `{}`", workload.kind, workload.name),
+    };
+    let message = format!("the admission policy `{}` refuses {what}", rejection.policy);
+    let mut finding = Diagnostic::warning(codes::REFUSED_BY_ADMISSION_POLICY, message)
+        .at(place)
+        .help("change the workload, or the policy and its binding");
+    for reason in rejection.reasons {
+        finding = finding.note(reason);
+    }
+    if may_change {
+        finding = finding.note("a mutating policy or webhook of the inputs may change the object before");
+    }
+    finding
+}
+
+/// Reports the workloads among manifests that the policies among them reject.
+pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswered {
+    let mut unanswered = Unanswered::default();
+    let files = &loaded.files;
+    let minor = loaded.world.minor();
+    if !files.ids().any(|id| files.get(id).text().contains(KIND)) {
+        return unanswered;
+    }
+    let mut gate = Gate::new(&loaded.world, minor, false);
+    let mut installed = Installed::new(minor);
+    let mut workloads: Vec<(Workload, Json)> = Vec::new();
+    for id in files.ids() {
+        // Reading the file reported its errors before.
+        let tree = yaml::read(files.get(id).text(), id, &mut Sink::new());
+        for object in tree.documents().flat_map(list::objects) {
+            installed.add(object);
+            // An object that cannot be read is for `check` to report.
+            if let (Ok(()), Ok(Some(workload))) = (gate.add(object), Workload::read(object)) {
+                workloads.push((workload, to_json(object)));
+            }
+        }
+    }
+    if workloads.is_empty() {
+        return unanswered;
+    }
+    if minor < FIRST_MINOR {
+        unanswered.add(installed.bound().map(|name| {
+            (name.to_owned(), format!("Kubernetes 1.{minor} does not serve `admissionregistration.k8s.io/v1` policies"))
+        }));
+        return unanswered;
+    }
+    let mut alike = Alike::default();
+    for (workload, object) in &workloads {
+        let found = judge((&installed, &gate), workload, object, workload.origin, &mut unanswered);
+        found.into_iter().for_each(|(shape, finding)| alike.add(shape, &workload.to_string(), finding));
+    }
+    unanswered.add(installed.unreadable());
+    alike.finish(sink);
+    unanswered
+}

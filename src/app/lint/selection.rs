@@ -1,0 +1,131 @@
+//! The findings that `lint` reports: risk rules, and every other diagnostic by its code.
+
+use crate::codes;
+use std::collections::BTreeSet;
+
+use crate::access::risk::{self, Finding, Options, Rule, Severity};
+use crate::app::Error;
+use crate::diag::{self, Code, Diagnostic, nearest};
+
+/// The findings that were chosen.
+#[derive(Debug)]
+pub struct Selection {
+    rules: Vec<&'static Rule>,
+    /// The codes of the chosen findings; none where every code is chosen.
+    selected: Option<BTreeSet<Code>>,
+    ignored: BTreeSet<Code>,
+    least: Severity,
+    /// True when nothing was chosen by name.
+    is_default: bool,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self {
+            rules: risk::all().collect(),
+            selected: None,
+            ignored: BTreeSet::new(),
+            least: Severity::High,
+            is_default: true,
+        }
+    }
+}
+
+impl Selection {
+    /// Chooses findings by the ids of rules (`E001`), whole families (`E`), or names of diagnostics. Without a severity all
+    /// findings that are named, and otherwise those of high severity.
+    ///
+    /// # Errors
+    /// When a name stands for no finding.
+    pub fn new(select: &[String], ignore: &[String], least: Option<Severity>) -> Result<Self, Error> {
+        if let Some(name) = select.iter().chain(ignore).find(|name| codes_of(name).is_empty()) {
+            return Err(Error::invalid(unknown(name)));
+        }
+        let codes = |names: &[String]| names.iter().flat_map(|name| codes_of(name)).collect::<BTreeSet<_>>();
+        let among = |names: &[String], rule: &Rule| names.iter().any(|name| is_named(rule, name));
+        let rules = risk::all()
+            .filter(|rule| select.is_empty() || among(select, rule))
+            .filter(|rule| !among(ignore, rule))
+            .collect();
+        let usual = if select.is_empty() { Severity::High } else { Severity::Info };
+        Ok(Self {
+            rules,
+            selected: (!select.is_empty()).then(|| codes(select)),
+            ignored: codes(ignore),
+            least: least.unwrap_or(usual),
+            is_default: select.is_empty() && least.is_none(),
+        })
+    }
+
+    /// The rules to apply to manifests.
+    pub(super) fn options(&self) -> Options {
+        Options { rules: self.rules.clone(), apart: false }
+    }
+
+    /// The rules to apply to the compiled output of a workspace: without those that the compiler has applied where the
+    /// policies are written. Each policy accepts findings for itself, so that those of different policies are kept apart.
+    pub(super) fn options_of_workspace(&self) -> Options {
+        let rules = self.rules.iter().copied().filter(|rule| !rule.is_applied_while_compiling());
+        Options { rules: rules.collect(), apart: true }
+    }
+
+    /// The diagnostics whose codes are chosen, and every error.
+    pub(super) fn choose(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        diagnostics.retain(|diagnostic| self.keeps(diagnostic));
+        diagnostics
+    }
+
+    fn keeps(&self, diagnostic: &Diagnostic) -> bool {
+        let code = diagnostic.code;
+        diagnostic.severity == diag::Severity::Error
+            || (self.selected.as_ref().is_none_or(|selected| selected.contains(&code)) && !self.ignored.contains(&code))
+    }
+
+    /// True for a finding that is bad enough. A role that is not there is always told: without it no answer is sure.
+    pub(super) fn shows(&self, finding: &Finding) -> bool {
+        finding.severity >= self.least || (self.is_default && finding.rule.code == codes::DANGLING_ROLE)
+    }
+}
+
+/// The codes that a name stands for: those of rules, or any other code of a warning.
+fn codes_of(name: &str) -> Vec<Code> {
+    let rules: Vec<Code> = risk::all().filter(|rule| is_named(rule, name)).map(|rule| rule.code).collect();
+    let other = || codes::find(name).filter(|code| code.is_warning());
+    if rules.is_empty() { other().into_iter().collect() } else { rules }
+}
+
+fn is_named(rule: &Rule, name: &str) -> bool {
+    let is_family = |name: &str| name.len() == 1 && rule.id.starts_with(name);
+    risk::of_id(&name.to_ascii_uppercase()).is_some_and(|named| named.id == rule.id)
+        || rule.code.id() == name
+        || is_family(&name.to_ascii_uppercase())
+}
+
+fn unknown(name: &str) -> Diagnostic {
+    let codes = codes::all().iter().filter(|code| code.is_warning()).map(|code| code.id());
+    let names = risk::all().map(|rule| rule.id).chain(codes);
+    let help = nearest(name, names).map_or_else(
+        || "`bailiwick explain` lists the diagnostics; a rule is one of them, or an id such as `E001`".to_owned(),
+        |near| format!("did you mean `{near}`?"),
+    );
+    Diagnostic::error(codes::UNKNOWN_RULE, format!("there is no rule `{name}`")).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_warning_can_be_chosen() {
+        for code in codes::all() {
+            let known = codes_of(code.id());
+            assert_eq!(known.contains(code), code.is_warning(), "{}", code.id());
+        }
+    }
+
+    #[test]
+    fn a_code_is_of_one_rule() {
+        let codes: BTreeSet<Code> = risk::all().map(|rule| rule.code).collect();
+        assert_eq!(codes.len(), risk::all().count());
+    }
+}

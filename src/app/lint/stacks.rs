@@ -1,0 +1,93 @@
+//! Stacks that are not as isolated as their scope says, and managers that cannot install them.
+
+use crate::codes;
+use std::collections::BTreeSet;
+
+use super::MAXIMUM_RIGHTS;
+use crate::app::loaded_world::LoadedWorld;
+use crate::app::stacks::{Refused, install_all};
+use crate::app::words;
+use crate::app::words::{chain_text, rule_text};
+use crate::app::workspace::Workspace;
+use crate::crossplane::controller::Controller;
+use crate::crossplane::object::Account;
+use crate::crossplane::reach::reach;
+use crate::crossplane::stack::Stack;
+use crate::diag::{Diagnostic, RunError, Sink};
+use crate::model::Target;
+
+/// Reports the stacks of a target that reach too far, and those that nobody can install.
+pub(super) fn check(
+    workspace: &Workspace,
+    target: &Target,
+    loaded: &LoadedWorld,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let bound = loaded.world.bound_subjects();
+    let stacks = workspace.project.stacks_of(target);
+    for stack in stacks.filter(|stack| !stack.is_cluster()) {
+        check_isolation(stack, loaded, &bound, sink);
+    }
+    for stack in workspace.project.stacks_of(target) {
+        stack.package.controllers.iter().for_each(|controller| check_controller(stack, controller, sink));
+    }
+    for manager in workspace.project.stack_managers.iter().filter(|manager| manager.targets.contains(&target.name)) {
+        for refused in install_all(workspace, target, loaded, &manager.account)?.refused {
+            sink.push(cannot_install(&manager.account, &refused).at(manager.origin).foldable());
+        }
+    }
+    Ok(())
+}
+
+fn check_isolation(stack: &Stack, loaded: &LoadedWorld, bound: &BTreeSet<String>, sink: &mut Sink) {
+    let reach = reach(&loaded.world, bound, &stack.install.account());
+    let install = &stack.install;
+    if let Some(first) = reach.outside.first() {
+        let message = format!("{install} holds grants outside its namespace");
+        let mut told = Diagnostic::warning(codes::STACK_REACHES_OUT, message).at(install.origin);
+        told = reach.outside.iter().fold(told, |told, chain| told.note(chain_text(chain, &loaded.files)));
+        if let Some(place) = first.binding.place {
+            told = told.and(place, "granted here");
+        }
+        sink.push(told.help("bind its account in its own namespace alone"));
+    }
+    if reach.requests_cluster_packages {
+        let message = format!("{install} can request packages for the whole cluster");
+        let told = Diagnostic::warning(codes::STACK_REACHES_OUT, message).at(install.origin);
+        sink.push(told.help("whoever requests a package has what that holds: take the request out of `dependsOn`"));
+    }
+    if let Some((first, _)) = reach.stepping_stones.first() {
+        let others = match reach.stepping_stones.len() - 1 {
+            0 => "which reaches further".to_owned(),
+            more => format!("and {}, which reach further", words::number(more, "other")),
+        };
+        let message = format!("{install} can become the account `{}`, {others}", first.name);
+        let chains = reach.stepping_stones.iter().flat_map(|(_, chains)| chains).take(MAXIMUM_RIGHTS);
+        let told = Diagnostic::warning(codes::STACK_BESIDE_PRIVILEGED, message).at(install.origin);
+        let told = chains.fold(told, |told, chain| told.note(chain_text(chain, &loaded.files)));
+        sink.push(told.help("give the other account, or the stack, a namespace of its own"));
+    }
+}
+
+/// A pod on the node is held by no namespace.
+fn check_controller(stack: &Stack, controller: &Controller, sink: &mut Sink) {
+    let parts = controller.on_node(stack.revision);
+    if parts.is_empty() {
+        return;
+    }
+    let message = format!("the controller of {} uses {}", stack.install, parts.join(", "));
+    sink.push(
+        Diagnostic::warning(codes::STACK_CONTROLLER_ON_NODE, message)
+            .at(controller.origin)
+            .and(stack.install.origin, "installed here")
+            .help("take it out of `install.yaml`, or install the package where its author may have the node"),
+    );
+}
+
+fn cannot_install(account: &Account, refused: &Refused) -> Diagnostic {
+    let message = format!("`{}` cannot create the {}", account.name, refused.object);
+    let told = Diagnostic::warning(codes::STACK_MANAGER_CANNOT_INSTALL, message).and(refused.place, "of this stack");
+    let missing = refused.missing.iter().take(MAXIMUM_RIGHTS);
+    let told = missing.fold(told, |told, rule| told.note(format!("it lacks {}", rule_text(rule))));
+    told.help("write the role of the manager as it is compiled, or grant it what is missing")
+}

@@ -1,0 +1,391 @@
+//! The world that questions are asked about: the compiled workspace, or any manifests.
+
+mod baseline;
+mod manifests;
+mod surroundings;
+
+use crate::codes;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::workspace::Workspace;
+use super::{Diagnostics, Error, Options};
+use crate::access::{Layer, World};
+use crate::compile::{Objects, Shown, Viewer, Wanted};
+use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
+use crate::emit::committed::Committed;
+use crate::file_format::FileFormat;
+use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
+use crate::model::{Platform, Target, Version};
+use crate::node::{Cluster, Version as NodeVersion};
+use crate::source::manifests as files;
+use crate::yaml::NodeRef;
+
+pub(crate) use baseline::{BaselineInputs, add_committed, below_output, platform_objects};
+pub(crate) use manifests::{add_tree, duplicate, each_tree};
+pub(crate) use surroundings::Surroundings;
+
+/// The objects that questions are asked about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorldOptions {
+    /// The manifests in these files and folders, or on standard input (`-`), instead of the workspace.
+    pub from: Vec<PathBuf>,
+    /// The baseline RBAC below the manifests: the default policy of a version (`1.36`), `none`, or the objects of a file or
+    /// folder. Default: the baseline of the target, else the default policy of its version.
+    pub baseline: Option<String>,
+    /// The version of the cluster of the manifests. Default: the newest version.
+    pub kubernetes_version: Option<String>,
+    /// Whether the objects that decide beside RBAC are read too: nodes, pods and volumes, and admission policies.
+    pub with_surroundings: bool,
+}
+
+/// A world that questions can be asked about.
+#[derive(Debug)]
+pub struct LoadedWorld {
+    /// The target's name; none for manifests from elsewhere.
+    pub target: Option<String>,
+    /// The RBAC objects.
+    pub world: World,
+    /// The files of the objects.
+    pub files: Arc<Files>,
+    /// The warnings about the objects, and about the workspace.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The objects that decide beside RBAC, if they were requested.
+    pub(crate) surroundings: Option<Surroundings>,
+    /// The authorizers of the API server, as a policy states them; empty where none does: Node and RBAC.
+    pub authorization_modes: Vec<String>,
+}
+
+impl LoadedWorld {
+    /// Returns the world of a target: its compiled objects, the objects of its Manifests, and its baseline.
+    ///
+    /// # Errors
+    /// When one of the objects cannot be compiled or read.
+    pub fn from_target(workspace: &Workspace, target: &Target, options: &WorldOptions) -> Result<Self, Error> {
+        let mut sink = Sink::new();
+        let loaded = load_target(workspace, target, options, &mut sink)?;
+        Self::checked(loaded, workspace.diagnostics(sink))
+    }
+
+    /// Returns the world of the manifests, or of an index, that the options name.
+    ///
+    /// # Errors
+    /// When one of the files cannot be read.
+    pub fn from_manifests(run: &Options, options: &WorldOptions) -> Result<Self, Error> {
+        let files = Arc::new(Files::new());
+        let mut sink = Sink::new();
+        let loaded = load_manifests(run, options, &files, &mut sink)?;
+        Self::checked(loaded, Diagnostics { list: sink.into_sorted(&files), files })
+    }
+
+    /// Returns the world of an index that `bailiwick index` wrote.
+    ///
+    /// # Errors
+    /// When the file is no index.
+    pub fn from_index(run: &Options, path: &Path) -> Result<Self, Error> {
+        let files = Arc::new(Files::new());
+        let mut sink = Sink::new();
+        let loaded = match read_saved(&run.at(path))? {
+            Some(bytes) => load_saved(&bytes, path, &WorldOptions::default(), &files, &mut sink),
+            None => {
+                sink.push(
+                    Diagnostic::error(codes::UNUSABLE_INDEX, format!("`{}` is no index", path.display()))
+                        .help("write one with `bailiwick index`"),
+                );
+                None
+            }
+        };
+        Self::checked(loaded, Diagnostics { list: sink.into_sorted(&files), files })
+    }
+
+    fn checked(loaded: Option<Self>, diagnostics: Diagnostics) -> Result<Self, Error> {
+        match loaded.filter(|_| !diagnostics.has_errors()) {
+            Some(loaded) => Ok(Self { diagnostics: diagnostics.list, ..loaded }),
+            None => Err(Error::Invalid(diagnostics)),
+        }
+    }
+
+    /// Returns the bytes of an index of this world.
+    ///
+    /// # Errors
+    /// When the world is too large for an index.
+    pub fn to_index(&self) -> Result<Vec<u8>, Error> {
+        let bytes = FileFormat::INDEX.close(&self.world.snapshot(&self.files));
+        bytes.map_err(|why| Error::Run(RunError::new(why)))
+    }
+
+    /// Whether the API server asks an authorizer that is known here: `Node` or `RBAC`.
+    pub fn asks(&self, authorizer: &str) -> bool {
+        self.authorization_modes.is_empty() || self.authorization_modes.iter().any(|mode| mode == authorizer)
+    }
+
+    /// Returns the authorizers of the API server that may allow what Node and RBAC do not.
+    pub fn unknown_authorizers(&self) -> Vec<&str> {
+        let modes = self.authorization_modes.iter().map(String::as_str);
+        modes.filter(|mode| matches!(*mode, "ABAC" | "Webhook")).collect()
+    }
+
+    /// Returns the nodes, pods and volumes, if they were requested.
+    pub fn cluster(&self) -> Option<&Cluster> {
+        self.surroundings.as_ref().map(|surroundings| &surroundings.cluster)
+    }
+}
+
+/// The baseline below the objects.
+enum Baseline {
+    DefaultPolicy(u32),
+    None,
+    Dump(PathBuf),
+}
+
+/// Loads the world of a target, and reports what is wrong with its objects.
+pub(crate) fn load_target(
+    workspace: &Workspace,
+    target: &Target,
+    options: &WorldOptions,
+    sink: &mut Sink,
+) -> Result<Option<LoadedWorld>, RunError> {
+    load_target_seen(workspace, target, options, &mut |_, _| {}, sink)
+}
+
+/// As [`load_target`], and shows each compiled object with the place of its policy.
+pub(crate) fn load_target_seen(
+    workspace: &Workspace,
+    target: &Target,
+    options: &WorldOptions,
+    see: &mut dyn FnMut(NodeRef<'_>, Origin),
+    sink: &mut Sink,
+) -> Result<Option<LoadedWorld>, RunError> {
+    let api_server = workspace.project.node_access.api_server_of(&target.name);
+    let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
+    if let (Some(known), Some(api_server)) = (&mut surroundings, api_server) {
+        known.switch(&api_server.feature_gates);
+    }
+    let Some(mut builder) = below_output(workspace, target, options, &mut surroundings, sink)? else { return Ok(None) };
+    each_shown(workspace, target, sink, &mut |Shown { object, place, same_rules }| {
+        see(object, place);
+        builder.add_marked(object, Layer::Input(place), same_rules);
+        surroundings.iter_mut().for_each(|known| known.add_document(object));
+    })?;
+    let world = builder.build();
+    report_doubts(&world, sink);
+    let files = Arc::clone(&workspace.project.files);
+    let authorization_modes = api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone());
+    Ok(Some(LoadedWorld {
+        target: Some(target.name.clone()),
+        world,
+        files,
+        diagnostics: Vec::new(),
+        surroundings,
+        authorization_modes,
+    }))
+}
+
+/// Returns the collection for the objects that decide beside RBAC, if they were requested.
+fn surroundings_of(options: &WorldOptions, minor: u32, is_openshift: bool) -> Option<Surroundings> {
+    let version = NodeVersion::new(minor).ok().filter(|_| options.with_surroundings)?;
+    Some(Surroundings::new(version, is_openshift))
+}
+
+/// Compiles a target and shows each object with the place of its policy.
+pub(crate) fn each_object(
+    workspace: &Workspace,
+    target: &Target,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(NodeRef<'_>, Origin),
+) -> Result<(), RunError> {
+    each_shown(workspace, target, sink, &mut |shown| visit(shown.object, shown.place))
+}
+
+/// As [`each_object`], with what else is known of each.
+fn each_shown(
+    workspace: &Workspace,
+    target: &Target,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(Shown<'_>),
+) -> Result<(), RunError> {
+    let mut viewer = Viewer::default();
+    let mut show = |objects| viewer.show(&objects, visit);
+    workspace.compile_files(target, Wanted::Trees, &|file| Ok(Objects::of(file)), &mut show, sink)
+}
+
+/// The world of a target as its earlier output has it.
+pub(crate) fn load_committed(
+    workspace: &Workspace,
+    target: &Target,
+    committed: &dyn Committed,
+) -> Result<Option<World>, RunError> {
+    let mut sink = Sink::new();
+    let Some(mut builder) = below_output(workspace, target, &WorldOptions::default(), &mut None, &mut sink)? else {
+        return Ok(None);
+    };
+    add_committed(&mut builder, &workspace.project, target, committed)?;
+    Ok(Some(builder.build()))
+}
+
+/// Loads the world of manifests, and reports what is wrong with them.
+pub(crate) fn load_manifests(
+    run: &Options,
+    options: &WorldOptions,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Option<LoadedWorld>, RunError> {
+    if let [only] = options.from.as_slice()
+        && let Some(bytes) = read_saved(&run.input_at(only))?
+    {
+        return Ok(load_saved(&bytes, only, options, files, sink));
+    }
+    let minor = match &options.kubernetes_version {
+        Some(version) => version_of(version, sink),
+        None => Some(LAST_MINOR),
+    };
+    let baseline = match &options.baseline {
+        Some(written) => read_baseline(written, run, sink),
+        None => minor.map(Baseline::DefaultPolicy),
+    };
+    let (Some(minor), Some(baseline)) = (minor, baseline) else { return Ok(None) };
+    let mut surroundings = surroundings_of(options, minor, false);
+    let mut builder = manifests::start(minor, &baseline, &mut surroundings, run.threads(), files, sink)?;
+    for path in &options.from {
+        manifests::add_manifests(&mut builder, &run.input_at(path), &mut surroundings, run.threads(), files, sink)?;
+    }
+    let world = builder.build();
+    report_doubts(&world, sink);
+    Ok(Some(LoadedWorld {
+        target: None,
+        world,
+        files: Arc::clone(files),
+        diagnostics: Vec::new(),
+        surroundings,
+        authorization_modes: Vec::new(),
+    }))
+}
+
+/// The bytes of a file that `index` wrote; none for anything else.
+fn read_saved(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let read = |error: std::io::Error| RunError::io("read", path, &error);
+    let mut file = files::open(path).map_err(read)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(FileFormat::INDEX.mark_length() as u64).read_to_end(&mut bytes).map_err(read)?;
+    if !FileFormat::INDEX.is_on(&bytes) {
+        return Ok(None);
+    }
+    file.read_to_end(&mut bytes).map_err(read)?;
+    Ok(Some(bytes))
+}
+
+fn open_index(bytes: &[u8], files: &Files) -> Result<World, String> {
+    let snapshot = FileFormat::INDEX.open(bytes).map_err(|broken| broken.to_string())?;
+    World::restore(snapshot, files).map_err(|inconsistent| inconsistent.to_string())
+}
+
+fn load_saved(
+    bytes: &[u8],
+    path: &Path,
+    options: &WorldOptions,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Option<LoadedWorld> {
+    if options.with_surroundings {
+        sink.push(
+            Diagnostic::error(
+                codes::UNUSABLE_INDEX,
+                format!("`{}` keeps what RBAC decides by, and neither nodes nor admission policies", path.display()),
+            )
+            .help("ask the manifests that it was made from"),
+        );
+        return None;
+    }
+    if options.baseline.is_some() || options.kubernetes_version.is_some() {
+        sink.push(
+            Diagnostic::error(
+                codes::UNUSABLE_INDEX,
+                format!("`{}` brings its own version and baseline", path.display()),
+            )
+            .help("leave out --baseline and --kubernetes-version, or ask the manifests it was made from"),
+        );
+        return None;
+    }
+    match open_index(bytes, files) {
+        Ok(world) => {
+            report_doubts(&world, sink);
+            Some(LoadedWorld {
+                target: None,
+                world,
+                files: Arc::clone(files),
+                diagnostics: Vec::new(),
+                surroundings: None,
+                authorization_modes: Vec::new(),
+            })
+        }
+        Err(reason) => {
+            sink.push(
+                Diagnostic::error(codes::UNUSABLE_INDEX, format!("`{}` cannot be used: {reason}", path.display()))
+                    .help("write it anew with `bailiwick index`"),
+            );
+            None
+        }
+    }
+}
+
+/// Reads the value of `--baseline`.
+fn read_baseline(written: &str, run: &Options, sink: &mut Sink) -> Option<Baseline> {
+    if written == "none" {
+        return Some(Baseline::None);
+    }
+    let path = run.input_at(Path::new(written));
+    if written == "-" || path.exists() {
+        return Some(Baseline::Dump(path));
+    }
+    version_of(written, sink).map(Baseline::DefaultPolicy)
+}
+
+/// The minor of a version. One that is newer than every known minor is judged as the newest, with a warning.
+pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
+    let version = Version::parse(Platform::Kubernetes, written).filter(|version| version.minor() >= FIRST_MINOR);
+    match version.map(Version::warning) {
+        Some(None) => {}
+        Some(Some(warning)) => {
+            // `--baseline` and `--kubernetes-version` may name the same version.
+            if sink.diagnostics().iter().all(|known| known.message != warning.message) {
+                sink.push(warning);
+            }
+        }
+        None => sink.push(
+            Diagnostic::error(
+                codes::UNKNOWN_VERSION,
+                format!("`{written}` is no version of Kubernetes with known facts"),
+            )
+            .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or a file that is there")),
+        ),
+    }
+    version.map(|version| version.api().asked())
+}
+
+/// Reports ClusterRoles whose rules nobody can tell for sure from the manifests.
+fn report_doubts(world: &World, sink: &mut Sink) {
+    for ring in &world.doubts().rings {
+        let names = ring.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        sink.push(
+            Diagnostic::warning(codes::AGGREGATION_RING, format!("the ClusterRoles {names} gather each other's rules"))
+                .at_maybe(ring.first().and_then(|name| world.place_of_cluster_role(name)))
+                .note("what a cluster keeps in such a ring depends on its history: here it is only what comes from outside")
+                .help("take the label away from one of them, so that no role gathers itself by a detour"),
+        );
+    }
+    for name in &world.doubts().stated {
+        sink.push(
+            Diagnostic::warning(
+                codes::AGGREGATED_ROLE_WITH_RULES,
+                format!("the aggregated ClusterRole `{name}` states rules that nothing gathers"),
+            )
+            .at_maybe(world.place_of_cluster_role(name))
+            .note("they count for nothing here; in a cluster they stay for as long as the role gathers nothing")
+            .help("leave out `rules`, and put them into a ClusterRole with the label that is gathered"),
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! The objects below the output of a target: the baseline of its cluster, the objects of Manifests that are not written, and
+//! the objects that `spec.keep` keeps in the output folder.
+
+use std::sync::Arc;
+
+use super::manifests::{add_with_surroundings, misshapen, refuse_nothing, start};
+use super::{Baseline, Surroundings, WorldOptions, read_baseline};
+use crate::access::world::Added;
+use crate::access::{Builder, Layer};
+use crate::admission::scc::defaults::{self, Start};
+use crate::app::workspace::{Workspace, keeps};
+use crate::app::{Options, unclaimed};
+use crate::compile::{self, Project};
+use crate::diag::{FileId, RunError, Sink};
+use crate::emit::committed::Committed;
+use crate::label;
+use crate::model::Target;
+use crate::source::{self, DiskWorld, Sources};
+use crate::yaml::{self, Tree};
+
+/// The inputs of a workspace that decide what is below the output of a target.
+pub(crate) struct BaselineInputs<'g> {
+    /// The options of the run.
+    pub(crate) run: &'g Options,
+    /// The policies.
+    pub(crate) project: &'g Project,
+    /// The files that a baseline is read from.
+    pub(crate) files: Box<dyn source::World>,
+    /// The kept files that hold objects and that no policy names.
+    pub(crate) kept: Vec<Tree>,
+}
+
+/// The objects below the output of a target in the workspace of the run.
+pub(crate) fn below_output(
+    workspace: &Workspace,
+    target: &Target,
+    options: &WorldOptions,
+    surroundings: &mut Option<Surroundings>,
+    sink: &mut Sink,
+) -> Result<Option<Builder>, RunError> {
+    let inputs = BaselineInputs {
+        run: &workspace.options,
+        project: &workspace.project,
+        files: Box::new(DiskWorld::new(&workspace.root)),
+        // An applier of the output folder applies what `spec.keep` keeps there.
+        kept: unclaimed::kept_objects(workspace, &target.name)?,
+    };
+    inputs.builder(target, options, surroundings, sink)
+}
+
+impl BaselineInputs<'_> {
+    /// Begins the world of a target with the objects below its output; none where they cannot be read.
+    pub(crate) fn builder(
+        self,
+        target: &Target,
+        options: &WorldOptions,
+        surroundings: &mut Option<Surroundings>,
+        sink: &mut Sink,
+    ) -> Result<Option<Builder>, RunError> {
+        let Self { run, project, files, kept } = self;
+        let minor = target.version.minor();
+        let baseline = match (&options.baseline, &target.baseline) {
+            (Some(written), _) => read_baseline(written, run, sink),
+            (None, Some(_)) => Some(Baseline::None),
+            (None, None) => Some(Baseline::DefaultPolicy(minor)),
+        };
+        let Some(baseline) = baseline else { return Ok(None) };
+        let mut builder = start(minor, &baseline, surroundings, run.threads(), &project.files, sink)?;
+        if options.baseline.is_none() && target.baseline.is_some() {
+            let mut sources = Sources::new(files, Arc::clone(&project.files));
+            add_baseline(&mut builder, target, &mut sources, surroundings, sink)?;
+        }
+        if matches!(baseline, Baseline::DefaultPolicy(_)) {
+            for tree in platform_objects(target) {
+                tree.documents().for_each(|object| _ = builder.add(object, Layer::Baseline));
+            }
+        }
+        // The objects of packages are there, independent of the installer.
+        project.api(target).custom().for_each(|resource| builder.know(resource.clone()));
+        for policy in project.policies_of(target) {
+            policy.judged(&mut |document| {
+                surroundings.iter_mut().for_each(|known| known.add_document(document));
+                builder.add_document(document, |place, added| {
+                    if let Added::Misshapen(why) = added {
+                        sink.push(misshapen(place.origin(), why));
+                    }
+                });
+            });
+        }
+        for document in kept.iter().flat_map(Tree::documents) {
+            surroundings.iter_mut().for_each(|known| known.add_document(document));
+            builder.add_document(document, |_, _| {});
+        }
+        Ok(Some(builder))
+    }
+}
+
+/// The objects that a platform makes beside the default policy of its Kubernetes.
+pub(crate) fn platform_objects(target: &Target) -> Vec<Tree> {
+    label::settings(target).map_or_else(Vec::new, |settings| {
+        defaults::trees(Start { release: settings.release, upgraded_from_4_10: false })
+    })
+}
+
+/// Adds the objects of the earlier output of a target.
+pub(crate) fn add_committed(
+    builder: &mut Builder,
+    project: &Project,
+    target: &Target,
+    committed: &dyn Committed,
+) -> Result<(), RunError> {
+    let is_kept = |path: &str| keeps(&project.workspace, &format!("{}/{path}", target.name));
+    for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !is_kept(&entry.path)) {
+        let bytes = committed.read(&entry.path)?.unwrap_or_default();
+        let tree = yaml::read(&String::from_utf8_lossy(&bytes), FileId::default(), &mut Sink::new());
+        tree.documents().for_each(|document| builder.add_document(document, |_, _| {}));
+    }
+    Ok(())
+}
+
+/// Adds the objects that the workspace names as the baseline of a target.
+fn add_baseline(
+    builder: &mut Builder,
+    target: &Target,
+    sources: &mut Sources,
+    surroundings: &mut Option<Surroundings>,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let mut taken = 0;
+    compile::each_baseline(target, sources, sink, &mut |tree, sink| {
+        taken += add_with_surroundings(builder, &tree, surroundings, sink);
+    })?;
+    builder.end_baseline();
+    let name = target.baseline.as_ref().map_or("", |baseline| &baseline.value);
+    refuse_nothing(taken, name, sink);
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! The objects of files, folders and standard input.
+
+use crate::codes;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Baseline, Surroundings};
+use crate::access::Builder;
+use crate::access::world::Added;
+use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
+use crate::parallel;
+use crate::source::manifests;
+use crate::yaml::{self, NodeRef, Tree};
+
+/// A builder with what lies underneath.
+pub(super) fn start(
+    minor: u32,
+    baseline: &Baseline,
+    surroundings: &mut Option<Surroundings>,
+    jobs: usize,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Builder, RunError> {
+    let mut builder = Builder::new(minor);
+    match baseline {
+        Baseline::None => {}
+        Baseline::DefaultPolicy(minor) => builder = builder.with_default_policy(*minor),
+        Baseline::Dump(path) => {
+            add_manifests(&mut builder, path, surroundings, jobs, files, sink)?;
+            builder.end_baseline();
+        }
+    }
+    Ok(builder)
+}
+
+/// Adds a tree, and returns how many of its objects count. Where nodes are asked about, there need be nothing about access.
+pub(super) fn add_with_surroundings(
+    builder: &mut Builder,
+    tree: &Tree,
+    surroundings: &mut Option<Surroundings>,
+    sink: &mut Sink,
+) -> usize {
+    let mut taken = add_tree(builder, tree, sink, &mut |_, _| {});
+    for known in surroundings.iter_mut() {
+        tree.documents().for_each(|document| known.add_document(document));
+        taken += usize::from(tree.documents().next().is_some());
+    }
+    taken
+}
+
+pub(super) fn refuse_nothing(taken: usize, path: &str, sink: &mut Sink) {
+    if taken == 0 && !sink.has_errors() {
+        sink.push(
+            Diagnostic::error(
+                codes::NOTHING_TO_JUDGE,
+                format!("there is no role, binding, namespace or account in `{path}`"),
+            )
+            .help("`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints all that decides access"),
+        );
+    }
+}
+
+/// Adds every object of a file, a folder or standard input.
+pub(super) fn add_manifests(
+    builder: &mut Builder,
+    path: &Path,
+    surroundings: &mut Option<Surroundings>,
+    jobs: usize,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let mut taken = 0;
+    each_tree(path, jobs, files, sink, &mut |tree, sink| {
+        taken += add_with_surroundings(builder, tree, surroundings, sink);
+    })?;
+    refuse_nothing(taken, &path.to_string_lossy(), sink);
+    Ok(())
+}
+
+/// Adds every object of a tree, and shows those that are well-formed. How many count is returned.
+pub(crate) fn add_tree<'t>(
+    builder: &mut Builder,
+    tree: &'t Tree,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(NodeRef<'t>, &mut Sink),
+) -> usize {
+    let mut taken = 0;
+    for document in tree.documents() {
+        builder.add_document(document, |object, added| match added {
+            Added::Taken => {
+                taken += 1;
+                visit(object, sink);
+            }
+            Added::Replaced(first) => {
+                taken += 1;
+                sink.push(duplicate(object.origin(), first));
+                visit(object, sink);
+            }
+            Added::Malformed => sink.push(
+                Diagnostic::error(codes::MALFORMED_OBJECT, "this is not a Kubernetes object")
+                    .at(object.origin())
+                    .help("an object has `apiVersion`, `kind` and `metadata.name`"),
+            ),
+            Added::Misshapen(why) => sink.push(misshapen(object.origin(), why)),
+            Added::Ignored => visit(object, sink),
+        });
+    }
+    taken
+}
+
+/// Reads every file at a path, or standard input.
+pub(crate) fn each_tree(
+    path: &Path,
+    jobs: usize,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(&Tree, &mut Sink),
+) -> Result<(), RunError> {
+    if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .read_to_end(&mut bytes)
+            .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
+        if let Some(id) = manifests::take(bytes, files, sink) {
+            let tree = yaml::read(files.get(id).text(), id, sink);
+            visit(&tree, sink);
+        }
+        return Ok(());
+    }
+    let paths = manifests::find(path)?;
+    let mut failed = None;
+    parallel::in_order(
+        paths.len(),
+        jobs,
+        || (),
+        |(), position| {
+            let mut sink = Sink::new();
+            let read = paths.get(position).map(|path| manifests::read(path, files, &mut sink)).transpose();
+            let tree = read.map(|text| text.flatten().map(|(id, text)| yaml::read(&text, id, &mut sink)));
+            (tree, sink)
+        },
+        |_, (tree, found)| {
+            sink.absorb(found);
+            match tree {
+                Ok(tree) => tree.iter().for_each(|tree| visit(tree, sink)),
+                Err(error) => {
+                    failed.get_or_insert(error);
+                }
+            }
+            failed.is_none()
+        },
+    );
+    failed.map_or(Ok(()), Err)
+}
+
+pub(super) fn misshapen(place: Origin, why: String) -> Diagnostic {
+    Diagnostic::error(codes::MALFORMED_OBJECT, why)
+        .at(place)
+        .help("the API server refuses this object; nobody can tell what it was meant to grant")
+}
+
+pub(crate) fn duplicate(second: Origin, first: Origin) -> Diagnostic {
+    Diagnostic::warning(codes::DUPLICATE_OBJECT, "this object is there twice, and the last one counts")
+        .at(second)
+        .and(first, "the first one")
+        .help("remove one of the two")
+}

@@ -1,0 +1,79 @@
+//! The objects that decide beside RBAC, gathered from the same manifests: nodes, pods and volumes, and admission policies.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::admission::policy::{AdmissionRequest, Answer, Binding, Policy, Verdict};
+use crate::k8s::list;
+use crate::node::{Cluster, Version};
+use crate::yaml::NodeRef;
+use crate::yaml::schema::to_json;
+
+/// The gathered objects.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    /// Nodes, pods and volumes.
+    pub(crate) cluster: Cluster,
+    policies: Vec<(String, Policy)>,
+    bindings: Vec<Binding>,
+    namespaces: BTreeMap<String, Value>,
+}
+
+impl Surroundings {
+    /// Nothing yet, in a cluster of a version.
+    pub(crate) fn new(version: Version, is_openshift: bool) -> Self {
+        let mut cluster = Cluster::new(version);
+        cluster.is_openshift = is_openshift;
+        Self { cluster, policies: Vec::new(), bindings: Vec::new(), namespaces: BTreeMap::new() }
+    }
+
+    /// Switches feature gates of the API server. One that cannot be switched was reported where it is written.
+    pub(crate) fn switch(&mut self, gates: &BTreeMap<String, bool>) {
+        for (name, is_on) in gates {
+            if let Ok(version) = self.cluster.version.clone().with_gate(name, *is_on) {
+                self.cluster.version = version;
+            }
+        }
+    }
+
+    /// Takes each object of a document that matters.
+    pub(crate) fn add_document(&mut self, document: NodeRef<'_>) {
+        for (version, kind, object) in list::typed_objects(document) {
+            self.cluster.add_as(&version, &kind, object);
+            self.add_policy(object);
+        }
+    }
+
+    /// Policies that cannot be read are for validation to tell.
+    fn add_policy(&mut self, object: NodeRef<'_>) {
+        let text = |path: &[&str]| object.path(path).and_then(NodeRef::as_str).unwrap_or_default();
+        let group = text(&["apiVersion"]).rsplit_once('/').map_or("", |(group, _)| group);
+        let name = text(&["metadata", "name"]).to_owned();
+        match (group, text(&["kind"])) {
+            ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
+                self.policies.retain(|(known, _)| *known != name);
+                self.policies
+                    .extend(Policy::read(object, self.cluster.version.minor()).ok().map(|policy| (name, policy)));
+            }
+            ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
+                self.bindings.retain(|known| known.name != name);
+                self.bindings.extend(Binding::read(object).ok());
+            }
+            ("", "Namespace") => {
+                self.namespaces.insert(name, to_json(object));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the bound admission policies that deny a request, or whose decision is unknown.
+    pub(crate) fn objections(&self, request: &AdmissionRequest) -> Vec<(&str, Verdict)> {
+        let namespace = self.namespaces.get(&request.namespace);
+        let bound = self.policies.iter().flat_map(|(name, policy)| {
+            let own = self.bindings.iter().filter(move |binding| binding.policy == *name);
+            own.map(move |binding| (name.as_str(), policy.evaluate(request, Some(binding), namespace)))
+        });
+        bound.filter(|(_, verdict)| verdict.answer != Answer::Allow).collect()
+    }
+}

@@ -1,0 +1,266 @@
+//! Writes the output of a workspace: stages every file, judges what would be deleted, and puts the files into place.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use super::output::{ChangedFile, ComparedTarget};
+use super::removal;
+use super::run_cache::RunCache;
+use super::shard::Loss;
+use super::summary::Consent;
+use super::target_changes::TargetChanges;
+use super::workspace::Workspace;
+use super::{Diagnostics, Error, Event};
+use crate::compile::{OutputFile, Wanted};
+use crate::diag::{RunError, Sink};
+use crate::emit::committed::{Committed, Folder};
+use crate::emit::objects::Depth;
+use crate::emit::plan::{Action, TargetPlan, object_digests};
+use crate::emit::totals::Totals;
+use crate::emit::write::{StagedFile, Stager};
+use crate::model::Target;
+use crate::stats::Stage;
+
+/// The options of a run that writes the output.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RenderOptions {
+    /// The names of the targets to write; all targets without names.
+    pub targets: Vec<String>,
+    /// The deletions that are accepted.
+    pub consent: Consent,
+}
+
+/// The compiled files of some targets.
+#[derive(Debug)]
+pub struct CompiledFiles {
+    /// The diagnostics of the policies. After an error the files are not complete.
+    pub diagnostics: Diagnostics,
+    /// The files, target by target, in the order of their paths.
+    pub files: Vec<CompiledFile>,
+}
+
+/// A compiled file of the output.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+pub struct CompiledFile {
+    /// The name of the target.
+    pub target: String,
+    /// The path below the folder of the target.
+    pub path: String,
+    /// The text.
+    pub text: String,
+    /// The objects of the file as JSON texts, if they were requested.
+    pub objects: Vec<String>,
+}
+
+/// Files that are staged beside the output folder, with what becomes of the files that are there.
+pub struct StagedOutput<'w> {
+    /// The diagnostics of the policies and of the comparison. After an error the output cannot be committed.
+    pub diagnostics: Diagnostics,
+    workspace: &'w Workspace,
+    cache: Option<&'w RunCache>,
+    stager: Stager,
+    staged: Vec<StagedFile>,
+    removed: Vec<String>,
+    plans: Vec<(&'w Target, TargetPlan, Totals)>,
+    /// Files that changed since the last run wrote them, with whether this run writes them.
+    changed: Vec<(String, bool)>,
+    changes: TargetChanges,
+    is_whole: bool,
+}
+
+/// The output that a run wrote.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct WrittenOutput {
+    /// The name of each target, with the shard of the run, and the counts of its files and objects.
+    pub targets: Vec<(String, Totals)>,
+    /// The files that changed since the last run and are written anew, below the output folder, in order.
+    pub overwritten: Vec<String>,
+    /// The files that changed since the last run and are removed.
+    pub removed: Vec<String>,
+    /// The targets that are gone, a sentence for each.
+    pub target_changes: Vec<String>,
+}
+
+impl Workspace {
+    /// Compiles targets; `with_objects` asks for the objects as JSON too.
+    ///
+    /// # Errors
+    /// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
+    pub fn compile(&self, targets: &[String], with_objects: bool) -> Result<CompiledFiles, Error> {
+        let wanted = if with_objects { Wanted::Json } else { Wanted::Text };
+        let mut sink = Sink::new();
+        let mut files = Vec::new();
+        for target in self.targets(targets)? {
+            let mut found = Sink::new();
+            let one = |file: OutputFile| Ok(file);
+            let mut keep = |file: OutputFile| {
+                let OutputFile { path, text, json: objects, .. } = file;
+                files.push(CompiledFile { target: target.name.clone(), path, text, objects });
+            };
+            self.compile_part(target, (wanted, self.part()), &one, &mut keep, &mut found)?;
+            sink.absorb(found);
+        }
+        Ok(CompiledFiles { diagnostics: self.diagnostics(sink), files })
+    }
+
+    /// Compiles targets and stages the files that differ from the output folder.
+    ///
+    /// # Errors
+    /// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
+    pub fn stage_output(&self, options: &RenderOptions) -> Result<StagedOutput<'_>, Error> {
+        self.stage_output_with(options, None)
+    }
+
+    /// As [`Workspace::stage_output`], with the results of earlier runs.
+    pub(crate) fn stage_output_with<'w>(
+        &'w self,
+        options: &RenderOptions,
+        cache: Option<&'w RunCache>,
+    ) -> Result<StagedOutput<'w>, Error> {
+        let targets = self.targets(&options.targets)?;
+        let folder = &self.project.workspace.output;
+        let stager = Stager::open(&self.root, folder, &|| self.options.tell(Event::Waiting))?;
+        let mut sink = Sink::new();
+        let mut refused = Sink::new();
+        if let Some(cache) = cache {
+            cache.look_beside(&self.project)?;
+        }
+        let beside = self.beside_targets(&mut sink)?;
+        let is_whole = options.targets.is_empty();
+        let mut changes = if is_whole { TargetChanges::of_leftovers(self, &beside)? } else { TargetChanges::default() };
+        // Another part may have removed them already.
+        if self.shard.is_some() && !options.consent.remove_target.is_empty() {
+            changes.ask_for_objects();
+        }
+        let mut output = StagedOutput {
+            diagnostics: Diagnostics::default(),
+            workspace: self,
+            cache,
+            stager,
+            staged: Vec::new(),
+            removed: Vec::new(),
+            plans: Vec::new(),
+            changed: Vec::new(),
+            changes,
+            is_whole,
+        };
+        for target in targets {
+            let loss = output.stage_target(target, &mut sink)?;
+            let Some((_, _, totals)) = output.plans.last() else { continue };
+            if !sink.has_errors() {
+                removal::refuse(target, totals, loss, &options.consent, &mut refused);
+            }
+            self.warn_of_recreation(target, totals, &mut sink);
+        }
+        if is_whole {
+            if !sink.has_errors() {
+                output.changes.refuse(folder, &options.consent, &mut refused);
+            }
+            output.removed.extend(beside.leftovers.changes.iter().map(|file| file.path.clone()));
+        }
+        sink.absorb(refused);
+        output.diagnostics = self.diagnostics(sink);
+        if let Some(cache) = cache {
+            cache.add_diagnostics(&output.diagnostics.list, &self.project.files);
+        }
+        Ok(output)
+    }
+}
+
+impl<'w> StagedOutput<'w> {
+    /// Compiles a target, stages the files that differ, and returns what is lost.
+    fn stage_target(&mut self, target: &'w Target, sink: &mut Sink) -> Result<Loss, RunError> {
+        let Self { workspace, cache, stager, staged, removed, plans, changed, changes, .. } = self;
+        let folder = || Folder::new(workspace.output().join(&target.name));
+        let watched = cache.map(|cache| cache.watch(folder(), target));
+        let committed: Box<dyn Committed + '_> = match &watched {
+            Some(watched) => Box::new(watched),
+            None => Box::new(folder()),
+        };
+        let (created, changed_here) = (Mutex::new(BTreeSet::new()), Mutex::new(Vec::new()));
+        let stage = |found: &ChangedFile<'_>| {
+            if let (Some(watched), Some(old)) = (&watched, found.old)
+                && watched.was_changed(&found.change.plan.path, old)
+            {
+                let path = format!("{}/{}", target.name, found.change.plan.path);
+                changed_here.lock().unwrap_or_else(PoisonError::into_inner).push((path, found.file.is_some()));
+            }
+            if let (Some(file), None, true) = (found.file, found.old, changes.asks_for_objects()) {
+                created.lock().unwrap_or_else(PoisonError::into_inner).extend(object_digests(&file.text));
+            }
+            let stage = |file: &OutputFile| {
+                stager.stage(&format!("{}/{}", target.name, file.path), &file.text, found.old.is_some())
+            };
+            found.file.map(stage).transpose()
+        };
+        let mut keep = |file: Option<StagedFile>| staged.extend(file);
+        let compared = workspace.compare_output(target, &*committed, Depth::Plan, &stage, &mut keep, sink)?;
+        let ComparedTarget { plan, others, .. } = compared;
+        if let (Some(cache), Some(watched)) = (&cache, &watched) {
+            cache.add_target(target, plan.counts.total(), watched.take_files(), &others);
+        }
+        let totals = Totals::of(&plan);
+        if totals.is_new() {
+            changes.add_new(workspace, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
+        }
+        let loss = match workspace.part() {
+            Some(_) => Loss::of_part(workspace, target, &*committed, &plan)?,
+            None => Loss::of(&totals),
+        };
+        let gone = plan.changes.iter().filter(|file| file.action == Action::Delete);
+        removed.extend(gone.map(|file| format!("{}/{}", target.name, file.path)));
+        changed.extend(changed_here.into_inner().unwrap_or_else(PoisonError::into_inner));
+        plans.push((target, plan, totals));
+        Ok(loss)
+    }
+
+    /// Returns the diagnostics for a caller that reports them before the output is committed.
+    pub(crate) fn take_diagnostics(&mut self) -> Diagnostics {
+        std::mem::take(&mut self.diagnostics)
+    }
+
+    /// Puts the staged files into place, and removes the files that no policy makes.
+    ///
+    /// # Errors
+    /// When one of the diagnostics is an error, a file is read-only, or the run fails.
+    pub fn commit(self) -> Result<WrittenOutput, Error> {
+        let Self { diagnostics, workspace, cache, stager, staged, removed, plans, changed, changes, is_whole } = self;
+        diagnostics.checked()?;
+        refuse_read_only(&workspace.output(), &plans)?;
+        let files = staged.len();
+        let is_writing = files > 0 || !removed.is_empty();
+        if let Some(cache) = cache.filter(|_| !is_writing && is_whole) {
+            cache.keep(workspace);
+        }
+        cache.filter(|_| is_writing).into_iter().for_each(RunCache::forget);
+        workspace.options.stats.time(Stage::Commit, || stager.commit(staged, &removed), |_| (files, 0))?;
+        cache.filter(|_| is_writing).into_iter().for_each(|cache| cache.keep_written(&workspace.project));
+        let (overwritten, removed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, is_written)| *is_written);
+        let paths = |files: Vec<(String, bool)>| {
+            let mut paths: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
+            paths.sort();
+            paths
+        };
+        Ok(WrittenOutput {
+            targets: plans.into_iter().map(|(target, _, totals)| (workspace.title(target), totals)).collect(),
+            overwritten: paths(overwritten),
+            removed: paths(removed),
+            target_changes: changes.sentences(&workspace.project.workspace.output, false),
+        })
+    }
+}
+
+/// A file whose mode forbids writing was protected by somebody; a rename would not even notice.
+fn refuse_read_only(output: &Path, plans: &[(&Target, TargetPlan, Totals)]) -> Result<(), RunError> {
+    for (target, plan, _) in plans {
+        for file in plan.changes.iter().filter(|file| file.action != Action::Create) {
+            let path = output.join(&target.name).join(&file.path);
+            if std::fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().readonly()) {
+                return Err(RunError::new(format!("cannot replace `{}`: the file is read-only", path.display()))
+                    .help("make it writable and run the same command again; nothing was written"));
+            }
+        }
+    }
+    Ok(())
+}

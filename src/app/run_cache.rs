@@ -1,0 +1,196 @@
+//! The results of earlier runs: a run has nothing to do if an earlier one found everything as it should be.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::workspace::Workspace;
+use super::{Diagnostics, Options};
+use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Place, Told, WatchedFolder};
+use crate::compile::Project;
+use crate::diag::{Diagnostic, FileId, Files, RunError};
+use crate::digest::{Digest, digest};
+use crate::emit::committed::{Entry, Folder};
+use crate::emit::write::STAGING;
+use crate::git;
+use crate::model::{self, Target};
+use crate::render::BUILTIN;
+use crate::source::{Content, DiskWorld, MAXIMUM_FILE_SIZE, World};
+
+/// The options of a cache.
+#[derive(Debug, Clone)]
+pub(crate) struct CacheOptions {
+    /// The folder of the cache.
+    pub(crate) folder: PathBuf,
+    /// The time in nanoseconds since 1970: a file that was changed just before may change again unseen.
+    pub(crate) now: i64,
+    /// Whether every file is compared by its content, and not by its metadata.
+    pub(crate) verify: bool,
+}
+
+/// The results of earlier runs in a workspace, and of this run.
+#[derive(Debug)]
+pub(crate) struct RunCache {
+    cache: Cache,
+    root: PathBuf,
+    kept: Option<Kept>,
+    options: CacheOptions,
+    found: RefCell<Kept>,
+}
+
+/// The targets that are as an earlier run found them, with the warnings of that run.
+pub(crate) struct Unchanged<'c> {
+    pub(crate) targets: Vec<&'c KeptTarget>,
+    pub(crate) diagnostics: Diagnostics,
+}
+
+/// The outcome of opening a cache.
+pub(crate) enum OpenedCache {
+    /// The cache of the workspace.
+    Open(Box<RunCache>),
+    /// There is no workspace.
+    NoWorkspace,
+    /// No cache may lie in the folder: the reason.
+    Refused(String),
+}
+
+impl RunCache {
+    /// Opens the cache for the workspace in which the run starts.
+    pub(crate) fn open(options: &Options, cache: CacheOptions) -> Result<OpenedCache, RunError> {
+        let Some(root) = Workspace::find_root(options)? else { return Ok(OpenedCache::NoWorkspace) };
+        let work_tree = git::work_tree(&root);
+        let around: Vec<&Path> = work_tree.iter().chain([&root]).map(PathBuf::as_path).collect();
+        let place = match Place::judge(&cache.folder, &around) {
+            Ok(place) => place,
+            Err(why) => return Ok(OpenedCache::Refused(why)),
+        };
+        let opened = Cache::of(place, &root);
+        let kept = opened.load();
+        let opened = Self { cache: opened, root, kept, options: cache, found: RefCell::default() };
+        Ok(OpenedCache::Open(Box::new(opened)))
+    }
+
+    /// Returns the targets of these names, or all targets without names, if nothing changed since an earlier run found all of
+    /// them as they should be.
+    pub(crate) fn unchanged(&self, options: &Options, names: &[String]) -> Result<Option<Unchanged<'_>>, RunError> {
+        let Some(kept) = self.kept.as_ref().filter(|kept| kept.is_result) else { return Ok(None) };
+        let world = DiskWorld::new(&self.root);
+        let is_today = kept.today.as_ref().is_none_or(|day| *day == day_of(options));
+        if !is_today || !kept.has_same_inputs(&world) {
+            return Ok(None);
+        }
+        let output = self.root.join(&kept.output);
+        if beside(&output, kept.targets.iter().map(|target| target.name.as_str()))? != kept.beside {
+            return Ok(None);
+        }
+        // The kept warnings do not name their target.
+        if !names.is_empty() && !kept.told.is_empty() && kept.targets.len() > 1 {
+            return Ok(None);
+        }
+        let wanted = |target: &&KeptTarget| names.is_empty() || names.contains(&target.name);
+        let targets: Vec<&KeptTarget> = kept.targets.iter().filter(wanted).collect();
+        if names.iter().any(|name| kept.target(name).is_none()) {
+            return Ok(None);
+        }
+        for target in &targets {
+            let folder = Folder::new(output.join(&target.name));
+            if !target.is_there(&folder, options.threads(), self.options.verify)? {
+                return Ok(None);
+            }
+        }
+        let files = Arc::new(Files::new());
+        let Some(list) = restored(&kept.told, &self.root, &files) else { return Ok(None) };
+        Ok(Some(Unchanged { targets, diagnostics: Diagnostics { list, files } }))
+    }
+
+    /// Looks at what lies beside the folders of the targets, before it is judged: what comes later was not.
+    pub(crate) fn look_beside(&self, project: &Project) -> Result<(), RunError> {
+        let model::Workspace { output, targets, .. } = &project.workspace;
+        let names = targets.iter().map(|target| target.name.as_str());
+        self.found.borrow_mut().beside = beside(&self.root.join(output), names)?;
+        Ok(())
+    }
+
+    /// The output folder of a target, from now on watched.
+    pub(crate) fn watch(&self, folder: Folder, target: &Target) -> WatchedFolder {
+        let earlier = self.kept.as_ref().and_then(|kept| kept.target(&target.name));
+        WatchedFolder::new(folder, earlier, self.options.now)
+    }
+
+    /// Notes the files of a target, as they are or as they are to be written.
+    pub(crate) fn add_target(&self, target: &Target, objects: usize, files: Vec<KeptFile>, others: &[String]) {
+        let others = others.iter().map(|path| digest(path.as_bytes())).collect();
+        let target = KeptTarget { name: target.name.clone(), objects, files, others };
+        self.found.borrow_mut().targets.push(target);
+    }
+
+    /// Notes the warnings of the run.
+    pub(crate) fn add_diagnostics(&self, diagnostics: &[Diagnostic], files: &Files) {
+        self.found.borrow_mut().told.extend(diagnostics.iter().filter_map(|diagnostic| Told::of(diagnostic, files)));
+    }
+
+    /// Writes the results of this run to the cache: every target as it should be.
+    pub(crate) fn keep(&self, workspace: &Workspace) {
+        let Workspace { options, project, answers, .. } = workspace;
+        let mut found = self.found.take();
+        found.is_result = true;
+        found.output.clone_from(&project.workspace.output);
+        found.today = (!project.expiries.is_empty()).then(|| day_of(options));
+        found.answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        self.cache.save(found);
+    }
+
+    /// Forgets the earlier run: what it knows of files no longer holds once some are written.
+    pub(crate) fn forget(&self) {
+        self.cache.forget();
+    }
+
+    /// Keeps what this run wrote. Of targets that it left alone, what the earlier run knew still holds.
+    pub(crate) fn keep_written(&self, project: &Project) {
+        let mut targets = self.found.take().targets;
+        let is_other = |target: &KeptTarget| {
+            !targets.iter().any(|written| written.name == target.name)
+                && project.workspace.targets.iter().any(|known| known.name == target.name)
+        };
+        let earlier = self.kept.iter().flat_map(|kept| &kept.targets);
+        let others: Vec<KeptTarget> = earlier.filter(|target| is_other(target)).cloned().collect();
+        targets.extend(others);
+        self.cache.save(Kept { targets, ..Kept::default() });
+    }
+}
+
+/// Returns the day on which grants are judged; empty without one.
+fn day_of(options: &Options) -> String {
+    options.today.map_or_else(String::new, |today| today.to_string())
+}
+
+/// A hash of what lies in the output folder beside the folders of the targets.
+fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> Result<Digest, RunError> {
+    let is_of_target = |top: &str| top == STAGING || targets.clone().any(|target| target == top);
+    let entries = Folder::new(output.to_path_buf()).list_except(&is_of_target)?;
+    let listed = |entry: &Entry| format!("{}\0{:?}\0", entry.path, entry.kind);
+    Ok(digest(entries.iter().map(listed).collect::<String>().as_bytes()))
+}
+
+/// Returns the diagnostics of an earlier run; none if one of their files cannot be read.
+fn restored(told: &[Told], root: &Path, files: &Files) -> Option<Vec<Diagnostic>> {
+    let mut known: Vec<(String, FileId)> = Vec::new();
+    let mut find = |path: &str| {
+        if let Some((_, id)) = known.iter().find(|(known, _)| known == path) {
+            return Some(*id);
+        }
+        let builtin = path.strip_prefix("<built-in>/");
+        let id = match builtin.and_then(|name| BUILTIN.iter().find(|(known, _)| *known == name)) {
+            Some((_, text)) => files.add(path, *text),
+            None => {
+                let Ok(Content::Bytes(bytes)) = DiskWorld::new(root).read(path, MAXIMUM_FILE_SIZE as u64) else {
+                    return None;
+                };
+                files.add(path, String::from_utf8_lossy(&bytes).into_owned())
+            }
+        };
+        known.push((path.to_owned(), id));
+        Some(id)
+    };
+    told.iter().map(|told| told.again(&mut find)).collect()
+}

@@ -1,0 +1,163 @@
+//! One shard of a run, and the summary that it leaves for a merge.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use super::Options;
+use super::summary::{Command, Summary, TargetSummary};
+use super::target_changes::ObjectsByTarget;
+use super::workspace::Workspace;
+use crate::compile::{self, Ledger};
+use crate::diag::{Diagnostic, Files, RunError};
+use crate::digest::Digest;
+use crate::emit::committed::Committed;
+use crate::emit::plan::{Action, TargetPlan};
+use crate::emit::totals::Totals;
+use crate::emit::{file, write};
+use crate::model::{Part, Target};
+
+/// The part of the run, with its results so far.
+pub struct Shard {
+    /// The part.
+    pub(crate) part: Part,
+    summary_to: Option<PathBuf>,
+    /// The hash of the input before compilation.
+    input: Digest,
+    known_files: usize,
+    found: Mutex<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    targets: Vec<TargetSummary>,
+    leftovers: BTreeMap<String, Totals>,
+    leftover_objects: ObjectsByTarget,
+    new_objects: ObjectsByTarget,
+    beside_targets: Vec<Diagnostic>,
+    isolation: Vec<Diagnostic>,
+}
+
+impl Shard {
+    /// Begins a shard of a run on a workspace of which these texts were read. Without a path no summary is kept.
+    pub(crate) fn new(part: Part, summary_to: Option<PathBuf>, files: &Files) -> Self {
+        // The hash is for the summary alone.
+        let input = summary_to.as_ref().map_or([0; 32], |_| files.digest());
+        Self { part, summary_to, input, known_files: files.count(), found: Mutex::default() }
+    }
+
+    fn note(&self, add: impl FnOnce(&mut Found)) {
+        if self.summary_to.is_some() {
+            add(&mut self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        }
+    }
+
+    /// Notes the results in a target: its diagnostics, and the plan.
+    pub(crate) fn note_target(&self, target: &Target, ledger: Ledger, told: &[Diagnostic], plan: &TargetPlan) {
+        self.note(|found| {
+            let record = ledger.record(target, told);
+            found.targets.push(TargetSummary { name: target.name.clone(), record, totals: Totals::of(plan) });
+        });
+    }
+
+    /// Notes the entries beside the folders of the targets.
+    pub(crate) fn note_beside_targets(&self, told: &[Diagnostic], leftovers: &TargetPlan) {
+        self.note(|found| {
+            found.beside_targets = told.to_vec();
+            found.leftovers = Totals::by_folder(leftovers);
+        });
+    }
+
+    /// Notes the objects of targets that are gone.
+    pub(crate) fn note_leftover_objects(&self, objects: ObjectsByTarget) {
+        self.note(|found| found.leftover_objects = objects);
+    }
+
+    /// Notes the objects of this part of a target that may be new.
+    pub(crate) fn note_new_objects(&self, target: &str, objects: &BTreeSet<Digest>) {
+        self.note(|found| _ = found.new_objects.insert(target.to_owned(), objects.clone()));
+    }
+
+    /// Notes what of the output folder no policy accounts for, and which isolations of nodes do not hold.
+    pub(crate) fn note_isolation(&self, told: &[Diagnostic]) {
+        self.note(|found| found.isolation = told.to_vec());
+    }
+
+    /// Writes the summary of the shard for the merge. Returns whether there is one.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn finish(&self, options: &Options, files: &Files, command: Command) -> Result<bool, RunError> {
+        let Some(path) = &self.summary_to else { return Ok(false) };
+        let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let summary = Summary {
+            part: (self.part.number(), self.part.of()),
+            input: self.input,
+            command,
+            targets: found.targets,
+            leftovers: found.leftovers,
+            leftover_objects: found.leftover_objects,
+            new_objects: found.new_objects,
+            beside_targets: found.beside_targets,
+            isolation: found.isolation,
+            texts: Vec::new(),
+        };
+        let bytes = summary.into_bytes(files, self.known_files).map_err(RunError::new)?;
+        let path = options.at(path);
+        write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
+        Ok(true)
+    }
+}
+
+/// The loss that decides whether a run deletes too much.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Loss {
+    /// True when no object is left, and some were there.
+    pub(crate) everything: bool,
+    /// How many namespaces go.
+    pub(crate) gone: usize,
+    /// How many there were.
+    pub(crate) before: usize,
+}
+
+impl Loss {
+    /// Returns the loss of a whole target.
+    pub(crate) fn of(totals: &Totals) -> Self {
+        Self {
+            everything: totals.counts.total() == 0 && totals.counts.deleted > 0,
+            gone: totals.gone_namespaces,
+            before: totals.namespaces_before,
+        }
+    }
+
+    /// Returns the loss of the whole target, from the names of its files, for a part with this plan: the deletions of a part
+    /// do not show the loss of the target. A part that deletes nothing leaves the decision to the other parts.
+    pub(crate) fn of_part(
+        workspace: &Workspace,
+        target: &Target,
+        committed: &dyn Committed,
+        plan: &TargetPlan,
+    ) -> Result<Self, RunError> {
+        let mut loss = Self { everything: false, gone: 0, before: 0 };
+        // An empty file, which a crash leaves, goes without an object.
+        if plan.counts.deleted == 0 && !plan.changes.iter().any(|file| file.action == Action::Delete) {
+            return Ok(loss);
+        }
+        let homes = compile::homes(&workspace.project, target);
+        let shards = workspace.project.workspace.shards;
+        for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !workspace.is_kept(target, &entry.path))
+        {
+            if homes.is_empty() && !loss.everything {
+                loss.everything = committed.read(&entry.path)?.is_some_and(|bytes| !bytes.is_empty());
+            }
+            if !entry.path.starts_with("namespaces/") {
+                continue;
+            }
+            loss.before += 1;
+            let stays = Part::namespace_of(&entry.path)
+                .is_some_and(|name| homes.has_namespace(name) && file::path(Some(name), "", shards) == entry.path);
+            loss.gone += usize::from(!stays);
+        }
+        Ok(loss)
+    }
+}

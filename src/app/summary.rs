@@ -1,0 +1,268 @@
+//! The file that a part of a run leaves for `bailiwick merge`: facts and counts, and what was found.
+//!
+//! One of another version of the program is refused. Places in it are places of the input that it names by a hash; only
+//! texts that are no input, such as what a template rendered, are in it themselves.
+
+use crate::codes;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::target_changes::ObjectsByTarget;
+use crate::compile::PartRecord;
+use crate::diag::{Diagnostic, FileId, Files, Origin};
+use crate::digest::Digest;
+use crate::emit::totals::Totals;
+use crate::file_format::{Broken, FileFormat};
+
+/// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
+/// looked at here.
+const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x06", env!("CARGO_PKG_VERSION"), "\n"));
+
+/// The results of a part.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Summary {
+    /// Its number, and how many there are.
+    pub(crate) part: (u16, u16),
+    /// A hash of everything that was read.
+    pub(crate) input: Digest,
+    pub(crate) command: Command,
+    pub(crate) targets: Vec<TargetSummary>,
+    /// Files of targets that are gone, by target.
+    pub(crate) leftovers: BTreeMap<String, Totals>,
+    /// The objects of targets that are gone.
+    pub(crate) leftover_objects: ObjectsByTarget,
+    /// The objects that the part has of targets that may be new, where another target is gone.
+    pub(crate) new_objects: ObjectsByTarget,
+    /// Diagnostics about entries beside the folders of the targets.
+    #[serde(deserialize_with = "codes::diagnostics")]
+    pub(crate) beside_targets: Vec<Diagnostic>,
+    /// Isolations of nodes that do not hold.
+    #[serde(deserialize_with = "codes::diagnostics")]
+    pub(crate) isolation: Vec<Diagnostic>,
+    /// Texts that diagnostics point into and that are no input: the number of each, its name and itself.
+    pub(crate) texts: Vec<(FileId, String, String)>,
+}
+
+/// The results of a part in a target.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TargetSummary {
+    pub(crate) name: String,
+    pub(crate) record: PartRecord,
+    pub(crate) totals: Totals,
+}
+
+/// The command that the parts do together, as far as its options decide what is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// `render`.
+    Render {
+        /// The targets that were named.
+        targets: Vec<String>,
+        /// The deletions that were accepted.
+        consent: Consent,
+    },
+    /// `check`.
+    Check {
+        /// The targets that were named.
+        targets: Vec<String>,
+        /// True when the counts only were asked for.
+        summary: bool,
+    },
+}
+
+/// The deletions that are accepted when the output is written. All others are refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// A target may lose all of its objects.
+    pub allow_empty: bool,
+    /// Namespaces may be deleted, even most of them.
+    pub allow_mass_delete: bool,
+    /// The namespaces that may be deleted from every target that loses them, with everything in them.
+    pub delete_namespace: Vec<String>,
+    /// The targets whose output may be deleted, which the workspace no longer has.
+    pub remove_target: Vec<String>,
+}
+
+/// The reason why a file is no summary that a merge can use.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum UnusableSummary {
+    #[error("it is no summary of a part")]
+    Foreign,
+    #[error("{0}")]
+    Broken(String),
+    #[error("it is of another input than this workspace's")]
+    OtherInput,
+    #[error("its parts do not fit together")]
+    Inconsistent,
+}
+
+impl Consent {
+    /// Adds what another one accepts.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.allow_empty |= other.allow_empty;
+        self.allow_mass_delete |= other.allow_mass_delete;
+        self.delete_namespace.extend(other.delete_namespace.iter().cloned());
+        self.remove_target.extend(other.remove_target.iter().cloned());
+    }
+}
+
+impl Summary {
+    /// The file. `known` texts were input; those after them are taken along where a diagnostic points into one.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub(crate) fn into_bytes(mut self, files: &Files, known: usize) -> Result<Vec<u8>, String> {
+        let mut texts: BTreeMap<FileId, (String, String)> = BTreeMap::new();
+        for place in
+            self.diagnostics().flat_map(Diagnostic::places).filter(|place| place.file.number() as usize >= known)
+        {
+            texts.entry(place.file).or_insert_with(|| {
+                let file = files.get(place.file);
+                (file.path().to_owned(), file.text().to_owned())
+            });
+        }
+        self.texts = texts.into_iter().map(|(id, (path, text))| (id, path, text)).collect();
+        FORMAT.close(&self)
+    }
+
+    /// The summary in a file. Texts in it are registered in `files`, which had the hash `input` before.
+    ///
+    /// # Errors
+    /// Why the file cannot be used.
+    pub(crate) fn from_bytes(bytes: &[u8], files: &Files, input: Digest) -> Result<Self, UnusableSummary> {
+        let mut summary: Self = FORMAT.open(bytes).map_err(|broken| match broken {
+            Broken::Foreign => UnusableSummary::Foreign,
+            other => UnusableSummary::Broken(other.to_string()),
+        })?;
+        if summary.input != input {
+            return Err(UnusableSummary::OtherInput);
+        }
+        if !summary.settle(files) {
+            return Err(UnusableSummary::Inconsistent);
+        }
+        Ok(summary)
+    }
+
+    /// Points the diagnostics into `files`. False when something in it names nothing: a checksum tells of accidents
+    /// only.
+    fn settle(&mut self, files: &Files) -> bool {
+        let ids: BTreeMap<FileId, FileId> =
+            std::mem::take(&mut self.texts).into_iter().map(|(id, path, text)| (id, files.add(path, text))).collect();
+        for diagnostic in self.diagnostics() {
+            for place in diagnostic.places() {
+                place.file = ids.get(&place.file).copied().unwrap_or(place.file);
+            }
+            diagnostic.escape();
+        }
+        let countable = self.diagnostics().all(|diagnostic| u32::try_from(diagnostic.repeated).is_ok());
+        let has = |place: Origin| files.has(place);
+        let told = self.beside_targets.iter_mut().chain(&mut self.isolation);
+        let (number, of) = self.part;
+        countable
+            && (1..=of).contains(&number)
+            && told.flat_map(Diagnostic::places).all(|place| has(*place))
+            && self.leftovers.values().all(Totals::is_plausible)
+            && self.targets.iter_mut().all(|target| target.totals.is_plausible() && target.record.is_consistent(has))
+    }
+
+    fn diagnostics(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
+        let of_targets = self.targets.iter_mut().flat_map(|target| &mut target.record.diagnostics);
+        of_targets.map(|(_, diagnostic)| diagnostic).chain(&mut self.beside_targets).chain(&mut self.isolation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Span;
+
+    fn summary() -> Summary {
+        Summary {
+            part: (1, 2),
+            input: [7; 32],
+            command: Command::Check { targets: Vec::new(), summary: false },
+            targets: vec![TargetSummary {
+                name: "t".to_owned(),
+                record: PartRecord::default(),
+                totals: Totals { files: 3, ..Totals::default() },
+            }],
+            leftovers: BTreeMap::new(),
+            leftover_objects: BTreeMap::new(),
+            new_objects: BTreeMap::new(),
+            beside_targets: vec![Diagnostic::error(codes::FOREIGN_FILE, "`out/x` is not a file of ours")],
+            isolation: Vec::new(),
+            texts: Vec::new(),
+        }
+    }
+
+    fn pointing_at(file: FileId, start: usize, end: usize) -> Diagnostic {
+        Diagnostic::error(codes::INVALID_OBJECT, "x").at(Origin { file, span: Span::new(start, end) })
+    }
+
+    #[test]
+    fn what_is_not_a_whole_summary_is_refused() {
+        let files = Files::new();
+        let bytes = summary().into_bytes(&files, files.count()).expect("bytes");
+        assert!(Summary::from_bytes(&bytes, &files, [7; 32]).is_ok());
+        assert!(
+            Summary::from_bytes(&bytes, &files, [8; 32]).is_err_and(|why| matches!(why, UnusableSummary::OtherInput))
+        );
+        for length in 0..bytes.len() {
+            assert!(Summary::from_bytes(&bytes[..length], &files, [7; 32]).is_err(), "{length} bytes");
+        }
+        for position in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[position] ^= 0x10;
+            assert!(Summary::from_bytes(&changed, &files, [7; 32]).is_err(), "byte {position}");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(Summary::from_bytes(&longer, &files, [7; 32]).is_err());
+    }
+
+    /// A checksum that fits is no proof: whoever can write a file can write that, too.
+    #[test]
+    fn numbers_that_fit_nothing_are_refused() {
+        let files = Files::new();
+        let file = files.add("policies/a.yaml", "ä: 1\n");
+        let known = files.count();
+        type Change<'c> = &'c dyn Fn(&mut Summary);
+        let wrong: [Change<'_>; 6] = [
+            &|summary| summary.part = (3, 2),
+            &|summary| summary.part = (0, 0),
+            &|summary| summary.targets[0].totals.files = usize::MAX,
+            &|summary| summary.isolation.push(pointing_at(FileId::from_number(9), 0, 0)),
+            &|summary| summary.beside_targets.push(pointing_at(file, 0, 1)),
+            &|summary| summary.targets[0].record.diagnostics.push((0, pointing_at(file, 4, 9))),
+        ];
+        for (number, change) in wrong.iter().enumerate() {
+            let mut changed = summary();
+            change(&mut changed);
+            // Every text counts as input, so that none is taken along.
+            let bytes = changed.into_bytes(&files, usize::MAX).expect("bytes");
+            assert!(Summary::from_bytes(&bytes, &files, [7; 32]).is_err(), "change {number}");
+        }
+        let mut right = summary();
+        right.isolation.push(pointing_at(file, 0, 2));
+        let bytes = right.into_bytes(&files, known).expect("bytes");
+        assert!(Summary::from_bytes(&bytes, &files, [7; 32]).is_ok());
+    }
+
+    #[test]
+    fn rendered_texts_come_along() {
+        let here = Files::new();
+        here.add("policies/a.yaml", "a: 1\n");
+        let known = here.count();
+        let rendered = here.add("<rendered Role a/b>", "kind: [\n");
+        let mut told = summary();
+        told.isolation.push(pointing_at(rendered, 6, 7));
+        let bytes = told.into_bytes(&here, known).expect("bytes");
+        let there = Files::new();
+        there.add("policies/a.yaml", "a: 1\n");
+        let read = Summary::from_bytes(&bytes, &there, [7; 32]).expect("a summary");
+        let place = read.isolation.first().and_then(|diagnostic| diagnostic.origin).expect("a place");
+        assert_eq!(there.get(place.file).path(), "<rendered Role a/b>");
+        assert_eq!(there.get(place.file).text(), "kind: [\n");
+    }
+}

@@ -1,0 +1,255 @@
+//! Runs the AccessTests of a workspace.
+
+use crate::codes;
+use std::collections::BTreeSet;
+
+use super::loaded_world::{LoadedWorld, WorldOptions};
+use super::question::is_about_one_namespace;
+use super::workspace::Workspace;
+use super::{Diagnostics, Error};
+use crate::access::{Answer, Decision, Identity, Liveness, Request, ResourceRequest, UrlRequest};
+use crate::diag::{Diagnostic, Sink};
+use crate::model::{AccessCheck, Expectation, Target, Tested};
+
+/// The options of a run of AccessTests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestOptions {
+    /// The names of the targets; all targets without names.
+    pub targets: Vec<String>,
+    /// Parts of the names of the tests to run; all tests without names.
+    pub names: Vec<String>,
+}
+
+/// How many failures of one expectation are reported.
+const MAXIMUM_FAILURES: usize = 5;
+
+/// The questions of the AccessTests that were asked.
+#[derive(Debug, Default)]
+pub struct TestRun {
+    /// The names of the tests.
+    pub tests: BTreeSet<String>,
+    /// How many questions were asked.
+    pub questions: usize,
+    /// How many questions have another answer than the expected one.
+    pub failures: usize,
+    /// Expectations that cannot be asked, whole or in part.
+    problems: Sink,
+}
+
+/// A step of a run of AccessTests that is reported.
+#[derive(Debug)]
+pub enum TestEvent<'t> {
+    /// A question has another answer than the expected one.
+    Failure(Failure<'t>),
+    /// So many more questions of the same expectation have another answer than the expected one.
+    MoreFailures(usize),
+}
+
+/// A question of an AccessTest that has another answer than the expected one.
+#[derive(Debug)]
+pub struct Failure<'t> {
+    /// The world that was asked.
+    pub loaded: &'t LoadedWorld,
+    /// The expectation.
+    pub check: &'t AccessCheck,
+    /// The subject, as it is written.
+    pub tested: &'t Tested,
+    /// The subject.
+    pub who: &'t Identity,
+    /// The request.
+    pub request: &'t Request,
+    /// The decision of RBAC.
+    pub decision: &'t Decision,
+    /// The answer.
+    pub answer: Answer,
+}
+
+impl Workspace {
+    /// Returns the AccessTests of a target whose names contain one of these; all of them without names.
+    pub fn access_tests(&self, target: &Target, names: &[String]) -> Vec<&AccessCheck> {
+        let is_of_target = |check: &&AccessCheck| check.meta.targets.contains(&target.name);
+        let is_named =
+            |check: &&AccessCheck| names.is_empty() || names.iter().any(|name| check.meta.name.contains(name));
+        self.project.access_checks.iter().filter(is_of_target).filter(is_named).collect()
+    }
+
+    /// Runs the AccessTests on each target. `each` is called with every failure.
+    ///
+    /// # Errors
+    /// When no target has one of the names, or the policies cannot be compiled.
+    pub fn test(&self, options: &TestOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<TestRun, Error> {
+        let mut run = TestRun::default();
+        for target in self.targets(&options.targets)? {
+            let checks = self.access_tests(target, &options.names);
+            if !checks.is_empty() {
+                let loaded = LoadedWorld::from_target(self, target, &WorldOptions::default())?;
+                run.ask(&loaded, &checks, each);
+            }
+        }
+        Ok(run)
+    }
+}
+
+impl TestRun {
+    /// Asks what these tests of a target expect. An expectation that cannot be asked is a problem, and the others are asked.
+    pub fn ask(&mut self, loaded: &LoadedWorld, checks: &[&AccessCheck], each: &mut dyn FnMut(TestEvent<'_>)) {
+        for check in checks {
+            self.tests.insert((*check.meta.name).to_owned());
+            self.ask_check(loaded, check, each);
+        }
+    }
+
+    /// Returns the expectations that cannot be asked, whole or in part.
+    pub fn take_problems(&mut self, workspace: &Workspace) -> Diagnostics {
+        workspace.own_diagnostics(std::mem::take(&mut self.problems))
+    }
+
+    /// Asks everything that one expectation is about.
+    fn ask_check(&mut self, loaded: &LoadedWorld, check: &AccessCheck, each: &mut dyn FnMut(TestEvent<'_>)) {
+        let Some(requests) = requests(loaded, check, &mut self.problems) else { return };
+        let mut failed = 0;
+        for tested in &check.who {
+            let who = match tested {
+                Tested::User(name) => Identity::of(name),
+                Tested::Group(name) => Identity::member_of(name),
+            };
+            // A request for one object carries its name: where none is said, whoever may for any name fails the test.
+            let mut asked = requests.clone();
+            if check.expectation == Expectation::MustNot && check.names.is_empty() {
+                asked.extend(requests.iter().flat_map(|request| loaded.world.named_variants(&who, request)));
+            }
+            for request in &asked {
+                self.questions += 1;
+                let Some((decision, answer)) = unexpected(loaded, check.expectation, &who, request) else { continue };
+                failed += 1;
+                self.failures += 1;
+                if failed <= MAXIMUM_FAILURES {
+                    let (who, decision) = (&who, &decision);
+                    each(TestEvent::Failure(Failure { loaded, check, tested, who, request, decision, answer }));
+                }
+            }
+        }
+        if failed > MAXIMUM_FAILURES {
+            each(TestEvent::MoreFailures(failed - MAXIMUM_FAILURES));
+        }
+    }
+}
+
+/// Returns the decision on a request, if it is not the expected one.
+fn unexpected(
+    loaded: &LoadedWorld,
+    expectation: Expectation,
+    who: &Identity,
+    request: &Request,
+) -> Option<(Decision, Answer)> {
+    let allowed = loaded.world.allows(who, request);
+    // Most answers are as expected, and need no reasons; only a request that nobody can make is looked at again.
+    if !allowed && expectation == Expectation::MustNot && loaded.world.is_free_of_gaps(who, request) {
+        return None;
+    }
+    let decision = loaded.world.decide(who, request);
+    let answer = decision.answer(false);
+    let is_as_expected = match expectation {
+        Expectation::Must => answer == Answer::Yes,
+        Expectation::MustNot => matches!(answer, Answer::No | Answer::Dead),
+    };
+    (!is_as_expected).then_some((decision, answer))
+}
+
+/// Every request that an expectation is about; none where it cannot be asked.
+fn requests(loaded: &LoadedWorld, check: &AccessCheck, problems: &mut Sink) -> Option<Vec<Request>> {
+    let mut requests = Vec::new();
+    for verb in &check.verbs {
+        for path in &check.urls {
+            requests.push(Request::Url(UrlRequest { verb: verb.clone(), path: path.clone() }));
+        }
+    }
+    let known = loaded.world.known_namespaces();
+    for written in &check.resources {
+        let (resource, subresource) = written.split_once('/').unwrap_or((written, ""));
+        let found = match loaded.world.find_resource(resource) {
+            Ok(found) => found,
+            Err(problem) => {
+                let message = format!("Kubernetes 1.{} serves no resource `{}`", loaded.world.minor(), problem.name);
+                let help = problem.near.map_or_else(
+                    || "write `resource.group` for a custom resource, or narrow `spec.targets`".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                problems.push(Diagnostic::error(codes::UNKNOWN_RESOURCE, message).at(check.origin).help(help));
+                return None;
+            }
+        };
+        let mut namespaces: Vec<&str> = Vec::new();
+        for namespace in &check.namespaces {
+            if namespace == "*" {
+                namespaces.extend(known.iter().map(String::as_str))
+            } else {
+                namespaces.push(namespace)
+            }
+        }
+        if check.namespaces.is_empty() {
+            namespaces.push("");
+        }
+        let no_name = [String::new()];
+        let names = if check.names.is_empty() { no_name.as_slice() } else { check.names.as_slice() };
+        for namespace in namespaces {
+            for name in names {
+                for verb in &check.verbs {
+                    // A request for one Namespace object carries that namespace.
+                    let is_namespace = namespace.is_empty()
+                        && is_about_one_namespace(&found.group, &found.resource, Some(verb.as_str()));
+                    requests.push(Request::Resource(ResourceRequest {
+                        verb: verb.clone(),
+                        group: found.group.clone(),
+                        version: String::new(),
+                        resource: found.resource.clone(),
+                        subresource: subresource.to_owned(),
+                        namespace: if is_namespace { name.clone() } else { namespace.to_owned() },
+                        name: name.clone(),
+                    }));
+                }
+            }
+        }
+    }
+    if check.expectation == Expectation::MustNot {
+        drop_dead(loaded, check, &mut requests, problems);
+    }
+    Some(requests).filter(|requests| !requests.is_empty())
+}
+
+/// Takes away the requests that no server receives: a `mustNot` about them cannot fail. A list of verbs and resources is about the
+/// pairs that exist, with a warning for each of the others; where none exists the expectation is an error.
+fn drop_dead(loaded: &LoadedWorld, check: &AccessCheck, requests: &mut Vec<Request>, problems: &mut Sink) {
+    let mut dead: Vec<(Request, String)> = Vec::new();
+    requests.retain(|request| match loaded.world.liveness(request) {
+        Liveness::Dead(reason) => {
+            dead.push((request.clone(), reason));
+            false
+        }
+        Liveness::Live | Liveness::Unknown(_) => true,
+    });
+    let pair = |request: &Request| match request {
+        Request::Resource(request) => (request.verb.clone(), request.full_resource()),
+        Request::Url(request) => (request.verb.clone(), request.path.clone()),
+    };
+    let asked: BTreeSet<(String, String)> = requests.iter().map(pair).collect();
+    let mut told: BTreeSet<(String, String)> = BTreeSet::new();
+    for (request, reason) in dead {
+        let message = format!("no server ever receives `{request}`");
+        if requests.is_empty() {
+            problems.push(Diagnostic::error(codes::DEAD_EXPECTATION, message).at(check.origin).note(reason).help(
+                "a test that cannot fail proves nothing: ask for what a request can be, or narrow `spec.targets`",
+            ));
+            return;
+        }
+        let pair = pair(&request);
+        if !asked.contains(&pair) && told.insert(pair) {
+            problems.push(
+                Diagnostic::warning(codes::DEAD_EXPECTATION, message)
+                    .at(check.origin)
+                    .note(reason)
+                    .help("the other verbs and resources of this expectation are asked; write this one out of it"),
+            );
+        }
+    }
+}

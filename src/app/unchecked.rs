@@ -1,0 +1,47 @@
+//! The objects that are not checked by all rules of the API server.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::workspace::Workspace;
+use crate::model::{ObjectType, Target};
+use crate::validate::Reach;
+
+/// How many objects of each kind are not checked by every rule of the API server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PartlyChecked {
+    /// The objects that are checked for fields, types and metadata, by kind.
+    pub fields: BTreeMap<String, usize>,
+    /// The objects that are checked for metadata alone, by kind and group.
+    pub metadata: BTreeMap<String, usize>,
+}
+
+/// Counts the objects that policies bring into these targets and that are checked for their fields or metadata alone.
+pub(crate) fn partly_checked(workspace: &Workspace, targets: &[&Target]) -> PartlyChecked {
+    let project = &workspace.project;
+    let mut found = PartlyChecked::default();
+    for policy in &project.policies {
+        let on = targets.iter().filter(|target| policy.meta().targets.contains(&target.name));
+        let on: Vec<_> = on.map(|target| (target.version.minor(), project.custom_fields(target))).collect();
+        let mut counts: HashMap<ObjectType, usize> = HashMap::new();
+        policy.brought_types(&mut |object_type| match counts.get_mut(object_type) {
+            Some(count) => *count += 1,
+            None => _ = counts.insert(object_type.clone(), 1),
+        });
+        for (object_type, count) in counts {
+            let (api_version, kind) = (&*object_type.api_version, &*object_type.kind);
+            let reaches = on.iter().map(|(minor, definitions)| Reach::find(*minor, definitions, api_version, kind));
+            let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            let entry = match reaches.min() {
+                Some(Reach::Fields) => found.fields.entry(kind.to_owned()),
+                Some(Reach::Metadata) => found.metadata.entry(format!("{kind}.{group}")),
+                Some(Reach::Rules) | None => continue,
+            };
+            *entry.or_default() += count;
+        }
+    }
+    found
+}

@@ -1,0 +1,381 @@
+//! Everything in the output folder that no policy accounts for and that Argo CD, Flux or kubectl could apply from there:
+//! empty folders, submodules, files that `spec.keep` names, what a killed run left, and files of ours elsewhere in the
+//! workspace. Files that are not ours, links and files that differ are found by the comparison.
+
+use crate::codes;
+use std::collections::BTreeSet;
+
+use super::left_behind::{self, NotJudged};
+use super::workspace::{Workspace, keeps};
+use crate::compile::Project;
+use crate::diag::{Diagnostic, FileId, RunError, Sink};
+use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
+use crate::emit::file;
+use crate::emit::write::{STAGING, is_at_work};
+use crate::git::Repository;
+use crate::git::index::{self, IndexEntry, IndexEntryKind, IndexError};
+use crate::yaml::{self, NodeRef, Tree};
+
+/// How many objects of a kept file are named.
+const NAMED: usize = 5;
+
+/// Endings of the files that Argo CD, Flux and kubectl take for manifests.
+const MANIFEST_ENDINGS: &[&str] = &["yaml", "yml", "json"];
+
+/// The names under which kustomize looks for its file.
+const KUSTOMIZATIONS: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Fields of a Kustomization that add no object and change none.
+const PLAIN_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "resources", "sortOptions", "buildMetadata"];
+
+/// Entries of the output folder that no policy accounts for, by their paths below it.
+#[derive(Debug, Default)]
+pub(crate) struct Unclaimed {
+    /// Files that `spec.keep` names.
+    pub(crate) kept: BTreeSet<String>,
+    /// Folders that hold nothing.
+    pub(crate) empty: BTreeSet<String>,
+}
+
+impl Unclaimed {
+    /// Adds the entries below a folder of the output folder that no policy accounts for.
+    pub(crate) fn add(&mut self, workspace: &Workspace, folder: &str, entries: &[Entry]) {
+        for entry in entries {
+            let path = if folder.is_empty() { entry.path.clone() } else { format!("{folder}/{}", entry.path) };
+            let path = path.trim_end_matches('/').to_owned();
+            match entry.kind {
+                EntryKind::EmptyFolder if !path.is_empty() => _ = self.empty.insert(path),
+                EntryKind::File if workspace.keeps(&path) => _ = self.kept.insert(path),
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds the entries of another folder.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.kept.extend(other.kept);
+        self.empty.extend(other.empty);
+    }
+}
+
+/// Reports the entries of the output folder that no policy accounts for, and returns the number of output files elsewhere
+/// that are not judged here.
+///
+/// # Errors
+/// When the output folder or the repository cannot be read.
+pub(crate) fn judge(workspace: &Workspace, unclaimed: &Unclaimed, sink: &mut Sink) -> Result<NotJudged, RunError> {
+    let output = &workspace.project.workspace.output;
+    for path in &unclaimed.empty {
+        sink.push(
+            folder(format!("`{output}/{path}` is an empty folder"))
+                .help("remove it; a submodule that is not populated is such a folder, and `git rm` removes that"),
+        );
+    }
+    judge_staging(workspace, sink);
+    let manifests = claimed(&workspace.project);
+    let whole = Folder::new(workspace.output());
+    for path in &unclaimed.kept {
+        let bytes = whole.read(path)?.unwrap_or_default();
+        judge_kept(workspace, path, &bytes, is_claimed(&workspace.project, &manifests, path), sink);
+    }
+    judge_index(workspace, sink)
+}
+
+/// Returns the kept files of a target that hold objects and that no Manifests policy names, as trees.
+///
+/// # Errors
+/// When the output folder cannot be read.
+pub(crate) fn kept_objects(workspace: &Workspace, target: &str) -> Result<Vec<Tree>, RunError> {
+    let whole = Folder::new(workspace.output());
+    let list = |is_of_other: &dyn Fn(&str) -> bool| whole.list_except(is_of_other);
+    kept_in(&workspace.project, target, &whole, &list)
+}
+
+/// As [`kept_objects`], in the output folder of a revision.
+///
+/// # Errors
+/// When the revision cannot be read.
+pub(crate) fn kept_before(project: &Project, target: &str, whole: &dyn Committed) -> Result<Vec<Tree>, RunError> {
+    kept_in(project, target, whole, &|is_of_other| {
+        let mut entries = whole.list()?;
+        entries.retain(|entry| !is_of_other(entry.path.split('/').next().unwrap_or_default()));
+        Ok(entries)
+    })
+}
+
+/// Lists an output folder without the folders at its top that a test is true of.
+type ListExcept<'l> = dyn Fn(&dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> + 'l;
+
+fn kept_in(
+    project: &Project,
+    target: &str,
+    whole: &dyn Committed,
+    list: &ListExcept<'_>,
+) -> Result<Vec<Tree>, RunError> {
+    let workspace = &project.workspace;
+    if workspace.keep.is_empty() {
+        return Ok(Vec::new());
+    }
+    let manifests = claimed(project);
+    let mut trees = Vec::new();
+    let is_of_other =
+        |top: &str| top == STAGING || top != target && workspace.targets.iter().any(|one| one.name == top);
+    for entry in list(&is_of_other)?.into_iter().filter(Entry::is_file) {
+        if keeps(workspace, &entry.path) && !is_claimed(project, &manifests, &entry.path) {
+            let bytes = whole.read(&entry.path)?.unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            let path = format!("{}/{}", workspace.output, entry.path);
+            let tree = yaml::read(&text, project.files.add(path, &*text), &mut Sink::new());
+            if tree.documents().any(is_object) {
+                trees.push(tree);
+            }
+        }
+    }
+    Ok(trees)
+}
+
+/// The files that Manifests policies bring in without writing them, each with the target that the policy applies to.
+fn claimed(project: &Project) -> BTreeSet<(String, String)> {
+    let mut claimed = BTreeSet::new();
+    for target in &project.workspace.targets {
+        for policy in project.policies_of(target) {
+            policy.judged(&mut |document| {
+                let path = project.files.get(document.origin().file).path().to_owned();
+                claimed.insert((path, target.name.clone()));
+            });
+        }
+    }
+    claimed
+}
+
+/// Whether a Manifests policy names a kept file: one of its target, or of any target for a file beside the targets.
+fn is_claimed(project: &Project, claimed: &BTreeSet<(String, String)>, path: &str) -> bool {
+    let workspace = &project.workspace;
+    let whole = format!("{}/{path}", workspace.output);
+    let top = path.split('/').next().unwrap_or_default();
+    let is_of_target = workspace.targets.iter().any(|target| target.name == top);
+    claimed.iter().any(|(named, target)| *named == whole && (!is_of_target || target == top))
+}
+
+/// Reports the folder that a killed run left; one of a run that is at work belongs to it.
+fn judge_staging(workspace: &Workspace, sink: &mut Sink) {
+    let output = workspace.output();
+    if output.join(STAGING).symlink_metadata().is_err() {
+        return;
+    }
+    if !is_at_work(&output) {
+        sink.push(
+            folder(format!("`{}/{STAGING}` is what a killed run left", workspace.project.workspace.output))
+                .help("`bailiwick render` clears it away"),
+        );
+    }
+}
+
+fn folder(message: String) -> Diagnostic {
+    Diagnostic::error(codes::FOLDER_IN_OUTPUT, message)
+}
+
+/// Reports a kept file that could be applied: appliers read whole folders and know nothing of `spec.keep`.
+fn judge_kept(workspace: &Workspace, path: &str, bytes: &[u8], is_claimed: bool, sink: &mut Sink) {
+    let shown = format!("{}/{path}", workspace.project.workspace.output);
+    let kept = |what: &str| Diagnostic::error(codes::KEPT_MANIFEST, format!("`{shown}` is kept and {what}"));
+    if file::bears_header(bytes) {
+        sink.push(kept("bears our header").help("remove it: `spec.keep` keeps files of others"));
+        return;
+    }
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if steers_appliers(name) {
+        sink.push(kept("decides what an applier makes of the folder").help("remove it from the output folder"));
+        return;
+    }
+    if is_claimed {
+        return;
+    }
+    let help = "remove it, or bring it in with a Manifests policy that has `emit: false`: its objects are judged then";
+    let is_manifest = ending(path).is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()));
+    let mut problems = Sink::new();
+    let is_text = std::str::from_utf8(bytes).is_ok();
+    let tree = yaml::read(&String::from_utf8_lossy(bytes), FileId::default(), &mut problems);
+    let is_unreadable = problems.has_errors() || !is_text;
+    if is_unreadable && (is_manifest || KUSTOMIZATIONS.contains(&name)) {
+        sink.push(kept("cannot be read as YAML, so nobody knows what it holds").help(help));
+        return;
+    }
+    let base = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_kustomization = |root: NodeRef<'_>| KUSTOMIZATIONS.contains(&name) || is_kustomization(root);
+    if tree.documents().any(|root| is_kustomization(root) && !is_plain(workspace, base, root)) {
+        sink.push(
+            kept("is a Kustomization that adds or changes objects")
+                .help("only `resources` that are files or folders below the output folder leave the output as it is"),
+        );
+        return;
+    }
+    let objects: Vec<String> =
+        tree.documents().filter(|root| is_object(*root) && !is_kustomization(*root)).map(identity).collect();
+    if let Some((first, rest)) = objects.get(..NAMED.min(objects.len())).and_then(<[String]>::split_first) {
+        let named = rest.iter().fold(format!("`{first}`"), |named, object| format!("{named}, `{object}`"));
+        let more = objects.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        sink.push(kept(&format!("holds objects that no policy knows: {named}{more}")).help(help));
+    }
+}
+
+/// Whether a file of this name decides what Argo CD or Flux makes of the files around it.
+fn steers_appliers(name: &str) -> bool {
+    let is_jsonnet = ending(name).is_some_and(|ending| ending == "jsonnet" || ending == "libsonnet");
+    matches!(name, "Chart.yaml" | ".sourceignore" | ".gitattributes" | ".gitmodules")
+        || name.starts_with(".argocd-")
+        || is_jsonnet
+}
+
+fn ending(path: &str) -> Option<String> {
+    path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase())
+}
+
+fn is_object(root: NodeRef<'_>) -> bool {
+    root.get("apiVersion").is_some() && root.get("kind").is_some()
+}
+
+/// Whether a document is an object that an applier sends to the cluster.
+pub(crate) fn is_applied(root: NodeRef<'_>) -> bool {
+    is_object(root) && !is_kustomization(root)
+}
+
+/// Whether a document is a Kustomization of kustomize; Flux has a kind of the same name.
+fn is_kustomization(root: NodeRef<'_>) -> bool {
+    let text = |key: &str| root.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+    text("kind") == "Kustomization" && text("apiVersion").starts_with("kustomize.config.k8s.io/")
+}
+
+/// Whether a Kustomization in the folder `base` only lists files and folders that lie below the output folder.
+fn is_plain(workspace: &Workspace, base: &str, root: NodeRef<'_>) -> bool {
+    let is_known = root.entries().all(|(key, _)| key.as_str().is_some_and(|key| PLAIN_FIELDS.contains(&key)));
+    let resources = root.get("resources").into_iter().flat_map(NodeRef::items);
+    is_known
+        && resources.into_iter().all(|resource| {
+            let below = resource.as_str().and_then(|written| resolve(base, written));
+            below.is_some_and(|below| workspace.output().join(below).symlink_metadata().is_ok())
+        })
+}
+
+/// A path written in a file of the folder `base`, as a path below the output folder; none for one that leaves it.
+fn resolve(base: &str, written: &str) -> Option<String> {
+    if written.starts_with('/') || written.contains([':', '?', '\\']) {
+        return None;
+    }
+    let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
+    for part in written.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop()?,
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The identity of an object, as far as it has one.
+fn identity(root: NodeRef<'_>) -> String {
+    let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+    let namespace = text(&["metadata", "namespace"]);
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    format!("{} {namespace}{slash}{}", text(&["kind"]), text(&["metadata", "name"])).trim_end().to_owned()
+}
+
+/// Reports what the index of git holds below the output folder and a checkout hides, and files of ours elsewhere in the
+/// workspace.
+fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunError> {
+    let output = &workspace.project.workspace.output;
+    let mut outside = manifests_outside(workspace);
+    let repository = Repository::find(&workspace.root)?;
+    let located = repository.as_ref().and_then(|repository| {
+        let below = workspace.root.strip_prefix(repository.work_tree()).ok()?.to_str()?;
+        let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
+        Some((repository, prefix))
+    });
+    if let Some((repository, prefix)) = located
+        && let Some(bytes) = repository.read_index()?
+    {
+        let entries = wanted_entries(&bytes, &prefix, output).map_err(|error| {
+            RunError::new(format!("cannot read the index of git, `{}`: {error}", repository.index().display()))
+                .help("`git update-index --no-split-index --index-version 2` writes it in a form that is known")
+        })?;
+        for entry in entries {
+            let path = String::from_utf8_lossy(&entry.path);
+            let shown = path.strip_prefix(&prefix).unwrap_or(&path);
+            match hidden_entry(&entry, &path, &format!("{prefix}{output}"), shown) {
+                Some(found) => sink.push(found),
+                None => _ = outside.insert(shown.to_owned()),
+            }
+        }
+    }
+    Ok(left_behind::judge(workspace, &outside, sink))
+}
+
+/// The entries of an index that say something about the output folder, and the manifests of the workspace outside it.
+fn wanted_entries(bytes: &[u8], prefix: &str, output: &str) -> Result<Vec<IndexEntry>, IndexError> {
+    let place = format!("{prefix}{output}");
+    let is_wanted = |entry: &IndexEntry| {
+        let path = String::from_utf8_lossy(&entry.path);
+        let is_plain_file = entry.kind == IndexEntryKind::File && !entry.is_overlooked;
+        let is_relevant = is_below(&path, &place) || is_below(&place, &path) || is_below_in_another_case(&path, &place);
+        match is_plain_file {
+            true => !is_below(&path, &place) && (is_relevant || (is_manifest_name(&path) && path.starts_with(prefix))),
+            false => is_relevant,
+        }
+    };
+    index::read(bytes, &is_wanted)
+}
+
+/// Reports an entry of the index that hides something; none for a file outside the output folder. `shown` is its path below
+/// the workspace.
+fn hidden_entry(entry: &IndexEntry, path: &str, place: &str, shown: &str) -> Option<Diagnostic> {
+    Some(match entry.kind {
+        _ if is_below_in_another_case(path, place) => {
+            folder(format!("`{shown}` is in the index of git and differs from the output folder in its case alone"))
+                .help("remove it: on some machines both are one folder")
+        }
+        IndexEntryKind::Submodule => folder(format!("`{shown}` is a submodule"))
+            .help("remove it with `git rm`: Argo CD and Flux apply what a submodule holds"),
+        IndexEntryKind::SparseFolder => folder(format!("`{shown}` is not checked out, so nobody knows what it holds"))
+            .help("check it out: `git sparse-checkout disable`"),
+        IndexEntryKind::File if is_below(path, place) => {
+            folder(format!("git overlooks changes of `{shown}`, so what is committed is not what lies here"))
+                .help(format!("`git update-index --no-assume-unchanged --no-skip-worktree {shown}`"))
+        }
+        IndexEntryKind::File => return None,
+    })
+}
+
+/// The files below the workspace that have the ending of a manifest, outside the output folder, of any repository in it,
+/// and of folders that package managers and build tools fill. Files there that git knows are found in the index.
+fn manifests_outside(workspace: &Workspace) -> BTreeSet<String> {
+    let output = workspace.output();
+    let is_searched = |entry: &walkdir::DirEntry| {
+        let path = entry.path();
+        let is_filled = entry.file_type().is_dir() && path.join("CACHEDIR.TAG").symlink_metadata().is_ok();
+        path != output && entry.file_name() != ".git" && entry.file_name() != "node_modules" && !is_filled
+    };
+    let entries = walkdir::WalkDir::new(&workspace.root).into_iter().filter_entry(is_searched).flatten();
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    let paths = files.filter_map(|entry| Some(entry.path().strip_prefix(&workspace.root).ok()?.to_str()?.to_owned()));
+    paths.filter(|path| is_manifest_name(path)).collect()
+}
+
+/// Whether a file has an ending of manifests.
+pub(crate) fn is_manifest_name(path: &str) -> bool {
+    ending(path).is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()))
+}
+
+/// Whether a path is a folder or lies below it.
+fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Whether a path would be a folder, or lie below it, on a file system that does not tell cases apart, and does not here.
+fn is_below_in_another_case(path: &str, folder: &str) -> bool {
+    let head = path.get(..folder.len());
+    !is_below(path, folder)
+        && head.is_some_and(|head| head.eq_ignore_ascii_case(folder))
+        && path.get(folder.len()..).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

@@ -1,0 +1,237 @@
+//! A workspace that is opened: finding it, loading it, its targets, and compiling them.
+
+use crate::codes;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::shard::Shard;
+use super::words::number;
+use super::{Diagnostics, Error, Event, Options};
+use crate::compile::{self, Ledger, OutputFile, Project, Wanted};
+use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
+use crate::emit::totals::Totals;
+use crate::emit::write::STAGING;
+use crate::git;
+use crate::model::{self, Part, Target};
+use crate::source::{Answers, DiskWorld, RecordedWorld};
+use crate::stats::Stage;
+
+/// A workspace that is read and linked, with the options of the run.
+pub struct Workspace {
+    pub(crate) options: Options,
+    pub(crate) root: PathBuf,
+    pub(crate) project: Project,
+    /// The shard of the namespaces that this run compiles; all of them without one.
+    pub(crate) shard: Option<Shard>,
+    /// The diagnostics of loading: warnings, and errors after which loading could continue.
+    found: Vec<Diagnostic>,
+    /// The questions to the file system, with the answers.
+    pub(crate) answers: Answers,
+}
+
+/// A path without `.` and `..`.
+pub(crate) fn normal(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut normal, part| {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => _ = normal.pop(),
+            part => normal.push(part),
+        }
+        normal
+    })
+}
+
+/// Whether a workspace keeps a file below its output folder; see [`Workspace::keeps`].
+pub(crate) fn keeps(workspace: &model::Workspace, path: &str) -> bool {
+    let (top, below) = path.split_once('/').unwrap_or((path, ""));
+    let is_of_layout = matches!(below.split('/').next(), Some("cluster" | "namespaces"))
+        && workspace.targets.iter().any(|target| target.name == top);
+    !is_of_layout && workspace.keep.is_match(path)
+}
+
+impl Workspace {
+    /// Finds the folder of the workspace: this one, or the nearest above it with a workspace file, up to the root of the git
+    /// work tree. Folders above are not in the hands of the authors of the repository.
+    pub(crate) fn find_root(options: &Options) -> Result<Option<PathBuf>, RunError> {
+        let start = match &options.directory {
+            Some(directory) => directory.clone(),
+            None => std::env::current_dir()
+                .map_err(|error| RunError::new(format!("there is no current folder: {error}")))?,
+        };
+        let start = start.canonicalize().map_err(|error| RunError::io("enter", &start, &error))?;
+        let top = git::work_tree(&start);
+        let within = start.ancestors().take_while(|folder| top.as_ref().is_none_or(|top| folder.starts_with(top)));
+        let mut folders = within.map(Path::to_path_buf);
+        Ok(folders.find(|folder| folder.join(compile::WORKSPACE_FILE).symlink_metadata().is_ok()))
+    }
+
+    /// Finds and loads the workspace: the folder in which the run starts, or the nearest above it with a workspace file.
+    ///
+    /// # Errors
+    /// When there is none, or its policies cannot be linked.
+    pub fn open(options: &Options) -> Result<Self, Error> {
+        let files = Arc::new(Files::new());
+        let Some(root) = Self::find_root(options)? else {
+            let diagnostic = Diagnostic::error(
+                codes::WORKSPACE_NOT_FOUND,
+                "there is no `bailiwick.yaml` in this folder or above it",
+            )
+            .help("`bailiwick init` makes a workspace here");
+            return Err(Error::invalid(diagnostic));
+        };
+        let mut sink = Sink::new();
+        let (world, answers) = RecordedWorld::new(Box::new(DiskWorld::new(&root)));
+        let load = || compile::load(Box::new(world), Arc::clone(&files), &mut sink);
+        let project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
+        if let (Some(project), Some(today)) = (&project, options.today) {
+            project.warn_of_expired(today, &mut sink);
+        }
+        let diagnostics = sink.into_sorted(&files);
+        match project {
+            Some(project) => {
+                let found = project.without_accepted(diagnostics);
+                Ok(Self { options: options.clone(), root, project, shard: None, found, answers })
+            }
+            None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
+        }
+    }
+
+    /// Returns the folder of the workspace file.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the linked policies.
+    pub fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// Returns the path of the output folder.
+    pub fn output(&self) -> PathBuf {
+        self.root.join(&self.project.workspace.output)
+    }
+
+    /// Returns the targets with these names, or all targets without names.
+    ///
+    /// # Errors
+    /// When no target has one of the names.
+    pub fn targets(&self, names: &[String]) -> Result<Vec<&Target>, Error> {
+        let all = &self.project.workspace.targets;
+        let unknown = names.iter().find(|name| !all.iter().any(|target| target.name == **name));
+        if let Some(name) = unknown {
+            let known = || all.iter().map(|target| target.name.as_str());
+            let help = nearest(name, known()).map_or_else(
+                || format!("the targets are: {}", known().collect::<Vec<_>>().join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(Error::invalid(
+                Diagnostic::error(codes::UNKNOWN_TARGET, format!("there is no target `{name}`")).help(help),
+            ));
+        }
+        Ok(all.iter().filter(|target| names.is_empty() || names.contains(&target.name)).collect())
+    }
+
+    /// Returns the part of the work that this run does.
+    pub(crate) fn part(&self) -> Option<Part> {
+        self.shard.as_ref().map(|shard| shard.part)
+    }
+
+    /// Returns the title of the counts of a target: its name, and the part of the run.
+    pub(crate) fn title(&self, target: &Target) -> String {
+        self.part().map_or_else(|| target.name.clone(), |part| format!("{}, part {part}", target.name))
+    }
+
+    /// Compiles a whole target; see [`compile::compile`].
+    pub(crate) fn compile_files<R: Send>(
+        &self,
+        target: &Target,
+        wanted: Wanted,
+        work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+        each: &mut dyn FnMut(R),
+        sink: &mut Sink,
+    ) -> Result<(), RunError> {
+        self.compile_part(target, (wanted, None), work, each, sink).map(|_| ())
+    }
+
+    /// Compiles a part of a target, or all of it; the form in which its objects are wanted comes first. The sink has to be the
+    /// target's own.
+    pub(crate) fn compile_part<R: Send>(
+        &self,
+        target: &Target,
+        (wanted, part): (Wanted, Option<Part>),
+        work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+        each: &mut dyn FnMut(R),
+        sink: &mut Sink,
+    ) -> Result<Ledger, RunError> {
+        let options = compile::Options { wanted, part, ..self.options.compiler() };
+        let result = compile::compile_part(
+            &self.project,
+            target,
+            options,
+            work,
+            &mut |made, done, total| {
+                self.options.tell(Event::Compiling { target: &target.name, done, total });
+                each(made);
+            },
+            sink,
+        );
+        self.options.tell(Event::Compiled);
+        result
+    }
+
+    /// Whether a folder of the output folder belongs to a target, or holds new contents of a run.
+    pub(crate) fn is_of_target_or_staging(&self, top: &str) -> bool {
+        top == STAGING || self.has_target(top)
+    }
+
+    /// Returns the diagnostics of the run and of loading, without the accepted ones.
+    pub(crate) fn findings(&self, sink: Sink) -> Vec<Diagnostic> {
+        let mut diagnostics = self.found.clone();
+        diagnostics.extend(self.project.without_accepted(sink.into_sorted(&self.project.files)));
+        diagnostics
+    }
+
+    /// As [`Workspace::findings`], with the files that the diagnostics point into.
+    pub(crate) fn diagnostics(&self, sink: Sink) -> Diagnostics {
+        Diagnostics::new(self.findings(sink), &self.project.files)
+    }
+
+    /// Returns diagnostics without the accepted ones, and without the diagnostics of loading.
+    pub(crate) fn own_diagnostics(&self, sink: Sink) -> Diagnostics {
+        let list = self.project.without_accepted(sink.into_sorted(&self.project.files));
+        Diagnostics::new(list, &self.project.files)
+    }
+
+    /// Whether the workspace has a target of this name.
+    pub(crate) fn has_target(&self, name: &str) -> bool {
+        self.project.workspace.targets.iter().any(|target| target.name == name)
+    }
+
+    /// Warns of a rename in very many places and of bindings that have to be made anew, before anything is written.
+    pub(crate) fn warn_of_recreation(&self, target: &Target, totals: &Totals, sink: &mut Sink) {
+        for (kind, files) in totals.mass_recreates(self.project.workspace.mass_recreate_threshold) {
+            sink.push(
+                Diagnostic::warning(
+                    codes::MASS_RECREATE,
+                    format!(
+                        "on `{}`, {kind} objects are deleted and created anew in {}",
+                        target.name,
+                        number(files, "namespace")
+                    ),
+                )
+                .help("roll it out in parts: add the new objects first, remove the old ones in a later change"),
+            );
+        }
+        if let Some(first) = totals.changed_role_refs.lines().next() {
+            let others = totals.changed_role_refs.count.saturating_sub(1);
+            let more = if others > 0 { format!(" and {}", number(others, "other binding")) } else { String::new() };
+            sink.push(
+                Diagnostic::warning(
+                    codes::IMMUTABLE_ROLE_REF,
+                    format!("on `{}`, {first}{more} would change `roleRef`, which cannot be changed", target.name),
+                )
+                .help("give the binding a new name, or delete and create it by hand"),
+            );
+        }
+    }
+}

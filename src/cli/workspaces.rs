@@ -1,0 +1,128 @@
+//! The options that name targets, shards and deletions, and the opening of a workspace for a command.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::printing::print;
+use super::{Global, Outcome};
+use crate::app::{Consent, Diagnostics, Error, Shard, ShardCommand, Workspace};
+use crate::diag::Severity;
+use crate::model::{Part, Target};
+use crate::report::checks;
+
+/// Options of the commands that can do a part of their work.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct ShardArguments {
+    /// Only the K-th of N parts of the namespaces. The first part also has the cluster-scoped objects.
+    #[arg(long, value_name = "K/N")]
+    shard: Option<Part>,
+    /// Write the summary of the part for `bailiwick merge` to this file.
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    summary_to: Option<PathBuf>,
+}
+
+impl ShardArguments {
+    /// Whether the run does a part of the work only.
+    pub(super) fn is_part(&self) -> bool {
+        self.shard.is_some()
+    }
+
+    /// Returns the files that the options name.
+    pub(super) fn written(&self, global: &Global) -> Vec<PathBuf> {
+        self.summary_to.iter().map(|path| global.at(path)).collect()
+    }
+}
+
+/// Deletions that `render` refuses without an option.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct ConsentArguments {
+    /// Accept that a target loses all of its objects.
+    #[arg(long)]
+    allow_empty: bool,
+    /// Accept that namespaces are deleted, even most of them.
+    #[arg(long)]
+    allow_mass_delete: bool,
+    /// Accept that this namespace is deleted from every target that loses it, with everything in it.
+    #[arg(long, value_name = "NAME")]
+    delete_namespace: Vec<String>,
+    /// Accept that the output of this target is deleted, which the workspace no longer has.
+    #[arg(long, value_name = "NAME")]
+    remove_target: Vec<String>,
+}
+
+impl From<&ConsentArguments> for Consent {
+    fn from(arguments: &ConsentArguments) -> Self {
+        let ConsentArguments { allow_empty, allow_mass_delete, delete_namespace, remove_target } = arguments.clone();
+        Self { allow_empty, allow_mass_delete, delete_namespace, remove_target }
+    }
+}
+
+/// Opens the workspace and runs a command on the targets with these names, or on all targets.
+pub(super) fn with_targets(
+    global: &Global,
+    names: &[String],
+    run: impl FnOnce(&Workspace, &[&Target]) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
+    with_part(global, names, &ShardArguments::default(), run)
+}
+
+/// As [`with_targets`], for the shard that the options ask for.
+pub(super) fn with_part(
+    global: &Global,
+    names: &[String],
+    arguments: &ShardArguments,
+    run: impl FnOnce(&Workspace, &[&Target]) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
+    // The program ends with the command: freeing the memory of a million objects one by one would take time.
+    let mut workspace = std::mem::ManuallyDrop::new(Workspace::open(&global.options())?);
+    if let Some(part) = arguments.shard {
+        workspace.shard = Some(Shard::new(part, arguments.summary_to.clone(), &workspace.project.files));
+    }
+    run(&workspace, &workspace.targets(names)?)
+}
+
+/// Ends a command: a shard leaves the summary for the merge.
+pub(super) fn finish(
+    global: &Global,
+    workspace: &Workspace,
+    outcome: Outcome,
+    command: ShardCommand,
+) -> Result<Outcome, Error> {
+    if let Some(shard) = &workspace.shard
+        && !shard.finish(&workspace.options, &workspace.project.files, command)?
+    {
+        global.terminal().note(&format!(
+            "part {}: what one namespace says of another is not judged yet; `--summary-to FILE` and `bailiwick merge` do\n",
+            shard.part
+        ));
+    }
+    Ok(outcome)
+}
+
+/// Prints diagnostics. The outcome is invalid if one of them is an error.
+pub(super) fn tell(global: &Global, diagnostics: Diagnostics) -> Outcome {
+    let outcome = if diagnostics.has_errors() { Outcome::Invalid } else { Outcome::Fine };
+    print(global, diagnostics.list, &diagnostics.files);
+    outcome
+}
+
+/// Prints diagnostics for `check`: some warnings are errors to it, for which the answer is no.
+pub(super) fn tell_checked(global: &Global, mut diagnostics: Diagnostics) -> Outcome {
+    let mut outcome = if diagnostics.has_errors() { Outcome::Invalid } else { Outcome::Fine };
+    for diagnostic in &mut diagnostics.list {
+        if diagnostic.severity != Severity::Error && diagnostic.fails_check {
+            diagnostic.severity = Severity::Error;
+            outcome = outcome.worse(Outcome::No);
+        }
+    }
+    print(global, diagnostics.list, &diagnostics.files);
+    outcome
+}
+
+/// Prints how many objects are not checked by every rule. A run of shards prints them when the shards are merged.
+pub(super) fn note_partly_checked(global: &Global, workspace: &Workspace, targets: &[&Target]) {
+    if workspace.shard.is_none() {
+        global.terminal().note(&checks::partly_checked(&workspace.partly_checked(targets)));
+    }
+}

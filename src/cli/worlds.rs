@@ -1,0 +1,80 @@
+//! The options that name the world of a question.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::printing::print;
+use super::workspaces::with_targets;
+use super::{Global, Outcome};
+use crate::app::{Error, LoadedWorld, Workspace, WorldOptions};
+use crate::model::Target;
+
+/// Options of every command that asks.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct WorldArguments {
+    /// Ask about the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
+    #[arg(long, value_name = "PATH")]
+    pub(super) from: Vec<PathBuf>,
+    /// Only these targets of the workspace.
+    #[arg(short, long = "target", value_name = "NAME", conflicts_with = "from")]
+    pub(super) targets: Vec<String>,
+    /// Baseline RBAC to load before the manifests: the default policy of a version (`1.36`), `none`, or the objects of a
+    /// file or folder. Default: the baseline of the target, else the default policy of its version.
+    #[arg(long, value_name = "VERSION-or-PATH")]
+    pub(super) baseline: Option<String>,
+    /// The version of the cluster, with --from.
+    #[arg(long, value_name = "VERSION", requires = "from")]
+    pub(super) kubernetes_version: Option<String>,
+    /// Treat the manifests as the whole cluster: a role that is not among them does not exist.
+    #[arg(long)]
+    pub(super) complete: bool,
+}
+
+impl WorldArguments {
+    /// Returns the options of the world, with the objects that decide beside RBAC or without them.
+    pub(super) fn options(&self, with_surroundings: bool) -> WorldOptions {
+        WorldOptions {
+            from: self.from.clone(),
+            baseline: self.baseline.clone(),
+            kubernetes_version: self.kubernetes_version.clone(),
+            with_surroundings,
+        }
+    }
+}
+
+/// Loads the worlds that the options name and hands them to `run`. The warnings about each are printed.
+pub(super) fn with_worlds(
+    global: &Global,
+    targets: &[String],
+    options: &WorldOptions,
+    run: impl FnOnce(&[LoadedWorld]) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
+    if options.from.is_empty() {
+        return with_targets(global, targets, |workspace, targets| {
+            let load = |target: &&Target| load_target(global, workspace, target, options);
+            run(&targets.iter().map(load).collect::<Result<Vec<_>, Error>>()?)
+        });
+    }
+    run(&[load_manifests(global, options)?])
+}
+
+/// Loads the world of a target, and prints the warnings about it.
+pub(super) fn load_target(
+    global: &Global,
+    workspace: &Workspace,
+    target: &Target,
+    options: &WorldOptions,
+) -> Result<LoadedWorld, Error> {
+    with_warnings(global, LoadedWorld::from_target(workspace, target, options)?)
+}
+
+/// Loads the world of manifests, and prints the warnings about it.
+pub(super) fn load_manifests(global: &Global, options: &WorldOptions) -> Result<LoadedWorld, Error> {
+    with_warnings(global, LoadedWorld::from_manifests(&global.options(), options)?)
+}
+
+fn with_warnings(global: &Global, mut loaded: LoadedWorld) -> Result<LoadedWorld, Error> {
+    print(global, std::mem::take(&mut loaded.diagnostics), &loaded.files);
+    Ok(loaded)
+}

@@ -1,0 +1,224 @@
+//! Differences of the output, and what a run wrote, in words.
+
+use super::human::{self, grouped};
+use super::page::Page;
+use super::{access, pod_security, stacks};
+use crate::app::{AccessEffect, Base, DescribedBase, TargetComparison};
+use crate::compile::WORKSPACE_FILE;
+use crate::diag::foreign;
+use crate::emit::totals::{MAXIMUM_TOLD, Told, Totals};
+
+/// The note of `check` where the output differs.
+pub const NOTE_OF_DRIFT: &str = "the output differs from what the policies say; `bailiwick render` writes it\n";
+
+/// How many files are named that differ in nothing but the header of an earlier version.
+const NAMED_RENEWALS: usize = 10;
+
+/// Files that differ in nothing but the header of an earlier version.
+#[derive(Debug, Default)]
+pub struct Renewals {
+    first: Vec<String>,
+    count: usize,
+}
+
+impl Renewals {
+    /// Adds the files of a target, whose folder is given.
+    pub fn add(&mut self, folder: &str, files: &Told) {
+        let room = NAMED_RENEWALS.saturating_sub(self.first.len());
+        self.first.extend(files.lines().take(room).map(|path| format!("  {folder}/{path}\n")));
+        self.count += files.count;
+    }
+
+    /// Returns the note about the files; empty without such files.
+    pub fn note(&self) -> String {
+        let (have, them) = if self.count == 1 { ("has", "it") } else { ("have", "them") };
+        let files = human::number(self.count, "file");
+        let more = self.count - self.first.len();
+        let more = if more > 0 { format!("  and {more} more\n") } else { String::new() };
+        match self.count {
+            0 => String::new(),
+            _ => format!(
+                "{files} {have} the header of an earlier version; `bailiwick render` renews {them}\n{}{more}",
+                self.first.concat()
+            ),
+        }
+    }
+}
+
+/// How the lines about a target are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// With the counts.
+    Counted,
+    /// As `--quiet` asks: without the counts, and without a heading where no other line is left.
+    Quiet,
+}
+
+impl Form {
+    /// Returns the form for a run that may be quiet. A summary is a result, and has its counts.
+    pub fn new(is_quiet: bool, is_summary: bool) -> Self {
+        if is_quiet && !is_summary { Self::Quiet } else { Self::Counted }
+    }
+
+    /// Puts the name of a target before the lines about it.
+    pub fn headed(self, title: &str, counts: &str, lines: &str) -> String {
+        let mut page = Page::new();
+        match self {
+            Self::Counted => writeln!(page, "{title}: {counts}"),
+            Self::Quiet if lines.is_empty() => {}
+            Self::Quiet => writeln!(page, "{title}:"),
+        }
+        page.append(lines);
+        page.finish()
+    }
+}
+
+/// Describes how much of a target differs, and how its roles do; `further` lines follow.
+pub fn differences(title: &str, totals: &Totals, further: &str, form: Form) -> String {
+    let mut lines = Page::new();
+    lines.append(&namespaces(totals));
+    if form == Form::Counted {
+        lines.append(&human::counts_by_kind(&totals.by_kind));
+    }
+    let kinds = [
+        (&totals.changed_roles, "further changed role", ""),
+        (&totals.changed_pods, "further object", " with a change for pods"),
+    ];
+    for (changes, further, change) in kinds {
+        changes.lines().for_each(|line| writeln!(lines, "  {line}"));
+        let rest = changes.count - changes.lines().count();
+        if rest > 0 {
+            writeln!(lines, "  and {}{change}", human::number(rest, further));
+        }
+    }
+    for binding in totals.changed_role_refs.lines() {
+        writeln!(lines, "  {binding} is deleted and created anew: its role changes");
+    }
+    lines.append(further);
+    let objects = human::number(totals.counts.total(), "object");
+    form.headed(title, &format!("{objects}: {}", human::counts(totals.counts)), lines.as_str())
+}
+
+/// Describes what was written of a target.
+pub fn written(title: &str, totals: &Totals, form: Form) -> String {
+    let objects = human::number(totals.counts.total(), "object");
+    let files = human::number(totals.files, "file");
+    let counts = format!("{objects} in {files}: {}", human::counts(totals.counts));
+    form.headed(title, &counts, &namespaces(totals))
+}
+
+/// How many paths a note names.
+const MOST_NAMED: usize = 10;
+
+/// Notes the files that changed after the last `render` wrote them, and what this run does with them. The paths are below the
+/// output folder.
+pub fn changed_since(folder: &str, paths: &[String], done: &str) -> String {
+    if paths.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = paths.iter().take(MOST_NAMED).map(|path| format!("{folder}/{path}")).collect();
+    let more = match paths.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {} more", human::grouped(more)),
+    };
+    let files = human::number(paths.len(), "file");
+    let (were, are) = if paths.len() == 1 { ("was", "is") } else { ("were", "are") };
+    let named = named.join(", ");
+    format!("note: {files} {were} changed since the last render and {are} {done}: {named}{more}\n")
+}
+
+/// Names every namespace that goes, one line each, with a rename; at most [`MAXIMUM_TOLD`] of them.
+pub fn namespaces(totals: &Totals) -> String {
+    let mut lines = Page::new();
+    let mut left_out = 0;
+    for (position, gone) in totals.namespaces.deleted().enumerate() {
+        if position >= MAXIMUM_TOLD {
+            left_out += 1;
+            continue;
+        }
+        let renamed = gone.renamed_to.map_or_else(String::new, |new| {
+            format!("; the new namespace `{new}` has the same objects: a rename is a deletion and a creation")
+        });
+        writeln!(lines, "  deletes the namespace `{}`, with everything in it{renamed}", gone.name);
+    }
+    if left_out > 0 {
+        writeln!(lines, "  and {} more", grouped(left_out));
+    }
+    lines.finish()
+}
+
+/// Names the targets that only one side has, one line each.
+pub fn target_changes(sentences: &[String]) -> String {
+    sentences.iter().map(|line| format!("{}\n", foreign::line(line))).collect()
+}
+
+/// How many stale files are named.
+const NAMED_FILES: usize = 10;
+
+/// How many components are named.
+const NAMED_COMPONENTS: usize = 5;
+
+/// Describes what a folder is taken for; empty for any other base.
+pub fn described_base(base: &Base) -> String {
+    let mut page = Page::new();
+    match base.described() {
+        Some(DescribedBase::Output(name)) => {
+            writeln!(page, "`{name}` has no `{WORKSPACE_FILE}`: it is compared as a folder of output");
+        }
+        Some(DescribedBase::Workspace(name)) => {
+            writeln!(page, "`{name}` is a workspace: the output of its policies is compared");
+        }
+        None => {}
+    }
+    page.finish()
+}
+
+/// Describes committed output of another workspace that is not what its policies compile to; empty without such output.
+pub fn stale_files(base: &Base) -> String {
+    let mut page = Page::new();
+    let Some((name, files)) = base.stale() else { return page.finish() };
+    let differs = if files.len() == 1 { "differs" } else { "differ" };
+    writeln!(
+        page,
+        "the committed output of `{name}` is stale: {} {differs} from its policies, which are compared",
+        human::number(files.len(), "file")
+    );
+    files.iter().take(NAMED_FILES).for_each(|path| writeln!(page, "  {path}"));
+    let more = files.len().saturating_sub(NAMED_FILES);
+    if more > 0 {
+        writeln!(page, "  and {more} more");
+    }
+    page.finish()
+}
+
+/// Describes what the differences of a target mean for access, for pods and for stacks.
+pub fn effects(target: &TargetComparison) -> String {
+    let policies = pod_security::policy_changes(&target.pod_security_policies);
+    let access = target.access.as_ref().map_or_else(String::new, access_effect);
+    format!("{access}{policies}{}", stacks::upgrades(&target.upgrades))
+}
+
+fn access_effect(effect: &AccessEffect) -> String {
+    let mut page = Page::new();
+    match effect {
+        AccessEffect::Unknown => {
+            page.push_str("  access: the baseline before cannot be read, and the change is not known\n");
+        }
+        AccessEffect::Known { changes, components } => {
+            if components.is_empty() || !changes.is_empty() {
+                page.append(&access::changes(changes));
+            }
+            if !components.is_empty() {
+                let names: Vec<&str> = components.iter().take(NAMED_COMPONENTS).map(String::as_str).collect();
+                let more = components.len() - names.len();
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let shown = names.join(", ");
+                writeln!(
+                    page,
+                    "  access of the cluster's own components changes with its default policy: {shown}{more}"
+                );
+            }
+        }
+    }
+    page.finish()
+}

@@ -1,0 +1,72 @@
+//! Failures of AccessTests, for people and for programs.
+
+use serde_json::Value;
+
+use super::access::{Told, place_text};
+use super::human::number;
+use super::page::Page;
+use crate::access::Answer;
+use crate::app::{Failure, TestEvent, TestRun};
+use crate::model::Expectation;
+
+/// The failures of a run in both forms.
+#[derive(Debug, Default)]
+pub struct Failures {
+    text: Page,
+    /// The failures as JSON objects.
+    pub json: Vec<Value>,
+}
+
+impl Failures {
+    /// Adds a step of the run.
+    pub fn add(&mut self, event: &TestEvent<'_>) {
+        match event {
+            TestEvent::Failure(failure) => self.add_failure(failure),
+            TestEvent::MoreFailures(count) => {
+                writeln!(self.text, "... and {} of the same expectation", number(*count, "more failure"));
+                self.text.push_str("\n");
+            }
+        }
+    }
+
+    fn add_failure(&mut self, failure: &Failure<'_>) {
+        let Failure { loaded, check, tested, who, request, decision, answer } = *failure;
+        let told = Told { world: &loaded.world, files: &loaded.files, who, request, decision, answer };
+        let target = loaded.target.as_deref().unwrap_or_default();
+        let (expected, found) = match (check.expectation, answer) {
+            (Expectation::Must, Answer::Dead) => ("must", "but no server ever receives that"),
+            (Expectation::Must, Answer::Unknown) => ("must", "and nobody can tell"),
+            (Expectation::Must, _) => ("must", "and may not"),
+            (Expectation::MustNot, Answer::Unknown) => ("must not", "and nobody can tell"),
+            (Expectation::MustNot, _) => ("must not", "and may"),
+        };
+        let place = place_text(check.origin, &loaded.files);
+        let name = &check.meta.name;
+        writeln!(self.text, "FAIL {name} on `{target}` ({place}): {tested} {expected} {request}, {found}");
+        self.text.append(&told.reasons());
+        self.text.push_str("\n");
+        let mut json = told.json();
+        if let Some(map) = json.as_object_mut() {
+            map.insert("test".to_owned(), (**name).into());
+            map.insert("target".to_owned(), target.into());
+            map.insert("expected".to_owned(), expected.into());
+            map.insert("place".to_owned(), place.into());
+        }
+        self.json.push(json);
+    }
+
+    /// Returns the failures in words.
+    pub fn text(&self) -> &str {
+        self.text.as_str()
+    }
+}
+
+/// Counts the tests, the questions and the failures.
+pub fn counts(run: &TestRun) -> String {
+    format!(
+        "{}: {} asked, {} failed\n",
+        number(run.tests.len(), "test"),
+        number(run.questions, "question"),
+        run.failures
+    )
+}
