@@ -3,6 +3,7 @@
 //! Each function takes plain options and returns a typed result or an [`Error`]. The layer prints nothing, chooses no exit
 //! code, and looks at no clock: the caller names the day. A long run reports its progress as an [`Event`].
 
+mod can_i;
 mod check;
 mod compare;
 mod isolation;
@@ -22,6 +23,7 @@ mod target_changes;
 mod test;
 mod unchecked;
 mod unclaimed;
+mod who_can;
 pub mod words;
 pub(crate) mod workspace;
 
@@ -34,6 +36,7 @@ use crate::diag::{Diagnostic, Files, RunError, Severity};
 use crate::model::Date;
 use crate::stats::Stats;
 
+pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
 pub use check::{Assertions, FolderFindings};
 pub use compare::{AccessEffect, Base, CompareOptions, Comparison, DescribedBase, TargetComparison};
 pub use left_behind::NotJudged;
@@ -46,6 +49,7 @@ pub use shard::Shard;
 pub use summary::{Command as ShardCommand, Consent};
 pub use test::{Failure, TestEvent, TestOptions, TestRun};
 pub use unchecked::PartlyChecked;
+pub use who_can::{AllowedSubject, AllowedSubjects};
 pub use workspace::Workspace;
 
 /// The options of a run.

@@ -1,10 +1,10 @@
 //! Checks the assertions of NodeAccess policies about the reach of nodes against the compiled objects.
 
-use crate::codes;
 use std::collections::BTreeSet;
 
 use super::loaded_world::LoadedWorld;
 use super::workspace::Workspace;
+use crate::codes;
 use crate::diag::{Diagnostic, Sink, nearest};
 use crate::model::{Isolation, NodePool, Target};
 use crate::node::graph::Graph;

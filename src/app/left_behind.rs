@@ -4,7 +4,6 @@
 //! what it can have written: files at the places of the layout, below its output folder, of targets that it declares.
 //! An attacker can write a fitting workspace file, so each workspace that excuses a file is named.
 
-use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use serde::Serialize;
 
 use super::unclaimed::is_manifest_name;
 use super::workspace::Workspace;
+use crate::codes;
 use crate::compile::{WORKSPACE_FILE, load_workspace};
 use crate::diag::{Diagnostic, Files, Sink};
 use crate::emit::committed::Folder;

@@ -4,7 +4,6 @@ mod baseline;
 mod manifests;
 mod surroundings;
 
-use crate::codes;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,6 +11,7 @@ use std::sync::Arc;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::access::{Layer, World};
+use crate::codes;
 use crate::compile::{Objects, Shown, Viewer, Wanted};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;

@@ -1,6 +1,5 @@
 //! Judges the shards of a run together, from the summaries that they wrote. Nothing is compiled.
 
-use crate::codes;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -11,6 +10,7 @@ use super::summary::{Command, Consent, Summary};
 use super::target_changes::{ObjectsByTarget, TargetChanges};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
+use crate::codes;
 use crate::compile::{self, PartRecord};
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::emit::totals::Totals;

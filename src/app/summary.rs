@@ -3,12 +3,12 @@
 //! One of another version of the program is refused. Places in it are places of the input that it names by a hash; only
 //! texts that are no input, such as what a template rendered, are in it themselves.
 
-use crate::codes;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::target_changes::ObjectsByTarget;
+use crate::codes;
 use crate::compile::PartRecord;
 use crate::diag::{Diagnostic, FileId, Files, Origin};
 use crate::digest::Digest;

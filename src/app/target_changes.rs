@@ -1,6 +1,5 @@
 //! Targets that come and go between earlier output and what the policies say.
 
-use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::output::BesideTargets;
@@ -8,6 +7,7 @@ use super::removal;
 use super::summary::Consent;
 use super::words::number;
 use super::workspace::Workspace;
+use crate::codes;
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::digest::Digest;
 use crate::emit::committed::{Committed, Folder};

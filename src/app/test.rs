@@ -1,6 +1,5 @@
 //! Runs the AccessTests of a workspace.
 
-use crate::codes;
 use std::collections::BTreeSet;
 
 use super::loaded_world::{LoadedWorld, WorldOptions};
@@ -8,6 +7,7 @@ use super::question::is_about_one_namespace;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::access::{Answer, Decision, Identity, Liveness, Request, ResourceRequest, UrlRequest};
+use crate::codes;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{AccessCheck, Expectation, Target, Tested};
 

@@ -2,11 +2,11 @@
 //! empty folders, submodules, files that `spec.keep` names, what a killed run left, and files of ours elsewhere in the
 //! workspace. Files that are not ours, links and files that differ are found by the comparison.
 
-use crate::codes;
 use std::collections::BTreeSet;
 
 use super::left_behind::{self, NotJudged};
 use super::workspace::{Workspace, keeps};
+use crate::codes;
 use crate::compile::Project;
 use crate::diag::{Diagnostic, FileId, RunError, Sink};
 use crate::emit::committed::{Committed, Entry, EntryKind, Folder};

@@ -1,12 +1,12 @@
 //! A workspace that is opened: finding it, loading it, its targets, and compiling them.
 
-use crate::codes;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::shard::Shard;
 use super::words::number;
 use super::{Diagnostics, Error, Event, Options};
+use crate::codes;
 use crate::compile::{self, Ledger, OutputFile, Project, Wanted};
 use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
 use crate::emit::totals::Totals;

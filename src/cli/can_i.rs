@@ -1,25 +1,18 @@
 //! `bailiwick can-i`.
 
-mod node;
-
-use crate::codes;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-
-use node::Admission;
 
 use super::printing::{end, print, refuse};
 use super::question::{IdentityArguments, RequestArguments};
 use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
-use crate::access::{Answer, Identity, Request};
+use crate::access::{Answer, Identity};
 use crate::admission::gate::unseen_policies;
-use crate::app::{Error, LoadedWorld, RequestOptions};
-use crate::diag::{Diagnostic, Sink};
-use crate::node::authorize::field_selector;
-use crate::node::graph::Graph;
+use crate::app::{AdmissionOptions, CanI, CanIOptions, Diagnostics, Error, LoadedWorld, RequestOptions};
+use crate::codes;
+use crate::diag::Diagnostic;
 use crate::node::identity::NodeIdentity;
 use crate::report::access::{self, Told};
 use crate::report::page::Page;
@@ -94,50 +87,19 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
 }
 
 fn decide(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Identity) -> Outcome {
-    let question = RequestOptions::from(&arguments.request);
-    let request = match question.request(&loaded.world) {
-        Ok(request) => request,
-        Err(problem) => return end(global, problem),
+    let options = arguments.options(global);
+    let found = match loaded.can_i(who, &options) {
+        Ok(found) => found,
+        Err(error) => return refuse_question(global, error),
     };
-    let selector = match field_selector(arguments.field_selector.as_deref().unwrap_or_default()) {
-        Ok(selector) => selector,
-        Err(why) => return invalid(global, loaded, why),
-    };
-    let decision = loaded.world.decide(who, &request);
-    let graph = loaded.cluster().map(Graph::of);
-    let said = loaded.cluster().zip(graph.as_ref()).filter(|_| loaded.asks("Node"));
-    let said = said.and_then(|cluster| node::ask(cluster, who, &request, &selector));
-    let by_rbac = if loaded.asks("RBAC") { decision.answer(arguments.world.complete) } else { Answer::No };
-    // The first authorizer that allows decides; one that has no opinion leaves it to the next.
-    let by_node = said.as_ref().map_or(Answer::No, |said| said.answer);
-    let mut answer = match (by_node, by_rbac) {
-        (Answer::Yes, _) | (_, Answer::Yes) => Answer::Yes,
-        (Answer::Unknown, _) => Answer::Unknown,
-        (_, by_rbac) => by_rbac,
-    };
-    if answer == Answer::No && !loaded.unknown_authorizers().is_empty() {
-        answer = Answer::Unknown;
-    }
-    let stated = stated_authorizers(loaded, NodeIdentity::of(who) != NodeIdentity::None, answer);
-    let objection = match admission(global, (loaded, graph.as_ref()), arguments, who, &request) {
-        Ok(_) if answer == Answer::No => None,
-        Ok(Admission::Passes) => None,
-        Ok(Admission::Refuses(why)) => {
-            answer = Answer::No;
-            Some(why)
-        }
-        Ok(Admission::Unknown(why)) => {
-            answer = Answer::Unknown;
-            Some(why)
-        }
-        Err(why) => return invalid(global, loaded, why),
-    };
-    let told = Told { world: &loaded.world, files: &loaded.files, who, request: &request, decision: &decision, answer };
+    let CanI { answer, request, decision, node, objection, authorizers } = &found;
+    let answer = *answer;
+    let told = Told { world: &loaded.world, files: &loaded.files, who, request, decision, answer };
     let terminal = global.terminal();
-    if let Some(note) = question.subresource_note(&request, &loaded.world) {
+    if let Some(note) = options.request.subresource_note(request, &loaded.world) {
         terminal.note(&note);
     }
-    if let Some(note) = RequestOptions::finalizers_note(&request) {
+    if let Some(note) = RequestOptions::finalizers_note(request) {
         terminal.note(note);
     }
     if let Some(note) =
@@ -149,23 +111,22 @@ fn decide(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Id
         AnswerForm::Json => {
             let mut json = told.json();
             if let Some(map) = json.as_object_mut() {
-                map.extend(said.iter().map(|said| ("node".to_owned(), said.json())));
+                map.extend(node.iter().map(|node| ("node".to_owned(), serde_json::json!(node))));
                 map.extend(objection.iter().map(|objection| ("admission".to_owned(), objection.as_str().into())));
-                map.extend(stated.iter().map(|stated| ("authorizers".to_owned(), stated.as_str().into())));
+                map.extend(authorizers.iter().map(|stated| ("authorizers".to_owned(), stated.as_str().into())));
             }
             terminal.result(&worlds::json_line(loaded, json));
         }
         AnswerForm::Text => {
-            let is_maybe = answer == Answer::Unknown && by_node == Answer::Unknown;
-            let word = if is_maybe { "maybe" } else { word(answer) };
+            let word = if found.depends_on_scheduling() { "maybe" } else { word(answer) };
             let mut page = Page::new();
             writeln!(page, "{}{word}", worlds::prefix(loaded));
             if !global.quiet {
                 objection.iter().for_each(|objection| writeln!(page, "  {objection}"));
-                stated.iter().for_each(|stated| writeln!(page, "  {stated}"));
-                page.append(&said.as_ref().map_or_else(String::new, node::Said::text));
+                authorizers.iter().for_each(|stated| writeln!(page, "  {stated}"));
+                node.iter().flat_map(|node| &node.reasons).for_each(|reason| writeln!(page, "  {reason}"));
                 // An allowed request needs no hint about missing RBAC permissions.
-                if by_node != Answer::Yes && loaded.asks("RBAC") {
+                if !found.is_allowed_by_node() && loaded.asks("RBAC") {
                     page.append(&told.reasons());
                 }
             }
@@ -175,50 +136,34 @@ fn decide(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Id
     if answer == Answer::Yes { Outcome::Fine } else { Outcome::No }
 }
 
-/// What the authorizers that a policy states mean for an answer; none where they are the usual ones or make no difference.
-fn stated_authorizers(loaded: &LoadedWorld, is_node: bool, answer: Answer) -> Option<String> {
-    let modes = loaded.authorization_modes.join(",");
-    let unknown = loaded.unknown_authorizers();
-    if !loaded.asks("RBAC") {
-        Some(format!("the API server does not ask RBAC: its authorization mode is {modes}"))
-    } else if is_node && !loaded.asks("Node") {
-        Some(format!("the API server does not ask the Node authorizer: its authorization mode is {modes}"))
-    } else if answer == Answer::Unknown && !unknown.is_empty() {
-        Some(format!("the API server asks {} too, and the answer of that is not known here", unknown.join(" and ")))
-    } else {
-        None
+impl Arguments {
+    fn options(&self, global: &Global) -> CanIOptions {
+        let admission = self.admission.as_ref().map(|object| AdmissionOptions {
+            object: global.input_at(object),
+            old: self.admission_old.as_ref().map(|old| global.input_at(old)),
+            user_extra: self.as_user_extra.clone(),
+        });
+        CanIOptions {
+            request: (&self.request).into(),
+            complete: self.world.complete,
+            field_selector: self.field_selector.clone(),
+            admission,
+        }
     }
 }
 
-fn invalid(global: &Global, loaded: &LoadedWorld, why: String) -> Outcome {
-    let problem = Diagnostic::error(codes::INVALID_QUESTION, why).help("`bailiwick can-i --help` shows how to ask");
-    print(global, vec![problem], &loaded.files);
-    Outcome::Invalid
-}
-
-/// The decision of admission on an allowed request; none if admission was not requested.
-fn admission(
-    global: &Global,
-    (loaded, graph): (&LoadedWorld, Option<&Graph>),
-    arguments: &Arguments,
-    who: &Identity,
-    request: &Request,
-) -> Result<Admission, String> {
-    let Some(new) = &arguments.admission else { return Ok(Admission::Passes) };
-    let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for written in &arguments.as_user_extra {
-        let (key, value) = written.split_once('=').ok_or_else(|| format!("`{written}` is no `KEY=VALUE`"))?;
-        extra.entry(key.to_lowercase()).or_default().push(value.to_owned());
+/// Prints why a question has no answer: first the diagnostics of the object for admission.
+fn refuse_question(global: &Global, error: Error) -> Outcome {
+    match error {
+        Error::Invalid(Diagnostics { list, files }) => {
+            let (question, object): (Vec<_>, Vec<_>) =
+                list.into_iter().partition(|diagnostic| diagnostic.code == codes::INVALID_QUESTION);
+            print(global, object, &files);
+            print(global, question, &files);
+            Outcome::Invalid
+        }
+        error => end(global, error),
     }
-    let (new, old) = (global.input_at(new), arguments.admission_old.as_ref().map(|old| global.input_at(old)));
-    let mut sink = Sink::new();
-    let written = node::Written::read(Some(&new), old.as_deref(), global.jobs(), &loaded.files, &mut sink)
-        .map_err(|error| error.to_string())?;
-    if sink.has_errors() {
-        print(global, sink.into_sorted(&loaded.files), &loaded.files);
-        return Err("the object cannot be read".to_owned());
-    }
-    node::admission(loaded, graph, who, &extra, request, &written)
 }
 
 fn list(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Identity) {

@@ -1,11 +1,11 @@
 //! The manual pages of kinds and diagnostics, in Markdown. `explain` prints them; `docs/` holds the same text.
 
-use crate::codes;
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use crate::access::risk;
+use crate::codes;
 use crate::diag::{Code, DefaultSeverity};
 use crate::kinds;
 

@@ -1,7 +1,6 @@
 //! Prints diagnostics, failures and wrong usage in the form that `--diagnostics` asks for. No other module of the command
 //! line prints an error.
 
-use crate::codes;
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::sync::atomic::Ordering;
@@ -12,6 +11,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{Cli, DiagnosticForm, Global, Outcome};
 use crate::app::{Error, Event, Listener};
+use crate::codes;
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, foreign, nearest};
 use crate::digest::digest_of_run;
 use crate::report::{ColorChoice, Terminal, human, machine};

@@ -6,8 +6,6 @@ use super::can_i::AnswerForm;
 use super::question::RequestArguments;
 use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
-use crate::access::Liveness;
-use crate::access::who_can::Where;
 use crate::app::{Error, RequestOptions};
 use crate::report::page::Page;
 use crate::report::{access, machine, worlds};
@@ -33,32 +31,26 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     with_worlds(global, &arguments.world.targets, &options, |loaded_worlds| {
         let question = RequestOptions::from(&arguments.request);
         for loaded in loaded_worlds {
-            let request = question.request(&loaded.world)?;
-            let place = match (&arguments.request.namespace, arguments.request.all_namespaces) {
-                // Only what lives in namespaces can be had in each of them; and an HTTP request says where it goes.
-                (None, false) if question.is_open_to_namespaces(&loaded.world, &request) => Where::Everywhere,
-                _ => Where::AsRequested,
-            };
-            let found = loaded.world.who_can(&request, place);
+            let answer = loaded.who_can(&question)?;
             let terminal = global.terminal();
-            if let Some(note) = question.subresource_note(&request, &loaded.world) {
+            if let Some(note) = question.subresource_note(&answer.asked, &loaded.world) {
                 terminal.note(&note);
             }
             match arguments.format {
                 AnswerForm::Json => {
-                    let mut json = access::who_can_json(&found, &loaded.world, &loaded.files);
+                    let mut json = access::who_can_json(&answer.found, &loaded.world, &loaded.files);
                     if let Some(map) = json.as_object_mut() {
                         map.insert("target".to_owned(), loaded.target.as_deref().into());
                     }
                     terminal.result(&machine::line(&json));
                 }
                 AnswerForm::Text => {
-                    if let Liveness::Dead(reason) = loaded.world.liveness(&request) {
+                    if let Some(reason) = &answer.dead {
                         let mut page = Page::new();
                         writeln!(page, "note: no server receives this request: {reason}");
                         terminal.note(&page.finish());
                     }
-                    let text = access::who_can(&found, &loaded.world, &loaded.files, arguments.bindings);
+                    let text = access::who_can(&answer.found, &loaded.world, &loaded.files, arguments.bindings);
                     terminal.result(&format!("{}{text}", worlds::heading(loaded)));
                 }
             }

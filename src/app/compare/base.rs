@@ -1,6 +1,5 @@
 //! The earlier side of `diff`: the output folder, a folder, or another workspace.
 
-use crate::codes;
 use std::path::{Path, PathBuf};
 
 use super::earlier::Earlier;
@@ -10,6 +9,7 @@ use crate::app::target_changes::{TargetChanges, is_ours};
 use crate::app::unclaimed::kept_before;
 use crate::app::workspace::Workspace;
 use crate::app::{Error, Options};
+use crate::codes;
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::emit::committed::{Committed, Folder};

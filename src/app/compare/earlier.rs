@@ -1,7 +1,6 @@
 //! Another workspace that the current one is compared with: a revision in git, or a folder with a workspace file. Its
 //! policies are compiled with its own workspace file. If they do not compile, its committed output takes their place.
 
-use crate::codes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use super::compiled::{CompiledTarget, CompiledTargets, OutputOfTarget, WholeOutp
 use super::tree::TreeWorld;
 use crate::app::words::{number, place_text};
 use crate::app::workspace::Workspace;
+use crate::codes;
 use crate::compile::{self, Project};
 use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Entry, Folder};

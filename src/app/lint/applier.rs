@@ -1,6 +1,5 @@
 //! Objects that the identity which applies the output is not allowed to write.
 
-use crate::codes;
 use std::collections::{BTreeSet, HashMap};
 
 use super::MAXIMUM_RIGHTS;
@@ -11,6 +10,7 @@ use crate::app::loaded_world::{LoadedWorld, each_object};
 use crate::app::words::number;
 use crate::app::words::rule_text;
 use crate::app::workspace::Workspace;
+use crate::codes;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::model::{AppliedBy, Target};
 use crate::yaml::NodeRef;

@@ -1,6 +1,5 @@
 //! Workloads that a ValidatingAdmissionPolicy of the inputs rejects, and a note of the policies that give no answer.
 
-use crate::codes;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -12,6 +11,7 @@ use crate::admission::gate::Gate;
 use crate::admission::installed::{Installed, Rejection};
 use crate::admission::workload::{Workload, template_within};
 use crate::app::loaded_world::LoadedWorld;
+use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::list;
 use crate::yaml;

@@ -1,6 +1,5 @@
 //! Nodes that are let do more than they should, agents that are not held to their node, and static pods.
 
-use crate::codes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use crate::access::{Identity, Request, ResourceRequest, World};
 use crate::app::Options;
 use crate::app::loaded_world::{LoadedWorld, each_tree};
 use crate::app::words::rule_text;
+use crate::codes;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::k8s::list;
 use crate::k8s::rbac::PolicyRule;

@@ -1,10 +1,10 @@
 //! The findings that `lint` reports: risk rules, and every other diagnostic by its code.
 
-use crate::codes;
 use std::collections::BTreeSet;
 
 use crate::access::risk::{self, Finding, Options, Rule, Severity};
 use crate::app::Error;
+use crate::codes;
 use crate::diag::{self, Code, Diagnostic, nearest};
 
 /// The findings that were chosen.

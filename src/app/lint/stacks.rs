@@ -1,6 +1,5 @@
 //! Stacks that are not as isolated as their scope says, and managers that cannot install them.
 
-use crate::codes;
 use std::collections::BTreeSet;
 
 use super::MAXIMUM_RIGHTS;
@@ -9,6 +8,7 @@ use crate::app::stacks::{Refused, install_all};
 use crate::app::words;
 use crate::app::words::{chain_text, rule_text};
 use crate::app::workspace::Workspace;
+use crate::codes;
 use crate::crossplane::controller::Controller;
 use crate::crossplane::object::Account;
 use crate::crossplane::reach::reach;

@@ -1,6 +1,5 @@
 //! Workloads whose pods the cluster would refuse.
 
-use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use crate::admission::standards::labels::Mode;
 use crate::admission::workload::{Workload, template_within};
 use crate::app::loaded_world::{LoadedWorld, each_object};
 use crate::app::workspace::Workspace;
+use crate::codes;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::k8s::list;
 use crate::label::{self, Labels};

@@ -1,6 +1,5 @@
 //! The objects of files, folders and standard input.
 
-use crate::codes;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +7,7 @@ use std::sync::Arc;
 use super::{Baseline, Surroundings};
 use crate::access::Builder;
 use crate::access::world::Added;
+use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::parallel;
 use crate::source::manifests;

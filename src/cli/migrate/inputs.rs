@@ -1,6 +1,5 @@
 //! The objects of a cluster, read from its manifests.
 
-use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::namespace_of;
 use crate::admission::workload::Workload;
 use crate::app::loaded_world::{add_tree, duplicate, each_tree, version_of};
+use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::k8s::schemas;
 use crate::k8s::validation;

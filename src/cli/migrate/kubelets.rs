@@ -1,6 +1,5 @@
 //! `bailiwick migrate kubelets`.
 
-use crate::codes;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,6 +13,7 @@ use super::super::worlds::{WorldArguments, with_worlds};
 use super::super::{Global, Outcome};
 use crate::app::loaded_world::each_tree;
 use crate::app::{Error, LoadedWorld};
+use crate::codes;
 use crate::diag::{Diagnostic, Files, Severity, Sink};
 use crate::node::identity::NODES;
 use crate::node::migration::{self, ApiServer, Binding, Inventory, Kubelet, Report, State};

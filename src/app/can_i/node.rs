@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::access::{Answer, Identity, Request};
 use crate::admission::policy::{self, AdmissionRequest};
-use crate::app::LoadedWorld;
-use crate::app::loaded_world::{Surroundings, each_tree};
+use crate::app::loaded_world::{LoadedWorld, Surroundings, each_tree};
+use crate::app::words::rule_text;
 use crate::diag::{Files, RunError, Sink};
 use crate::k8s::list;
 use crate::node::Cluster;
@@ -19,31 +19,16 @@ use crate::node::identity::NodeIdentity;
 use crate::node::mirror::annotation_problems;
 use crate::node::reach::{Atlas, Certainty};
 use crate::node::restriction::{Operation, Write, admit};
-use crate::report::access::rule_text;
-use crate::report::page::Page;
 use crate::yaml::schema::to_json;
 use crate::yaml::{NodeRef, Tree};
 
 /// The decision of the Node authorizer.
-pub(super) struct Said {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NodeDecision {
     /// Yes; unknown where it depends on where pods are scheduled; no where it has no opinion.
-    pub(super) answer: Answer,
-    /// The reasons, a line each.
-    pub(super) lines: Vec<String>,
-}
-
-impl Said {
-    /// The reasons as they are printed.
-    pub(super) fn text(&self) -> String {
-        let mut page = Page::new();
-        self.lines.iter().for_each(|line| writeln!(page, "  {line}"));
-        page.finish()
-    }
-
-    /// As JSON.
-    pub(super) fn json(&self) -> Value {
-        json!({ "answer": self.answer, "reasons": self.lines })
-    }
+    pub answer: Answer,
+    /// The reasons, one line each.
+    pub reasons: Vec<String>,
 }
 
 /// Asks the Node authorizer; none for an identity that is no node.
@@ -52,12 +37,12 @@ pub(super) fn ask(
     who: &Identity,
     request: &Request,
     selector: &[FieldRequirement],
-) -> Option<Said> {
+) -> Option<NodeDecision> {
     let identity = NodeIdentity::of(who);
     if identity == NodeIdentity::None {
         return None;
     }
-    let said = |answer, lines| Some(Said { answer, lines });
+    let said = |answer, reasons| Some(NodeDecision { answer, reasons });
     let no_opinion = match Authorizer::new(&cluster.version, graph).decide(who, request, selector) {
         Decision::Allow(reason) => return said(Answer::Yes, vec![words(&reason)]),
         Decision::NoOpinion(why) => why,
@@ -112,17 +97,11 @@ pub(super) struct Written {
 
 impl Written {
     /// Reads them.
-    pub(super) fn read(
-        new: Option<&Path>,
-        old: Option<&Path>,
-        jobs: usize,
-        files: &Arc<Files>,
-        sink: &mut Sink,
-    ) -> Result<Self, RunError> {
+    pub(super) fn read(new: &Path, old: Option<&Path>, files: &Arc<Files>, sink: &mut Sink) -> Result<Self, RunError> {
         let mut read = |path: Option<&Path>| -> Result<Option<Tree>, RunError> {
             let Some(path) = path else { return Ok(None) };
             let (mut found, mut objects) = (None, 0);
-            each_tree(path, jobs, files, sink, &mut |tree, _| {
+            each_tree(path, 1, files, sink, &mut |tree, _| {
                 objects += tree.documents().flat_map(list::objects).count();
                 found.get_or_insert_with(|| tree.clone());
             })?;
@@ -132,7 +111,7 @@ impl Written {
             }
             Ok(found)
         };
-        Ok(Self { new: read(new)?, old: read(old)? })
+        Ok(Self { new: read(Some(new))?, old: read(old)? })
     }
 }
 
@@ -157,8 +136,7 @@ pub(super) enum Admission {
 pub(super) fn admission(
     loaded: &LoadedWorld,
     graph: Option<&Graph>,
-    who: &Identity,
-    extra: &BTreeMap<String, Vec<String>>,
+    (who, extra): (&Identity, &BTreeMap<String, Vec<String>>),
     request: &Request,
     written: &Written,
 ) -> Result<Admission, String> {

@@ -1,0 +1,169 @@
+//! Whether a subject is allowed a request: by the Node authorizer, by RBAC, and by admission.
+
+mod node;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use self::node::{Admission, Written};
+use super::loaded_world::LoadedWorld;
+use super::question::RequestOptions;
+use super::{Diagnostics, Error};
+use crate::access::{Answer, Decision, Identity, Request};
+use crate::codes;
+use crate::diag::{Diagnostic, Sink};
+use crate::node::authorize::field_selector;
+use crate::node::graph::Graph;
+use crate::node::identity::NodeIdentity;
+
+pub use self::node::NodeDecision;
+
+/// A question whether a subject is allowed a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CanIOptions {
+    /// The request.
+    pub request: RequestOptions,
+    /// Whether a role that is not among the objects does not exist.
+    pub complete: bool,
+    /// The field selector of a list or watch, such as `spec.nodeName=n1`, for the Node authorizer.
+    pub field_selector: Option<String>,
+    /// The object that is to be written, for admission.
+    pub admission: Option<AdmissionOptions>,
+}
+
+/// The object of a request, for admission.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AdmissionOptions {
+    /// The file of the object.
+    pub object: PathBuf,
+    /// The file of the object before the change.
+    pub old: Option<PathBuf>,
+    /// The extra fields of the user, each as `KEY=VALUE`.
+    pub user_extra: Vec<String>,
+}
+
+/// The answer to a question whether a subject is allowed a request, with its reasons.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CanI {
+    /// The answer.
+    pub answer: Answer,
+    /// The request.
+    #[serde(serialize_with = "as_text")]
+    pub request: Request,
+    /// The decision of RBAC, with its proofs.
+    #[serde(skip)]
+    pub decision: Decision,
+    /// The decision of the Node authorizer; none for a subject that is no node.
+    pub node: Option<NodeDecision>,
+    /// The reason of admission against the request.
+    pub objection: Option<String>,
+    /// What the authorizers that a policy states mean for the answer; none where they make no difference.
+    pub authorizers: Option<String>,
+}
+
+fn as_text<S: serde::Serializer>(request: &Request, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(request)
+}
+
+impl CanI {
+    /// Whether the Node authorizer allows the request.
+    pub fn is_allowed_by_node(&self) -> bool {
+        self.node.as_ref().is_some_and(|node| node.answer == Answer::Yes)
+    }
+
+    /// Whether the answer depends on where pods are scheduled.
+    pub fn depends_on_scheduling(&self) -> bool {
+        self.answer == Answer::Unknown && self.node.as_ref().is_some_and(|node| node.answer == Answer::Unknown)
+    }
+}
+
+impl LoadedWorld {
+    /// Decides whether a subject is allowed a request. Questions about nodes and admission need a world with its
+    /// surroundings.
+    ///
+    /// # Errors
+    /// When the options name no request, or the object for admission cannot be read.
+    pub fn can_i(&self, who: &Identity, options: &CanIOptions) -> Result<CanI, Error> {
+        let request = options.request.request(&self.world)?;
+        let selector = field_selector(options.field_selector.as_deref().unwrap_or_default()).map_err(invalid)?;
+        let decision = self.world.decide(who, &request);
+        let graph = self.cluster().map(Graph::of);
+        let asked = self.cluster().zip(graph.as_ref()).filter(|_| self.asks("Node"));
+        let node = asked.and_then(|asked| node::ask(asked, who, &request, &selector));
+        let by_rbac = if self.asks("RBAC") { decision.answer(options.complete) } else { Answer::No };
+        // The first authorizer that allows decides; one that has no opinion leaves it to the next.
+        let by_node = node.as_ref().map_or(Answer::No, |node| node.answer);
+        let mut answer = match (by_node, by_rbac) {
+            (Answer::Yes, _) | (_, Answer::Yes) => Answer::Yes,
+            (Answer::Unknown, _) => Answer::Unknown,
+            (_, by_rbac) => by_rbac,
+        };
+        if answer == Answer::No && !self.unknown_authorizers().is_empty() {
+            answer = Answer::Unknown;
+        }
+        let authorizers = self.stated_authorizers(NodeIdentity::of(who) != NodeIdentity::None, answer);
+        let objection = match self.admission(graph.as_ref(), options.admission.as_ref(), who, &request)? {
+            _ if answer == Answer::No => None,
+            Admission::Passes => None,
+            Admission::Refuses(why) => {
+                answer = Answer::No;
+                Some(why)
+            }
+            Admission::Unknown(why) => {
+                answer = Answer::Unknown;
+                Some(why)
+            }
+        };
+        Ok(CanI { answer, request, decision, node, objection, authorizers })
+    }
+
+    fn stated_authorizers(&self, is_node: bool, answer: Answer) -> Option<String> {
+        let modes = self.authorization_modes.join(",");
+        let unknown = self.unknown_authorizers();
+        if !self.asks("RBAC") {
+            Some(format!("the API server does not ask RBAC: its authorization mode is {modes}"))
+        } else if is_node && !self.asks("Node") {
+            Some(format!("the API server does not ask the Node authorizer: its authorization mode is {modes}"))
+        } else if answer == Answer::Unknown && !unknown.is_empty() {
+            Some(format!("the API server asks {} too, and the answer of that is not known here", unknown.join(" and ")))
+        } else {
+            None
+        }
+    }
+
+    fn admission(
+        &self,
+        graph: Option<&Graph>,
+        options: Option<&AdmissionOptions>,
+        who: &Identity,
+        request: &Request,
+    ) -> Result<Admission, Error> {
+        let Some(options) = options else { return Ok(Admission::Passes) };
+        let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for written in &options.user_extra {
+            let (key, value) =
+                written.split_once('=').ok_or_else(|| invalid(format!("`{written}` is no `KEY=VALUE`")))?;
+            extra.entry(key.to_lowercase()).or_default().push(value.to_owned());
+        }
+        let mut sink = Sink::new();
+        let written = Written::read(&options.object, options.old.as_deref(), &self.files, &mut sink)
+            .map_err(|error| invalid(error.to_string()))?;
+        if sink.has_errors() {
+            let mut list = sink.into_sorted(&self.files);
+            list.push(not_understood("the object cannot be read".to_owned()));
+            return Err(Error::Invalid(Diagnostics::new(list, &self.files)));
+        }
+        node::admission(self, graph, (who, &extra), request, &written).map_err(invalid)
+    }
+}
+
+fn invalid(why: String) -> Error {
+    Error::invalid(not_understood(why))
+}
+
+fn not_understood(why: String) -> Diagnostic {
+    Diagnostic::error(codes::INVALID_QUESTION, why).help("`bailiwick can-i --help` shows how to ask")
+}

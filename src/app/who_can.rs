@@ -1,0 +1,77 @@
+//! The subjects that are allowed a request.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Error;
+use super::loaded_world::LoadedWorld;
+use super::question::RequestOptions;
+use crate::access::who_can::{Scope, Where, WhoCan};
+use crate::access::{Liveness, Request};
+
+/// The subjects that are allowed a request.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AllowedSubjects {
+    /// The target; none for manifests.
+    pub target: Option<String>,
+    /// The request in words.
+    pub request: String,
+    /// The subjects, sorted by namespace.
+    pub subjects: Vec<AllowedSubject>,
+    /// Roles that are bound and not among the objects: their subjects may be allowed the request too.
+    pub missing: Vec<String>,
+    /// The reason why no server receives the request, if none does.
+    pub dead: Option<String>,
+    /// The request.
+    #[serde(skip)]
+    pub asked: Request,
+    /// The subjects with the bindings of the world.
+    #[serde(skip)]
+    pub found: WhoCan,
+}
+
+/// A subject that is allowed a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AllowedSubject {
+    /// The subject, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+    pub subject: String,
+    /// The namespace in which it is allowed; none for all of them.
+    pub namespace: Option<String>,
+}
+
+impl LoadedWorld {
+    /// Finds the subjects that are allowed a request. Without a namespace, every namespace is searched.
+    ///
+    /// # Errors
+    /// When the options name no request, or a resource that is not served.
+    pub fn who_can(&self, options: &RequestOptions) -> Result<AllowedSubjects, Error> {
+        let request = options.request(&self.world)?;
+        let place = match (&options.namespace, options.all_namespaces) {
+            // Only objects in namespaces are searched in each of them; and an HTTP request names its namespace.
+            (None, false) if options.is_open_to_namespaces(&self.world, &request) => Where::Everywhere,
+            _ => Where::AsRequested,
+        };
+        let found = self.world.who_can(&request, place);
+        let subjects = found.capable.iter().map(|capable| AllowedSubject {
+            subject: capable.subject.clone(),
+            namespace: match &capable.scope {
+                Scope::Cluster => None,
+                Scope::Namespace(namespace) => Some(namespace.clone()),
+            },
+        });
+        let dead = match self.world.liveness(&request) {
+            Liveness::Dead(reason) => Some(reason),
+            Liveness::Live | Liveness::Unknown(_) => None,
+        };
+        Ok(AllowedSubjects {
+            target: self.target.clone(),
+            request: request.to_string(),
+            subjects: subjects.collect(),
+            missing: found.missing.iter().map(ToString::to_string).collect(),
+            dead,
+            asked: request,
+            found,
+        })
+    }
+}
