@@ -16,14 +16,16 @@ mod support;
 
 mod access;
 mod admission;
-mod cases;
+mod case;
 mod classes;
 mod crossplane;
+mod diagnostics;
 mod hostile;
 mod layers;
 mod node;
 mod oracle;
 mod pages;
+mod parts;
 mod readme;
 mod registry;
 mod runs;
