@@ -3,13 +3,14 @@
 //! A count above its ceiling fails. `--update` lowers ceilings to the counts. It may also move findings from one area
 //! to another, when code moves, but it never raises the sum of a rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::finding::Finding;
+use crate::repository::git;
 
 /// The path of the file from the root of the repository.
 pub(crate) const PATH: &str = "xtask/ceilings.toml";
@@ -18,6 +19,9 @@ const HEAD: &str = "\
 # The number of findings that each rule of `cargo xtask tidy` and `cargo xtask prose` may have in each area.
 # A ceiling only goes down: `cargo xtask tidy --update` and `cargo xtask prose --update` lower it to the count.
 ";
+
+/// How many findings of an area are printed.
+const SHOWN: usize = 20;
 
 /// Numbers by rule and area. A rule with an empty map has a ceiling of zero everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -135,18 +139,27 @@ pub(crate) fn judge(
             println!("{PATH} has the counts of today");
         }
         for rule in refused {
-            println!("{rule}: {} findings, more than the {} of the ceilings", counts.sum(&rule), ceilings.sum(&rule));
+            println!("{rule}: {} findings in total, {} before: not updated", counts.sum(&rule), ceilings.sum(&rule));
         }
         ceilings = new;
     }
     let above = counts.above(&ceilings);
+    let changed = if above.is_empty() { BTreeSet::new() } else { changed_files(root) };
     for one in &above {
-        for finding in findings.iter().filter(|finding| finding.rule == one.rule && finding.area == one.area) {
+        let all = findings.iter().filter(|finding| finding.rule == one.rule && finding.area == one.area);
+        let (new, old): (Vec<&Finding>, Vec<&Finding>) = all.partition(|finding| changed.contains(&finding.path));
+        let shown = if new.is_empty() { &old } else { &new };
+        for finding in shown.iter().take(SHOWN) {
             println!("{finding}");
+        }
+        if shown.len() > SHOWN {
+            println!(".. and {} more: `cargo xtask {task} --all`", shown.len() - SHOWN);
         }
     }
     for one in &above {
-        println!("{} in {}: {} is above the ceiling {}", one.rule, one.area, one.count, one.ceiling);
+        let is_moved = counts.sum(&one.rule) <= ceilings.sum(&one.rule);
+        let remedy = if is_moved { "; after a move of code, `--update` adapts it" } else { "" };
+        println!("{} in {}: {} is above the ceiling {}{remedy}", one.rule, one.area, one.count, one.ceiling);
     }
     for one in counts.below(&ceilings) {
         println!(
@@ -155,6 +168,20 @@ pub(crate) fn judge(
         );
     }
     Ok(if above.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Returns the files that differ from the branch `main`, where there is one, or from the last commit.
+fn changed_files(root: &Path) -> BTreeSet<String> {
+    let mut changed = BTreeSet::new();
+    for arguments in [
+        ["diff", "--name-only", "HEAD"].as_slice(),
+        &["diff", "--name-only", "main...HEAD"],
+        &["ls-files", "--others", "--exclude-standard"],
+    ] {
+        // Without the branch, the others decide.
+        changed.extend(git(root, arguments).iter().flat_map(|text| text.lines()).map(str::to_owned));
+    }
+    changed
 }
 
 #[cfg(test)]

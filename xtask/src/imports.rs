@@ -47,18 +47,54 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the crate or the module of the root package that a file belongs to; tests belong to none.
+/// Returns the crate or the module of the root package that a file belongs to; tests, `lib.rs` and `main.rs` belong to none.
 fn unit(file: &File) -> Option<String> {
     let mut parts = file.path.split('/');
     match (parts.next()?, parts.next()?) {
+        ("src", "lib.rs" | "main.rs") => None,
         ("src", module) => Some(module.strip_suffix(".rs").unwrap_or(module).to_owned()),
         ("crates", name) => (parts.next() == Some("src")).then(|| name.to_owned()),
         _ => None,
     }
 }
 
+/// Returns the crates that the root package re-exports, by the name of the module: `crate::access` is a crate.
+fn reexports(files: &[File]) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    let library = files.iter().find(|file| file.path == "src/lib.rs");
+    let Some(syntax) = library.and_then(|file| syn::parse_file(&file.text).ok()) else { return names };
+    for item in &syntax.items {
+        if let syn::Item::Use(item) = item
+            && let syn::UseTree::Path(path) = &item.tree
+            && path.ident.to_string().starts_with("bailiwick_")
+        {
+            leaves(&path.tree, &path.ident.to_string().replace('_', "-"), &mut names);
+        } else if let syn::Item::Use(item) = item
+            && let syn::UseTree::Rename(rename) = &item.tree
+        {
+            names.insert(rename.rename.to_string(), rename.ident.to_string().replace('_', "-"));
+        }
+    }
+    names
+}
+
+/// Adds the names that a list of imports of one crate brings.
+fn leaves(tree: &syn::UseTree, package: &str, names: &mut BTreeMap<String, String>) {
+    match tree {
+        syn::UseTree::Name(name) => {
+            names.insert(name.ident.to_string(), package.to_owned());
+        }
+        syn::UseTree::Rename(rename) => {
+            names.insert(rename.rename.to_string(), package.to_owned());
+        }
+        syn::UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, package, names)),
+        syn::UseTree::Path(_) | syn::UseTree::Glob(_) => {}
+    }
+}
+
 /// Reads the imports of the files.
 fn graph(files: &[File]) -> Graph {
+    let reexports = reexports(files);
     let units: BTreeSet<String> = files.iter().filter(|file| file.is_product()).filter_map(unit).collect();
     let mut graph: Graph = units.iter().map(|unit| (unit.clone(), BTreeMap::new())).collect();
     for file in files.iter().filter(|file| file.is_product()) {
@@ -68,7 +104,7 @@ fn graph(files: &[File]) -> Graph {
         first_names(tokens, &mut names);
         for (head, name) in names {
             let to = match head.as_str() {
-                "crate" if is_root => name,
+                "crate" if is_root => reexports.get(&name).cloned().unwrap_or(name),
                 "crate" => continue,
                 other if other.starts_with("bailiwick_") => other.replace('_', "-"),
                 _ => continue,
@@ -165,9 +201,11 @@ mod tests {
     #[test]
     fn imports_are_read_in_lists_paths_and_macros() {
         let graph = graph(&files(&[
+            ("src/lib.rs", "pub use bailiwick_access as access;\npub use bailiwick_yaml::{self as yaml, diag};\n"),
+            ("src/report.rs", "use crate::diag::Code;\nuse crate::{access::World, yaml};\n"),
+            ("crates/bailiwick-yaml/src/lib.rs", "\n"),
             ("src/cli.rs", "use crate::{app::run, yaml};\nuse bailiwick_access::World;\n"),
             ("src/app/open.rs", "fn f() { json!({ \"a\": crate::yaml::read() }); a::app::b(); }\n"),
-            ("src/yaml.rs", "use crate::yaml::Tree;\n"),
             ("crates/bailiwick-access/src/lib.rs", "use crate::cli;\n"),
             ("tests/main.rs", "use bailiwick_access::World;\n"),
         ]));
@@ -175,10 +213,11 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "app {\"yaml\": 1}",
+                "app {\"bailiwick-yaml\": 1}",
                 "bailiwick-access {}",
-                "cli {\"app\": 1, \"bailiwick-access\": 1, \"yaml\": 1}",
-                "yaml {}",
+                "bailiwick-yaml {}",
+                "cli {\"app\": 1, \"bailiwick-access\": 1, \"bailiwick-yaml\": 1}",
+                "report {\"bailiwick-access\": 1, \"bailiwick-yaml\": 2}",
             ]
         );
         assert_eq!(cycles(&graph), Vec::<Vec<String>>::new());

@@ -65,7 +65,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<ExitCode> {
             let path = path.trim_start_matches("./").trim_end_matches('/');
             path == "." || file.path == path || file.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
         };
-        arguments.paths.is_empty() || arguments.paths.iter().any(below)
+        !file.is_generated() && (arguments.paths.is_empty() || arguments.paths.iter().any(below))
     };
     let (mut findings, mut statistics) = (Vec::new(), Statistics::default());
     let mut is_any = false;

@@ -24,6 +24,11 @@ impl File {
         area(&self.path)
     }
 
+    /// Whether the file is generated from the comments and pages of the program, which are checked themselves.
+    pub(crate) fn is_generated(&self) -> bool {
+        self.path.starts_with("docs/diagnostics/") || self.path.starts_with("docs/kinds/")
+    }
+
     /// Whether the file is Rust.
     pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
