@@ -224,10 +224,11 @@ impl Page {
     }
 
     /// Reports codes that an example prints and its prose does not name.
-    fn other_codes(&self, heading: &str, section: &Section, output: &str) -> Vec<String> {
+    fn other_codes(&self, heading: &str, section: &Section, output: &str) -> Option<String> {
         let codes = reported(output);
-        let others = codes.iter().filter(|code| **code != self.id && !section.prose.contains(&format!("`{code}`")));
-        others.map(|code| format!("`## {heading}` reports `{code}`, too:\n{output}")).collect()
+        let is_named = |code: &&str| *code == self.id || section.prose.contains(&format!("`{code}`"));
+        let others: Vec<&str> = codes.into_iter().filter(|code| !is_named(code)).collect();
+        (!others.is_empty()).then(|| format!("`## {heading}` reports {others:?}, too:\n{output}"))
     }
 }
 

@@ -101,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
         codes::READ_ONLY_IN_NAME,
         "H/H",
         When::Role(objects::read_only_in_name),
-        "is read-only by name and grants {what}",
+        "is read-only by name or label and grants {what}",
         "remove it, or rename the role",
     ),
     Rule::new(
