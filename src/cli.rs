@@ -17,6 +17,7 @@ pub mod pages;
 mod printing;
 mod question;
 mod render;
+mod reporting;
 mod sandbox;
 mod schema;
 mod table;
@@ -33,11 +34,12 @@ use std::sync::{Arc, Mutex};
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use self::reporting::ReportFile;
 use crate::app::{Error, Options};
 use crate::diag::RunError;
 use crate::model::Date;
 use crate::parallel;
-use crate::report::{ColorChoice, Terminal};
+use crate::report::{ColorChoice, ReportFormat, RunReport, Terminal};
 use crate::stats::Stats;
 
 /// The outcome of a run. The numbers are part of the interface.
@@ -133,6 +135,15 @@ pub struct Global {
     /// Output format of diagnostics.
     #[arg(long, global = true, value_name = "FORM", default_value = "human")]
     diagnostics: DiagnosticForm,
+    /// The value of `--format` of the command.
+    #[arg(skip)]
+    format: Option<ReportFormat>,
+    /// The values of `--report` of the command.
+    #[arg(skip)]
+    reports: Vec<ReportFile>,
+    /// The results of the run, for the reports.
+    #[arg(skip = Arc::new(Mutex::new(RunReport::new(""))))]
+    collected: Arc<Mutex<RunReport>>,
 }
 
 /// The output formats of diagnostics.
@@ -158,7 +169,8 @@ enum CacheFolder {
 
 impl Global {
     fn terminal(&self) -> Terminal {
-        Terminal::new(self.color, self.quiet)
+        let terminal = Terminal::new(self.color, self.quiet);
+        if self.format.is_some() { terminal.without_results() } else { terminal }
     }
 
     /// A path that was given to the program: as if started in the folder of `-C`.
@@ -279,6 +291,44 @@ enum Command {
 }
 
 impl Command {
+    /// Returns the name on the command line.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Init(_) => "init",
+            Self::Render(_) => "render",
+            Self::Check(_) => "check",
+            Self::Merge(_) => "merge",
+            Self::Diff(_) => "diff",
+            Self::Table(_) => "table",
+            Self::Lint(_) => "lint",
+            Self::Test(_) => "test",
+            Self::CanI(_) => "can-i",
+            Self::WhoCan(_) => "who-can",
+            Self::NodeReach(_) => "node-reach",
+            Self::Index(_) => "index",
+            Self::Ask(_) => "ask",
+            Self::Migrate(_) => "migrate",
+            Self::Explain(_) => "explain",
+            Self::Schema(_) => "schema",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
+        }
+    }
+
+    /// Returns the format of the results, if that is not text, and the reports to write.
+    fn formats(&self) -> (Option<ReportFormat>, &[ReportFile]) {
+        let format = match self {
+            Self::Check(arguments) => &arguments.gate.format,
+            Self::Merge(arguments) => &arguments.format,
+            Self::Diff(arguments) => &arguments.gate.format,
+            Self::Lint(arguments) => &arguments.format,
+            Self::Render(arguments) => return (None, &arguments.report.reports),
+            Self::Test(arguments) => return (None, &arguments.report.reports),
+            _ => return (None, &[]),
+        };
+        (format.format, &format.report.reports)
+    }
+
     /// Whether a warning makes the answer no.
     fn denies_warnings(&self) -> bool {
         match self {
@@ -307,6 +357,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Err(error) => return printing::print_usage(&error, &arguments),
     };
     cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
+    let (format, reports) = cli.command.formats();
+    (cli.global.format, cli.global.reports) = (format, reports.to_vec());
+    cli.global.collected = Arc::new(Mutex::new(RunReport::new(cli.command.name())));
     // A thread is confined as the one that starts it, so that this comes before there are others.
     let outcome = match cli.command.confine(&cli.global) {
         Ok(Outcome::Fine) => parallel::with_room(|| run_command(&cli)),
@@ -314,7 +367,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Err(error) => printing::end(&cli.global, error),
     };
     printing::print_more(&cli.global);
-    outcome
+    reporting::finish(&cli.global, outcome)
 }
 
 impl Command {

@@ -1,19 +1,89 @@
-//! Puts results into words: one file per form of output. The only place, with `cli`, that writes to the terminal.
+//! Formats of output: a result goes in, text comes out. `terminal` is the only module that prints.
+//!
+//! Every machine-readable format is a view of one value, a [`Report`]. To add a format, add a file and a variant of [`ReportFormat`].
 
 pub mod access;
+pub mod block;
 pub mod checks;
 pub mod comparison;
+pub mod github;
+pub mod gitlab;
 pub mod human;
-pub mod machine;
+pub mod json;
+pub mod junit;
+pub mod markdown;
 pub mod migration;
 pub mod nodes;
 pub mod page;
 pub mod pod_security;
 pub mod risk;
+pub mod run;
+pub mod sarif;
 pub mod stacks;
 pub mod table;
 mod terminal;
 pub mod tests;
 pub mod worlds;
 
+use serde::Serialize;
+
+pub use run::RunReport;
 pub use terminal::{Answers, ColorChoice, Terminal};
+
+use self::block::ReportBlock;
+use self::run::{FindingRecord, TargetChange, TestResult};
+
+/// The file that stands for a workspace in a format that accepts no finding without a file.
+const WORKSPACE_FILE: &str = "bailiwick.yaml";
+
+/// A result that can be written in every format.
+pub trait Report: Serialize {
+    /// The name of the schema of the result in JSON.
+    const NAME: &'static str;
+
+    /// Returns the command that made the result.
+    fn command(&self) -> &str;
+
+    /// Returns the diagnostics.
+    fn findings(&self) -> &[FindingRecord];
+
+    /// Returns the exit code of the run.
+    fn exit_code(&self) -> u8;
+
+    /// Returns the differences from the committed output.
+    fn changes(&self) -> &[TargetChange];
+
+    /// Returns the results of AccessTests.
+    fn tests(&self) -> &[TestResult];
+
+    /// Returns the result for people.
+    fn blocks(&self) -> Vec<ReportBlock>;
+}
+
+/// A form in which programs read the results of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReportFormat {
+    /// One JSON object; `bailiwick schema run` prints its schema.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// GitLab Code Quality.
+    Gitlab,
+    /// JUnit XML.
+    Junit,
+    /// Markdown, for comments and step summaries.
+    Markdown,
+}
+
+impl ReportFormat {
+    /// Returns a report in this format.
+    pub fn text(self, report: &impl Report) -> String {
+        match self {
+            ReportFormat::Json => json::text(report),
+            ReportFormat::Sarif => sarif::text(report),
+            ReportFormat::Gitlab => gitlab::text(report),
+            ReportFormat::Junit => junit::text(report),
+            ReportFormat::Markdown => markdown::text(report),
+        }
+    }
+}

@@ -12,6 +12,7 @@ mod migration;
 mod nodes;
 mod parts;
 mod passes;
+mod reports;
 mod revisions;
 mod strays;
 

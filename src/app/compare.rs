@@ -29,6 +29,7 @@ use crate::diag::{RunError, Sink};
 use crate::emit::diff::unified;
 use crate::emit::group::Groups;
 use crate::emit::objects::{Depth, Way};
+use crate::emit::plan::Counts;
 use crate::emit::plan::object_digests;
 use crate::emit::totals::Totals;
 use crate::model::Target;
@@ -104,6 +105,12 @@ impl Comparison {
     /// Whether an output file or a target differs.
     pub fn is_drift(&self) -> bool {
         self.targets.iter().any(|target| target.totals.is_drift()) || self.changes.has_gone()
+    }
+
+    /// Returns the number of objects by their difference for each target, also for targets that are gone.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, Counts)> {
+        let gone = self.changes.gone().map(|(target, totals)| (target, totals.counts));
+        self.targets.iter().map(|target| (target.target.as_str(), target.totals.counts)).chain(gone)
     }
 
     /// Names the targets that only one side has, a sentence for each; `output` is the path of the output folder.

@@ -32,6 +32,11 @@ pub(crate) struct TargetChanges {
 pub(crate) type ObjectsByTarget = BTreeMap<String, BTreeSet<Digest>>;
 
 impl TargetChanges {
+    /// Returns the targets that are gone, with the totals of their objects.
+    pub(super) fn gone(&self) -> impl Iterator<Item = (&str, &Totals)> {
+        self.gone.iter().map(|(target, totals)| (target.as_str(), totals))
+    }
+
     /// Returns the changes with these totals and objects of the targets that are gone.
     pub(crate) fn of_gone(gone: BTreeMap<String, Totals>, objects: ObjectsByTarget) -> Self {
         Self { gone, asks_for_objects: !objects.is_empty(), objects, new: BTreeMap::new() }

@@ -43,6 +43,17 @@ pub enum TestEvent<'t> {
     Failure(Failure<'t>),
     /// So many more questions of the same expectation have another answer than the expected one.
     MoreFailures(usize),
+    /// An expectation was asked on a world.
+    Asked {
+        /// The world that was asked.
+        loaded: &'t LoadedWorld,
+        /// The expectation.
+        check: &'t AccessCheck,
+        /// How many questions were asked.
+        questions: usize,
+        /// How many of them have another answer than the expected one.
+        failures: usize,
+    },
 }
 
 /// A question of an AccessTest that has another answer than the expected one.
@@ -95,7 +106,10 @@ impl TestRun {
     pub fn ask(&mut self, loaded: &LoadedWorld, checks: &[&AccessCheck], each: &mut dyn FnMut(TestEvent<'_>)) {
         for check in checks {
             self.tests.insert((*check.meta.name).to_owned());
+            let (questions, failures) = (self.questions, self.failures);
             self.ask_check(loaded, check, each);
+            let (questions, failures) = (self.questions - questions, self.failures - failures);
+            each(TestEvent::Asked { loaded, check, questions, failures });
         }
     }
 

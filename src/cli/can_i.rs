@@ -16,7 +16,7 @@ use crate::diag::Diagnostic;
 use crate::node::identity::NodeIdentity;
 use crate::report::access::{self, Told};
 use crate::report::page::Page;
-use crate::report::{machine, worlds};
+use crate::report::{json, worlds};
 
 /// Options of `can-i`.
 #[derive(Debug, Args)]
@@ -179,7 +179,7 @@ fn list(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Iden
                 "target": loaded.target, "identity": who, "namespace": namespace, "grants": chains,
                 "missing": missing.iter().map(ToString::to_string).collect::<Vec<_>>(),
             });
-            terminal.result(&machine::line(&json));
+            terminal.result(&json::line(&json));
         }
         AnswerForm::Text => {
             let grants = access::grants(&chains, &loaded.files);

@@ -85,6 +85,7 @@ pub(super) fn print_comparison(
     let mut text = String::new();
     let mut lines = target_changes(&comparison.target_changes(output, workspace.shard.is_none()));
     lines.push_str(&target_changes(beside));
+    global.record_changes(comparison.counts());
     let mut renewals = Renewals::default();
     for target in &comparison.targets {
         text.push_str(&target.diff);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::printing::print;
+use super::reporting::FormatArguments;
 use super::sandbox::{Paths, SandboxArguments};
 use super::workspaces::with_targets;
 use super::worlds::WorldArguments;
@@ -23,6 +24,8 @@ pub(super) struct Arguments {
     /// Also check the manifests in this folder of static pods of a kubelet; may be repeated.
     #[arg(long, value_name = "PATH")]
     static_pods: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) format: FormatArguments,
     #[command(flatten)]
     sandbox: SandboxArguments,
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::check::tell_broken;
+use super::reporting::FormatArguments;
 use super::workspaces::{ConsentArguments, note_partly_checked, tell, tell_checked, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::app::{Error, MergeOptions, Merged, ShardCommand, Workspace};
@@ -21,6 +22,8 @@ pub(super) struct Arguments {
     /// End with 1 if there is a warning.
     #[arg(long)]
     pub(super) deny_warnings: bool,
+    #[command(flatten)]
+    pub(super) format: FormatArguments,
 }
 
 /// Runs the command.
@@ -46,6 +49,7 @@ fn conclude_render(global: &Global, workspace: &Workspace, mut merged: Merged<'_
         return outcome;
     }
     note_partly_checked(global, workspace, &merged.targets);
+    global.record_changes(merged.totals.iter().map(|(target, totals)| (&**target, totals.counts)));
     let form = Form::new(global.quiet, false);
     let mut lines = target_changes(&merged.target_changes(&workspace.project.workspace.output, false));
     lines.extend(merged.totals.iter().map(|(target, totals)| written(target, totals, form)));
@@ -61,6 +65,7 @@ fn conclude_check(global: &Global, workspace: &Workspace, mut merged: Merged<'_>
     }
     let terminal = global.terminal();
     let output = &workspace.project.workspace.output;
+    global.record_changes(merged.totals.iter().map(|(target, totals)| (&**target, totals.counts)));
     let form = Form::new(global.quiet, is_summary);
     let mut lines = target_changes(&merged.target_changes(output, true));
     let mut renewals = Renewals::default();

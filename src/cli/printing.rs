@@ -14,7 +14,7 @@ use crate::app::{Error, Event, Listener};
 use crate::codes;
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, foreign, nearest};
 use crate::digest::digest_of_run;
-use crate::report::{ColorChoice, Terminal, human, machine};
+use crate::report::{ColorChoice, Terminal, github, human, json};
 
 /// From how many files on a run is long enough for a progress bar.
 const LONG_RUN: usize = 2_000;
@@ -76,7 +76,8 @@ pub(super) fn print(global: &Global, mut diagnostics: Vec<Diagnostic>, files: &F
         let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
         printed.errors.extend(errors.map(|diagnostic| diagnostic.code));
     }
-    if diagnostics.is_empty() {
+    global.record_findings(&diagnostics, files);
+    if diagnostics.is_empty() || global.format.is_some() {
         return;
     }
     let terminal = global.terminal();
@@ -94,7 +95,7 @@ const NAMED_CODES: usize = 10;
 
 /// Ends the errors of a run for people: the command that prints more about them, with each code once.
 pub(super) fn print_more(global: &Global) {
-    if global.diagnostics == DiagnosticForm::Human {
+    if global.diagnostics == DiagnosticForm::Human && global.format.is_none() {
         let printed = global.printed.lock().unwrap_or_else(PoisonError::into_inner);
         global.terminal().note(&more_about(&printed.errors));
     }
@@ -113,8 +114,8 @@ fn more_about(errors: &BTreeSet<Code>) -> String {
 
 fn print_for_machines(terminal: Terminal, form: DiagnosticForm, diagnostics: &[Diagnostic], files: &Files) {
     match form {
-        DiagnosticForm::Github => terminal.workflow_commands(&machine::github(diagnostics, files)),
-        DiagnosticForm::Human | DiagnosticForm::Json => terminal.problem(&machine::json(diagnostics, files)),
+        DiagnosticForm::Github => terminal.workflow_commands(&github::text(diagnostics, files)),
+        DiagnosticForm::Human | DiagnosticForm::Json => terminal.problem(&json::diagnostics(diagnostics, files)),
     }
 }
 
@@ -148,16 +149,23 @@ pub(super) fn end(global: &Global, error: Error) -> Outcome {
     }
 }
 
-/// Prints why a run failed.
+/// Prints why a run failed, and adds it to the report of the run.
 fn fail(global: &Global, error: &RunError) -> Outcome {
+    global.record_findings(&[failure(error)], &Files::new());
+    print_failure(global, error)
+}
+
+/// Prints why a run failed.
+pub(super) fn print_failure(global: &Global, error: &RunError) -> Outcome {
     match global.diagnostics {
         DiagnosticForm::Human => global.terminal().failure(error),
-        form => {
-            let failure = Diagnostic::error(codes::RUN_FAILED, &*error.message).help_maybe(error.help.clone());
-            print_for_machines(global.terminal(), form, &[failure], &Files::new());
-        }
+        form => print_for_machines(global.terminal(), form, &[failure(error)], &Files::new()),
     }
     Outcome::Failed
+}
+
+fn failure(error: &RunError) -> Diagnostic {
+    Diagnostic::error(codes::RUN_FAILED, &*error.message).help_maybe(error.help.clone())
 }
 
 /// Prints help and version, which are answers, or how the program is used, where it was used wrongly.

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use super::reporting::ReportArguments;
 use super::sandbox::{Paths, SandboxArguments};
 use super::workspaces::{ConsentArguments, ShardArguments, finish, note_partly_checked, tell, with_part};
 use super::{CacheFolder, DiagnosticForm, Global, Outcome};
@@ -33,6 +34,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FORM", default_value = "yaml", requires = "stdout")]
     format: ObjectForm,
     #[command(flatten)]
+    pub(super) report: ReportArguments,
+    #[command(flatten)]
     sandbox: SandboxArguments,
 }
 
@@ -63,6 +66,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     if let Some(unchanged) = global.stats().time(Stage::Recall, look, |_| (1, 0))? {
         tell(global, unchanged.diagnostics);
         global.stats().note(|| "nothing changed since an earlier run".to_owned());
+        global.record_changes(unchanged.targets.iter().map(|target| (&*target.name, target.totals().counts)));
         let form = Form::new(global.quiet, false);
         let line = |target: &KeptTarget| written(&target.name, &target.totals(), form);
         global.terminal().note(&unchanged.targets.into_iter().map(line).collect::<String>());
@@ -127,6 +131,7 @@ fn write(
     terminal.note(&changed_since(folder, &output.removed, "removed"));
     note_partly_checked(global, workspace, targets);
     terminal.problem(&target_changes(&output.target_changes));
+    global.record_changes(output.targets.iter().map(|(title, totals)| (&**title, totals.counts)));
     for (title, totals) in &output.targets {
         terminal.problem(&written(title, totals, Form::new(global.quiet, false)));
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::printing::refuse_usage;
+use super::reporting::FormatArguments;
 use super::{Global, Outcome};
 use crate::app::Error;
 use crate::app::workspace::normal;
@@ -34,6 +35,8 @@ pub(super) struct GateArguments {
     /// End with 1 if there is a warning.
     #[arg(long)]
     pub(super) deny_warnings: bool,
+    #[command(flatten)]
+    pub(super) format: FormatArguments,
     #[command(flatten)]
     pub(super) sandbox: SandboxArguments,
 }
@@ -74,6 +77,7 @@ impl SandboxArguments {
         if when == When::Off {
             return Ok(Outcome::Fine);
         }
+        paths.writes.extend(global.report_files());
         paths.writes.extend(global.trace.as_ref().map(|path| global.at(path)));
         let memory = u64::from(self.sandbox_memory.unwrap_or(DEFAULT_MEMORY)) << 30;
         // How many cores there are is read from files.

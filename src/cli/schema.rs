@@ -9,17 +9,15 @@ use super::{Global, Outcome};
 use crate::app::Error;
 use crate::diag::{RunError, nearest};
 use crate::kinds;
-use crate::report::machine;
-
-/// The name of the schema that is of no policy kind.
-const DIAGNOSTIC: &str = "diagnostic";
+use crate::report::json;
 
 /// Options of `schema`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only this kind, or `diagnostic`: a line of `--diagnostics json`. Default: one schema for documents of every policy kind.
+    /// Only this policy kind, or a result: `diagnostic` is a line of `--diagnostics json`, `run` a report of `--format json`.
+    /// Default: one schema for documents of every policy kind.
     kind: Option<String>,
-    /// Write `policy.json`, `workspace.json`, `diagnostic.json` and one file for each kind into this folder.
+    /// Write `policy.json`, `workspace.json` and one file for each kind and each result into this folder.
     #[arg(long, value_name = "DIR", conflicts_with = "kind")]
     output: Option<PathBuf>,
 }
@@ -39,8 +37,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         terminal.result(&text(&any_policy()));
         return Ok(Outcome::Fine);
     };
-    if kind == DIAGNOSTIC {
-        terminal.result(&text(&machine::schema()));
+    if let Some((_, schema)) = json::schemas().into_iter().find(|(name, _)| name == kind) {
+        terminal.result(&text(&schema));
         return Ok(Outcome::Fine);
     }
     if let Some(schema) = kinds::names().find(|name| name.eq_ignore_ascii_case(kind)).and_then(kinds::schema_of) {
@@ -60,7 +58,7 @@ pub(super) fn files() -> Vec<(String, String)> {
         .filter_map(|name| Some((format!("{}.json", name.to_lowercase()), text(&kinds::schema_of(name)?))))
         .collect();
     files.push(("policy.json".to_owned(), text(&any_policy())));
-    files.push((format!("{DIAGNOSTIC}.json"), text(&machine::schema())));
+    files.extend(json::schemas().into_iter().map(|(name, schema)| (format!("{name}.json"), text(&schema))));
     files
 }
 

@@ -4,11 +4,12 @@ use clap::Args;
 
 use super::can_i::AnswerForm;
 use super::printing::refuse_usage;
+use super::reporting::ReportArguments;
 use super::workspaces::{tell, with_targets};
 use super::worlds::load_target;
 use super::{Global, Outcome};
 use crate::app::{Error, TestRun, Workspace, WorldOptions};
-use crate::report::{machine, tests};
+use crate::report::{json, tests};
 
 /// Options of `test`.
 #[derive(Debug, Args)]
@@ -24,6 +25,8 @@ pub(super) struct Arguments {
     /// End with 1 if there is a warning.
     #[arg(long)]
     pub(super) deny_warnings: bool,
+    #[command(flatten)]
+    pub(super) report: ReportArguments,
 }
 
 /// Runs the command.
@@ -54,10 +57,11 @@ pub(super) fn conclude(
     format: AnswerForm,
 ) -> Outcome {
     let outcome = tell(global, run.take_problems(workspace));
+    global.record_tests(failures.results());
     let terminal = global.terminal();
     match format {
         AnswerForm::Text => terminal.result(failures.text()),
-        AnswerForm::Json => failures.json.iter().for_each(|failure| terminal.result(&machine::line(failure))),
+        AnswerForm::Json => failures.json.iter().for_each(|failure| terminal.result(&json::line(failure))),
     }
     if outcome == Outcome::Invalid && run.questions == 0 {
         return outcome;

@@ -8,7 +8,7 @@ use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
 use crate::app::{Error, RequestOptions};
 use crate::report::page::Page;
-use crate::report::{access, machine, worlds};
+use crate::report::{access, json, worlds};
 
 /// Options of `who-can`.
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
                     if let Some(map) = json.as_object_mut() {
                         map.insert("target".to_owned(), loaded.target.as_deref().into());
                     }
-                    terminal.result(&machine::line(&json));
+                    terminal.result(&json::line(&json));
                 }
                 AnswerForm::Text => {
                     if let Some(reason) = &answer.dead {

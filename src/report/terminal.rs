@@ -14,7 +14,7 @@ use anstream::AutoStream;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde::Serialize;
 
-use super::machine;
+use super::json;
 use super::page::Page;
 use crate::diag::{RunError, foreign};
 
@@ -45,16 +45,26 @@ impl ColorChoice {
 pub struct Terminal {
     color: ColorChoice,
     quiet: bool,
+    has_results: bool,
 }
 
 impl Terminal {
     /// A terminal; a quiet one swallows what is not a result or a problem.
     pub fn new(color: ColorChoice, quiet: bool) -> Self {
-        Self { color, quiet }
+        Self { color, quiet, has_results: true }
+    }
+
+    /// Returns the terminal without its results, which a report has instead.
+    #[must_use]
+    pub fn without_results(self) -> Self {
+        Self { has_results: false, ..self }
     }
 
     /// Prints a result.
     pub fn result(self, text: &str) {
+        if !self.has_results {
+            return;
+        }
         write(io::stdout().lock(), &foreign::lines(text));
     }
 
@@ -154,7 +164,7 @@ impl Answers {
     /// # Errors
     /// Standard output cannot be written to.
     pub fn write(&mut self, answer: &impl Serialize) -> io::Result<()> {
-        self.output.write_all(machine::line(answer).as_bytes())
+        self.output.write_all(json::line(answer).as_bytes())
     }
 
     /// Hands on what was written.

@@ -5,9 +5,11 @@ use serde_json::Value;
 use super::access::{Told, place_text};
 use super::human::number;
 use super::page::Page;
+use super::run::TestResult;
 use crate::access::Answer;
-use crate::app::{Failure, TestEvent, TestRun};
-use crate::model::Expectation;
+use crate::app::{Failure, LoadedWorld, TestEvent, TestRun};
+use crate::diag::foreign;
+use crate::model::{AccessCheck, Expectation};
 
 /// The failures of a run in both forms.
 #[derive(Debug, Default)]
@@ -15,6 +17,9 @@ pub struct Failures {
     text: Page,
     /// The failures as JSON objects.
     pub json: Vec<Value>,
+    /// The failures of the expectation that is being asked, one line each.
+    lines: Vec<String>,
+    results: Vec<TestResult>,
 }
 
 impl Failures {
@@ -26,7 +31,29 @@ impl Failures {
                 writeln!(self.text, "... and {} of the same expectation", number(*count, "more failure"));
                 self.text.push_str("\n");
             }
+            TestEvent::Asked { loaded, check, questions, failures } => {
+                self.add_result(loaded, check, *questions, *failures);
+            }
         }
+    }
+
+    /// Adds an expectation to the result of its test on a target.
+    fn add_result(&mut self, loaded: &LoadedWorld, check: &AccessCheck, questions: usize, failed: usize) {
+        let failures = std::mem::take(&mut self.lines);
+        let (target, test) = (loaded.target.clone().unwrap_or_default(), (*check.meta.name).to_owned());
+        match self.results.last_mut().filter(|result| result.target == target && result.test == test) {
+            Some(result) => {
+                result.questions += questions;
+                result.failed += failed;
+                result.failures.extend(failures);
+            }
+            None => self.results.push(TestResult { target, test, questions, failed, failures }),
+        }
+    }
+
+    /// Returns the result of each test on each target, in the order in which they were asked.
+    pub fn results(&self) -> Vec<TestResult> {
+        self.results.clone()
     }
 
     fn add_failure(&mut self, failure: &Failure<'_>) {
@@ -42,7 +69,9 @@ impl Failures {
         };
         let place = place_text(check.origin, &loaded.files);
         let name = &check.meta.name;
-        writeln!(self.text, "FAIL {name} on `{target}` ({place}): {tested} {expected} {request}, {found}");
+        let line = format!("FAIL {name} on `{target}` ({place}): {tested} {expected} {request}, {found}");
+        writeln!(self.text, "{line}");
+        self.lines.push(foreign::line(&line).into_owned());
         self.text.append(&told.reasons());
         self.text.push_str("\n");
         let mut json = told.json();

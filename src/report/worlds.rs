@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::machine;
+use super::json;
 use crate::app::LoadedWorld;
 
 /// The start of a short answer: the target, if there can be several.
@@ -15,7 +15,7 @@ pub fn json_line(loaded: &LoadedWorld, mut answer: Value) -> String {
     if let (Some(target), Some(map)) = (&loaded.target, answer.as_object_mut()) {
         map.insert("target".to_owned(), target.as_str().into());
     }
-    machine::line(&answer)
+    json::line(&answer)
 }
 
 /// The heading of a long answer.

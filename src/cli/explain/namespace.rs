@@ -23,7 +23,7 @@ use crate::k8s::list;
 use crate::model::{Enforcement, PodSecurityProfile, Target};
 use crate::report::access::place_text;
 use crate::report::page::Page;
-use crate::report::{machine, pod_security};
+use crate::report::{json, pod_security};
 use crate::yaml::NodeRef;
 
 /// Tells what pods of a namespace are held to on each target, and why.
@@ -80,7 +80,7 @@ fn with_target(mut json: serde_json::Value, target: &Target) -> String {
     if let Some(map) = json.as_object_mut() {
         map.insert("target".to_owned(), target.name.as_str().into());
     }
-    machine::line(&json)
+    json::line(&json)
 }
 
 /// The explanation of a namespace on one target.

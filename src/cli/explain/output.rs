@@ -15,7 +15,7 @@ use crate::compile::{OutputFile, Wanted};
 use crate::diag::{RunError, Sink, nearest};
 use crate::emit::committed::{Committed, Differing, Folder};
 use crate::report::access::place_text;
-use crate::report::machine;
+use crate::report::json;
 use crate::report::page::Page;
 
 /// Whether a word of the command line is the path of a file and not the name of something.
@@ -108,7 +108,7 @@ fn print_objects(global: &Global, workspace: &Workspace, format: AnswerForm, tar
                 let policy = policy.map_or_else(String::new, |policy| format!("{} {} ", policy.kind, policy.name));
                 writeln!(page, "{kind} {namespace}{name} <- {policy}({at})");
             }
-            AnswerForm::Json => page.append(&machine::line(&json!({
+            AnswerForm::Json => page.append(&json::line(&json!({
                 "target": target,
                 "path": file.path,
                 "object": {

@@ -1,0 +1,146 @@
+//! SARIF 2.1.0, for code scanning (<https://docs.oasis-open.org/sarif/sarif/v2.1.0/>).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::run::{FindingRecord, SourceRange, fingerprints};
+use super::{Report, WORKSPACE_FILE};
+use crate::codes;
+
+/// The schema that a log names.
+const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+
+/// Returns a report as a SARIF log with one run. Each code is a rule, each finding a result.
+pub fn text(report: &impl Report) -> String {
+    let findings = report.findings();
+    let mut rules: BTreeMap<&str, Vec<&FindingRecord>> = BTreeMap::new();
+    for finding in findings {
+        rules.entry(&finding.code).or_default().push(finding);
+    }
+    let index: BTreeMap<&str, usize> = rules.keys().enumerate().map(|(index, code)| (*code, index)).collect();
+    let results = findings.iter().zip(fingerprints(findings)).map(|(finding, fingerprint)| {
+        json!({
+            "ruleId": finding.code,
+            "ruleIndex": index.get(finding.code.as_str()),
+            "level": level(finding),
+            "message": { "text": message(finding) },
+            "locations": [location(finding.place.as_ref(), None)],
+            "relatedLocations": finding
+                .related
+                .iter()
+                .map(|related| location(Some(&related.place), Some(&related.text)))
+                .collect::<Vec<_>>(),
+            "partialFingerprints": { "bailiwick/v1": fingerprint },
+        })
+    });
+    let log = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "bailiwick",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules.iter().map(|(code, findings)| rule(code, findings)).collect::<Vec<_>>(),
+            } },
+            "invocations": [{ "executionSuccessful": report.exit_code() < 3, "exitCode": report.exit_code() }],
+            "automationDetails": { "id": format!("bailiwick/{}/", report.command()) },
+            "columnKind": "unicodeCodePoints",
+            "results": results.collect::<Vec<_>>(),
+        }],
+    });
+    super::json::pretty(&log)
+}
+
+fn rule(id: &str, findings: &[&FindingRecord]) -> Value {
+    let code = codes::find(id);
+    let title = code.map_or(id, |code| code.title());
+    let mut rule = json!({
+        "id": id,
+        "shortDescription": { "text": title },
+        "help": {
+            "text": code.map_or(id, |code| code.page()),
+            "markdown": code.map_or(id, |code| code.page()),
+        },
+        "properties": { "tags": ["security"] },
+    });
+    // GitHub sorts security alerts by this number, which a rule and not a result has.
+    let severity = findings.iter().filter_map(|finding| security_severity(finding.level())).max_by(f64::total_cmp);
+    if let (Some(severity), Some(properties)) = (severity, rule.get_mut("properties").and_then(Value::as_object_mut)) {
+        properties.insert("security-severity".to_owned(), format!("{severity:.1}").into());
+    }
+    rule
+}
+
+/// Returns the middle of the range that GitHub gives a severity.
+fn security_severity(level: &str) -> Option<f64> {
+    match level {
+        "critical" => Some(9.5),
+        "high" => Some(8.0),
+        "medium" => Some(5.5),
+        "low" => Some(2.0),
+        _ => None,
+    }
+}
+
+fn level(finding: &FindingRecord) -> &'static str {
+    match finding.level() {
+        "critical" | "high" | "error" => "error",
+        "medium" | "warning" => "warning",
+        _ => "note",
+    }
+}
+
+fn message(finding: &FindingRecord) -> String {
+    let mut text = finding.message.clone();
+    for help in &finding.help {
+        text.push_str("\nhelp: ");
+        text.push_str(help);
+    }
+    text
+}
+
+/// Returns a location. A finding without a place is about the workspace: code scanning accepts no result without a file.
+fn location(place: Option<&SourceRange>, text: Option<&str>) -> Value {
+    let mut location = match place {
+        None => json!({ "physicalLocation": { "artifactLocation": { "uri": WORKSPACE_FILE } } }),
+        Some(place) => json!({
+            "physicalLocation": {
+                "artifactLocation": { "uri": uri(&place.path) },
+                "region": {
+                    "startLine": place.line,
+                    "startColumn": place.column,
+                    "endLine": place.end_line,
+                    "endColumn": place.end_column,
+                },
+            },
+        }),
+    };
+    if let (Some(text), Some(location)) = (text, location.as_object_mut()) {
+        location.insert("message".to_owned(), json!({ "text": text }));
+    }
+    location
+}
+
+/// Returns a path as a relative reference of RFC 3986: every byte that is not an unreserved character or a slash is encoded.
+fn uri(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(byte.into()),
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn paths_are_encoded() {
+        assert_eq!(uri("policies/a b#ü.yaml"), "policies/a%20b%23%C3%BC.yaml");
+        assert_eq!(uri("javascript:x"), "javascript%3Ax");
+    }
+}
