@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod api;
 mod ceilings;
 mod facts;
 mod finding;
@@ -26,6 +27,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    Api(api::Arguments),
     Facts(facts::Arguments),
     Imports(imports::Arguments),
     Prose(prose::Arguments),
@@ -35,6 +37,7 @@ enum Task {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.task {
+        Task::Api(arguments) => api::run(root(), &arguments),
         Task::Facts(arguments) => facts::run(root(), &arguments),
         Task::Imports(arguments) => imports::run(root(), &arguments),
         Task::Prose(arguments) => prose::run(root(), &arguments),
