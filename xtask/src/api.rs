@@ -1,6 +1,6 @@
 //! `cargo xtask api`: the public items of each library crate, as a committed list.
 //!
-//! A change of a public API is a change of `crates/NAME/api.txt`, which a review sees. The list is read from the source text:
+//! A change of a public API is a change of `crates/NAME/api.txt` in the diff of a review. The list is read from the source text:
 //! modules that are public from the crate root on, their items with signatures, and the methods of their types. Items that a
 //! macro declares and implementations of traits are left out.
 
