@@ -1,20 +1,15 @@
 //! `bailiwick migrate`.
 
-mod inputs;
 mod kubelets;
 mod output;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::printing::print;
 use super::{Global, Outcome};
-use crate::admission::psp::plan::{self, Cluster};
-use crate::app::Error;
-use crate::diag::{Files, Severity, Sink};
-use crate::migrate;
+use crate::app::{Error, PspMigration, PspMigrationOptions, migrate_psp};
 use crate::report::migration::{self, Report};
 
 /// Options of `migrate`.
@@ -88,27 +83,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
 }
 
 fn psp(global: &Global, arguments: &PspArguments) -> Result<Outcome, Error> {
-    let files = Arc::new(Files::new());
-    let mut sink = Sink::new();
-    let inputs = inputs::read(global, &arguments.from, &arguments.kubernetes_version, &files, &mut sink)?;
-    let diagnostics = sink.into_sorted(&files);
-    let failed = diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-    print(global, diagnostics, &files);
-    let Some(inputs) = inputs.filter(|_| !failed) else { return Ok(Outcome::Invalid) };
-    let plan = plan::plan(&Cluster {
-        world: &inputs.world,
-        policies: &inputs.policies,
-        namespaces: &inputs.namespaces,
-        workloads: &inputs.workloads,
-    });
-    let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared);
-    let report = Report {
-        plan: &plan,
-        policies: &policies,
-        declared: &inputs.declared,
-        superfluous: &inputs.superfluous,
-        made_by_others: inputs.owned,
-    };
+    let PspArguments { from, kubernetes_version, .. } = arguments;
+    let options = PspMigrationOptions { from: from.clone(), kubernetes_version: kubernetes_version.clone() };
+    let found = migrate_psp(&global.options(), &options)?;
+    let PspMigration { diagnostics, plan, policies, declared, superfluous, made_by_others } = found;
+    print(global, diagnostics.list, &diagnostics.files);
+    let report =
+        Report { plan: &plan, policies: &policies, declared: &declared, superfluous: &superfluous, made_by_others };
     let told = match arguments.format {
         Format::Text => migration::text(&report),
         Format::Markdown => migration::markdown(&report),

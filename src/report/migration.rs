@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::human::number;
+use super::page::Page;
 use crate::admission::level::Level;
 use crate::admission::psp::mapping::{Mapping, Reading};
 use crate::admission::psp::migrate::{Fate, Filled};
@@ -14,6 +15,7 @@ use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, Workloa
 use crate::diag::foreign;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{Namespace, Policies};
+use crate::node::migration::Report as KubeletMigration;
 
 /// What is reported.
 #[derive(Debug, Clone, Copy)]
@@ -461,4 +463,31 @@ fn workload_json(workload: &WorkloadPlan) -> Value {
         "changes": workload.changes,
         "refusals": workload.refusals,
     })
+}
+
+/// The progress of a migration of kubelets as lines.
+pub fn kubelets(report: &KubeletMigration) -> String {
+    let mut text = Page::new();
+    text.push_str("kubelets\n");
+    for kubelet in &report.kubelets {
+        let class = serde_json::to_value(kubelet.class).unwrap_or_default();
+        writeln!(text, "  `{}`: {}", kubelet.user, class.as_str().unwrap_or_default());
+        for (what, told) in
+            [("Node authorizer", kubelet.node_authorizer), ("NodeRestriction", kubelet.node_restriction)]
+        {
+            told.iter().for_each(|told| writeln!(text, "    {what}: {told}"));
+        }
+        kubelet.also.iter().for_each(|also| writeln!(text, "    {also}"));
+        kubelet.kept_by.iter().for_each(|kept| writeln!(text, "    kept going by {kept}"));
+    }
+    if !report.nodes_without_identity.is_empty() {
+        writeln!(text, "nodes that no kubelet's name tells of: {}", report.nodes_without_identity.join(", "));
+    }
+    text.push_str("steps\n");
+    for step in &report.steps {
+        let state = serde_json::to_value(step.state).unwrap_or_default();
+        let by = if step.blocked_by.is_empty() { String::new() } else { format!(" by {}", step.blocked_by.join(", ")) };
+        writeln!(text, "  {}. {}{by}: {}", step.step, state.as_str().unwrap_or_default(), step.what);
+    }
+    text.finish()
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::super::Global;
 use crate::access::{Builder, World};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::namespace_of;
 use crate::admission::workload::Workload;
+use crate::app::Options;
 use crate::app::loaded_world::{add_tree, duplicate, each_tree, version_of};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
@@ -41,7 +41,7 @@ const VERSIONS: [&str; 2] = ["policy/v1beta1", "extensions/v1beta1"];
 
 /// Reads everything. None when the version is unknown; that, and whatever is wrong, is in the sink.
 pub(super) fn read(
-    global: &Global,
+    run: &Options,
     from: &[PathBuf],
     version: &str,
     files: &Arc<Files>,
@@ -51,7 +51,7 @@ pub(super) fn read(
     let mut builder = Builder::new(minor).with_default_policy(minor);
     let mut found = Found::default();
     for path in from {
-        each_tree(&global.input_at(path), global.jobs(), files, sink, &mut |tree, sink| {
+        each_tree(&run.input_at(path), run.threads(), files, sink, &mut |tree, sink| {
             add_tree(&mut builder, tree, sink, &mut |object, sink| found.add(object, sink));
         })?;
     }
