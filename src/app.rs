@@ -1,5 +1,11 @@
 //! The application layer: opens a workspace, compiles it, compares its output, and answers questions about access.
 //!
+//! - [`Workspace`]: [`open`](Workspace::open), [`compile`](Workspace::compile), [`stage_output`](Workspace::stage_output),
+//!   [`compare`](Workspace::compare), [`lint`](Workspace::lint), [`test`](Workspace::test), [`merge`](Workspace::merge)
+//! - [`LoadedWorld`]: [`from_target`](LoadedWorld::from_target), [`from_manifests`](LoadedWorld::from_manifests),
+//!   [`from_index`](LoadedWorld::from_index), [`can_i`](LoadedWorld::can_i), [`who_can`](LoadedWorld::who_can)
+//! - [`lint_manifests`], [`migrate_psp`]
+//!
 //! Each function takes plain options and returns a typed result or an [`Error`]. The layer prints nothing, chooses no exit
 //! code, and looks at no clock: the caller names the day. A long run reports its progress as an [`Event`].
 
@@ -11,6 +17,7 @@ mod left_behind;
 mod lint;
 pub(crate) mod loaded_world;
 mod merge;
+mod migrate;
 mod output;
 mod question;
 mod removal;
@@ -43,6 +50,7 @@ pub use left_behind::NotJudged;
 pub use lint::{LintOptions, LintReport, Selection, Unanswered, lint_manifests};
 pub use loaded_world::{LoadedWorld, WorldOptions};
 pub use merge::{MergeOptions, Merged};
+pub use migrate::{KubeletInventory, PspMigration, PspMigrationOptions, migrate_psp};
 pub use question::RequestOptions;
 pub use render::{CompiledFile, CompiledFiles, RenderOptions, StagedOutput, WrittenOutput};
 pub use shard::Shard;
@@ -105,6 +113,11 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
+    /// Returns the options of a run that starts in a folder.
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self { directory: Some(folder.into()), ..Self::default() }
+    }
+
     /// Returns a path as seen from the folder in which the run starts.
     pub fn at(&self, path: &Path) -> PathBuf {
         self.directory.as_ref().map_or_else(|| path.to_owned(), |start| start.join(path))

@@ -11,6 +11,32 @@
 //! all of them lie [`diag`], what can be wrong as data, and [`yaml`], the one representation of text that every
 //! stage works on. [`access`], [`admission`], [`crossplane`] and [`node`] stand beside the pipeline: who may do what,
 //! which pods get in, what packages get, and what nodes reach. [`label`] closes its one loop, from what is granted to the labels of namespaces.
+//!
+//! # Use as a library
+//!
+//! A [`Workspace`] is opened, compiled, compared with earlier output, searched for findings and tested. A [`LoadedWorld`]
+//! answers questions about access: [`LoadedWorld::can_i`] and [`LoadedWorld::who_can`]. The functions print nothing and return
+//! typed results; the module [`app`] lists all of them. This program prints who can read Secrets on each target of a
+//! workspace:
+//!
+//! ```
+//! use bailiwick::{Error, LoadedWorld, Options, RequestOptions, Workspace, WorldOptions};
+//!
+//! fn main() -> Result<(), Error> {
+//!     let workspace = Workspace::open(&Options::in_folder(env!("CARGO_MANIFEST_DIR")))?;
+//!     let request = RequestOptions::new("get", "secrets");
+//!     for target in workspace.targets(&[])? {
+//!         let loaded = LoadedWorld::from_target(&workspace, target, &WorldOptions::default())?;
+//!         for allowed in loaded.who_can(&request)?.subjects {
+//!             match allowed.namespace {
+//!                 Some(namespace) => println!("{}: {} in {namespace}", target.name, allowed.subject),
+//!                 None => println!("{}: {}", target.name, allowed.subject),
+//!             }
+//!         }
+//!     }
+//!     Ok(())
+//! }
+//! ```
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
@@ -44,5 +70,10 @@ pub mod report;
 pub mod stats;
 
 pub mod app;
+pub use app::{
+    AllowedSubject, AllowedSubjects, Base, CanI, CanIOptions, CompareOptions, Comparison, CompiledFiles, Diagnostics,
+    Error, LintOptions, LintReport, LoadedWorld, Options, RenderOptions, RequestOptions, Selection, TestOptions,
+    TestRun, Workspace, WorldOptions, lint_manifests,
+};
 
 pub mod cli;

@@ -20,6 +20,7 @@ mod case;
 mod classes;
 mod crossplane;
 mod diagnostics;
+mod facade;
 mod hostile;
 mod layers;
 mod node;

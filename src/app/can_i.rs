@@ -86,6 +86,20 @@ impl LoadedWorld {
     ///
     /// # Errors
     /// When the options name no request, or the object for admission cannot be read.
+    ///
+    /// # Examples
+    /// ```
+    /// use bailiwick::{CanIOptions, Error, LoadedWorld, Options, RequestOptions, WorldOptions};
+    /// use bailiwick::access::{Answer, Identity};
+    ///
+    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
+    /// let loaded = LoadedWorld::from_manifests(&options, &world)?;
+    /// let question = CanIOptions { request: RequestOptions::new("get", "secrets"), ..CanIOptions::default() };
+    /// let answer = loaded.can_i(&Identity::of("nobody@example.com"), &question)?;
+    /// assert_eq!(answer.answer, Answer::No);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn can_i(&self, who: &Identity, options: &CanIOptions) -> Result<CanI, Error> {
         let request = options.request.request(&self.world)?;
         let selector = field_selector(options.field_selector.as_deref().unwrap_or_default()).map_err(invalid)?;

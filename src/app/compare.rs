@@ -124,6 +124,16 @@ impl Workspace {
     ///
     /// # Errors
     /// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bailiwick::{Base, CompareOptions, Error, Options, Workspace};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let workspace = Workspace::open(&options)?;
+    /// let comparison = workspace.compare(&Base::output_folder(), &CompareOptions::default())?;
+    /// assert!(!comparison.is_drift(), "the output of this repository is up to date");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn compare(&self, base: &Base, options: &CompareOptions) -> Result<Comparison, Error> {
         let targets = self.targets(&options.targets)?;
         let mut sink = Sink::new();

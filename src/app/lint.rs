@@ -60,6 +60,16 @@ impl Workspace {
     ///
     /// # Errors
     /// When no target has one of the names, or the run fails. Invalid policies are among the findings.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bailiwick::{Error, LintOptions, Options, Workspace};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let workspace = Workspace::open(&options)?;
+    /// let report = workspace.lint(&LintOptions::default())?;
+    /// assert!(report.is_readable && !report.findings.has_errors());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn lint(&self, options: &LintOptions) -> Result<LintReport, Error> {
         let targets = self.targets(&options.targets)?;
         let mut all = Sink::new();
@@ -87,6 +97,16 @@ impl Workspace {
 ///
 /// # Errors
 /// When the run fails. Invalid manifests are among the findings.
+///
+/// # Examples
+/// ```
+/// use bailiwick::{Error, LintOptions, Options, WorldOptions, lint_manifests};
+/// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
+/// let report = lint_manifests(&options, &LintOptions { world, ..LintOptions::default() })?;
+/// assert!(report.is_readable);
+/// # Ok::<(), Error>(())
+/// ```
 pub fn lint_manifests(run: &Options, options: &LintOptions) -> Result<LintReport, Error> {
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();

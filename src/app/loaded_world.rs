@@ -62,6 +62,18 @@ impl LoadedWorld {
     ///
     /// # Errors
     /// When one of the objects cannot be compiled or read.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bailiwick::{Error, LoadedWorld, Options, Workspace, WorldOptions};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let workspace = Workspace::open(&options)?;
+    /// for target in workspace.targets(&[])? {
+    ///     let loaded = LoadedWorld::from_target(&workspace, target, &WorldOptions::default())?;
+    ///     assert_eq!(loaded.target.as_deref(), Some(target.name.as_str()));
+    /// }
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn from_target(workspace: &Workspace, target: &Target, options: &WorldOptions) -> Result<Self, Error> {
         let mut sink = Sink::new();
         let loaded = load_target(workspace, target, options, &mut sink)?;
@@ -72,6 +84,16 @@ impl LoadedWorld {
     ///
     /// # Errors
     /// When one of the files cannot be read.
+    ///
+    /// # Examples
+    /// ```
+    /// use bailiwick::{Error, LoadedWorld, Options, WorldOptions};
+    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
+    /// let loaded = LoadedWorld::from_manifests(&options, &world)?;
+    /// assert!(loaded.world.size().bindings > 0);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn from_manifests(run: &Options, options: &WorldOptions) -> Result<Self, Error> {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
@@ -83,6 +105,14 @@ impl LoadedWorld {
     ///
     /// # Errors
     /// When the file is no index.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// use bailiwick::{Error, LoadedWorld, Options};
+    /// let loaded = LoadedWorld::from_index(&Options::default(), "production.index".as_ref())?;
+    /// assert!(loaded.world.size().bindings > 0);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn from_index(run: &Options, path: &Path) -> Result<Self, Error> {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
@@ -110,6 +140,16 @@ impl LoadedWorld {
     ///
     /// # Errors
     /// When the world is too large for an index.
+    ///
+    /// # Examples
+    /// ```
+    /// use bailiwick::{Error, LoadedWorld, Options, WorldOptions};
+    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
+    /// let index = LoadedWorld::from_manifests(&options, &world)?.to_index()?;
+    /// assert!(!index.is_empty());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn to_index(&self) -> Result<Vec<u8>, Error> {
         let bytes = FileFormat::INDEX.close(&self.world.snapshot(&self.files));
         bytes.map_err(|why| Error::Run(RunError::new(why)))

@@ -58,6 +58,18 @@ impl Workspace {
     ///
     /// # Errors
     /// When a summary cannot be used, or a shard is missing.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # use bailiwick::app::MergeOptions;
+    /// # use bailiwick::{Error, Options, Workspace};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let workspace = Workspace::open(&options)?;
+    /// let files = vec!["part-1".into(), "part-2".into()];
+    /// let merged = workspace.merge(&MergeOptions { files, ..MergeOptions::default() })?;
+    /// assert!(!merged.diagnostics.has_errors());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn merge(&self, options: &MergeOptions) -> Result<Merged<'_>, Error> {
         let mut sink = Sink::new();
         let given = read(self, &options.files, &mut sink)?;

@@ -39,6 +39,11 @@ struct Slashed<'w> {
 }
 
 impl RequestOptions {
+    /// Returns the options of a request with a verb for a resource, in the words of `kubectl auth can-i`.
+    pub fn new(verb: &str, resource: &str) -> Self {
+        Self { verb: Some(verb.to_owned()), resource: Some(resource.to_owned()), ..Self::default() }
+    }
+
     /// Returns the request.
     ///
     /// # Errors

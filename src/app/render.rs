@@ -87,6 +87,17 @@ impl Workspace {
     ///
     /// # Errors
     /// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bailiwick::{Error, Options, Workspace};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let workspace = Workspace::open(&options)?;
+    /// let compiled = workspace.compile(&["modern".to_owned()], false)?;
+    /// assert!(!compiled.diagnostics.has_errors());
+    /// assert!(compiled.files.iter().any(|file| file.text.contains("kind: RoleBinding")));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn compile(&self, targets: &[String], with_objects: bool) -> Result<CompiledFiles, Error> {
         let wanted = if with_objects { Wanted::Json } else { Wanted::Text };
         let mut sink = Sink::new();
@@ -108,6 +119,17 @@ impl Workspace {
     ///
     /// # Errors
     /// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # use bailiwick::{Error, Options, RenderOptions, Workspace};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let workspace = Workspace::open(&options)?;
+    /// let staged = workspace.stage_output(&RenderOptions::default())?;
+    /// let written = staged.commit()?;
+    /// assert!(!written.targets.is_empty());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn stage_output(&self, options: &RenderOptions) -> Result<StagedOutput<'_>, Error> {
         self.stage_output_with(options, None)
     }

@@ -88,6 +88,16 @@ impl Workspace {
     ///
     /// # Errors
     /// When no target has one of the names, or the policies cannot be compiled.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bailiwick::{Error, Options, TestOptions, Workspace};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let workspace = Workspace::open(&options)?;
+    /// let run = workspace.test(&TestOptions::default(), &mut |_failure| {})?;
+    /// assert_eq!(run.failures, 0);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn test(&self, options: &TestOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<TestRun, Error> {
         let mut run = TestRun::default();
         for target in self.targets(&options.targets)? {

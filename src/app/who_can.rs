@@ -45,6 +45,17 @@ impl LoadedWorld {
     ///
     /// # Errors
     /// When the options name no request, or a resource that is not served.
+    ///
+    /// # Examples
+    /// ```
+    /// use bailiwick::{Error, LoadedWorld, Options, RequestOptions, WorldOptions};
+    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
+    /// let loaded = LoadedWorld::from_manifests(&options, &world)?;
+    /// let allowed = loaded.who_can(&RequestOptions::new("get", "secrets"))?;
+    /// assert!(allowed.subjects.iter().any(|allowed| allowed.subject == "Group/system:masters"));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn who_can(&self, options: &RequestOptions) -> Result<AllowedSubjects, Error> {
         let request = options.request(&self.world)?;
         let place = match (&options.namespace, options.all_namespaces) {

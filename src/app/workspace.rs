@@ -69,6 +69,15 @@ impl Workspace {
     ///
     /// # Errors
     /// When there is none, or its policies cannot be linked.
+    ///
+    /// # Examples
+    /// ```
+    /// use bailiwick::{Error, Options, Workspace};
+    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let workspace = Workspace::open(&options)?;
+    /// assert!(workspace.output().ends_with("out"));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn open(options: &Options) -> Result<Self, Error> {
         let files = Arc::new(Files::new());
         let Some(root) = Self::find_root(options)? else {
@@ -115,6 +124,17 @@ impl Workspace {
     ///
     /// # Errors
     /// When no target has one of the names.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bailiwick::{Error, Options, Workspace};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let workspace = Workspace::open(&options)?;
+    /// let production = workspace.targets(&["modern".to_owned()])?;
+    /// assert_eq!(production.len(), 1);
+    /// assert!(workspace.targets(&["nowhere".to_owned()]).is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn targets(&self, names: &[String]) -> Result<Vec<&Target>, Error> {
         let all = &self.project.workspace.targets;
         let unknown = names.iter().find(|name| !all.iter().any(|target| target.name == **name));

@@ -55,6 +55,19 @@ impl Base {
     ///
     /// # Errors
     /// When the name stands for nothing, or for a folder without output.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # use bailiwick::{Base, CompareOptions, Error, Options, Workspace};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let workspace = Workspace::open(&options)?;
+    /// // What changed since a revision in git.
+    /// let base = Base::open(&workspace, Some("main"), &[])?;
+    /// let comparison = workspace.compare(&base, &CompareOptions::default())?;
+    /// let changed: usize = comparison.targets.iter().map(|target| target.totals.counts.changed).sum();
+    /// assert!(changed < 1_000, "{changed} objects change");
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn open(workspace: &Workspace, against: Option<&str>, names: &[String]) -> Result<Self, Error> {
         let mut base = Self::find(workspace, against)?;
         let targets = workspace.targets(names)?;
