@@ -12,6 +12,7 @@
 mod can_i;
 mod check;
 mod compare;
+mod explain;
 mod isolation;
 mod left_behind;
 mod lint;
@@ -46,6 +47,7 @@ use crate::stats::Stats;
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
 pub use check::{Assertions, FolderFindings};
 pub use compare::{AccessEffect, Base, CompareOptions, Comparison, DescribedBase, TargetComparison};
+pub use explain::{ExplainedFile, ExplainedObject, FileState, ObjectIdentity, PolicyName, RoleSearch};
 pub use left_behind::NotJudged;
 pub use lint::{LintOptions, LintReport, Selection, Unanswered, lint_manifests};
 pub use loaded_world::{LoadedWorld, WorldOptions};
@@ -54,6 +56,7 @@ pub use migrate::{KubeletInventory, PspMigration, PspMigrationOptions, migrate_p
 pub use question::RequestOptions;
 pub use render::{CompiledFile, CompiledFiles, RenderOptions, StagedOutput, WrittenOutput};
 pub use shard::Shard;
+pub use stacks::{ManagerReport, StackReport, StacksReport};
 pub use summary::{Command as ShardCommand, Consent};
 pub use test::{Failure, TestEvent, TestOptions, TestRun};
 pub use unchecked::PartlyChecked;

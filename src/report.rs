@@ -6,6 +6,7 @@ pub mod access;
 pub mod block;
 pub mod checks;
 pub mod comparison;
+pub mod explain;
 pub mod github;
 pub mod gitlab;
 pub mod human;

@@ -1,17 +1,97 @@
-//! The stacks of a target as the commands that judge them see them.
+//! The stacks of a target: the order of their installation, their reach, and the permissions of the managers that install
+//! them.
 
 use std::collections::BTreeSet;
 
+use super::Error;
 use super::loaded_world::{LoadedWorld, each_object};
 use super::workspace::Workspace;
+use crate::access::who_can::Scope;
 use crate::access::write::{Escalation, Write, WriteVerb};
+use crate::crossplane::conflicts::Owners;
+use crate::crossplane::install::InstallKind;
 use crate::crossplane::object::Account;
-use crate::crossplane::reach::identity;
+use crate::crossplane::order::{Step, order};
+use crate::crossplane::reach::{Reach, identity, reach, requesters};
 use crate::crossplane::stack::Stack;
-use crate::diag::{Origin, RunError, Sink};
+use crate::diag::{Files, Origin, RunError, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::Target;
 use crate::yaml::NodeRef;
+
+/// The stacks of a target.
+#[derive(Debug)]
+pub struct StacksReport<'a> {
+    /// The stacks in the order of installation.
+    pub stacks: Vec<StackReport<'a>>,
+    /// The stacks as the steps number them.
+    pub all: Vec<&'a Stack>,
+    /// The stacks that bring each definition.
+    pub owners: Owners<'a>,
+    /// The subjects that may request installs of each kind.
+    pub requesters: Vec<(InstallKind, Vec<(Scope, String)>)>,
+    /// The accounts that install the stacks.
+    pub managers: Vec<ManagerReport>,
+    /// Every text, for places.
+    pub files: &'a Files,
+}
+
+/// One stack.
+#[derive(Debug)]
+pub struct StackReport<'a> {
+    /// The stack.
+    pub stack: &'a Stack,
+    /// The stacks that it needs.
+    pub step: Step,
+    /// The permissions of its account.
+    pub reach: Reach,
+}
+
+/// A manager, and whether it can install the stacks.
+#[derive(Debug)]
+pub struct ManagerReport {
+    /// The account.
+    pub account: Account,
+    /// How many objects the stacks have.
+    pub objects: usize,
+    /// The objects that it cannot create.
+    pub refused: Vec<String>,
+}
+
+impl Workspace {
+    /// Returns the order in which the stacks of a target can be installed, how far each reaches, and who may request them.
+    ///
+    /// # Errors
+    /// When the run fails.
+    pub fn stacks_report<'a>(&'a self, target: &'a Target, loaded: &'a LoadedWorld) -> Result<StacksReport<'a>, Error> {
+        let all: Vec<&Stack> = self.project.stacks_of(target).collect();
+        let bound = loaded.world.bound_subjects();
+        let mut kinds: Vec<InstallKind> = all.iter().map(|stack| stack.install.kind).collect();
+        kinds.sort();
+        kinds.dedup();
+        let mut managers = Vec::new();
+        for manager in self.project.stack_managers.iter().filter(|manager| manager.targets.contains(&target.name)) {
+            let installing = install_all(self, target, loaded, &manager.account)?;
+            managers.push(ManagerReport {
+                account: manager.account.clone(),
+                objects: installing.objects,
+                refused: installing.refused.into_iter().map(|refused| refused.object).collect(),
+            });
+        }
+        let stacks = order(&all).into_iter().filter_map(|step| {
+            let stack = *all.get(step.stack)?;
+            Some(StackReport { stack, reach: reach(&loaded.world, &bound, &stack.install.account()), step })
+        });
+        Ok(StacksReport {
+            stacks: stacks.collect(),
+            owners: Owners::of(&all),
+            requesters: kinds.iter().map(|kind| (*kind, requesters(&loaded.world, kind.resource()))).collect(),
+            managers,
+            files: &loaded.files,
+            all,
+        })
+    }
+}
 
 /// The result of a manager's requests for every object of every stack.
 #[derive(Debug, Default)]

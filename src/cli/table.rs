@@ -6,11 +6,9 @@ use super::printing::refuse_usage;
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
 use crate::app::{Error, Workspace};
-use crate::compile::Wanted;
-use crate::diag::{FileId, Sink, nearest};
+use crate::diag::nearest;
 use crate::model::Target;
 use crate::report::table;
-use crate::yaml::{self, NodeRef};
 
 /// Options of `table`.
 #[derive(Debug, Args)]
@@ -53,73 +51,25 @@ fn print_table(
     arguments: &Arguments,
 ) -> Result<Outcome, Error> {
     let terminal = global.terminal();
-    let mut known: Vec<String> = Vec::new();
-    let mut sink = Sink::new();
-    for target in targets {
-        let mut found: Option<String> = None;
-        workspace.compile_files(
-            target,
-            Wanted::Text,
-            &|file| Ok(roles(&file.text)),
-            &mut |roles| {
-                for role in roles {
-                    let wanted = role.name == arguments.role
-                        && arguments.namespace.as_ref().is_none_or(|namespace| *namespace == role.namespace);
-                    if wanted && found.is_none() {
-                        found = Some(role.text);
-                    }
-                    known.push(role.name);
-                }
-            },
-            &mut sink,
-        )?;
-        if let Some(text) = found.filter(|_| !sink.has_errors()) {
-            let tree = yaml::read(&text, FileId::default(), &mut Sink::new());
-            let rules = tree.document(0).and_then(|root| root.get("rules"));
-            let rows = rules.map(|rules| table::rows(rules, &workspace.project.api(target))).unwrap_or_default();
-            terminal.result(&match arguments.format {
-                TableForm::Text => table::text(&rows),
-                TableForm::Markdown => table::markdown(&rows),
-                TableForm::Csv => table::csv(&rows),
-            });
-            terminal.note(&format!("`{}` at Kubernetes {}: {}", target.name, target.version, table::summary(&rows)));
-            return Ok(Outcome::Fine);
-        }
+    let search = workspace.find_role(targets, &arguments.role, arguments.namespace.as_deref())?;
+    if let Some((target, role)) = &search.found {
+        let rules = role.document(0).and_then(|root| root.get("rules"));
+        let rows = rules.map(|rules| table::rows(rules, &workspace.project.api(target))).unwrap_or_default();
+        terminal.result(&match arguments.format {
+            TableForm::Text => table::text(&rows),
+            TableForm::Markdown => table::markdown(&rows),
+            TableForm::Csv => table::csv(&rows),
+        });
+        terminal.note(&format!("`{}` at Kubernetes {}: {}", target.name, target.version, table::summary(&rows)));
+        return Ok(Outcome::Fine);
     }
-    if tell(global, workspace.diagnostics(sink)) == Outcome::Invalid {
+    if tell(global, search.diagnostics) == Outcome::Invalid {
         return Ok(Outcome::Invalid);
     }
-    known.sort();
-    known.dedup();
-    let near = nearest(&arguments.role, known.iter().map(String::as_str));
+    let near = nearest(&arguments.role, search.known.iter().map(String::as_str));
     let help = near.map_or_else(
-        || format!("the roles are: {}", known.iter().take(20).cloned().collect::<Vec<_>>().join(", ")),
+        || format!("the roles are: {}", search.known.iter().take(20).cloned().collect::<Vec<_>>().join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
     Ok(refuse_usage(global, format!("no compiled role is called `{}`", arguments.role), help))
-}
-
-/// A role of the output, as text of its own.
-struct FoundRole {
-    name: String,
-    namespace: String,
-    text: String,
-}
-
-fn roles(file: &str) -> Vec<FoundRole> {
-    let tree = yaml::read(file, FileId::default(), &mut Sink::new());
-    let text =
-        |root: NodeRef<'_>, keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-    tree.documents()
-        .filter(|root| matches!(text(*root, &["kind"]).as_str(), "Role" | "ClusterRole"))
-        .map(|root| {
-            let mut document = String::new();
-            yaml::write::document(root, &mut document);
-            FoundRole {
-                name: text(root, &["metadata", "name"]),
-                namespace: text(root, &["metadata", "namespace"]),
-                text: document,
-            }
-        })
-        .collect()
 }

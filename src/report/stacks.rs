@@ -7,55 +7,12 @@ use super::human;
 use super::page::Page;
 use crate::access::cover::compacted;
 use crate::access::who_can::Scope;
-use crate::crossplane::conflicts::Owners;
-use crate::crossplane::install::InstallKind;
+use crate::app::stacks::{ManagerReport, StackReport, StacksReport};
 use crate::crossplane::object::Account;
-use crate::crossplane::order::Step;
-use crate::crossplane::reach::Reach;
 use crate::crossplane::stack::Stack;
 use crate::crossplane::upgrade::Upgrade;
-use crate::diag::Files;
 
-/// What is told of the stacks of a cluster.
-#[derive(Debug)]
-pub struct Told<'a> {
-    /// The stacks in the order of installation.
-    pub stacks: Vec<ToldStack<'a>>,
-    /// The stacks as the steps number them.
-    pub all: &'a [&'a Stack],
-    /// Who brings which definition.
-    pub owners: Owners<'a>,
-    /// Who may request installs of each kind.
-    pub requesters: Vec<(InstallKind, Vec<(Scope, String)>)>,
-    /// Who installs them.
-    pub managers: Vec<ToldManager>,
-    /// Every text, for places.
-    pub files: &'a Files,
-}
-
-/// One stack.
-#[derive(Debug)]
-pub struct ToldStack<'a> {
-    /// The stack.
-    pub stack: &'a Stack,
-    /// What it needs.
-    pub step: Step,
-    /// How far it reaches.
-    pub reach: Reach,
-}
-
-/// A manager, and whether it can do its work.
-#[derive(Debug)]
-pub struct ToldManager {
-    /// The account.
-    pub account: Account,
-    /// How many objects the stacks have.
-    pub objects: usize,
-    /// Those that it cannot create.
-    pub refused: Vec<String>,
-}
-
-impl Told<'_> {
+impl StacksReport<'_> {
     /// The whole, section by section.
     pub fn text(&self) -> String {
         let mut text = Page::new();
@@ -120,7 +77,7 @@ impl Told<'_> {
         }
     }
 
-    fn reach_of(&self, told: &ToldStack<'_>, text: &mut Page) {
+    fn reach_of(&self, told: &StackReport<'_>, text: &mut Page) {
         let install = &told.stack.install;
         let reach = &told.reach;
         if !told.stack.is_cluster() && reach.is_isolated() {
@@ -195,7 +152,7 @@ impl Told<'_> {
         })
     }
 
-    fn stack_json(&self, told: &ToldStack<'_>) -> Value {
+    fn stack_json(&self, told: &StackReport<'_>) -> Value {
         let install = &told.stack.install;
         let needs = told
             .step
@@ -264,7 +221,7 @@ pub fn upgrades(upgrades: &[Upgrade]) -> String {
     text.finish()
 }
 
-fn manager_line(manager: &ToldManager, text: &mut Page) {
+fn manager_line(manager: &ManagerReport, text: &mut Page) {
     let Account { namespace, name } = &manager.account;
     if manager.refused.is_empty() {
         let objects = human::number(manager.objects, "object");

@@ -1,0 +1,241 @@
+//! Explains parts of a workspace: a file of its output, and a compiled role.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::words::place_text;
+use super::workspace::{Workspace, normal};
+use super::{Diagnostics, Error};
+use crate::codes;
+use crate::compile::{OutputFile, Wanted};
+use crate::diag::{Diagnostic, FileId, RunError, Sink, nearest};
+use crate::emit::committed::{Committed, Differing, Folder};
+use crate::model::Target;
+use crate::yaml::{self, NodeRef, Tree};
+
+/// A file of the output, with the policies that make its objects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExplainedFile {
+    /// The name of the target.
+    pub target: String,
+    /// The path below the folder of the target.
+    pub path: String,
+    /// The objects.
+    pub objects: Vec<ExplainedObject>,
+    /// The file in the output folder.
+    pub state: FileState,
+}
+
+/// An object of an output file, with the policy that makes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ExplainedObject {
+    /// The identity of the object.
+    pub object: ObjectIdentity,
+    /// The policy.
+    pub policy: Option<PolicyName>,
+    /// The place in the policy, as `path:line:column`.
+    pub place: String,
+}
+
+/// The identity of an object, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectIdentity {
+    /// The group and version of the API.
+    pub api_version: Option<String>,
+    /// The kind.
+    pub kind: Option<String>,
+    /// The namespace; none for a cluster-scoped object.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: Option<String>,
+}
+
+/// The kind and the name of a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PolicyName {
+    /// The kind.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+}
+
+/// The file in the output folder, compared with the compiled file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FileState {
+    /// It is as compiled.
+    Same,
+    /// It is not there.
+    Missing,
+    /// It has other content.
+    Different,
+}
+
+/// A search for a compiled role.
+#[derive(Debug)]
+pub struct RoleSearch<'w> {
+    /// The first role that was found, with its target.
+    pub found: Option<(&'w Target, Tree)>,
+    /// The diagnostics of the targets that were compiled.
+    pub diagnostics: Diagnostics,
+    /// The names of the roles of these targets, sorted.
+    pub known: Vec<String>,
+}
+
+impl Workspace {
+    /// Lists the objects of an output file with the policies that make them. The path begins in the working directory.
+    ///
+    /// # Errors
+    /// When the policies do not make the file, or cannot be compiled.
+    pub fn explain_file(&self, path: &str) -> Result<ExplainedFile, Error> {
+        let refuse = |message: String, help: String| {
+            Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)))
+        };
+        let output = &self.project.workspace.output;
+        let Some(below) = self.below_output(path)? else {
+            return refuse(format!("`{path}` is not a file of the output"), format!("the output is below `{output}`"));
+        };
+        let (target, inner) = below.split_once('/').unwrap_or((&below, ""));
+        let targets = &self.project.workspace.targets;
+        let Some(target) = targets.iter().find(|known| known.name == target) else {
+            let names: Vec<&str> = targets.iter().map(|known| &*known.name).collect();
+            let help = format!("the targets are: {}", names.join(", "));
+            return refuse(format!("`{path}` is not in the folder of a target"), help);
+        };
+        let folder = Folder::new(self.output().join(&target.name));
+        let mut made: Option<(OutputFile, Differing)> = None;
+        let mut paths: Vec<String> = Vec::new();
+        let work = |file: OutputFile| {
+            let state = (file.path == inner).then(|| folder.differing(&file.path, &file.text)).transpose()?;
+            Ok(match state {
+                Some(state) => (file.path.clone(), Some((file, state))),
+                None => (file.path, None),
+            })
+        };
+        let mut each = |(path, found): (String, Option<(OutputFile, Differing)>)| {
+            paths.push(path);
+            made = made.take().or(found);
+        };
+        let mut sink = Sink::new();
+        self.compile_files(target, Wanted::Json, &work, &mut each, &mut sink)?;
+        if sink.has_errors() {
+            return Err(Error::Invalid(self.diagnostics(sink)));
+        }
+        let Some((file, state)) = made else {
+            let near = nearest(inner, paths.iter().map(String::as_str));
+            let help = match (folder.read(inner)?, near) {
+                (Some(_), _) => {
+                    "the file is there; `bailiwick render` removes it, and `bailiwick check` reports it".to_owned()
+                }
+                (None, None) => "`bailiwick render` writes every file that the policies make".to_owned(),
+                (None, Some(near)) => format!("did you mean `{output}/{}/{near}`?", target.name),
+            };
+            return refuse(format!("no policy makes `{path}`"), help);
+        };
+        let objects = file.json.iter().zip(file.origins.iter()).map(|(object, origin)| {
+            let policy = self.project.policy_at(*origin);
+            ExplainedObject {
+                object: ObjectIdentity::read(object),
+                policy: policy
+                    .map(|policy| PolicyName { kind: policy.kind.to_string(), name: (*policy.name).to_owned() }),
+                place: place_text(*origin, &self.project.files),
+            }
+        });
+        let state = match state {
+            Differing::Same => FileState::Same,
+            Differing::Missing => FileState::Missing,
+            Differing::Different(_) => FileState::Different,
+        };
+        Ok(ExplainedFile { target: target.name.clone(), objects: objects.collect(), path: file.path.clone(), state })
+    }
+
+    /// Returns a path below the output folder, with `/` between its parts; none elsewhere. The path is relative to the working
+    /// directory.
+    fn below_output(&self, path: &str) -> Result<Option<String>, RunError> {
+        let start = std::env::current_dir()
+            .and_then(|start| start.canonicalize())
+            .map_err(|error| RunError::io("find", Path::new("."), &error))?;
+        let root = self.root.canonicalize().map_err(|error| RunError::io("find", &self.root, &error))?;
+        let output = root.join(&self.project.workspace.output);
+        let path = normal(&start.join(path));
+        let below = path.strip_prefix(&output).ok().map(Path::to_string_lossy);
+        Ok(below.filter(|below| !below.is_empty()).map(std::borrow::Cow::into_owned))
+    }
+
+    /// Searches targets for a compiled role, and stops at the first one. Without a namespace a ClusterRole or the first Role is
+    /// found.
+    ///
+    /// # Errors
+    /// When the run fails. Invalid policies are reported among the diagnostics.
+    pub fn find_role<'w>(
+        &self,
+        targets: &[&'w Target],
+        name: &str,
+        namespace: Option<&str>,
+    ) -> Result<RoleSearch<'w>, Error> {
+        let mut known: Vec<String> = Vec::new();
+        let mut sink = Sink::new();
+        let mut found = None;
+        for target in targets {
+            let mut first: Option<String> = None;
+            let mut each = |roles: Vec<FoundRole>| {
+                for role in roles {
+                    let is_wanted = role.name == name && namespace.is_none_or(|namespace| namespace == role.namespace);
+                    if is_wanted && first.is_none() {
+                        first = Some(role.text);
+                    }
+                    known.push(role.name);
+                }
+            };
+            self.compile_files(target, Wanted::Text, &|file| Ok(roles(&file.text)), &mut each, &mut sink)?;
+            if let Some(text) = first.filter(|_| !sink.has_errors()) {
+                found = Some((*target, yaml::read(&text, FileId::default(), &mut Sink::new())));
+                break;
+            }
+        }
+        known.sort();
+        known.dedup();
+        Ok(RoleSearch { found, diagnostics: self.diagnostics(sink), known })
+    }
+}
+
+impl ObjectIdentity {
+    fn read(object: &str) -> Self {
+        let object: serde_json::Value = serde_json::from_str(object).unwrap_or_default();
+        let text = |pointer: &str| object.pointer(pointer).and_then(serde_json::Value::as_str).map(str::to_owned);
+        Self {
+            api_version: text("/apiVersion"),
+            kind: text("/kind"),
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name"),
+        }
+    }
+}
+
+/// A role of the output, as text of its own.
+struct FoundRole {
+    name: String,
+    namespace: String,
+    text: String,
+}
+
+fn roles(file: &str) -> Vec<FoundRole> {
+    let tree = yaml::read(file, FileId::default(), &mut Sink::new());
+    let text =
+        |root: NodeRef<'_>, keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+    tree.documents()
+        .filter(|root| matches!(text(*root, &["kind"]).as_str(), "Role" | "ClusterRole"))
+        .map(|root| {
+            let mut document = String::new();
+            yaml::write::document(root, &mut document);
+            FoundRole {
+                name: text(root, &["metadata", "name"]),
+                namespace: text(root, &["metadata", "namespace"]),
+                text: document,
+            }
+        })
+        .collect()
+}
