@@ -10,7 +10,8 @@
 //!
 //! A workspace without `bailiwick.yaml` has one target, `t`, with version 1.36. The files of `## Bad` that `## Good` does
 //! not replace are a part of it. A file below `out/` is the committed output, which no `render` then writes. `UPDATE=1`
-//! rewrites the outputs (the generated pages need a second run), and `PAGE=text` chooses pages by id. `cargo xtask tidy` counts the pages without examples.
+//! rewrites the outputs (the generated pages need a second run), and `PAGE=text` chooses pages by id. `cargo xtask tidy`
+//! counts the pages without examples.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

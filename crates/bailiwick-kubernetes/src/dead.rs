@@ -135,12 +135,12 @@ pub fn of_resources(api: &Api, cells: &[Cell], names: &[String], verbs: &[String
         let part = Part::Verb(index);
         if !known.iter().any(|cell| takes(api, cell, verb)) {
             let message = match known.as_slice() {
-                [only] => format!("`{}` never takes the verb `{verb}`", only.resource),
-                _ => format!("no resource of this rule takes the verb `{verb}`"),
+                [only] => format!("`{}` does not support the verb `{verb}`", only.resource),
+                _ => format!("no resource of this rule supports the verb `{verb}`"),
             };
             dead.push(Dead { part, message, help: verb_help(api, &known, verb), reason: Reason::Verb });
         } else if let Some(message) = nameless(api, &known, names, verbs, verb) {
-            let help = "write it in a rule of its own, without names, or leave it out".to_owned();
+            let help = "write it in a separate rule without names, or remove it".to_owned();
             dead.push(Dead { part, message, help, reason: Reason::NamelessRequest });
         }
     }
@@ -157,8 +157,8 @@ pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
         let (message, help) = if !url.starts_with(['/', '*']) {
             (format!("no request has the URL `{url}`"), format!("did you mean `/{url}`?"))
         } else if url.trim_end_matches('*').contains('*') {
-            let message = format!("the `*` inside `{url}` stands for itself");
-            (message, "a `*` at the end stands for any text; anywhere else it is a letter".to_owned())
+            let message = format!("the `*` inside `{url}` is a literal character");
+            (message, "use `*` only at the end of a URL, where it matches any text".to_owned())
         } else {
             continue;
         };
@@ -260,7 +260,7 @@ fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
         Some((first, _)) => Dead {
             part,
             message: format!("`{resource}` is served {place} from Kubernetes 1.{first} on"),
-            help: format!("it grants nothing until the cluster has Kubernetes 1.{first}"),
+            help: format!("remove it, or upgrade the cluster to Kubernetes 1.{first}"),
             reason: Reason::OtherVersion,
         },
         None => Dead {
@@ -281,7 +281,7 @@ fn by(api: &Api) -> String {
 fn moved_help(api: &Api, cell: &Cell) -> Option<String> {
     let group = *api.catalogue().groups_of(api.minor(), &cell.resource).first()?;
     Some(if group.is_empty() {
-        "it is in the core group, which is written `\"\"`".to_owned()
+        "use the core group, written as `\"\"`".to_owned()
     } else {
         format!("did you mean the group `{group}`?")
     })
@@ -331,7 +331,7 @@ fn missing_help(api: &Api, cell: &Cell) -> String {
     let resource = &cell.resource;
     if let Some((name, _)) = resource.split_once('*') {
         let name = name.trim_end_matches('/');
-        return format!("`*` cannot be a part of a name; list them, such as `{name}` and `{name}/status`");
+        return format!("list the resources, such as `{name}` and `{name}/status`: `*` cannot be a part of a name");
     }
     let versioned = cell.groups.iter().find_map(|group| {
         let (name, _) = group.split_once('/')?;
@@ -340,7 +340,7 @@ fn missing_help(api: &Api, cell: &Cell) -> String {
     let guess = || {
         cell.groups.iter().find_map(|group| {
             api.suggestions(group, resource).into_iter().next().map(|guess| match guess {
-                Suggestion::OtherGroup("") => "it is in the core group, which is written `\"\"`".to_owned(),
+                Suggestion::OtherGroup("") => "use the core group, written as `\"\"`".to_owned(),
                 Suggestion::OtherGroup(other) => format!("did you mean the group `{other}`?"),
                 Suggestion::Plural { group: other, resource } if other == group || group == "*" => {
                     format!("did you mean `{resource}`?")
@@ -358,7 +358,7 @@ fn missing_help(api: &Api, cell: &Cell) -> String {
     };
     let anywhere = || api.nearest_resource(resource).map(|near| format!("did you mean `{near}`?"));
     versioned.or_else(guess).or_else(anywhere).unwrap_or_else(|| {
-        "remove it, leave the target out with `targets`, or bring its CustomResourceDefinition in with a Manifests policy"
+        "remove it, exclude the target by `targets`, or add its CustomResourceDefinition by a Manifests policy"
             .to_owned()
     })
 }
@@ -386,7 +386,7 @@ fn verb_help(api: &Api, cells: &[&Cell], verb: &str) -> String {
         None if matches!(verb, "read" | "write") => format!("did you mean `access: {verb}` instead of `verbs`?"),
         None => {
             let verbs: Vec<String> = verbs.iter().map(|verb| format!("`{verb}`")).collect();
-            format!("it can be left out; what can be asked for is {}", verbs.join(", "))
+            format!("remove it, or use a supported verb: {}", verbs.join(", "))
         }
     }
 }
@@ -403,10 +403,10 @@ fn nameless(api: &Api, cells: &[&Cell], names: &[String], verbs: &[String], verb
     };
     match verb {
         "deletecollection" => {
-            Some("a request to delete a collection carries no name, and this rule has names".to_owned())
+            Some("a request to delete a collection carries no name, but this rule has names".to_owned())
         }
         "create" if cells.iter().all(never) => {
-            Some("a request to create something carries no name, and this rule has names".to_owned())
+            Some("a request to create an object carries no name, but this rule has names".to_owned())
         }
         _ => None,
     }
@@ -456,9 +456,7 @@ mod tests {
         assert_eq!(told(36, "example.com", "widgets/finalizers", "update *"), Vec::<String>::new());
         assert_eq!(
             told(36, "apps", "deployments/finalizers", "get"),
-            [
-                "`deployments/finalizers` never takes the verb `get`; it can be left out; what can be asked for is `update`"
-            ]
+            ["`deployments/finalizers` does not support the verb `get`; remove it, or use a supported verb: `update`"]
         );
     }
 
@@ -527,16 +525,16 @@ mod tests {
             "`deployments` is not served in `extensions`; did you mean the group `apps`?"
         );
         for group in ["core", "v1"] {
-            assert!(only(group, "pods", "get").ends_with("it is in the core group, which is written `\"\"`"));
+            assert!(only(group, "pods", "get").ends_with("use the core group, written as `\"\"`"));
         }
         assert!(only("apps/v1", "deployments", "get").ends_with("did you mean `apps`?"));
         assert!(only("network.k8s.io", "ingresses", "get").ends_with("did you mean the group `networking.k8s.io`?"));
         assert!(only("-", "pods/*", "get").contains("cannot be a part of a name"));
         assert_eq!(
             only("-", "pods/log", "get list"),
-            "`pods/log` never takes the verb `list`; it can be left out; what can be asked for is `get`"
+            "`pods/log` does not support the verb `list`; remove it, or use a supported verb: `get`"
         );
-        assert_eq!(only("-", "pods", "GET"), "`pods` never takes the verb `GET`; did you mean `get`?");
+        assert_eq!(only("-", "pods", "GET"), "`pods` does not support the verb `GET`; did you mean `get`?");
         assert!(only("-", "pods", "read").ends_with("did you mean `access: read` instead of `verbs`?"));
     }
 

@@ -38,7 +38,7 @@ pub(super) fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlace
         diagnostic = diagnostic.note(note);
     }
     if !finding.names.is_empty() && !finding.says_names() {
-        diagnostic = diagnostic.note(format!("only for what is named {}", finding.named()));
+        diagnostic = diagnostic.note(format!("limited to the names {}", finding.named()));
     }
     let granting = finding.proof.iter().flat_map(|chain| chain.rules.iter().map(move |rule| (&chain.role, rule)));
     for (role, rule) in granting.take(MAXIMUM_NAMED) {
@@ -91,5 +91,5 @@ fn folded(finding: &Finding) -> Option<String> {
         0 => String::new(),
         more => format!(" and {}", number(more, "more finding")),
     };
-    (!named.is_empty()).then(|| format!("this stands for {}{more}", named.join(", ")))
+    (!named.is_empty()).then(|| format!("this finding replaces {}{more}", named.join(", ")))
 }
