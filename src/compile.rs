@@ -114,7 +114,7 @@ impl Project {
             sink.push(
                 Diagnostic::warning(codes::GRANT_EXPIRED, format!("the {kind} `{name}` expired on {}", expiry.until))
                     .at(expiry.origin)
-                    .help("remove it, or give it a later day; until then it goes on granting what it says"),
+                    .help("remove the policy or set a later day; its objects stay in the output until then"),
             );
         }
     }
@@ -631,8 +631,8 @@ impl<'p> Worker<'p> {
             let written = draft.text.get(before..).unwrap_or_default();
             let read_back = || self.read_back.compare(written, root);
             self.options.stats.time(Stage::ReadBack, read_back, |_| (1, length)).map_err(|difference| {
-                RunError::new(format!("the text of {} is not the object that was meant: {difference}", unit.identity))
-                    .help("this is a defect of Bailiwick; nothing was written. Please report it with the policy")
+                RunError::new(format!("the text of {} is not the compiled object: {difference}", unit.identity))
+                    .help("this is a defect of Bailiwick, and nothing was written; please report it with the policy")
             })?;
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
             draft.origins.push(unit.content);

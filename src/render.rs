@@ -80,7 +80,7 @@ impl<'t> Renderer<'t> {
 fn explain(templates: &TemplateSet, unit: &Unit, fault: &Fault<'_>) -> Box<Diagnostic> {
     let mut diagnostic = Diagnostic::error(code(&fault.cause), message(&fault.cause))
         .at_maybe(place(templates, fault))
-        .and(unit.origin, "asked for here")
+        .and(unit.origin, "requested here")
         .note(format!("while rendering {}", unit.identity))
         .foldable();
     if let Some(account) = unit.account {
@@ -99,7 +99,7 @@ fn code(cause: &Cause) -> Code {
 fn message(cause: &Cause) -> String {
     match cause {
         Cause::Undefined(written) => format!("`{written}` is not defined for this object"),
-        Cause::Steps => "this template does not come to an end".to_owned(),
+        Cause::Steps => "this template does not end".to_owned(),
         Cause::LongText => format!("this text has more than {} MiB", MAXIMUM_TEXT >> 20),
         Cause::LongObject => format!("this template writes more than {} MiB for one object", MAXIMUM_OBJECT >> 20),
         Cause::Nesting => "this nests too deeply".to_owned(),
@@ -118,15 +118,15 @@ fn help(templates: &TemplateSet, unit: &Unit, cause: &Cause) -> String {
                 .map_or_else(|| format!("the object has: {}", listed(&names)), |near| format!("did you mean `{near}`?"))
         }
         Cause::Steps => {
-            format!("an object may take {MAXIMUM_STEPS} steps; loop over fewer items, or make shorter values")
+            format!("loop over fewer items, or write shorter values: an object can take {MAXIMUM_STEPS} steps")
         }
         Cause::LongText | Cause::LongObject => "loop over fewer items, or write shorter values".to_owned(),
-        Cause::Nesting => "write fewer expressions, statements and templates within each other".to_owned(),
+        Cause::Nesting => "write fewer nested expressions, statements and templates".to_owned(),
         Cause::NoTemplate(name) => nearest(name, templates.names()).map_or_else(
-            || "a path is relative to the template folder and does not leave it".to_owned(),
+            || "write a path relative to the template folder and inside it".to_owned(),
             |near| format!("did you mean `{near}`?"),
         ),
-        Cause::Syntax(_) => "templates are Jinja: `{{ value }}`, `{% if %} {% endif %}`, `{# comment #}`".to_owned(),
+        Cause::Syntax(_) => "write Jinja: `{{ value }}`, `{% if %} {% endif %}`, `{# comment #}`".to_owned(),
         Cause::Wrong(_, help) => help.clone(),
     }
 }

@@ -237,26 +237,26 @@ fn refused(path: &str, refusal: Refusal, most: usize) -> Diagnostic {
     match refusal {
         Refusal::Outside => {
             Diagnostic::error(codes::PATH_OUTSIDE, format!("`{path}` is a link that leaves the workspace"))
-                .help("copy the file: what decides the output lies where a review sees it")
+                .help("copy the file into the workspace: all inputs of the output must be there")
         }
         Refusal::Git => Diagnostic::error(codes::PATH_OUTSIDE, format!("`{path}` leads into a git repository"))
-            .help("nothing below a folder `.git` is read; name another file"),
-        Refusal::Nowhere => Diagnostic::error(codes::MISSING_FILE, format!("`{path}` is a link that leads to nothing"))
-            .help("remove the link, or bring back what it leads to"),
-        Refusal::Links => Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` leads over too many links"))
-            .help("name the file itself"),
+            .help("use another file: the program reads nothing below a folder `.git`"),
+        Refusal::Nowhere => Diagnostic::error(codes::MISSING_FILE, format!("`{path}` is a broken link"))
+            .help("remove the link, or restore its target"),
+        Refusal::Links => Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` passes through too many links"))
+            .help("use the path of the file"),
         Refusal::NoFile(kind) => {
             Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` is {kind}, not a regular file"))
-                .help("only regular files are read; replace it by one")
+                .help("replace it with a regular file")
         }
         Refusal::NotText => Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` has a path that is not UTF-8"))
             .help("rename it"),
         Refusal::Pointer => {
             Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` is a pointer of Git LFS, not the file itself"))
-                .help("the repository does not hold the content of the file; compare with a checkout instead")
+                .help("compare with a checkout: the repository does not contain the content of the file")
         }
         Refusal::TooLarge(size) => Diagnostic::error(codes::FILE_TOO_LARGE, format!("`{path}` has {} MiB", size >> 20))
-            .help(format!("at most {} MiB are read; split the file", most >> 20)),
+            .help(format!("split the file: the limit is {} MiB", most >> 20)),
     }
 }
 

@@ -183,8 +183,8 @@ impl<'p> Validator<'p> {
             .note(note)
             .note(format!("in {}", unit.identity))
             .help(match change.stated {
-                Some(_) => "print the field as the built-in template does",
-                None => "state it in the policy; a template may add labels and annotations that decide nothing",
+                Some(_) => "print the field as in the built-in template",
+                None => "state it in the policy; a template can add only labels and annotations without effect",
             })
             .foldable()
     }
@@ -255,17 +255,19 @@ impl<'p> Validator<'p> {
             None => {
                 let documents = tree.documents().count();
                 let what = if documents == 1 {
-                    "something else than a map".to_owned()
+                    "a value that is not a map".to_owned()
                 } else {
                     format!("{documents} documents")
                 };
                 let origin = tree.documents().last().map(NodeRef::origin);
-                (origin, format!("the template renders {what} where one object is expected"))
+                (origin, format!("the template renders {what} instead of one object"))
             }
         };
         let place = origin.unwrap_or(Origin { file, span: crate::diag::Span::default() });
         with_askers(Diagnostic::error(codes::TEMPLATE_OUTPUT, message).at(place), unit)
-            .help("the text above is what the template made: one map, with `apiVersion`, `kind` and `metadata`, has to come out")
+            .help(
+                "render one map with `apiVersion`, `kind` and `metadata`; the text above is the output of the template",
+            )
             .note(format!("the template is `{}`", unit.template))
     }
 
@@ -333,16 +335,16 @@ impl<'p> Validator<'p> {
                         .at(unit.content),
                     unit,
                 )
-                .help("add `metadata.namespace`: which namespace an applier would fill in is not for Git to guess")
+                .help("add `metadata.namespace`: otherwise the namespace depends on the applier")
                 .note(format!("in {}", unit.identity)),
             ),
             (Some(false), Some(namespace)) => sink.push(
                 with_askers(
-                    Diagnostic::error(codes::INVALID_OBJECT, format!("a {} belongs to no namespace", object_type.kind))
+                    Diagnostic::error(codes::INVALID_OBJECT, format!("a {} is cluster-scoped", object_type.kind))
                         .at(self.trees.place_of(unit, "metadata.namespace", Some(namespace))),
                     unit,
                 )
-                .help("remove `metadata.namespace`: the server would drop it without a word")
+                .help("remove `metadata.namespace`: the API server drops it silently")
                 .note(format!("in {}", unit.identity)),
             ),
             _ => {}
@@ -371,7 +373,7 @@ impl<'p> Validator<'p> {
         let is_meant = |known: &String| group_of(known) == group || nearest(group, [&*group_of(known)]).is_some();
         let Some(meant) = known.iter().find(|known| is_meant(known)) else { return };
         let message =
-            format!("no version of Kubernetes has `{api_version}`; this {kind} is checked for its metadata alone");
+            format!("no version of Kubernetes has `{api_version}`; only the metadata of this {kind} is checked");
         sink.push(
             with_askers(Diagnostic::warning(codes::UNCHECKED_GROUP, message).at(unit.content), unit)
                 .help(format!("write `apiVersion: {meant}`"))
@@ -426,7 +428,7 @@ impl<'p> Validator<'p> {
                 format!("the target `{}` does not have PodSecurityPolicy", self.target.name)
             };
             Diagnostic::error(codes::POD_SECURITY_POLICY_REMOVED, message)
-                .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
+                .help("choose PSa labels plus a validating policy, or exclude the target with `targets`")
         } else {
             let what = format!("{} {}", object_type.api_version, object_type.kind);
             let message = if self.may_be_served(unit) {
@@ -441,7 +443,7 @@ impl<'p> Validator<'p> {
             told(codes::KIND_NOT_SERVED, message).help(match (elsewhere.first(), near) {
                 (Some(api_version), _) => format!("this version serves it as `{api_version}`"),
                 (None, Some(near)) => format!("did you mean `{near}`?"),
-                (None, None) => format!("leave it out on the target `{}` with `targets`", self.target.name),
+                (None, None) => format!("exclude the target `{}` with `targets`", self.target.name),
             })
         };
         with_askers(diagnostic.at(unit.content), unit)
@@ -454,7 +456,7 @@ impl<'p> Validator<'p> {
 fn with_askers(mut diagnostic: Diagnostic, unit: &Unit) -> Diagnostic {
     let inside = |place: Origin| place.file == unit.origin.file && unit.origin.span.contains(place.span);
     if !diagnostic.origin.is_some_and(inside) {
-        diagnostic = diagnostic.and(unit.origin, "asked for here");
+        diagnostic = diagnostic.and(unit.origin, "requested here");
     }
     match unit.account {
         Some(account) if diagnostic.origin != Some(account) => diagnostic.and(account, "for this account"),
@@ -489,7 +491,7 @@ fn check_identity(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
                     ),
                 )
                 .at(unit.origin)
-                .help("print `name` and `namespace` as they are; names are decided in policies")
+                .help("print `name` and `namespace` unchanged; the policy decides the names")
                 .note(format!("in {identity}"))
                 .foldable(),
             );

@@ -69,7 +69,7 @@ fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &m
                 Err(error) => sink.push(
                     Diagnostic::error(codes::INVALID_WORKSPACE, format!("`{text}` is not a glob: {}", error.kind()))
                         .at(entry.origin)
-                        .help("`*` stands for any text; `[` and `{` need their partners"),
+                        .help("`*` matches any text; close every `[` and `{`"),
                 ),
             },
         }
@@ -82,13 +82,15 @@ fn read_file(written: &str, asked: Origin, sources: &mut Sources, names: &mut Ve
         sink.push(
             Diagnostic::error(codes::PATH_OUTSIDE, format!("`{written}` leaves the workspace"))
                 .at(asked)
-                .help("name a file below the workspace's root"),
+                .help("use a file below the root of the workspace"),
         );
         return;
     };
     let before = sink.len();
     let missing = |message: String| {
-        Diagnostic::error(codes::MISSING_FILE, message).at(asked).help("the path is relative to the workspace's root")
+        Diagnostic::error(codes::MISSING_FILE, message)
+            .at(asked)
+            .help("write the path relative to the root of the workspace")
     };
     match sources.passing_text(&path, Some(asked), sink) {
         Ok(Some((file, text))) => {
@@ -107,11 +109,9 @@ fn add_name(name: &str, origin: Origin, names: &mut Vec<Box<str>>, sink: &mut Si
         names.push(name.into());
         return;
     }
-    let message = if name.is_empty() { "this name is empty" } else { "this name has a character that nobody sees" };
+    let message = if name.is_empty() { "this name is empty" } else { "this name contains an invisible character" };
     sink.push(
-        Diagnostic::error(codes::INVALID_WORKSPACE, message)
-            .at(origin)
-            .help("write the name with visible characters only, so that a review sees what is declared"),
+        Diagnostic::error(codes::INVALID_WORKSPACE, message).at(origin).help("use only visible characters in the name"),
     );
 }
 
@@ -174,7 +174,7 @@ fn placed(diagnostic: Diagnostic, mention: &Mention, account: Option<Account<'_>
         (Some(column), None) => cell_place(files, account.origin(), &column),
         _ => None,
     };
-    diagnostic.at(cell.unwrap_or(account.origin())).and(mention.origin, "its value is a part of this name")
+    diagnostic.at(cell.unwrap_or(account.origin())).and(mention.origin, "this name contains the value")
 }
 
 /// How many names are compared for near misses on one target: an attacker chooses both lists.
@@ -256,7 +256,7 @@ impl<'c> OnTarget<'c> {
         }
         let near = (category == Category::Namespaces).then(|| self.one_edit_away(category, name)).flatten();
         if let Some(near) = near {
-            let message = format!("nothing makes the namespace `{name}`, and there is a namespace `{near}`");
+            let message = format!("no policy creates the namespace `{name}`, and a namespace `{near}` exists");
             let help = format!("did you mean `{near}`? `spec.known.namespaces` declares namespaces from elsewhere");
             return Some(Diagnostic::warning(code, message).help(help));
         }
@@ -266,7 +266,7 @@ impl<'c> OnTarget<'c> {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("correct the name, or declare it in `spec.known.{}`", category.field()),
             };
-            Diagnostic::warning(code, message).note("a `mustNot` of such a name cannot fail").help(help)
+            Diagnostic::warning(code, message).note("a `mustNot` with such a name cannot fail").help(help)
         })
     }
 

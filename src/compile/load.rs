@@ -31,8 +31,8 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
     let Some(tree) = sources.tree(WORKSPACE_FILE, None, sink)? else {
         if !sink.has_errors() {
             sink.push(
-                Diagnostic::error(codes::WORKSPACE_NOT_FOUND, format!("there is no `{WORKSPACE_FILE}` here"))
-                    .help("`bailiwick init` makes a workspace"),
+                Diagnostic::error(codes::WORKSPACE_NOT_FOUND, format!("this folder has no `{WORKSPACE_FILE}`"))
+                    .help("run `bailiwick init` to create a workspace"),
             );
         }
         return Ok(None);
@@ -45,9 +45,9 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
         (_, second) => {
             let span = second.map_or(Span::default(), NodeRef::span);
             sink.push(
-                Diagnostic::error(codes::INVALID_WORKSPACE, "a workspace file is one document")
+                Diagnostic::error(codes::INVALID_WORKSPACE, "a workspace file must be one document")
                     .at(Origin { file: tree.file(), span })
-                    .help("`bailiwick explain Workspace` shows one"),
+                    .help("run `bailiwick explain Workspace` for an example"),
             );
             return Ok(None);
         }
@@ -227,9 +227,9 @@ fn refuse_names(files: &Files, sink: &mut Sink) {
         sink.push(
             Diagnostic::error(
                 codes::HIDDEN_CHARACTER_IN_NAME,
-                format!("the file name `{path}` has characters that do not show"),
+                format!("the file name `{path}` contains invisible characters"),
             )
-            .help("rename the file, or the folder that it is in"),
+            .help("rename the file or its folder"),
         );
     }
 }
@@ -291,9 +291,9 @@ fn refuse_sources_in_output(workspace: &Workspace, sources: &mut Sources, sink: 
     let tree = sources.tree(WORKSPACE_FILE, None, sink)?;
     let root = tree.as_ref().and_then(|tree| tree.document(0));
     let written = root.and_then(|root| root.path(&["spec", "output"]).or(Some(root)));
-    let message = format!("the output folder `{}` holds `{path}`, which is read", workspace.output);
+    let message = format!("the output folder `{}` contains the input file `{path}`", workspace.output);
     let found = Diagnostic::error(codes::INVALID_WORKSPACE, message)
-        .help("give the output a folder of its own: everything in it may be overwritten or removed");
+        .help("use a separate folder for the output: the program can overwrite or remove every file in it");
     sink.push(written.map_or(found.clone(), |written| found.at(written.origin())));
     Ok(())
 }
@@ -377,7 +377,7 @@ fn policy_kind(root: NodeRef<'_>, sink: &mut Sink) -> Found {
         return Found::Policy(entry);
     }
     let message = match kind {
-        _ if name == kinds::WORKSPACE => "a Workspace is no policy".to_owned(),
+        _ if name == kinds::WORKSPACE => "a Workspace is not a policy".to_owned(),
         Some(kind) if kind.as_str().is_none() => format!("the kind of a policy is a string, not {}", kind.describe()),
         Some(_) => format!("there is no policy kind `{name}`"),
         None => "this policy has no `kind`".to_owned(),
@@ -387,7 +387,8 @@ fn policy_kind(root: NodeRef<'_>, sink: &mut Sink) -> Found {
         || format!("the kinds are: {}", kinds::ALL.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
-    let help = if name == kinds::WORKSPACE { format!("it stands in `{WORKSPACE_FILE}` at the root") } else { help };
+    let help =
+        if name == kinds::WORKSPACE { format!("move it to `{WORKSPACE_FILE}` in the root folder") } else { help };
     sink.push(
         Diagnostic::error(codes::UNKNOWN_KIND, message)
             .at(kind.map_or_else(|| root.beginning(), NodeRef::origin))
@@ -449,11 +450,11 @@ fn link(document: &Document, linker: &mut Linker<'_>, linked: &mut Linked, sink:
         sink.push(
             Diagnostic::error(
                 codes::DUPLICATE_POLICY,
-                format!("there are two policies {} `{name}`", document.kind.name),
+                format!("two policies have the name {} `{name}`", document.kind.name),
             )
             .at(head.name_origin)
             .and(*first, "the first one")
-            .help("give one of them another name"),
+            .help("rename one of them"),
         );
         return Ok(());
     }
@@ -508,7 +509,7 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
             sink.push(
                 Diagnostic::error(codes::INVALID_VALUE, format!("`{text}` is not a glob"))
                     .at(glob.origin())
-                    .help("`*` stands for any text, such as `prod-*`; `[` and `{` need their partners"),
+                    .help("`*` matches any text, such as `prod-*`; close every `[` and `{`"),
             );
             continue;
         };
@@ -559,7 +560,7 @@ fn report_unused(linker: &Linker<'_>, sink: &mut Sink) {
     for (meta, stands_alone) in sets.chain(profiles) {
         if !stands_alone {
             sink.push(
-                Diagnostic::warning(codes::UNUSED_POLICY, format!("nothing uses the {} `{}`", meta.kind, meta.name))
+                Diagnostic::warning(codes::UNUSED_POLICY, format!("no policy uses the {} `{}`", meta.kind, meta.name))
                     .at(meta.origin)
                     .help("bind it in a Grant or a Tenancy, or remove it"),
             );

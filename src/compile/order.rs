@@ -59,7 +59,7 @@ impl<'d> Walk<'d> {
         if way.len() >= MAXIMUM_DEPTH {
             let message = format!("policies include each other over more than {MAXIMUM_DEPTH} steps");
             let place = way.last().map(|(_, origin)| *origin);
-            let help = "include the sets that are meant directly";
+            let help = "include the sets directly";
             return sink.push(Diagnostic::error(codes::TOO_DEEP, message).at_maybe(place).help(help));
         }
         for (name, origin) in self.inclusions(index) {
@@ -95,8 +95,8 @@ impl<'d> Walk<'d> {
             all => format!("{} include each other", all.join(", ")),
         };
         let mut places = ring.iter().map(|(_, origin)| *origin).rev();
-        let diagnostic = Diagnostic::error(codes::INCLUDE_CYCLE, message).help("take one of them out of `include`");
+        let diagnostic = Diagnostic::error(codes::INCLUDE_CYCLE, message).help("remove one of them from `include`");
         let diagnostic = diagnostic.at_maybe(places.next());
-        places.fold(diagnostic, |diagnostic, place| diagnostic.and(place, "on the way round"))
+        places.fold(diagnostic, |diagnostic, place| diagnostic.and(place, "part of the cycle"))
     }
 }

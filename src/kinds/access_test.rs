@@ -94,23 +94,26 @@ impl Kind for AccessTestKind {
     ) -> Option<Box<dyn Policy>> {
         if spec.who.is_empty() {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "this test names nobody")
+                Diagnostic::error(codes::INVALID_VALUE, "this test has no subject")
                     .at(document.meta.origin)
-                    .help("name users, groups or serviceAccounts under `spec.who`"),
+                    .help("list `users`, `groups` or `serviceAccounts` under `spec.who`"),
             );
         }
         if spec.must.is_empty() && spec.must_not.is_empty() {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "this test expects nothing")
+                Diagnostic::error(codes::INVALID_VALUE, "this test has no expectation")
                     .at(document.meta.origin)
-                    .help("say what `must` be allowed, or what `mustNot`"),
+                    .help("add an expectation to `must` or `mustNot`"),
             );
         }
         for account in spec.who.service_accounts.iter().filter(|account| account.namespace.is_none()) {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, format!("where is the account `{}`?", account.name.value))
-                    .at(account.name.origin)
-                    .help("a test has no namespace of its own: add `namespace`"),
+                Diagnostic::error(
+                    codes::INVALID_VALUE,
+                    format!("the service account `{}` needs its namespace", account.name.value),
+                )
+                .at(account.name.origin)
+                .help("add `namespace`: a test has no namespace"),
             );
         }
         let expectations = [(&spec.must, Expectation::Must), (&spec.must_not, Expectation::MustNot)];
@@ -118,9 +121,9 @@ impl Kind for AccessTestKind {
             for access in accesses {
                 if access.resources.is_empty() == access.urls.is_empty() {
                     sink.push(
-                        Diagnostic::error(codes::INVALID_VALUE, "an access is either to resources or to URLs")
+                        Diagnostic::error(codes::INVALID_VALUE, "an expectation has both resources and URLs")
                             .at(access.origin)
-                            .help("name `resources`, or `urls`, and not both"),
+                            .help("keep either `resources` or `urls`"),
                     );
                     continue;
                 }
@@ -129,20 +132,15 @@ impl Kind for AccessTestKind {
                     sink.push(
                         Diagnostic::error(codes::INVALID_VALUE, "a URL has neither namespace nor name")
                             .at(access.origin)
-                            .help("leave out `namespaces` and `names`, or name `resources` instead of `urls`"),
+                            .help("remove `namespaces` and `names`, or use `resources` instead of `urls`"),
                     );
                     continue;
                 }
                 if let Some(star) = access.verbs.iter().chain(&access.resources).find(|text| text.contains('*')) {
                     sink.push(
-                        Diagnostic::error(
-                            codes::INVALID_VALUE,
-                            format!("`{star}` asks for nothing that a request can be"),
-                        )
-                        .at(access.origin)
-                        .help(
-                            "name the verbs and resources: a star is a word of rules, and only they are matched by it",
-                        ),
+                        Diagnostic::error(codes::INVALID_VALUE, format!("`{star}` matches no request"))
+                            .at(access.origin)
+                            .help("list the verbs and resources: a request contains no `*`"),
                     );
                     continue;
                 }

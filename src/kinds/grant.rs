@@ -211,7 +211,7 @@ impl Linked {
             sink.push(
                 Diagnostic::error(
                     codes::INVALID_VALUE,
-                    format!("the permission set `{}` uses account variables, and a Grant has no accounts", name.value),
+                    format!("the permission set `{}` uses account variables, but a Grant has no accounts", name.value),
                 )
                 .at(name.origin)
                 .and(set.meta.origin, "the permission set")
@@ -232,7 +232,7 @@ impl Linked {
                 )
                 .at(name.origin)
                 .and(set.meta.origin, "the permission set")
-                .help("say `as: ClusterRole` in the permission set, or name `namespaces` here"),
+                .help("set `as: ClusterRole` in the permission set, or list `namespaces` here"),
             );
             return;
         }
@@ -284,8 +284,8 @@ impl Policy for Linked {
                     .filter(|(_, own)| labels.matches(|key| own.get(key).map(|value| &**value)))
             };
             if fitting().next().is_none() {
-                let message = "no namespace has labels that fit this selector";
-                let help = "give the labels in a NamespaceSet, Tenancy or Manifests policy, or name `namespaces`";
+                let message = "this selector selects no namespace";
+                let help = "set the labels in a NamespaceSet, Tenancy or Manifests policy, or list `namespaces`";
                 let warning = Diagnostic::warning(codes::SELECTS_NO_NAMESPACE, message).at(selector.origin).help(help);
                 findings.add(target, warning);
             }

@@ -138,7 +138,7 @@ fn matching_files(
             sink.push(
                 Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", glob.value))
                     .at(glob.origin)
-                    .help("name files below the workspace's root, relative to this policy's folder"),
+                    .help("use files below the root of the workspace, relative to the folder of this policy"),
             );
             continue;
         };
@@ -149,7 +149,7 @@ fn matching_files(
                 sink.push(
                     Diagnostic::error(codes::INVALID_VALUE, message)
                         .at(glob.origin)
-                        .help("`*` stands for a part of a name, `**` for folders; `[` and `{` need their partners"),
+                        .help("`*` matches a part of a name, `**` folders; close every `[` and `{`"),
                 );
                 continue;
             }
@@ -175,7 +175,7 @@ fn matching_files(
             sink.push(
                 Diagnostic::error(codes::MISSING_FILE, format!("no file matches `{}`", glob.value))
                     .at(glob.origin)
-                    .help("globs are relative to the folder of this policy; `**` crosses folders"),
+                    .help("write globs relative to the folder of this policy; `**` matches folders"),
             );
         }
     }
@@ -192,7 +192,7 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
         sink.push(
             Diagnostic::error(codes::MALFORMED_OBJECT, "this document is not a Kubernetes object")
                 .at(root.origin())
-                .help("an object has `apiVersion`, `kind` and `metadata`, each a string or a map"),
+                .help("add `apiVersion`, `kind` and `metadata`"),
         );
         return;
     };
@@ -206,7 +206,7 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
         sink.push(
             Diagnostic::error(codes::MALFORMED_OBJECT, format!("this {kind} has no name"))
                 .at(root.get("metadata").unwrap_or(root).origin())
-                .help("add `metadata.name`; a generated name cannot be kept in Git"),
+                .help("add `metadata.name`: git cannot track a generated name"),
         );
         return;
     };

@@ -102,10 +102,10 @@ impl Kind for NamespaceSetKind {
             sink.push(
                 Diagnostic::error(
                     codes::INVALID_VALUE,
-                    "`overrides` takes an account's variable, and there are no accounts",
+                    "`overrides` needs an account variable, but this policy has no accounts",
                 )
                 .at(overrides.origin)
-                .help("overrides are for a Tenancy; leave the field out"),
+                .help("remove the field: only a Tenancy has overrides"),
             );
         }
         let targets = linker.targets_of(&document.meta);
@@ -163,11 +163,14 @@ fn link_stance<'p>(
             sink.push(
                 Diagnostic::error(
                     codes::INVALID_VALUE,
-                    format!("the profile `{}` uses the variable `{variable}`, and there are no accounts", name.value),
+                    format!(
+                        "the profile `{}` uses the variable `{variable}`, but this policy has no accounts",
+                        name.value
+                    ),
                 )
                 .at(name.origin)
                 .and(found.meta.origin, "the profile")
-                .help("use it in a Tenancy, whose accounts have variables"),
+                .help("use it in a Tenancy: its accounts have variables"),
             );
         } else {
             grants = grants_of(name, name.origin, found.meta.origin);

@@ -245,11 +245,11 @@ fn included(
             sink.push(
                 Diagnostic::error(
                     codes::INVALID_VALUE,
-                    format!("the rules of the permission set `{}` are known to the cluster alone", name.value),
+                    format!("only the cluster has the rules of the permission set `{}`", name.value),
                 )
                 .at(name.origin)
-                .and(set.meta.origin, "it gathers them by its `aggregationRule`")
-                .help("include the sets that it gathers"),
+                .and(set.meta.origin, "its `aggregationRule` selects them")
+                .help("include the selected sets"),
             );
         } else if check_targets(&set.meta, &meta.targets, name.origin, sink) {
             found.push((Arc::clone(&set.content), name.origin));
@@ -284,7 +284,7 @@ fn granted(
             for (_, origin) in rules.iter().filter(|(rule, _)| !rule.non_resource_urls.is_empty()) {
                 let diagnostic = Diagnostic::error(codes::INVALID_VALUE, "a Role cannot grant URL paths")
                     .at(*origin)
-                    .help("URL paths belong to no namespace; make the set a ClusterRole with `as: ClusterRole`");
+                    .help("set `as: ClusterRole`: URL paths belong to no namespace");
                 findings.add(&target, diagnostic);
             }
         }
@@ -298,9 +298,9 @@ fn granted(
     }
     for (exception, _) in spec.except.iter().zip(unused).filter(|(_, unused)| *unused && !meta.targets.is_empty()) {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "this takes nothing back: no rule grants it")
+            Diagnostic::error(codes::INVALID_VALUE, "this exception has no effect: no rule grants it")
                 .at(exception.origin)
-                .help("spell groups, resources and verbs as in the rules, or remove the exception"),
+                .help("write groups, resources and verbs as in the rules, or remove the exception"),
         );
     }
     findings.tell(sink);

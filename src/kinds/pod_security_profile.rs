@@ -454,9 +454,9 @@ fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
     };
     Diagnostic::error(codes::POD_SECURITY_POLICY_REMOVED, message)
         .at(meta.origin)
-        .help("choose PSa labels plus a validating policy, or leave the target out with `targets`")
+        .help("choose PSa labels plus a validating policy, or exclude the target with `targets`")
         .note(format!(
-            "the target `{}` runs Kubernetes {}; admission policies came with 1.30",
+            "the target `{}` runs Kubernetes {}, but ValidatingAdmissionPolicy needs 1.30",
             target.name, target.version
         ))
 }
@@ -477,9 +477,9 @@ fn check_ranges(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, targe
     for (field, _) in missing.into_iter().filter(|(_, is_missing)| *is_missing) {
         let place = document.spec.get(field).map_or(document.meta.origin, NodeRef::origin);
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, format!("`{field}` has no ranges, so that no pod would fit"))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{field}` has no ranges, so no pod is admitted"))
                 .at(place)
-                .help("add `ranges`; only OpenShift takes the namespace's own where there are none")
+                .help("add `ranges`; only OpenShift uses the ranges of the namespace as the default")
                 .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version)),
         );
     }
@@ -491,9 +491,9 @@ fn check_defaults(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sin
         let Some(SyscallProfiles { allowed, default: Some(default) }) = profiles else { continue };
         if !allowed.iter().any(|name| name == "*" || annotation_value(name) == annotation_value(default)) {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, format!("the default `{default}` is not among those allowed"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("the default `{default}` is not allowed"))
                     .at(document.spec.get(field).map_or(document.meta.origin, NodeRef::origin))
-                    .help("add it to `allowed`, or choose one of these: pods that name none would be refused"),
+                    .help("add it to `allowed`, or choose an allowed default: pods without a value would be rejected"),
             );
         }
     }
@@ -504,7 +504,7 @@ fn refuse_variables_in_metadata(spec: &PodSecurityProfileSpec, document: &RawDoc
     for (field, map) in [("labels", &spec.labels), ("annotations", &spec.annotations)] {
         if Blueprint::of(map).needs_account() {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, format!("`{field}` differ from account to account"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("`{field}` differ between accounts"))
                     .at(document.spec.get(field).map_or(document.meta.origin, NodeRef::origin))
                     .help("an admission policy is one object for all accounts; remove the variables"),
             );

@@ -63,23 +63,23 @@ impl LabelSelector {
         let is_open = |text: &str| text.contains(['{', '}']);
         let keys = self.match_labels.keys().chain(self.match_expressions.iter().map(|condition| &condition.key));
         for key in keys.filter(|key| !is_open(key) && names::label_key(key).is_err()) {
-            refuse(format!("`{key}` is not the key of a label"), "write a name, or a domain, `/` and a name");
+            refuse(format!("`{key}` is not a valid label key"), "write a name, or a domain, `/` and a name");
         }
         let values = self.match_labels.values().chain(self.match_expressions.iter().flat_map(|own| &own.values));
         for value in values.filter(|value| !is_open(value) && names::label_value(value).is_err()) {
             refuse(
-                format!("`{value}` is not the value of a label"),
+                format!("`{value}` is not a valid label value"),
                 "at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends",
             );
         }
         for condition in &self.match_expressions {
             match (condition.operator, condition.values.is_empty()) {
                 (Operator::In | Operator::NotIn, true) => {
-                    refuse(format!("the condition on `{}` compares with nothing", condition.key), "list `values`");
+                    refuse(format!("the condition on `{}` has no values", condition.key), "list `values`");
                 }
                 (Operator::Exists | Operator::DoesNotExist, false) => refuse(
                     format!("the condition on `{}` takes no values", condition.key),
-                    "remove `values`, or say `operator: In`",
+                    "remove `values`, or set `operator: In`",
                 ),
                 _ => {}
             }

@@ -181,12 +181,11 @@ pub(crate) fn warn_of_empty<'n>(
                 value.is_some_and(|value| value == Data::text(""))
             };
             let (message, help) = if is_optional {
-                let message = format!("an account may have no `{variable}`, which leaves a gap in this name");
+                let message = format!("an account can lack `{variable}`, and this name then has a gap");
                 (message, format!("declare `{variable}` without `optional`, so that every account has one"))
             } else if let Some(target) = targets.iter().find(is_empty) {
-                let message =
-                    format!("`{variable}` is empty on the target `{}`, which leaves a gap in this name", target.name);
-                (message, "give the variable a value, or leave the target out with `targets`".to_owned())
+                let message = format!("`{variable}` is empty on the target `{}`, and this name has a gap", target.name);
+                (message, "set a value for the variable, or exclude the target with `targets`".to_owned())
             } else {
                 continue;
             };
@@ -223,7 +222,7 @@ pub(crate) fn check_targets(used: &PolicyMeta, wanted: &BTreeSet<String>, asked:
             format!("{} `{}` does not apply to the target{plural} {}", used.kind, used.name, missing.join(", ")),
         )
         .at(asked)
-        .and(used.origin, "its `targets` leave that out")
+        .and(used.origin, "its `targets` exclude that target")
         .help("widen `targets` there, or narrow `targets` of the policy that uses it"),
     );
     false

@@ -210,30 +210,30 @@ fn check_revision(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
         sink.push(
             Diagnostic::error(
                 codes::INVALID_VALUE,
-                format!("`revision: {}` knows no {:?}", spec.revision.name(), install.kind),
+                format!("`revision: {}` does not have {:?}", spec.revision.name(), install.kind),
             )
             .at(install_origin(install, document))
-            .help(format!("it has {one:?} and {other:?}; or name the revision that is meant")),
+            .help(format!("use {one:?} or {other:?}, or another revision")),
         );
     }
     if let Some(image) = spec.image.as_ref().filter(|image| Image::parse(image, Reader::V2).is_none()) {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is no reference to an image", image.value))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is not an image reference", image.value))
                 .at(image.origin)
                 .help("write registry, repository and tag: `registry.example.org/acme/blog:v1.0.0`"),
         );
     }
     let means_nothing = [
-        ("verbs", spec.revision.is_rbac_manager(), "the RBAC manager decides the verbs of each role; remove the field"),
+        ("verbs", spec.revision.is_rbac_manager(), "remove the field: the RBAC manager decides the verbs of each role"),
         (
             "allowedPermissions",
             spec.revision != Revision::RbacManagerV1,
-            "only Crossplane v1 asks what providers may request; remove the field, or write `revision: rbac-manager-v1`",
+            "remove the field, or set `revision: rbac-manager-v1`: only Crossplane v1 checks permission requests",
         ),
     ];
     for (field, without_meaning, help) in means_nothing {
         if let Some((key, _)) = document.spec.entry(field).filter(|_| without_meaning) {
-            let message = format!("`{field}` means nothing with `revision: {}`", spec.revision.name());
+            let message = format!("`{field}` has no effect with `revision: {}`", spec.revision.name());
             sink.push(Diagnostic::error(codes::INVALID_VALUE, message).at(key.origin()).help(help));
         }
     }

@@ -123,11 +123,11 @@ impl Kind for StackManagerKind {
         let idle = meta.targets.iter().filter(|target| linker.stacks_on(target).next().is_none());
         let idle: Vec<String> = idle.map(|target| format!("`{target}`")).collect();
         if !idle.is_empty() && !sink.has_errors() {
-            let message = format!("there is no stack on {} that `{}` could install", idle.join(", "), meta.name);
+            let message = format!("no stack on {} can be installed by `{}`", idle.join(", "), meta.name);
             sink.push(
                 Diagnostic::warning(codes::UNUSED_POLICY, message)
                     .at(meta.origin)
-                    .help("add a Stack there, or leave the target out: the manager holds nothing"),
+                    .help("add a Stack, or exclude the target: the manager has no permissions"),
             );
         }
         Some(Box::new(Linked { origin: spec.service_account.origin, meta, made, personas: spec.namespace_personas }))
@@ -159,11 +159,11 @@ fn further_rules(
             sink.push(
                 Diagnostic::error(
                     codes::INVALID_VALUE,
-                    format!("the set `{}` uses the variable `{variable}`, and there are no accounts", name.value),
+                    format!("the set `{}` uses the variable `{variable}`, but this policy has no accounts", name.value),
                 )
                 .at(name.origin)
                 .and(set.meta.origin, "the set")
-                .help("use it in a Tenancy, whose accounts have variables"),
+                .help("use it in a Tenancy: its accounts have variables"),
             );
         } else if check_targets(&set.meta, &meta.targets, name.origin, sink) {
             let granted = set.content.granted(&target.name).map(RuleSet::rules).unwrap_or_default();
@@ -222,10 +222,10 @@ fn definitions(stacks: &[&Stack], linker: &mut Linker<'_>, sink: &mut Sink) -> V
                 let copies = owners.iter().skip(1);
                 let problem = Diagnostic::error(
                     codes::NO_COMMON_DEFINITION,
-                    format!("no copy of `{}` serves all the versions that its stacks use", definition.name),
+                    format!("no copy of `{}` serves all versions of its stacks", definition.name),
                 );
                 let problem =
-                    problem.at(definition.origin).help("let each package bring one definition with all of them");
+                    problem.at(definition.origin).help("put one definition with all versions into each package");
                 sink.push(copies.fold(problem, |problem, owner| problem.and(owner.definition.origin, "another copy")));
             }
             continue;

@@ -71,9 +71,12 @@ impl NamespacePodSecurity {
         let Some(version) = &self.version else { return };
         if PolicyVersion::parse(version).is_none() {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is no version of the checks", version.value))
-                    .at(version.origin)
-                    .help("write `latest`, or a minor such as `v1.36`"),
+                Diagnostic::error(
+                    codes::INVALID_VALUE,
+                    format!("`{}` is not a version of the Pod Security checks", version.value),
+                )
+                .at(version.origin)
+                .help("write `latest`, or a minor such as `v1.36`"),
             );
         }
     }
@@ -124,9 +127,9 @@ impl Stance<'_> {
 pub(crate) fn refuse_our_keys(labels: &StringMap, annotations: &StringMap, place: Origin, sink: &mut Sink) {
     for key in labels.keys().chain(annotations.keys()).filter(|key| key.starts_with("bailiwick.dev/")) {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, format!("`{key}` is for this program to write"))
+            Diagnostic::error(codes::INVALID_VALUE, format!("only this program writes `{key}`"))
                 .at(place)
-                .help("remove it; `podSecurity` says which profile a namespace is held to"),
+                .help("remove it; set the profile of a namespace with `podSecurity`"),
         );
     }
 }

@@ -250,7 +250,7 @@ fn link_classes<'s>(
                 for target in names {
                     if classes.iter().any(|(name, _)| *name == target) {
                         sink.push(
-                            Diagnostic::error(codes::INVALID_VALUE, format!("the target `{target}` gets two presets"))
+                            Diagnostic::error(codes::INVALID_VALUE, format!("the target `{target}` has two presets"))
                                 .at(preset.name.origin)
                                 .help("narrow the `targets` of one of them"),
                         );
@@ -265,7 +265,7 @@ fn link_classes<'s>(
             sink.push(
                 Diagnostic::error(codes::INVALID_VALUE, format!("this tenancy has {what}"))
                     .at(document.meta.origin)
-                    .help("say what an account gets under one of the two"),
+                    .help("keep one of `class` and `presets`"),
             );
         }
     }
@@ -280,7 +280,7 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> BTr
             sink.push(
                 Diagnostic::error(codes::INVALID_VALUE, message)
                     .at(glob.origin)
-                    .help("`*` stands for any text, such as `prod-*`; `[` and `{` need their partners"),
+                    .help("`*` matches any text, such as `prod-*`; close every `[` and `{`"),
             );
             continue;
         };
@@ -332,7 +332,7 @@ fn link_class(
     let namespace_name = text(&class.namespace.name);
     if !namespace_name.needs_account() {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "every account would get the same namespace")
+            Diagnostic::error(codes::INVALID_VALUE, "every account has the same namespace")
                 .at(class.namespace.name.origin)
                 .help("use a variable in the name, such as `tool-{name}`"),
         );
@@ -380,10 +380,10 @@ fn link_class(
             sink.push(
                 Diagnostic::error(
                     codes::INVALID_VALUE,
-                    format!("the pods of a namespace are held to one profile, and `{}` is there already", first.name()),
+                    format!("a namespace has one profile, and `{}` is already set", first.name()),
                 )
                 .at(used.profile.origin)
-                .help("without PodSecurityPolicy nobody chooses between profiles: keep one, or write a preset for these targets")
+                .help("keep one profile, or write a preset for these targets: only PodSecurityPolicy chooses between profiles")
                 .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version)),
             );
         }
@@ -401,7 +401,10 @@ fn link_class(
                 sink.push(
                     Diagnostic::error(
                         codes::INVALID_VALUE,
-                        format!("the permission set `{}` gathers rules, and a Role cannot", role.permission_set.value),
+                        format!(
+                            "the permission set `{}` aggregates rules, but a Role cannot",
+                            role.permission_set.value
+                        ),
                     )
                     .at(origin)
                     .and(set.meta.origin, "the permission set")
@@ -441,11 +444,11 @@ fn check_values(profile: &PodSecurityProfile, spec: &TenancySpec, asked: Origin,
         let Some(variable) = spec.variables.get(name) else { continue };
         let is_number = profile.numbers().contains(name);
         let problem = if variable.optional {
-            format!("an account may leave out `{name}`, which the profile `{}` needs", profile.name())
+            format!("an account can lack `{name}`, but the profile `{}` needs it", profile.name())
         } else if is_number && variable.r#type != VariableType::Integer {
-            format!("`{name}` is no integer, and the profile `{}` reads it as a number", profile.name())
+            format!("`{name}` is not an integer, but the profile `{}` uses it as a number", profile.name())
         } else if matches!(variable.r#type, VariableType::Map) {
-            format!("`{name}` is a map, and the profile `{}` reads it as a text", profile.name())
+            format!("`{name}` is a map, but the profile `{}` uses it as a text", profile.name())
         } else {
             continue;
         };
@@ -464,7 +467,7 @@ fn check_shared(meta: &PolicyMeta, variables: &[String], spec: &TenancySpec, ask
             Diagnostic::error(
                 codes::UNKNOWN_VARIABLE,
                 format!(
-                    "{} `{}` uses the variable `{name}`, which this tenancy does not declare",
+                    "{} `{}` uses the variable `{name}`, but this tenancy does not declare it",
                     meta.kind, meta.name
                 ),
             )
@@ -502,9 +505,9 @@ fn granted_role(
 ) -> Option<RoleRef> {
     if grant.to.is_empty() {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "this grant names nobody")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant has no subject")
                 .at(grant.name.origin)
-                .help("name `users`, `groups` or `serviceAccounts` under `to`"),
+                .help("list `users`, `groups` or `serviceAccounts` under `to`"),
         );
     }
     match (&grant.role, &grant.cluster_role, &grant.permission_set) {
@@ -515,7 +518,7 @@ fn granted_role(
                     Diagnostic::error(codes::UNKNOWN_REFERENCE, format!("this class has no role `{}`", role.value))
                         .at(role.origin)
                         .help(near.map_or_else(
-                            || "write it under `roles`, or bind a `clusterRole`".to_owned(),
+                            || "add it to `roles`, or bind a `clusterRole`".to_owned(),
                             |near| format!("did you mean `{near}`?"),
                         )),
                 );
@@ -530,11 +533,11 @@ fn granted_role(
                 sink.push(
                     Diagnostic::error(
                         codes::INVALID_VALUE,
-                        format!("the permission set `{}` does not become a ClusterRole", name.value),
+                        format!("the permission set `{}` does not produce a ClusterRole", name.value),
                     )
                     .at(name.origin)
                     .and(set.meta.origin, "the permission set")
-                    .help("list it under `roles` and bind that `role`, or say `as: ClusterRole` in it"),
+                    .help("list it under `roles` and bind that `role`, or set `as: ClusterRole` in it"),
                 );
                 return None;
             }
@@ -542,9 +545,9 @@ fn granted_role(
         }
         _ => {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "a grant binds exactly one role")
+                Diagnostic::error(codes::INVALID_VALUE, "a grant must bind exactly one role")
                     .at(grant.name.origin)
-                    .help("name one of `role`, `clusterRole` and `permissionSet`"),
+                    .help("use one of `role`, `clusterRole` and `permissionSet`"),
             );
             None
         }

@@ -97,35 +97,37 @@ pub(super) fn namespace(
             Lint::DeclaredEnforceStricterThanScc => (
                 codes::DECLARED_ENFORCE_STRICTER,
                 ENFORCE,
-                format!("`{name}` enforces a stricter level than `{level}`, which its service accounts may use"),
-                "pods that the constraints allow will be refused; take the use of the constraints back, or loosen the level",
+                format!(
+                    "`{name}` enforces a stricter level than `{level}`, the level of the constraints of its service accounts"
+                ),
+                "revoke the use of the constraints, or loosen the level: it rejects pods that the constraints admit",
             ),
             Lint::SyncTrueConflictsWithDeclaredLabel => (
                 codes::SYNC_TRUE_CONFLICT,
                 SYNC_LABEL,
-                format!("the cluster will write `{level}` over the declared labels of `{name}`: {}", fights.join(", ")),
-                "remove the declared labels, or the label that opts in; otherwise both sides overwrite each other for ever",
+                format!("the cluster overwrites the declared labels of `{name}` with `{level}`: {}", fights.join(", ")),
+                "remove the declared labels or the opt-in label: the cluster and the applier overwrite each other without end",
             ),
             Lint::OptedOutWithoutEnforceLabel => (
                 codes::OPTED_OUT_WITHOUT_ENFORCE,
                 SYNC_LABEL,
                 format!(
-                    "`{name}` opts out and says no level, so that the cluster's default `{}` holds",
+                    "`{name}` opts out and declares no level, so the default level `{}` of the cluster applies",
                     settled.enforced
                 ),
-                "give it a `level`",
+                "add a `level`",
             ),
             Lint::RedundantDeclaredLabel => (
                 codes::REDUNDANT_DECLARED_LABEL,
                 SYNC_LABEL,
-                format!("`{name}` opts in, and declares labels that the cluster writes anyway"),
-                "remove one of the two: the labels, or the label that opts in",
+                format!("`{name}` opts in and declares labels that the cluster also writes"),
+                "remove the labels or the opt-in label",
             ),
             Lint::SccAnnotationsIncomplete => (
                 codes::SCC_ANNOTATIONS_INCOMPLETE,
                 UID_RANGE,
                 format!("`{name}` declares its range of user ids and no SELinux level"),
-                "the cluster then never gives it one, and refuses every pod; declare `openshift.io/sa.scc.mcs` too, or neither",
+                "declare `openshift.io/sa.scc.mcs` too, or neither: without a level the cluster rejects every pod",
             ),
             Lint::UidRangeStartsAtZero => (
                 codes::UID_RANGE_AT_ZERO,
@@ -136,20 +138,20 @@ pub(super) fn namespace(
             Lint::ExemptNamespaceLabelled => (
                 codes::EXEMPT_NAMESPACE_LABELLED,
                 SYNC_LABEL,
-                format!("`{name}` belongs to the platform, whose labels no label changes"),
+                format!("`{name}` belongs to the platform, and the label has no effect"),
                 "remove the label",
             ),
             Lint::OpenshiftPrefixNotSynced => (
                 codes::OPENSHIFT_PREFIX_NOT_SYNCED,
                 SYNC_LABEL,
-                format!("`{name}` begins with `openshift-`, so that the cluster leaves its labels alone"),
-                "opt in with `labelSync: true`, or give it another name",
+                format!("`{name}` begins with `openshift-`, so the cluster does not synchronise its labels"),
+                "opt in with `labelSync: true`, or rename it",
             ),
             Lint::RunLevelBypass => (
                 codes::RUN_LEVEL_BYPASS,
                 "openshift.io/run-level",
-                format!("the label `openshift.io/run-level` takes `{name}` out of the admission by constraints"),
-                "remove the label: with it any pod passes",
+                format!("the label `openshift.io/run-level` disables the admission by constraints for `{name}`"),
+                "remove the label: with it, constraints limit no pod",
             ),
         };
         let section = if path.starts_with("openshift.io/sa.") { "annotations" } else { "labels" };
@@ -159,8 +161,8 @@ pub(super) fn namespace(
     let holds = settled.enforced != Level::Privileged;
     if let Some(version @ PolicyVersion::Minor(..SAFE_SYSCTLS_SINCE)) = pinned.filter(|_| holds) {
         let message =
-            format!("`{name}` pins the checks of {version}, which refuse kernel parameters that constraints allow");
-        let help = "pin v1.29 or later, or `latest` as the cluster does";
+            format!("`{name}` pins the checks of {version}, and these reject kernel parameters that constraints allow");
+        let help = "pin v1.29 or later, or `latest` like the cluster";
         say(
             Severity::Warning,
             codes::PINNED_ENFORCE_VERSION,
@@ -179,7 +181,8 @@ pub(super) fn namespace(
     let owner = facts.uid_range.as_ref().and_then(|range| owners.get(range));
     if let Some(other) = owner.filter(|other| ***other < *name) {
         let message = format!("`{name}` declares the same range of user ids as `{other}`");
-        let help = "give each namespace a range of its own: what they share they can take from each other";
+        let help =
+            "use a different range for each namespace: processes with the same user id can read each other's files";
         say(
             Severity::Warning,
             codes::DUPLICATE_UID_RANGE,
@@ -192,12 +195,12 @@ pub(super) fn namespace(
     if let Action::Fail(failure @ (Failure::NoUsableScc | Failure::ConversionFailed)) = outcome.action {
         let (why, help) = match failure {
             Failure::NoUsableScc => (
-                "no service account of it may use any constraints",
-                "grant one of the platform's, such as `restricted-v2`, or those of a profile",
+                "its service accounts can use no constraints",
+                "grant constraints of the platform, such as `restricted-v2`, or of a profile",
             ),
             _ => (
-                "constraints that its service accounts may use have no level",
-                "`bailiwick explain namespace` shows which; mend them, or take back their use",
+                "constraints of its service accounts have no level",
+                "run `bailiwick explain namespace` for their names; correct them, or revoke their use",
             ),
         };
         let message = format!("the cluster cannot label `{name}`: {why}");
@@ -218,7 +221,7 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
             codes::PLATFORM_CONSTRAINTS,
             ("metadata.name", Some(name)),
             format!("the constraints `{name}` belong to the platform"),
-            "give yours another name; the platform rewrites its own",
+            "use another name: the platform overwrites its constraints",
         );
     }
     for lint in world.scc_lints(name) {
@@ -226,44 +229,44 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
             SccLint::Deadly(why) => (
                 Severity::Error,
                 codes::DEADLY_CONSTRAINTS,
-                format!("with these constraints no pod of the whole cluster can be created: {why}"),
-                "admission prepares all constraints before it looks at who may use them; complete the strategy",
+                format!("these constraints block every pod of the cluster: {why}"),
+                "complete the strategy: admission prepares all constraints before it checks their use",
             ),
             // Deadly, and told as that.
             SccLint::HalfUidRange => continue,
             SccLint::UnknownVolumeType(volume) => {
                 let what =
-                    if volume_level(volume).is_some() { "is not known in this release" } else { "does not exist" };
+                    if volume_level(volume).is_some() { "does not exist in this release" } else { "does not exist" };
                 (
                     Severity::Error,
                     codes::UNKNOWN_VOLUME_TYPE,
-                    format!("the kind of volume `{volume}` {what}"),
-                    "namespaces that may use these constraints would get no Pod Security labels; correct the name",
+                    format!("the volume type `{volume}` {what}"),
+                    "correct the name: namespaces with these constraints get no Pod Security labels",
                 )
             }
             SccLint::SeccompFieldSpelling(profile) => (
                 Severity::Warning,
                 codes::SECCOMP_SPELLING,
-                format!("`{profile}` is not how constraints spell a seccomp profile"),
-                "write `runtime/default`, `localhost/FILE` or `*`: any other text lifts the level to `privileged`",
+                format!("`{profile}` is not a seccomp profile of constraints"),
+                "write `runtime/default`, `localhost/FILE` or `*`: another text raises the level to `privileged`",
             ),
             SccLint::CapabilitySpelling(capability) => (
                 Severity::Warning,
                 codes::CAPABILITY_SPELLING,
-                format!("`{capability}` is not how pods spell a capability"),
-                "write it in capitals and without `CAP_`",
+                format!("`{capability}` is not a capability of pods"),
+                "write it in capital letters and without `CAP_`",
             ),
             SccLint::DefaultAddNotCounted(capability) => (
                 Severity::Warning,
                 codes::DEFAULT_ADD_NOT_COUNTED,
-                format!("every pod gets `{capability}`, and the level that the cluster computes does not count it"),
-                "the label promises more than holds, and pods fail for it; take it out, or allow it as well",
+                format!("every pod gets `{capability}`, but the computed level ignores it"),
+                "remove it, or also allow it: the computed level can reject the pods",
             ),
             SccLint::PriorityHijack => (
                 Severity::Warning,
                 codes::SCC_PRIORITY_HIJACK,
-                format!("everybody may use `{name}`, and gets it before those of the platform"),
-                "pods change without anybody's doing; grant it to those who need it, and let pods ask with `openshift.io/required-scc`",
+                format!("all subjects can use `{name}`, and it precedes the constraints of the platform"),
+                "grant it only to the subjects that need it, and select it in pods with `openshift.io/required-scc`",
             ),
         };
         let value = match &lint {
@@ -279,8 +282,8 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
     for (field, names) in [("users", &scc.users), ("groups", &scc.groups)] {
         if !names.is_empty() {
             let help =
-                "grant the use with a binding to a ClusterRole; a list is lost when somebody else edits the object";
-            report.warn(codes::SCC_USERS_OR_GROUPS, field, format!("`{name}` lists who may use it"), help);
+                "grant the use with a binding to a ClusterRole; another writer of the object overwrites the list";
+            report.warn(codes::SCC_USERS_OR_GROUPS, field, format!("`{name}` lists its users or groups"), help);
         }
     }
 }
@@ -303,8 +306,8 @@ pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, 
             report.warn(
                 codes::GRANTS_EVERY_SCC,
                 &format!("rules[{index}]"),
-                "this rule lets its holders use all constraints, `privileged` among them".to_owned(),
-                "name them under `resourceNames`; a namespace with such an account is labelled `privileged`",
+                "this rule grants the use of all constraints, including `privileged`".to_owned(),
+                "list them under `resourceNames`; the cluster labels a namespace with such an account `privileged`",
             );
         }
         let dangling = rule.resource_names.iter().filter(|name| !sccs.iter().any(|scc| scc.name() == name.as_str()));
@@ -312,7 +315,7 @@ pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, 
             let near = crate::diag::nearest(name, sccs.iter().map(Scc::name));
             let help = near
                 .map_or_else(|| "write a profile of this name".to_owned(), |near| format!("did you mean `{near}`?"));
-            let message = format!("there are no constraints `{name}`");
+            let message = format!("the constraints `{name}` do not exist");
             report.warn(codes::DANGLING_SCC, &format!("rules[{index}].resourceNames"), message, &help);
         }
     }
@@ -344,8 +347,8 @@ pub(super) fn binding(unit: &Unit, root: NodeRef<'_>, world: &SyncWorld, trees: 
         report.warn(
             codes::USER_SUBJECT_INVISIBLE,
             &format!("subjects[{index}]"),
-            format!("the label syncer does not see the service account in the user `{name}`"),
-            "name it as a service account; its pods are let in, and then refused by the level of its namespace",
+            format!("the label controller ignores the service account in the user `{name}`"),
+            "bind the service account: the level of its namespace can reject pods that the constraints admit",
         );
     }
 }

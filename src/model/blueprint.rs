@@ -188,7 +188,7 @@ impl<'de> Deserialize<'de> for Number {
                 if whole {
                     Ok(Number::Variable(text.to_owned()))
                 } else {
-                    Err(E::custom("a number in quotes has to be one variable such as `{uid}`"))
+                    Err(E::custom("a number in quotes must be one variable such as `{uid}`"))
                 }
             }
         }
@@ -233,7 +233,7 @@ impl ser::Error for Unsupported {
 }
 
 fn unsupported<T>(what: &str) -> Result<T, Unsupported> {
-    Err(Unsupported(format!("{what} cannot stand in a policy")))
+    Err(Unsupported(format!("{what} is not possible in a policy")))
 }
 
 macro_rules! integers {

@@ -17,7 +17,7 @@ pub struct DateError;
 
 impl fmt::Display for DateError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("write a day of the calendar as year, month and day, such as 2026-12-31")
+        formatter.write_str("write a date as year, month and day, such as 2026-12-31")
     }
 }
 

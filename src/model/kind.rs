@@ -485,7 +485,7 @@ fn unknown_variable(name: &str, origin: Origin, scope: Scope<'_>) -> Diagnostic 
     let help = match nearest(name, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{{{near}}}`?"),
         None if scope.accounts.is_none() && !name.starts_with("target.") => {
-            "variables of accounts exist only in what a Tenancy uses; `{{` stands for a brace".to_owned()
+            "use variables of accounts only in policies of a Tenancy; `{{` is a literal brace".to_owned()
         }
         None => {
             format!("there are: {}", names.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", "))

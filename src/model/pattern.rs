@@ -93,7 +93,7 @@ impl Pattern {
                     characters.next();
                     literal.push(character);
                 }
-                '}' => return Err(PatternError { position, message: "this `}` closes nothing" }),
+                '}' => return Err(PatternError { position, message: "this `}` has no opening brace" }),
                 '{' => {
                     let name: String =
                         characters.by_ref().map(|(_, next)| next).take_while(|&next| next != '}').collect();
@@ -102,7 +102,7 @@ impl Pattern {
                         return Err(PatternError { position, message: "this `{` is not closed" });
                     }
                     if !is_name(&name) {
-                        return Err(PatternError { position, message: "the braces hold something else than a name" });
+                        return Err(PatternError { position, message: "the braces do not contain a name" });
                     }
                     if !literal.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut literal).into()));

@@ -115,7 +115,7 @@ fn refusal(key: &str, setting: DiagnosticSetting) -> Option<Diagnostic> {
         );
     }
     if !code.is_finding() && !matches!(setting, Error | Warning | Ignore) {
-        let message = format!("`{key}` is no finding of `lint` and cannot be `{setting}`");
+        let message = format!("`{key}` is not a finding of `lint` and cannot be `{setting}`");
         return Some(Diagnostic::error(codes::INVALID_WORKSPACE, message).help("write `error`, `warning` or `ignore`"));
     }
     None

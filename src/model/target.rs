@@ -90,10 +90,10 @@ impl Version {
             let message = format!("{product} {number} is newer than {newest}, the newest version with known facts");
             Diagnostic::warning(codes::NEWER_THAN_KNOWN, message)
                 .note(format!(
-                    "compiled and judged as {judged}; not judged: what {number} adds, removes or changes in resources, \
+                    "compiled and checked as {judged}; not checked: changes of {number} in resources, \
                      default roles, feature gates, admission and validation"
                 ))
-                .help(format!("use a version of bailiwick that knows {number}"))
+                .help(format!("use a version of bailiwick with facts about {number}"))
         })
     }
 }

@@ -202,10 +202,10 @@ impl Workspace {
                     sink.push(
                         Diagnostic::error(
                             codes::INVALID_WORKSPACE,
-                            format!("the target `{}` is there twice", target.name),
+                            format!("the target `{}` exists twice", target.name),
                         )
                         .at(raw.name.origin)
-                        .help("each target has a folder of its own in the output; give it another name"),
+                        .help("use another name: each target has its own folder in the output"),
                     );
                 }
                 targets.push(target);
@@ -215,9 +215,9 @@ impl Workspace {
             && !(1..=4096).contains(&shards.value)
         {
             sink.push(
-                Diagnostic::error(codes::INVALID_WORKSPACE, "the number of shards has to be between 1 and 4096")
+                Diagnostic::error(codes::INVALID_WORKSPACE, "the number of shards must be between 1 and 4096")
                     .at(shards.origin)
-                    .help("one folder for each 3,000 namespaces is enough"),
+                    .help("use one shard for each 3,000 namespaces"),
             );
         }
         Some(Self {
@@ -249,7 +249,7 @@ fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> 
         sink.push(
             Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` is not a folder inside the workspace", written.value))
                 .at(written.origin)
-                .help(format!("name a folder below the workspace's root, such as `{default}`")),
+                .help(format!("use a folder below the root of the workspace, such as `{default}`")),
         );
         return default.to_owned();
     }
@@ -257,7 +257,7 @@ fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> 
         sink.push(
             Diagnostic::error(
                 codes::HIDDEN_CHARACTER_IN_NAME,
-                format!("the folder name `{shown}` has characters that do not show"),
+                format!("the folder name `{shown}` contains invisible characters"),
             )
             .at(written.origin)
             .help("rename the folder"),
@@ -271,9 +271,9 @@ fn refuse_hidden(output: &str, written: Option<&Spanned<String>>, sink: &mut Sin
     let is_of_others = |part: &str| part.starts_with(['.', '~']);
     if let (Some(part), Some(written)) = (output.split('/').find(|part| is_of_others(part)), written) {
         sink.push(
-            Diagnostic::error(codes::INVALID_WORKSPACE, format!("the output folder `{output}` lies in `{part}`"))
+            Diagnostic::error(codes::INVALID_WORKSPACE, format!("the output folder `{output}` is in `{part}`"))
                 .at(written.origin)
-                .help("other programs read folders whose names begin with `.` or `~`; name a visible one"),
+                .help("use a name that does not begin with `.` or `~`: other programs read such folders"),
         );
     }
 }
@@ -298,7 +298,7 @@ fn refuse_overlap(spec: &WorkspaceSpec, folders: [&str; 3], root: NodeRef<'_>, s
                     format!("the output folder `{output}` and {what} `{other}` overlap"),
                 )
                 .at(origin)
-                .help("give the output a folder of its own: everything in it may be overwritten or removed"),
+                .help("use a separate folder for the output: the program can overwrite or remove every file in it"),
             );
         }
     }
@@ -317,7 +317,7 @@ fn globs(written: &[Spanned<String>], sink: &mut Sink) -> GlobSet {
                     format!("`{}` is not a glob: {}", glob.value, error.kind()),
                 )
                 .at(glob.origin)
-                .help("`*` stands for a part of a name, `**` for folders; `[` and `{` need their partners"),
+                .help("`*` matches a part of a name, `**` folders; close every `[` and `{`"),
             ),
         }
     }
@@ -335,7 +335,7 @@ fn refuse_unknown_features(raw: &RawTarget, platform: Platform, version: Version
         );
     };
     if raw.features.mutating_admission_policy == Some(true) && minor < 34 {
-        let message = format!("Kubernetes {version} has no MutatingAdmissionPolicy, which came with 1.34");
+        let message = format!("Kubernetes {version} has no MutatingAdmissionPolicy; it needs 1.34");
         refuse("mutatingAdmissionPolicy", message);
     }
     let has_policies = platform == Platform::Kubernetes && minor <= 24;
@@ -358,9 +358,12 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
             .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '-' | '.'));
     if !name_fits {
         sink.push(
-            Diagnostic::error(codes::INVALID_WORKSPACE, format!("`{}` cannot name a target", raw.name.value))
-                .at(raw.name.origin)
-                .help("a target's name is its folder's name: lower case letters, digits, `-` and `.`, at most 63"),
+            Diagnostic::error(
+                codes::INVALID_WORKSPACE,
+                format!("`{}` is not a valid name of a target", raw.name.value),
+            )
+            .at(raw.name.origin)
+            .help("use at most 63 lower case letters, digits, `-` and `.`: the target is a folder of the output"),
         );
         return None;
     }
@@ -383,7 +386,7 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
         sink.push(
             Diagnostic::error(codes::INVALID_WORKSPACE, format!("Kubernetes {version} is not known"))
                 .at(raw.version.origin)
-                .help(format!("the versions 1.{} to 1.{} are", Version::KNOWN.start(), Version::KNOWN.end())),
+                .help(format!("use a version from 1.{} to 1.{}", Version::KNOWN.start(), Version::KNOWN.end())),
         );
         return None;
     }

@@ -231,7 +231,7 @@ impl<'r, 't> Run<'r, 't> {
             }
             Stmt::Include(include) => self.include(include, span),
             _ => {
-                let help = "templates have `if`, `for`, `set`, `with` and `include`".to_owned();
+                let help = "use `if`, `for`, `set`, `with` or `include`".to_owned();
                 Err(self.fault(Cause::Wrong("templates do not have this statement".to_owned(), help), span))
             }
         }?;
@@ -311,7 +311,7 @@ impl<'r, 't> Run<'r, 't> {
             }
             other => {
                 let message = format!("{} cannot be bound to {} names", type_of(other), targets.len());
-                let help = "give a list of as many items".to_owned();
+                let help = "use a list with as many items".to_owned();
                 Err(self.fault(Cause::Wrong(message, help), target.span()))
             }
         }

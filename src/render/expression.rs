@@ -219,7 +219,8 @@ impl<'t> Run<'_, 't> {
             [Data::Int(start), Data::Int(stop)] => (*start, *stop, 1),
             [Data::Int(start), Data::Int(stop), Data::Int(step)] if *step > 0 => (*start, *stop, *step),
             _ => {
-                let help = "give `range(stop)`, `range(start, stop)` or `range(start, stop, step)` with a step above 0";
+                let help =
+                    "write `range(stop)`, `range(start, stop)` or `range(start, stop, step)` with a step above 0";
                 return Err(Cause::Wrong("`range` takes whole numbers".to_owned(), help.to_owned()));
             }
         };
@@ -381,13 +382,13 @@ fn of_constant(constant: &minijinja::Value) -> Result<Data, Cause> {
 }
 
 fn too_large() -> Cause {
-    Cause::Wrong("this is not a number that can be written".to_owned(), "numbers have 64 bits".to_owned())
+    Cause::Wrong("this is not a number that can be written".to_owned(), "use a number with at most 64 bits".to_owned())
 }
 
 fn unfit(operator: &str, operands: &[&Data]) -> Cause {
     let types: Vec<&str> = operands.iter().map(|data| type_of(data)).collect();
     let message = format!("`{operator}` does not take {}", types.join(" and "));
-    Cause::Wrong(message, "`~` joins texts; `+`, `-`, `*`, `//` and `%` calculate".to_owned())
+    Cause::Wrong(message, "use `~` for texts, and `+`, `-`, `*`, `//` and `%` for numbers".to_owned())
 }
 
 fn sign(operator: BinOpKind) -> &'static str {

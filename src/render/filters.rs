@@ -82,7 +82,7 @@ impl Arguments<'_> {
 
     fn text(&self, position: usize, name: &str) -> Result<&str, Cause> {
         self.get(position, name).and_then(Data::as_str).ok_or_else(|| {
-            Cause::Wrong(format!("the argument `{name}` is not a string"), format!("give `{name}` as a string"))
+            Cause::Wrong(format!("the argument `{name}` is not a string"), format!("use a string for `{name}`"))
         })
     }
 
@@ -137,7 +137,7 @@ pub(super) fn test(name: &str, input: Value, arguments: &Arguments<'_>, budget: 
     let Some(input) = input else { return Ok(name == "undefined") };
     let with = |needed: fn(&str, &str) -> bool| match (&input, arguments.positional.first()) {
         (Data::Str(text), Some(Data::Str(part))) => Ok((needed(text, part), text.len())),
-        _ => Err(Cause::Wrong(format!("`{name}` compares strings"), "give two strings".to_owned())),
+        _ => Err(Cause::Wrong(format!("`{name}` compares strings"), "use two strings".to_owned())),
     };
     let other = || {
         let missing = || Cause::Wrong(format!("the test `{name}` lacks a value"), format!("write `is {name}(value)`"));
@@ -193,8 +193,8 @@ pub(super) fn contains(whole: &Data, part: &Data, budget: &mut Budget) -> Result
             Ok(text.contains(&**part))
         }
         (whole, part) => Err(Cause::Wrong(
-            format!("{} is never in {}", type_of(part), type_of(whole)),
-            "look for an item of a list, a key of a map or a part of a string".to_owned(),
+            format!("`in` cannot search for {} in {}", type_of(part), type_of(whole)),
+            "search for an item of a list, a key of a map or a part of a string".to_owned(),
         )),
     }
 }
@@ -292,7 +292,12 @@ fn split(text: &str, arguments: &Arguments<'_>, budget: &mut Budget) -> Result<D
     let parts: Vec<&str> = match arguments.get(0, "sep") {
         None | Some(Data::Null) => text.split_whitespace().collect(),
         Some(_) => match arguments.text(0, "sep")? {
-            "" => return Err(Cause::Wrong("the separator is empty".to_owned(), "give a separator".to_owned())),
+            "" => {
+                return Err(Cause::Wrong(
+                    "the separator is empty".to_owned(),
+                    "use a separator that is not empty".to_owned(),
+                ));
+            }
             separator => text.split(separator).collect(),
         },
     };

@@ -52,7 +52,7 @@ impl TemplateSet {
                     Diagnostic::error(codes::FILE_TOO_LARGE, format!("this template has {} KiB", text.len() >> 10))
                         .at(Origin { file, span: Span::new(0, 1) })
                         .help(format!(
-                            "a template has at most {} KiB; part it by `{{% include %}}`",
+                            "split the template with `{{% include %}}`: it can have at most {} KiB",
                             MAXIMUM_TEMPLATE >> 10
                         )),
                 );
@@ -64,7 +64,7 @@ impl TemplateSet {
                     Diagnostic::warning(codes::UNKNOWN_TEMPLATE, format!("`{name}` replaces no built-in template"))
                         .at(Origin { file, span: Span::new(0, 1) })
                         .help(near.map_or_else(
-                            || "a part for `{% include %}` has a name that begins with `_`".to_owned(),
+                            || "begin the name of a template for `{% include %}` with `_`".to_owned(),
                             |near| format!("did you mean `{near}`?"),
                         )),
                 );
@@ -155,9 +155,9 @@ impl TemplateSet {
             Err(name) => {
                 let place = self.file(name).map(|file| Origin { file, span: Span::new(0, 1) });
                 sink.push(
-                    Diagnostic::error(codes::TEMPLATE_COMPOSITE, "this template has too many ways through it")
+                    Diagnostic::error(codes::TEMPLATE_COMPOSITE, "this template has too many branches")
                         .at_maybe(place)
-                        .help("write fewer loops within each other"),
+                        .help("write fewer nested loops"),
                 );
                 return;
             }
@@ -165,7 +165,7 @@ impl TemplateSet {
         for (name, start, end) in found {
             let Some(file) = self.file(&name) else { continue };
             sink.push(
-                Diagnostic::error(codes::TEMPLATE_COMPOSITE, "text is glued to this value")
+                Diagnostic::error(codes::TEMPLATE_COMPOSITE, "text is next to this value")
                     .at(Origin { file, span: Span::new(start, end) })
                     .help("build the whole value inside the braces, such as `{{ \"tool-\" ~ name }}`"),
             );

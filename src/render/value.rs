@@ -106,7 +106,7 @@ pub(super) fn text(data: &Data, budget: &mut Budget) -> Result<Arc<str>, Cause> 
         Data::Float(number) => Ok(format!("{number:?}").into()),
         Data::Null | Data::List(_) | Data::Map(_) => Err(Cause::Wrong(
             format!("{} is not a text", type_of(data)),
-            "print lists and maps by themselves: `{{ value }}`".to_owned(),
+            "print a list or a map without other text: `{{ value }}`".to_owned(),
         )),
     }
 }

@@ -161,9 +161,9 @@ fn untold(action: Action) -> Option<&'static str> {
         Action::Skip(Skip::NoUidRange) => Some("it has no range of user ids yet"),
         Action::Skip(Skip::NoServiceAccounts) => Some("it has no service account"),
         Action::Fail(Failure::UnreadableManagers) => Some("the managers of its fields cannot be read"),
-        Action::Fail(Failure::NoUsableScc) => Some("no service account of it may use any constraints"),
+        Action::Fail(Failure::NoUsableScc) => Some("its service accounts can use no constraints"),
         Action::Fail(Failure::ConversionFailed) => {
-            Some("constraints that its service accounts may use have no level, so that the cluster fails to label it")
+            Some("constraints of its service accounts have no level, and the cluster fails to label it")
         }
         _ => None,
     }

@@ -49,12 +49,12 @@ fn unlisted(folder: &Path, error: &walkdir::Error) -> RunError {
     let at = error.path().unwrap_or(folder);
     if let Some(ancestor) = error.loop_ancestor() {
         return RunError::new(format!(
-            "cannot list `{}`: the link `{}` leads in a circle, back to `{}`",
+            "cannot list `{}`: the link `{}` is circular, back to `{}`",
             folder.display(),
             at.display(),
             ancestor.display()
         ))
-        .help("remove the link, or name the files one by one");
+        .help("remove the link, or list the files");
     }
     let Some(cause) = error.io_error() else {
         return RunError::new(format!("cannot list `{}`: {error}", folder.display()));
@@ -62,7 +62,7 @@ fn unlisted(folder: &Path, error: &walkdir::Error) -> RunError {
     let is_broken = cause.kind() == std::io::ErrorKind::NotFound && at.is_symlink();
     let doing = if is_broken { "follow the link" } else { "read" };
     let told = RunError::io(doing, at, cause);
-    if is_broken { told.help("remove the link, or bring back what it leads to") } else { told }
+    if is_broken { told.help("remove the link, or restore its target") } else { told }
 }
 
 /// Reads a file without keeping its text: only the id is registered, and whoever wants to show a place loads the text

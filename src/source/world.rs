@@ -123,7 +123,7 @@ impl World for DiskWorld {
             let mut within: Vec<_> = around;
             let identity = found.identity().map_err(|error| failed(&path, error))?;
             if within.contains(&identity) {
-                return Err(RunError::new(format!("cannot list `{folder}`: a link leads in a circle")));
+                return Err(RunError::new(format!("cannot list `{folder}`: a link is circular")));
             }
             within.push(identity);
             for entry in found.entries().map_err(|error| failed(&path, error))? {
@@ -151,7 +151,9 @@ impl World for DiskWorld {
                             }
                         };
                 if links > MAXIMUM_LINKS {
-                    return Err(RunError::new(format!("cannot list `{folder}`: it holds too many links to folders")));
+                    return Err(RunError::new(format!(
+                        "cannot list `{folder}`: it contains too many links to folders"
+                    )));
                 }
                 if is_folder { folders.push((path, within.clone())) } else { listing.files.push(path) }
             }
@@ -159,7 +161,7 @@ impl World for DiskWorld {
         // Left out, it would take what it grants with it.
         if let Some(first) = nameless.iter().min() {
             return Err(RunError::new(format!("cannot read `{first}`: its path is not UTF-8"))
-                .help("rename what has a name that is no text: the file, or a folder that it is in"));
+                .help("rename the file or its folder with a UTF-8 name"));
         }
         listing.files.sort();
         listing.refused.sort();

@@ -25,7 +25,7 @@ pub(super) fn check(
     sink: &mut Sink,
 ) {
     if api.minor() == static_name::WARNED_OF_IN && static_name::is_kept(root) {
-        let message = "Kubernetes 1.37 and later refuse to create an object with this name";
+        let message = "Kubernetes 1.37 and later reject the creation of an object with this name";
         let place = trees.place_of(unit, "metadata.name", Some(&*unit.identity.name));
         sink.push(
             with_askers(Diagnostic::warning(codes::RESERVED_NAME, message).at(place), unit)
@@ -73,7 +73,7 @@ fn admission_policy(
         Err(unchecked) => {
             sink.push(
                 warn(format!("the expressions are not compiled for their kinds: {unchecked}"), unit.content)
-                    .help("split the policy: whether its expressions fit its kinds is not checked")
+                    .help("split the policy: its expressions are not checked for its kinds")
                     .note(format!("in {}", unit.identity))
                     .foldable(),
             );
@@ -99,7 +99,7 @@ fn admission_policy(
         }
         sink.push(
             warning
-                .help("correct the expression, or match other resources; `dyn(..)` around a value switches this check off")
+                .help("correct the expression, or match other resources; `dyn(..)` around a value disables this check")
                 .note(format!("`{field}` of {}, at Kubernetes 1.{}", unit.identity, api.minor()))
                 .foldable(),
         );
@@ -142,7 +142,7 @@ fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sin
 fn addresses(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
     for range in network::ranges(root) {
         let Some((reason, help)) = network::ambiguity(range) else { continue };
-        let message = format!("the range `{range}` {reason}; Kubernetes 1.36 and later refuse it");
+        let message = format!("the range `{range}` {reason}; Kubernetes 1.36 and later reject it");
         sink.push(
             with_askers(
                 Diagnostic::warning(codes::LEGACY_ADDRESS, message).at(trees.place_of(unit, "spec", Some(range))),
@@ -176,7 +176,7 @@ fn pod_security_policy(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut
         warn(
             codes::ALLOWED_HOST_PATHS_WITHOUT_VOLUME,
             "hostPaths",
-            "these host paths can never be mounted: `volumes` has no `hostPath`",
+            "no pod can mount these host paths: `volumes` has no `hostPath`",
             "add `hostPath` to the volumes, or remove the paths",
         );
     }
@@ -184,8 +184,8 @@ fn pod_security_policy(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut
         warn(
             codes::HOST_PATH_WITHOUT_PATHS,
             "volumes",
-            "`hostPath` without a list of paths lets pods mount any path of the node",
-            "list the paths, or take `hostPath` out of the volumes",
+            "`hostPath` without a list of paths lets pods mount every path of the node",
+            "list the paths, or remove `hostPath` from the volumes",
         );
     }
     if unit.account.is_none() {
@@ -203,7 +203,7 @@ fn pod_security_policy(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut
             warn(
                 codes::GROUP_RANGE_WITH_ROOT,
                 field,
-                &format!("`{field}` lets a tenant's pods join the root group"),
+                &format!("`{field}` lets the pods of a tenant join the root group"),
                 "use `MustRunAs` with ranges that begin at 1",
             );
         }

@@ -164,10 +164,10 @@ impl Change {
         };
         match (&self.stated, &self.rendered) {
             (Some(stated), None) => {
-                format!("the template leaves out {what}`{name}: {}`, which a policy states", shown(stated))
+                format!("the template omits {what}`{name}: {}` of a policy", shown(stated))
             }
             (None, Some(rendered)) => {
-                format!("the template adds {what}`{name}: {}`, which no policy states", shown(rendered))
+                format!("the template adds {what}`{name}: {}`, which is in no policy", shown(rendered))
             }
             (stated, rendered) => {
                 let of = |value: &Option<Value>| value.as_ref().map(shown).unwrap_or_default();
@@ -229,7 +229,7 @@ mod tests {
             let with = json!({"kind": "Role", "rules": [], "metadata": {"labels": {key: "x"}}});
             assert_eq!(
                 messages(&stated, &with),
-                [format!("the template adds the label `{key}: x`, which no policy states")]
+                [format!("the template adds the label `{key}: x`, which is in no policy")]
             );
         }
     }

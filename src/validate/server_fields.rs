@@ -27,7 +27,7 @@ fn owned_fields(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) 
         let place = trees.place_of(unit, &path, None);
         sink.push(
             with_askers(
-                Diagnostic::error(codes::SERVER_FIELD, format!("`{path}` is for the server to set")).at(place),
+                Diagnostic::error(codes::SERVER_FIELD, format!("only the API server sets `{path}`")).at(place),
                 unit,
             )
             .help("remove the field")
@@ -43,11 +43,11 @@ fn name_label(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: &
     let is_namespace = &*object_type.kind == "Namespace" && &*object_type.api_version == "v1";
     let label = root.path(&["metadata", "labels", NAME_LABEL]).filter(|_| is_namespace && minor >= NAME_LABEL_SINCE);
     let Some(label) = label.filter(|label| label.as_str() != Some(&*unit.identity.name)) else { return };
-    let message = format!("the label `{NAME_LABEL}` is {}, and the server sets it to the name", label.describe());
+    let message = format!("the label `{NAME_LABEL}` is {}, but the API server sets it to the name", label.describe());
     let place = trees.place_of(unit, &format!("metadata.labels.{NAME_LABEL}"), label.as_str());
     sink.push(
         with_askers(Diagnostic::error(codes::INVALID_OBJECT, message).at(place), unit)
-            .help("remove the label; the server adds it")
+            .help("remove the label: the API server adds it")
             .note(format!("in {}", unit.identity))
             .foldable(),
     );
@@ -67,13 +67,13 @@ fn port_ranges(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: 
             let ports = rule.get("ports").into_iter().flat_map(NodeRef::items).enumerate();
             for (index, _) in ports.filter(|(_, port)| port.get("endPort").is_some_and(|end| !end.is_null())) {
                 let path = format!("spec.{direction}[{rule_index}].ports[{index}].endPort");
-                let message = format!("Kubernetes 1.{minor} drops `endPort`, and opens the first port alone");
+                let message = format!("Kubernetes 1.{minor} drops `endPort` and opens only the first port");
                 sink.push(
                     with_askers(
                         Diagnostic::error(codes::MALFORMED_OBJECT, message).at(trees.place_of(unit, &path, None)),
                         unit,
                     )
-                    .help("write each port, or leave the policy out on this target; 1.22 and later keep the field")
+                    .help("list each port, or exclude this target; 1.22 and later keep the field")
                     .note(format!("in {}", unit.identity))
                     .foldable(),
                 );

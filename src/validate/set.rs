@@ -325,10 +325,10 @@ impl<'p> TargetFacts<'p> {
             sink.push(
                 Diagnostic::warning(
                     codes::UNRESOLVED_REFERENCE,
-                    format!("nothing here makes the service account `{name}` in `{namespace}`"),
+                    format!("no policy creates the service account `{name}` in `{namespace}`"),
                 )
                 .at(binding.origin)
-                .help("say `create: true` beside its name, or bring it in with a Manifests policy")
+                .help("set `create: true` next to its name, or bring it in with a Manifests policy")
                 .note(format!("in {}", binding.identity))
                 .foldable(),
             );
@@ -346,18 +346,18 @@ fn hash_of(object_type: &ObjectType, name: &str) -> u128 {
 }
 
 fn binds_profile_to_everyone((kind, name): &RoleName, group: &str, binding: &Identity, origin: Origin) -> Diagnostic {
-    let message = format!("everybody in `{group}` may use the pod security policy of {kind}/{name}");
+    let message = format!("every member of `{group}` can use the PodSecurityPolicy of {kind}/{name}");
     Diagnostic::warning(codes::BINDS_PROFILE_TO_EVERYONE, message)
         .at(origin)
-        .help("bind it to the accounts that need it")
+        .help("bind it only to the accounts that need it")
         .note(format!("in {binding}"))
 }
 
 fn delete_collection_for_tenants((kind, name): &RoleName, origin: Origin) -> Diagnostic {
-    let message = "tenants may delete every ConfigMap or Secret of their namespace at once";
+    let message = "tenants can delete every ConfigMap or Secret of their namespace at once";
     Diagnostic::warning(codes::DELETE_COLLECTION_FOR_TENANTS, message)
         .at(origin)
-        .help("take it back: `except: [{resources: [configmaps, secrets], verbs: [deletecollection]}]`")
+        .help("exclude it: `except: [{resources: [configmaps, secrets], verbs: [deletecollection]}]`")
         .note(format!("the role is {kind}/{name}"))
         .foldable()
 }
@@ -365,14 +365,14 @@ fn delete_collection_for_tenants((kind, name): &RoleName, origin: Origin) -> Dia
 /// The diagnostic for an object that is made twice.
 pub fn duplicate(identity: &Identity, second: Origin, first: Origin) -> Diagnostic {
     let (earlier, later) = if first <= second { (first, second) } else { (second, first) };
-    Diagnostic::error(codes::DUPLICATE_OBJECT, format!("{identity} is made twice"))
+    Diagnostic::error(codes::DUPLICATE_OBJECT, format!("{identity} exists twice"))
         .at(later)
-        .and(earlier, "made here too")
+        .and(earlier, "also created here")
         .help(match &*identity.object_type.kind {
             "PodSecurityPolicy" | "SecurityContextConstraints" => {
-                "rename one of them, or leave one out; accounts share an object of one profile where all values in it are the same"
+                "rename or remove one of them; accounts share an object of a profile only if all its values are equal"
             }
-            _ => "rename one of them, or leave one out",
+            _ => "rename or remove one of them",
         })
 }
 

@@ -149,8 +149,8 @@ fn links_of_a_revision_stay_within_the_workspace() {
         ("/etc/passwd", "is a link that leaves the workspace"),
         ("../../../../../../../../etc/passwd", "is a link that leaves the workspace"),
         ("../.git/config", "leads into a git repository"),
-        ("nowhere.yaml", "is a link that leads to nothing"),
-        ("x.yaml", "leads over too many links"),
+        ("nowhere.yaml", "is a broken link"),
+        ("x.yaml", "passes through too many links"),
         ("..", "`policies/x.yaml` is a folder, not a regular file"),
     ] {
         symlink(target, path.join("policies/x.yaml")).expect("a link");

@@ -258,7 +258,7 @@ fn a_broken_side_is_named() {
     fs::remove_file(folder.path().join("bailiwick.yaml")).expect("a file");
     commit(folder.path());
     write(folder.path(), "bailiwick.yaml", &workspace);
-    assert_told(&diff(folder.path(), 1), &[broken, "(there is no `bailiwick.yaml` here)\n"]);
+    assert_told(&diff(folder.path(), 1), &[broken, "(this folder has no `bailiwick.yaml`)\n"]);
 }
 
 /// A change of the policies is shown before what a version changes for dozens of components.

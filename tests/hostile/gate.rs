@@ -549,7 +549,7 @@ fn kept_objects_are_judged() {
         let lint = bailiwick(folder.path(), &["lint"]);
         let holders = stdout(&bailiwick(folder.path(), &["who-can", "get", "secrets"]));
         let finding =
-            "warning[cluster-admin-binding]: `ClusterRoleBinding/extra` makes `User/mallory` an administrator";
+            "warning[cluster-admin-binding]: `ClusterRoleBinding/extra` grants full authority to `User/mallory`";
         let (is_found, is_holder) = (stderr(&lint).contains(finding), holders.contains("User/mallory\n"));
         assert_eq!(is_found, is_holder, "{}{holders}", stderr(&lint));
         assert!(!is_found || stderr(&lint).contains(&format!("--> {KEPT}:")), "{}", stderr(&lint));

@@ -114,11 +114,11 @@ const TRAPS: &[Trap] = &[
     },
     |_, path| {
         symlink(path.file_name().expect("a name"), path).expect("a link");
-        "leads over too many links"
+        "passes through too many links"
     },
     |_, path| {
         symlink("../nowhere.yaml", path).expect("a link");
-        "is a link that leads to nothing"
+        "is a broken link"
     },
 ];
 
@@ -214,7 +214,7 @@ fn links_to_links_do_not_multiply() {
     fs::create_dir(site.root().join("policies/level-40")).expect("a folder");
     let run = Site::run_in(&site.root(), &["check"]);
     assert_eq!(run.status.code(), Some(3), "{}", stderr(&run));
-    assert!(stderr(&run).contains("it holds too many links to folders"), "{}", stderr(&run));
+    assert!(stderr(&run).contains("it contains too many links to folders"), "{}", stderr(&run));
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn a_warning_about_the_workspace_is_printed_once() {
         &["table", "view"],
     ] {
         let told = stderr(&bailiwick(folder.path(), arguments));
-        let count = told.matches("nothing uses the PermissionSet `unused`").count();
+        let count = told.matches("no policy uses the PermissionSet `unused`").count();
         assert_eq!(count, 1, "{arguments:?}: {told}");
     }
 }

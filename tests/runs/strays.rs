@@ -253,7 +253,7 @@ fn a_policy_file_whose_name_is_no_text_is_not_left_out() {
     for command in ["render", "check", "lint"] {
         let run = bailiwick(folder.path(), &[command]);
         assert_eq!(run.status.code(), Some(3), "{}", stderr(&run));
-        let words = "error: cannot read `policies/caf\\xe9.yaml`: its path is not UTF-8\nhelp: rename what has a name";
+        let words = "error: cannot read `policies/caf\\xe9.yaml`: its path is not UTF-8\nhelp: rename the file";
         assert!(stderr(&run).starts_with(words), "{}", stderr(&run));
     }
 }

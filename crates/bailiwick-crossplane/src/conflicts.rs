@@ -86,7 +86,7 @@ pub fn check(stacks: &[&Stack], around: &dyn KnownDefinitions, sink: &mut Sink) 
                     format!("{} reads every Secret of the cluster", stack.install),
                 )
                 .at(stack.install.origin)
-                .help("every cluster stack does, by the design; `metadata.allow` says that this one may"),
+                .help("accept it with `metadata.allow`: by design, every cluster stack reads all Secrets"),
             );
         }
     }
@@ -108,11 +108,11 @@ fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownD
         if other.definition.is_namespaced != first.definition.is_namespaced {
             let scope = |owner: &Owner<'_>| if owner.definition.is_namespaced { "namespaces" } else { "the cluster" };
             sink.push(
-                Diagnostic::error(codes::CRD_SCOPE_CONFLICT, format!("`{name}` is scoped in two ways"))
+                Diagnostic::error(codes::CRD_SCOPE_CONFLICT, format!("`{name}` has two scopes"))
                     .at(other.definition.scope_origin)
                     .labelled(format!("to {}, for {}", scope(other), shown(other)))
                     .and(first.definition.scope_origin, format!("to {}, for {}", scope(first), shown(first)))
-                    .help("the scope of a definition cannot be changed; give one of the two another name or group"),
+                    .help("rename one of the two, or use another group: the scope of a definition cannot change"),
             );
             continue;
         }
@@ -126,15 +126,15 @@ fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownD
                     (around.shape(known.definition, version), around.shape(other.definition, version));
                 let mut problem = Diagnostic::error(
                     codes::CRD_SCHEMA_CONFLICT,
-                    format!("`{name}` has two schemas under one version, `{version}`"),
+                    format!("`{name}` has two schemas for one version, `{version}`"),
                 )
                 .at(other.definition.origin)
-                .labelled(format!("brought by {}", shown(other)))
-                .and(known.definition.origin, format!("brought by {}", shown(&known)));
+                .labelled(format!("from {}", shown(other)))
+                .and(known.definition.origin, format!("from {}", shown(&known)));
                 let told = differences((&before, &shown(&known)), (&after, &shown(other)));
                 problem = told.into_iter().fold(problem, Diagnostic::note);
                 sink.push(problem.help(
-                    "a cluster has one schema for a version, and whichever is installed last wins: the controller of the other stack loses fields that it writes, or meets some that it does not know; give the changed schema a version of its own",
+                    "use another version for the changed schema: the cluster keeps the schema that is installed last, and the other controller loses fields",
                 ));
             }
         }
@@ -143,11 +143,14 @@ fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownD
             warned = true;
             let list = |owner: &Owner<'_>| owner.definition.versions.keys().cloned().collect::<Vec<_>>().join(", ");
             sink.push(
-                Diagnostic::warning(codes::CRD_MULTIPLE_VERSIONS, format!("`{name}` comes with different versions"))
-                    .at(other.definition.origin)
-                    .labelled(format!("{}, for {}", list(other), shown(other)))
-                    .and(first.definition.origin, format!("{}, for {}", list(first), shown(first)))
-                    .help("the cluster needs one definition that serves all of them; rules know no versions and hold for each"),
+                Diagnostic::warning(
+                    codes::CRD_MULTIPLE_VERSIONS,
+                    format!("`{name}` has different versions in different packages"),
+                )
+                .at(other.definition.origin)
+                .labelled(format!("{}, for {}", list(other), shown(other)))
+                .and(first.definition.origin, format!("{}, for {}", list(first), shown(first)))
+                .help("write one definition that serves all of them; rules apply to every version"),
             );
         }
     }
@@ -160,7 +163,7 @@ const MAXIMUM_FIELDS: usize = 8;
 fn differences(one: (&BTreeMap<String, String>, &str), other: (&BTreeMap<String, String>, &str)) -> Vec<String> {
     let only_in = |has: (&BTreeMap<String, String>, &str), lacks: &BTreeMap<String, String>| -> Vec<String> {
         let fields = has.0.keys().filter(|path| !lacks.contains_key(*path));
-        fields.map(|path| format!("only {} knows {}", has.1, field(path))).collect()
+        fields.map(|path| format!("only {} has {}", has.1, field(path))).collect()
     };
     let mut told = only_in(one, other.0);
     told.extend(only_in(other, one.0));
@@ -188,11 +191,11 @@ fn check_cluster_stacks(stacks: &[&Stack], sink: &mut Sink) {
             sink.push(
                 Diagnostic::error(
                     codes::CLUSTER_ROLE_NAME_CLASH,
-                    format!("{} and {} would both have the {objects} `{}`", other.install, stack.install, stack.install.name),
+                    format!("{} and {} both have the {objects} `{}`", other.install, stack.install, stack.install.name),
                 )
                 .at(stack.install.origin)
                 .and(other.install.origin, "the other one")
-                .help("the names of cluster stacks are unique in the cluster; a second namespace does not tell them apart"),
+                .help("use a unique name: the names of cluster stacks have no namespace"),
             );
             continue;
         }
@@ -215,7 +218,7 @@ fn check_cluster_stacks(stacks: &[&Stack], sink: &mut Sink) {
                 Diagnostic::error(codes::CLUSTER_STACK_SINGLE_VERSION, message)
                     .at(stack.install.origin)
                     .and(other.install.origin, "the other one")
-                    .help("a cluster stack is there once, in one version, and all environments share it (seed 004)"),
+                    .help("install a cluster stack once: all environments share one version"),
             );
         }
         keys.into_iter().for_each(|key| kin.entry(key).or_default().push(stack));
@@ -240,10 +243,10 @@ fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn KnownDefi
             let cluster_scoped = meant.iter().find(|definition| !definition.is_namespaced);
             let refusal = Diagnostic::error(
                 codes::CLUSTER_SCOPED_CRD,
-                format!("{} would be granted a definition that is scoped to the cluster", stack.install),
+                format!("{} would be granted a cluster-scoped definition", stack.install),
             )
             .at(dependency.origin)
-            .help("revision 1.0 of the design grants no stack any cluster-scoped definition; revision 1.1 does");
+            .help("use revision 1.1: revision 1.0 of the design grants no cluster-scoped definition");
             match cluster_scoped {
                 Some(definition) => {
                     sink.push(refusal.and(definition.scope_origin, format!("`{}` is", definition.name)));
@@ -266,8 +269,8 @@ fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn KnownDefi
         if !meant.is_empty() && meant.iter().all(lacks) {
             let version = dependency.version.as_deref().unwrap_or_default();
             sink.push(
-                not_provided(stack, dependency, format!("no stack here brings `{version}` of it"))
-                    .help("install a version that serves it, or name the one that is served; rules know no versions"),
+                not_provided(stack, dependency, format!("no stack provides its version `{version}`"))
+                    .help("install a version that serves it, or use a served version; rules have no versions"),
             );
         }
     }
@@ -280,15 +283,18 @@ fn check_name(stack: &Stack, dependency: &Dependency, owners: &Owners<'_>, sink:
         Some(definition) => sink.push(
             Diagnostic::warning(
                 codes::DEPENDS_ON_NOT_A_PLURAL_RESOURCE,
-                format!("`{}` is no resource: rules know the plural, and this grants nothing", dependency.resource),
+                format!(
+                    "`{}` is not a resource: rules contain the plural, and this dependency grants nothing",
+                    dependency.resource
+                ),
             )
             .at(dependency.origin)
             .and(definition.origin, "the definition")
             .help(format!("did you mean `{}`?", definition.name)),
         ),
         None => sink.push(
-            not_provided(stack, dependency, "no stack here brings it".to_owned())
-                .help("install the stack that does, or bring the definition in with a Manifests policy"),
+            not_provided(stack, dependency, "no stack provides it".to_owned())
+                .help("install the stack with the definition, or bring the definition in with a Manifests policy"),
         ),
     }
 }

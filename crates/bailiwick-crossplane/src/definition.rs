@@ -43,10 +43,7 @@ impl Definition {
             sink.push(
                 Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, "this document is not a CustomResourceDefinition")
                     .at(root.beginning())
-                    .help(format!(
-                        "a file of definitions holds those of {} and nothing else",
-                        API_VERSIONS.join(" and ")
-                    )),
+                    .help(format!("keep only definitions of {} in a file of definitions", API_VERSIONS.join(" and "))),
             );
             return None;
         }
@@ -111,16 +108,16 @@ impl Names {
         };
         let Self { name, group, plural, origin } = &found;
         let message = if names::dns_1035_label(plural).is_err() {
-            format!("`{plural}` is no plural of a resource")
+            format!("`{plural}` is not a plural of a resource")
         } else if names::dns_subdomain(group).is_err() {
-            format!("`{group}` is no API group")
+            format!("`{group}` is not an API group")
         } else if *name != format!("{plural}.{group}") {
-            format!("a definition is called after its plural and its group: `{plural}.{group}`")
+            format!("rename the definition to `{plural}.{group}`")
         } else if !is_custom_group(group) {
             sink.push(
                 Diagnostic::error(codes::OWNS_KUBERNETES_GROUP, format!("`{group}` is a group of Kubernetes itself"))
                     .at(*origin)
-                    .help("name the group after a domain of yours; it has a dot and does not end in `k8s.io`"),
+                    .help("use a domain of your organisation: it has a dot and does not end in `k8s.io`"),
             );
             return None;
         } else {
@@ -129,7 +126,7 @@ impl Names {
         sink.push(
             Diagnostic::error(bailiwick_kubernetes::codes::INVALID_OBJECT, message)
                 .at(*origin)
-                .help("the API server refuses it, and the rules about it would name something else"),
+                .help("correct it: the API server rejects it, and its rules would apply to another resource"),
         );
         None
     }
@@ -147,10 +144,10 @@ fn read_scope(root: NodeRef<'_>, api_version: &str, place: Origin, sink: &mut Si
             sink.push(
                 Diagnostic::error(
                     bailiwick_kubernetes::codes::INVALID_OBJECT,
-                    "the scope of a definition is `Namespaced` or `Cluster`",
+                    "the scope of a definition must be `Namespaced` or `Cluster`",
                 )
                 .at(scope.map_or(place, NodeRef::origin))
-                .help("whether its objects live in namespaces decides who may have rights on them"),
+                .help("write `Namespaced` or `Cluster`: permissions depend on the scope"),
             );
             None
         }

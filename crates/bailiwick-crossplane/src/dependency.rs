@@ -74,26 +74,22 @@ impl Dependency {
         } else if resource.is_empty() {
             refused(
                 codes::DEPENDS_ON_EMPTY_KIND,
-                format!("`{text}` names a group and nothing in it"),
+                format!("`{text}` has a group and no resource"),
                 "write the plural before the first dot, or `*` for all of the group",
             )
         } else if group.is_empty() {
             refused(
                 codes::DEPENDS_ON_WITHOUT_GROUP,
-                format!("`{text}` has no group, and would mean a core kind of Kubernetes"),
+                format!("`{text}` has no group, and stands for a core kind of Kubernetes"),
                 "write `<plural>.<group>`; ConfigMaps, Secrets and Events are granted to every stack",
             )
         } else if group.contains('*') {
-            refused(
-                codes::DEPENDS_ON_WILDCARD_GROUP,
-                format!("`{text}` would mean every group"),
-                "name the groups one by one",
-            )
+            refused(codes::DEPENDS_ON_WILDCARD_GROUP, format!("`{text}` stands for every group"), "list the groups")
         } else if !is_custom_group(group) {
             refused(
                 codes::DEPENDS_ON_KUBERNETES_GROUP,
                 format!("`{group}` is a group of Kubernetes itself"),
-                "a stack depends on definitions of other packages; its group has a dot and does not end in `k8s.io`",
+                "depend only on definitions of other packages: their group has a dot and does not end in `k8s.io`",
             )
         } else {
             None
@@ -120,14 +116,16 @@ impl Dependency {
         if self.is_wildcard() {
             warn(
                 codes::DEPENDS_ON_GROUP_WILDCARD,
-                format!("the stack gets everything of `{group}`, also what is added later"),
-                "name the definitions that it uses",
+                format!("the stack gets all resources of `{group}`, including later ones"),
+                "list the definitions",
             );
         }
         if self.is_kind() {
             warn(
                 codes::DEPENDS_ON_NOT_A_PLURAL_RESOURCE,
-                format!("`{resource}` is no resource: rules know the lower-case plural, and this grants nothing"),
+                format!(
+                    "`{resource}` is not a resource: rules contain the lower-case plural, and this dependency grants nothing"
+                ),
                 "write `spec.names.plural` of the definition",
             );
         }
@@ -161,20 +159,22 @@ pub fn warn_of(group: &str, resource: &str, origin: Origin, word: &str, sink: &m
         sink.push(
             Diagnostic::warning(
                 codes::DEPENDS_ON_INSTALLER,
-                format!("the stack {word} `{resource}.{group}`, and can install further packages by it"),
+                format!("the stack {word} `{resource}.{group}`, and can install other packages with it"),
             )
             .at(origin)
-            .help("let people request installs; a stack that does so holds whatever any package holds"),
+            .help("leave install requests to people: a stack with this dependency indirectly holds the permissions of every package"),
         );
     }
     if SECURITY.contains(&group) {
         sink.push(
             Diagnostic::warning(
                 codes::DEPENDS_ON_SECURITY_GROUP,
-                format!("the stack {word} `{resource}.{group}`, which decides over access; every verb includes `use`"),
+                format!(
+                    "the stack {word} `{resource}.{group}`, a security-relevant resource; every verb includes `use`"
+                ),
             )
             .at(origin)
-            .help("leave it to whoever reviews access; grant single verbs by a PermissionSet where it has to be"),
+            .help("remove the dependency; if necessary, grant single verbs with a PermissionSet"),
         );
     }
 }

@@ -259,13 +259,9 @@ impl Package {
 }
 
 fn permission_scope(app: &App, place: Origin, sink: &mut Sink) -> Option<(PermissionScope, Origin)> {
-    const HELP: &str = "write `permissionScope: Namespaced`, or `Cluster` for what works in every namespace";
+    const HELP: &str = "set `permissionScope` to `Namespaced`, or to `Cluster` for all namespaces";
     let Some(written) = &app.permission_scope else {
-        sink.push(
-            Diagnostic::error(codes::PERMISSION_SCOPE_MISSING, "the package does not say where it works")
-                .at(place)
-                .help(HELP),
-        );
+        sink.push(Diagnostic::error(codes::PERMISSION_SCOPE_MISSING, "the package has no scope").at(place).help(HELP));
         return None;
     };
     match written.as_str() {
@@ -273,7 +269,7 @@ fn permission_scope(app: &App, place: Origin, sink: &mut Sink) -> Option<(Permis
         "Cluster" => Some((PermissionScope::Cluster, written.origin)),
         other => {
             sink.push(
-                Diagnostic::error(codes::PERMISSION_SCOPE_INVALID, format!("`{other}` is no scope of a package"))
+                Diagnostic::error(codes::PERMISSION_SCOPE_INVALID, format!("`{other}` is not a scope of a package"))
                     .at(written.origin)
                     .help(HELP),
             );
@@ -286,7 +282,7 @@ fn permission_scope(app: &App, place: Origin, sink: &mut Sink) -> Option<(Permis
 fn check_permissions(app: &App, sink: &mut Sink) {
     for rule in app.permissions.iter().flat_map(|permissions| &permissions.rules) {
         for url in &rule.non_resource_urls {
-            sink.push(disallowed(format!("the package asks for the URL `{}`", url.value), url.origin));
+            sink.push(disallowed(format!("the package requests the URL `{}`", url.value), url.origin));
         }
         for group in &rule.api_groups {
             for resource in &rule.resources {
@@ -300,15 +296,15 @@ fn check_permissions(app: &App, sink: &mut Sink) {
                     sink.push(
                         Diagnostic::error(
                             codes::DISALLOWED_CORE_KIND,
-                            format!("the package asks for `{name}` by a rule"),
+                            format!("the package requests `{name}` by a rule"),
                         )
                         .at(resource.origin)
                         .help(format!(
-                            "what it owns is granted without asking; name what it uses under `dependsOn`: `crd: {name}`"
+                            "list a used definition under `dependsOn`: `crd: {name}`; owned definitions need no rule"
                         )),
                     );
                 } else if !is_core {
-                    sink.push(disallowed(format!("the package asks for `{name}`"), resource.origin));
+                    sink.push(disallowed(format!("the package requests `{name}`"), resource.origin));
                 }
             }
         }
@@ -317,7 +313,7 @@ fn check_permissions(app: &App, sink: &mut Sink) {
 
 fn disallowed(message: String, origin: Origin) -> Diagnostic {
     Diagnostic::error(codes::DISALLOWED_CORE_KIND, message).at(origin).help(format!(
-        "of the kinds of Kubernetes a stack has {} and no other; it works by definitions that it owns or depends on",
+        "remove the rule: a stack has only {} of Kubernetes, and its owned and used definitions",
         CORE_RESOURCES.map(|name| format!("`{name}`")).join(", ")
     ))
 }
@@ -330,11 +326,11 @@ fn check_doubles(definitions: &[Definition], sink: &mut Sink) {
             sink.push(
                 Diagnostic::error(
                     bailiwick_kubernetes::codes::DUPLICATE_OBJECT,
-                    format!("the package brings `{}` twice", definition.name),
+                    format!("the package contains `{}` twice", definition.name),
                 )
                 .at(definition.origin)
                 .and(first, "the first one")
-                .help("keep one of them: the second would overwrite the first when applied"),
+                .help("keep one of them: the second would overwrite the first"),
             );
         }
     }

@@ -86,8 +86,8 @@ impl Stack {
             sink.push(
                 Diagnostic::error(codes::SCOPE_MISMATCH, message)
                     .at(install.origin)
-                    .and(package.scope_origin, "the package says so here")
-                    .help(format!("request it as a {wanted}, which other people may be allowed to do")),
+                    .and(package.scope_origin, "declared here")
+                    .help(format!("request it as a {wanted}, with the permission for that kind")),
             );
         }
         // Their objects are outside every namespace, so a Role reaches none of them.
@@ -95,14 +95,14 @@ impl Stack {
         for definition in package.definitions.iter().filter(|own| !own.is_namespaced && !may_own_cluster_scoped) {
             let help = match package.scope {
                 PermissionScope::Cluster => {
-                    "revision 1.0 of the design grants no stack any cluster-scoped definition; write `revision: \"1.1\"` to allow it to cluster stacks"
+                    "set `revision: \"1.1\"` to allow it to cluster stacks: revision 1.0 grants no cluster-scoped definition"
                 }
                 PermissionScope::Namespaced => {
-                    "a namespaced stack works in its namespace; scope the definition `Namespaced`, or make it a cluster stack's"
+                    "change the scope of the definition to `Namespaced`, or move it to a cluster stack"
                 }
             };
             sink.push(
-                Diagnostic::error(codes::CLUSTER_SCOPED_CRD, format!("`{}` is scoped to the cluster", definition.name))
+                Diagnostic::error(codes::CLUSTER_SCOPED_CRD, format!("`{}` is cluster-scoped", definition.name))
                     .at(definition.scope_origin)
                     .and(install.origin, "installed here")
                     .help(help),
@@ -112,7 +112,7 @@ impl Stack {
             sink.push(
                 Diagnostic::error(
                     bailiwick_yaml::diag::codes::MISSING_FIELD,
-                    "the package has no version, which the names of its roles carry",
+                    "the package has no version, but the names of its roles contain it",
                 )
                 .at(package.scope_origin)
                 .and(install.origin, "installed here")

@@ -32,7 +32,7 @@ pub(super) fn check(text: &str, shift: usize, file: FileId, sink: &mut Sink) {
     let marks = text.match_indices('\u{feff}').filter(|(position, _)| begins_a_line(*position));
     for (position, found) in marks.take(MAXIMUM_REPORTED) {
         let message = "kubectl takes this byte order mark for the first character of a value".to_owned();
-        let help = "leave it out; a byte order mark stands at the very start of a file".to_owned();
+        let help = "remove it; a byte order mark can only be at the start of a file".to_owned();
         report(position, position + found.len(), message, help);
     }
     for (position, found) in text.match_indices(['\u{85}', '\u{2028}', '\u{2029}']).take(MAXIMUM_REPORTED) {

@@ -267,8 +267,8 @@ impl<'t> Problem<'t> {
             Some(near) => Some(format!("did you mean `{near}`?")),
             None if known.is_empty() => Some("remove it".to_owned()),
             None => Some(match known.split_at_checked(MOST_LISTED) {
-                Some((first, rest @ [_, ..])) => format!("known here: {}, and {} more", listed(first), rest.len()),
-                _ => format!("known here: {}", listed(known)),
+                Some((first, rest @ [_, ..])) => format!("the fields are: {}, and {} more", listed(first), rest.len()),
+                _ => format!("the fields are: {}", listed(known)),
             }),
         };
         Self {
@@ -321,7 +321,7 @@ fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
         ValidationErrorKind::MaxProperties { limit } => {
             format!("this map takes at most {limit} {}", plural(*limit, "entry"))
         }
-        ValidationErrorKind::MinLength { limit: 1 } => "this text may not be empty".to_owned(),
+        ValidationErrorKind::MinLength { limit: 1 } => "this text must not be empty".to_owned(),
         ValidationErrorKind::MinLength { limit } => format!("{what} is shorter than {limit} characters"),
         ValidationErrorKind::MaxLength { limit } => format!("{what} is longer than {limit} characters"),
         ValidationErrorKind::Minimum { limit } => format!("{what} is less than {limit}"),
@@ -330,10 +330,10 @@ fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
             format!("{what} is not a variable in braces")
         }
         ValidationErrorKind::Pattern { pattern } => format!("{what} does not match `{pattern}`"),
-        ValidationErrorKind::UniqueItems => "an item is there twice".to_owned(),
-        ValidationErrorKind::OneOfMultipleValid { .. } => "more than one of the alternatives is given".to_owned(),
+        ValidationErrorKind::UniqueItems => "an item is in the list twice".to_owned(),
+        ValidationErrorKind::OneOfMultipleValid { .. } => "more than one of the alternatives is present".to_owned(),
         ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
-            format!("{} fits none of the forms allowed here", node.describe())
+            format!("{} has none of the accepted forms", node.describe())
         }
         _ => format!("{} is not allowed here", node.describe()),
     }
@@ -343,9 +343,11 @@ fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
 fn bound_help(error: &ValidationError<'_>) -> Option<String> {
     Some(match error.kind() {
         ValidationErrorKind::MinItems { .. } | ValidationErrorKind::MinProperties { .. } => {
-            "write what is missing".to_owned()
+            "add the missing items".to_owned()
         }
-        ValidationErrorKind::MaxItems { .. } | ValidationErrorKind::MaxProperties { .. } => "leave some out".to_owned(),
+        ValidationErrorKind::MaxItems { .. } | ValidationErrorKind::MaxProperties { .. } => {
+            "remove some of them".to_owned()
+        }
         ValidationErrorKind::MinLength { .. } => "write a longer text".to_owned(),
         ValidationErrorKind::MaxLength { .. } => "shorten it".to_owned(),
         ValidationErrorKind::Minimum { limit } => format!("write {limit} or more"),
@@ -403,10 +405,10 @@ fn type_help(expected: &[JsonType], node: NodeRef<'_>) -> Option<String> {
     let wants = |json_type: JsonType| expected.contains(&json_type);
     match node.value() {
         Value::Bool(_) | Value::Int(_) | Value::Float(_) if wants(JsonType::String) => {
-            Some("put it in quotes; without them kubectl reads it so too".to_owned())
+            Some("put it in quotes; kubectl reads the value without quotes in the same way".to_owned())
         }
         Value::Str(_) if wants(JsonType::Integer) || wants(JsonType::Boolean) => {
-            Some("leave out the quotes, and write nothing but the value".to_owned())
+            Some("remove the quotes, and write only the value".to_owned())
         }
         Value::Float(_) if wants(JsonType::Integer) => Some("write a number without a fraction".to_owned()),
         Value::Map(_) if wants(JsonType::Array) => Some("write a list: put `- ` before the first key".to_owned()),
@@ -415,7 +417,7 @@ fn type_help(expected: &[JsonType], node: NodeRef<'_>) -> Option<String> {
         Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) if wants(JsonType::Object) => {
             Some("write it as a map: lines of `name: value`, or `{name: value}`".to_owned())
         }
-        Value::Null => Some("write a value, or leave the field out".to_owned()),
+        Value::Null => Some("write a value, or remove the field".to_owned()),
         _ if wants(JsonType::Array) => Some("write it as a list: `[ ... ]`, or lines that begin with `- `".to_owned()),
         _ => None,
     }

@@ -12,31 +12,29 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     let origin = document.meta.origin;
     if spec.to.is_empty() {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "this grant names nobody")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant has no subject")
                 .at(document.spec.get("to").map_or(origin, crate::yaml::NodeRef::origin))
-                .help("name `users`, `groups` or `serviceAccounts`"),
+                .help("list `users`, `groups` or `serviceAccounts`"),
         );
     }
     if spec.permission_sets.is_empty() && spec.cluster_roles.is_empty() && spec.roles.is_empty() {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "this grant gives nothing")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant has no role")
                 .at(origin)
-                .help("name `permissionSets`, `clusterRoles` or `roles`"),
+                .help("list `permissionSets`, `clusterRoles` or `roles`"),
         );
     }
     let somewhere = !spec.namespaces.is_empty() || spec.namespace_selector.is_some();
     match (cluster_wide, !somewhere) {
         (false, true) => sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "this grant does not say where it holds")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant has no scope")
                 .at(origin)
-                .help("name `namespaces`, give a `namespaceSelector`, or say `clusterWide: true`"),
+                .help("list `namespaces`, add a `namespaceSelector`, or set `clusterWide: true`"),
         ),
         (true, false) => sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "this grant is cluster-wide and names namespaces")
+            Diagnostic::error(codes::INVALID_VALUE, "this grant is cluster-wide and lists namespaces")
                 .at(spec.cluster_wide.map_or(origin, |wide| wide.origin))
-                .help(
-                    "keep one of `clusterWide` and the namespaces: cluster-wide permissions hold in each of them anyway",
-                ),
+                .help("remove `clusterWide` or the namespaces: cluster-wide permissions include every namespace"),
         ),
         _ => {}
     }
@@ -47,14 +45,14 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
                 format!("the service account `{}` needs its namespace", account.name.value),
             )
             .at(account.name.origin)
-            .help("a cluster-wide binding has no namespace that could stand in; add `namespace:`"),
+            .help("add `namespace:`: a cluster-wide binding has no default namespace"),
         );
     }
     for name in spec.roles.iter().filter(|_| cluster_wide) {
         sink.push(
             Diagnostic::error(codes::INVALID_VALUE, format!("the Role `{}` cannot be bound cluster-wide", name.value))
                 .at(name.origin)
-                .help("a Role belongs to one namespace; bind a ClusterRole, or name `namespaces`"),
+                .help("bind a ClusterRole, or list `namespaces`: a Role belongs to one namespace"),
         );
     }
     if let Some(selector) = &spec.namespace_selector {
@@ -62,7 +60,7 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     }
     if let Some(expires) = spec.expires.as_ref().filter(|day| day.parse::<Date>().is_err()) {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is not a day", expires.value))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is not a date", expires.value))
                 .at(expires.origin)
                 .help(DateError.to_string()),
         );
@@ -70,14 +68,14 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     for (key, value) in notes(spec) {
         if value.trim().is_empty() {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "this says nothing")
+                Diagnostic::error(codes::INVALID_VALUE, "this text is empty")
                     .at(value.origin)
-                    .help("write a few words, or leave the field out"),
+                    .help("write a text, or remove the field"),
             );
         }
         if spec.annotations.contains_key(key) {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, format!("the annotation `{key}` is given twice"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("the annotation `{key}` has two values"))
                     .at(value.origin)
                     .help("remove it under `annotations`"),
             );

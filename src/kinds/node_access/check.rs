@@ -30,16 +30,16 @@ pub(super) fn pools(spec: &NodeAccessSpec, known: &NodeAccess, meta: &PolicyMeta
         for (key, value) in &pool.labels {
             let reasons = label_key(key).and_then(|()| label_value(value));
             if let Err(reasons) = reasons {
-                sink.push(invalid(format!("`{key}: {value}` is no label"), pool.origin, &reasons));
+                sink.push(invalid(format!("`{key}: {value}` is not a valid label"), pool.origin, &reasons));
             }
         }
     }
     for isolation in &spec.isolation {
         if isolation.namespaces.is_empty() {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "an isolation that names no namespaces holds always")
+                Diagnostic::error(codes::INVALID_VALUE, "an isolation without namespaces is always fulfilled")
                     .at(isolation.origin)
-                    .help("name the namespaces whose Secrets must stay out of reach"),
+                    .help("list the namespaces with the isolated Secrets"),
             );
         }
         for namespace in &isolation.namespaces {
@@ -73,14 +73,14 @@ pub(super) fn agents(
                 Diagnostic::error(
                     Refusal::NeedsNewerKubernetes.code(),
                     format!(
-                        "`{}` cannot be held to its node on {}: tokens name their node since Kubernetes 1.{FIRST_MINOR}, and this is 1.{}",
+                        "`{}` cannot be limited to its node on {}: tokens contain the node since Kubernetes 1.{FIRST_MINOR}, and the target has 1.{}",
                         agent.name.value,
                         names.join(", "),
                         first.version.minor()
                     ),
                 )
                 .at(agent.name.origin)
-                .help("leave such targets out by `targets`"),
+                .help("exclude such targets with `targets`"),
             );
         }
     }
@@ -94,9 +94,14 @@ fn check_agent(agent: &Agent, sink: &mut Sink) {
     check_name("a namespace", &account.namespace, account.namespace.origin, dns_label, sink);
     if agent.own_node.is_empty() {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` writes nothing of its node", agent.name.value))
-                .at(agent.name.origin)
-                .help("say what under `ownNode`; an agent that only reads is a matter for a PermissionSet and a Grant"),
+            Diagnostic::error(
+                codes::INVALID_VALUE,
+                format!("`{}` has no write permission for its node", agent.name.value),
+            )
+            .at(agent.name.origin)
+            .help(
+                "add rules under `ownNode`; for an agent with read permissions only, use a PermissionSet and a Grant",
+            ),
         );
     }
     for reads in &agent.reads {
@@ -117,11 +122,11 @@ fn check_agent(agent: &Agent, sink: &mut Sink) {
             check_prefix(prefix, is_for_nodes, own.origin, sink);
         }
         if compiled.relabels_nodes() {
-            let message = format!("`{}` may change every label and taint of its node", agent.name.value);
+            let message = format!("`{}` can change every label and taint of its node", agent.name.value);
             sink.push(
                 Diagnostic::warning(codes::AGENT_RELABELS_NODE, message)
                     .at(own.origin)
-                    .help("say `labels: agent.example.com/` and no other verbs than patch and update, so that only such labels may change"),
+                    .help("set `labels: agent.example.com/` and only the verbs `patch` and `update`, so that only labels with this prefix can change"),
             );
         }
     }
@@ -133,7 +138,7 @@ fn check_lists(resources: &[String], verbs: &[String], origin: Origin, sink: &mu
             sink.push(
                 Diagnostic::error(codes::INVALID_VALUE, format!("a rule without {what} grants nothing"))
                     .at(origin)
-                    .help(format!("name the {what}")),
+                    .help(format!("list the {what}")),
             );
         }
     }
@@ -149,36 +154,35 @@ fn check_prefix(prefix: &str, is_for_nodes: bool, origin: Origin, sink: &mut Sin
         sink.push(
             Diagnostic::error(
                 codes::INVALID_VALUE,
-                "`labels` limits the labels of Nodes, and this is about other objects",
+                "`labels` limits the labels of Nodes, but this rule has other resources",
             )
             .at(origin)
-            .help("write a rule of its own for `resources: [nodes]` of the group \"\""),
+            .help("write a separate rule for `resources: [nodes]` of the group \"\""),
         );
     }
 }
 
 fn refused(refusal: &Refusal, origin: Origin) -> Diagnostic {
     let (message, help) = match refusal {
-        Refusal::NeedsNewerKubernetes => ("this needs a newer Kubernetes".to_owned(), "leave the target out"),
+        Refusal::NeedsNewerKubernetes => ("this needs a newer Kubernetes".to_owned(), "exclude the target"),
         Refusal::Read(verb) => (
-            format!("`{verb}` cannot be limited to the own node: admission is not asked about reads"),
-            "put what it may read of every node under `reads`",
+            format!("`{verb}` cannot be limited to the own node: admission does not see read requests"),
+            "move the read permissions to `reads`; they apply to every node",
         ),
         Refusal::Wildcard(text) => (
-            format!("`{text}` grants more than a policy can list"),
-            "name the groups and resources, each subresource by itself",
+            format!("`{text}` grants more than an admission policy can list"),
+            "list the groups, resources and subresources",
         ),
         Refusal::NotExpressible(text) => (
-            format!("`{text}` cannot be limited to the own node: no admission policy can tell the node"),
-            "let the kubelet do it, or grant it for all nodes with a PermissionSet and a Grant",
+            format!("`{text}` cannot be limited to the own node: its requests do not contain the node"),
+            "leave the task to the kubelet, or grant it for all nodes with a PermissionSet and a Grant",
         ),
         Refusal::WriteAmongReads(verb) => {
-            (format!("`{verb}` is more than reading"), "put what it may write of its own node under `ownNode`")
+            (format!("`{verb}` is not a read verb"), "move the write permissions for its node to `ownNode`")
         }
-        Refusal::NotAField(field) => (
-            format!("`{field}` is no field that can name a node"),
-            "write a path of plain names, such as `metadata.name` or `spec.nodeName`",
-        ),
+        Refusal::NotAField(field) => {
+            (format!("`{field}` is not a field path"), "write a path such as `metadata.name` or `spec.nodeName`")
+        }
     };
     Diagnostic::error(refusal.code(), message).at(origin).help(help)
 }
@@ -197,8 +201,8 @@ pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sin
                 Diagnostic::error(codes::UNKNOWN_VALUE, format!("there is no authorization mode `{}`", mode.value));
             sink.push(told.at(mode.origin).help(help));
         } else if mode.as_str() == "AlwaysAllow" {
-            let told = Diagnostic::error(codes::INVALID_VALUE, "an API server that always allows limits nobody");
-            sink.push(told.at(mode.origin).help("take the mode out of `--authorization-mode`"));
+            let told = Diagnostic::error(codes::INVALID_VALUE, "an API server with `AlwaysAllow` rejects no request");
+            sink.push(told.at(mode.origin).help("remove the mode from `--authorization-mode`"));
         }
     }
     for target in targets {
@@ -210,12 +214,11 @@ pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sin
                 let depend = binding_of(system_node, &version) != Binding::Bound;
                 let depending = system_node.kubelets.iter().filter(|kubelet| depend && kubelet.depends_on_group());
                 for kubelet in depending {
-                    let message =
-                        format!("`{}` depends on the group that the binding of `system:node` is to lose", kubelet.user);
+                    let message = format!("`{}` depends on the group in the binding of `system:node`", kubelet.user);
                     sink.push(
                         Diagnostic::error(codes::NODES_GROUP_IN_USE, message)
                             .at(kubelet.origin)
-                            .help("reissue its certificate as `system:node:NAME`, or say `binding: kept` until then"),
+                            .help("reissue its certificate as `system:node:NAME`, or set `binding: kept` until then"),
                     );
                 }
                 versions.insert(target.name.clone(), version);
@@ -223,7 +226,7 @@ pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sin
             Err(why) => sink.push(
                 Diagnostic::error(codes::INVALID_VALUE, format!("{why}, which `{}` has", target.name))
                     .at(system_node.origin)
-                    .help("name gates of that version that decide about nodes, or narrow `targets`"),
+                    .help("use feature gates of that version, or narrow `targets`"),
             ),
         }
     }
@@ -232,12 +235,13 @@ pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sin
 
 fn check_name(what: &str, name: &str, origin: Origin, valid: fn(&str) -> Result<(), Reasons>, sink: &mut Sink) {
     if let Err(reasons) = valid(name) {
-        sink.push(invalid(format!("`{name}` cannot be the name of {what}"), origin, &reasons));
+        sink.push(invalid(format!("`{name}` is not a valid name of {what}"), origin, &reasons));
     }
 }
 
 fn invalid(message: String, origin: Origin, reasons: &Reasons) -> Diagnostic {
-    let told = Diagnostic::error(codes::INVALID_VALUE, message).at(origin).help("write one that the API server takes");
+    let told =
+        Diagnostic::error(codes::INVALID_VALUE, message).at(origin).help("use a name that the API server accepts");
     reasons.iter().fold(told, |told, reason| told.note(reason.to_string()))
 }
 
@@ -245,7 +249,7 @@ fn twice(what: &str, name: &str, origin: Origin, before: Origin) -> Diagnostic {
     Diagnostic::error(codes::DUPLICATE_POLICY, format!("there are two {what}s `{name}`"))
         .at(origin)
         .and(before, "the other one")
-        .help("give each a name of its own")
+        .help("use a different name for each")
 }
 
 /// Reports isolations of pools that no policy declares, once all are known.

@@ -33,11 +33,11 @@ pub(super) fn take_back(
             report(
                 Diagnostic::error(
                     codes::INVALID_VALUE,
-                    format!("nothing can be taken back from `{wildcard}` in `{field}`"),
+                    format!("an exception to `{wildcard}` in `{field}` is not possible"),
                 )
                 .at(exception.origin)
                 .and(origin, "the rule with the wildcard")
-                .help(format!("list the {field} of the rule one by one: RBAC has no way to deny")),
+                .help(format!("list the {field} of the rule: RBAC cannot deny a permission")),
             );
             rules.push((rule, origin));
             continue;

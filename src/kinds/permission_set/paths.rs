@@ -68,8 +68,8 @@ pub(super) fn read(path: &str, api: &Api) -> Result<ApiPath, PathError> {
     }
     if let Some((before, _)) = path.split_once(['?', '#']) {
         return error(
-            format!("`{path}` has more than a path"),
-            format!("write `{before}`; what may be done is said by `verbs`"),
+            format!("`{path}` contains more than a path"),
+            format!("write `{before}`, and list the actions under `verbs`"),
         );
     }
     if let Some(shorter) = path.strip_suffix('/') {
@@ -92,16 +92,14 @@ pub(super) fn read(path: &str, api: &Api) -> Result<ApiPath, PathError> {
             } else if is_version {
                 error(format!("the core group has no version `{version}`"), help)
             } else {
-                error(format!("`{path}` lacks the version behind `/api`"), help)
+                error(format!("`{path}` lacks the version after `/api`"), help)
             }
         }
         ["apis", group, version, rest @ ..] => {
             if is_version(group) {
                 return error(
-                    format!("`{path}` has the version `{group}` where a group stands"),
-                    format!(
-                        "the core group is `/api/v1/...`; any other goes before the version: `/apis/GROUP/{group}/...`"
-                    ),
+                    format!("`{path}` has the version `{group}` at the place of a group"),
+                    format!("write `/api/v1/...` for the core group, and `/apis/GROUP/{group}/...` for another group"),
                 );
             }
             if *version == "*" && rest.is_empty() {
@@ -166,14 +164,14 @@ fn url(path: &str, parts: &[&str]) -> Result<ApiPath, PathError> {
     let (Some((last, before)), false) = (parts.split_last(), parts.contains(&NAMESPACE) || parts.contains(&NAME))
     else {
         return error(
-            format!("`{path}` is no resource, and so has no namespace and no name"),
-            "a URL is matched as it stands; resources are below `/api/v1/` and `/apis/GROUP/VERSION/`",
+            format!("`{path}` is not a resource, and has no namespace and no name"),
+            "write a URL without placeholders, or a resource below `/api/v1/` or `/apis/GROUP/VERSION/`",
         );
     };
     if before.iter().any(|part| part.contains('*')) || last.trim_end_matches('*').contains('*') {
         return error(
-            format!("the `*` inside `{path}` stands for itself"),
-            "a `*` at the end stands for any text; anywhere else it is a letter",
+            format!("the `*` inside `{path}` is a literal character"),
+            "use `*` only at the end: elsewhere it is a literal character",
         );
     }
     Ok(ApiPath::Url(path.to_owned()))
@@ -182,14 +180,14 @@ fn url(path: &str, parts: &[&str]) -> Result<ApiPath, PathError> {
 fn resource(path: &str, group: &str, version: &str, rest: &[&str], api: &Api) -> Result<ApiPath, PathError> {
     if let Some(part) = rest.iter().find(|part| part.contains('*')) {
         return error(
-            format!("`{part}` cannot stand for resources in a path"),
-            "a rule for all of them has `apiGroups` and `resources: [\"*\"]`; a name is `{name}`, a namespace `{namespace}`",
+            format!("`{part}` cannot be a resource in a path"),
+            "for all resources, write a rule with `apiGroups` and `resources: [\"*\"]`; placeholders are `{name}` and `{namespace}`",
         );
     }
     if let ["watch" | "proxy", ..] = rest {
         return error(
-            format!("`{path}` is in an old form that says the verb"),
-            "leave that part out and name the verb under `verbs`",
+            format!("`{path}` has an old form with the verb in the path"),
+            "remove the verb from the path and list it under `verbs`",
         );
     }
     let (in_namespace, rest) = match rest {
@@ -201,7 +199,7 @@ fn resource(path: &str, group: &str, version: &str, rest: &[&str], api: &Api) ->
         ["namespaces", namespace, ..] => {
             return error(
                 format!("the namespace `{namespace}` cannot be chosen by a path"),
-                "write `{namespace}`: a permission set says what may be done, and the Grant decides where",
+                "write `{namespace}`: the Grant decides the namespace",
             );
         }
         _ => (false, rest),
@@ -211,7 +209,7 @@ fn resource(path: &str, group: &str, version: &str, rest: &[&str], api: &Api) ->
     };
     if name.contains(['{', '}']) {
         return error(
-            format!("`{name}` stands where the resource is"),
+            format!("`{name}` is at the place of the resource"),
             "write the resource in the plural, such as `pods`",
         );
     }
@@ -223,16 +221,16 @@ fn resource(path: &str, group: &str, version: &str, rest: &[&str], api: &Api) ->
         [object, subresource] => (Some(*object), Some(*subresource)),
         [_, subresource, ..] => {
             return error(
-                format!("`{path}` goes on behind the subresource `{subresource}`"),
-                "leave the rest out: a rule covers all of a subresource",
+                format!("`{path}` continues after the subresource `{subresource}`"),
+                "remove the rest: a rule covers the whole subresource",
             );
         }
     };
     let object = object.filter(|object| *object != NAME && !(*name == "namespaces" && *object == NAMESPACE));
     if object == Some(NAMESPACE) || subresource.is_some_and(|subresource| subresource.contains(['{', '}'])) {
         return error(
-            format!("`{path}` has a placeholder where none can stand"),
-            "`{namespace}` follows `namespaces`, and `{name}` the resource",
+            format!("`{path}` has a placeholder at an invalid place"),
+            "write `{namespace}` after `namespaces`, and `{name}` after the resource",
         );
     }
     let resource = subresource.map_or_else(|| (*name).to_owned(), |subresource| format!("{name}/{subresource}"));
@@ -288,7 +286,7 @@ fn check_version(path: &str, group: &str, version: &str, resource: &str, api: &A
             format!("it is served below `{prefix}`")
         }
         ([], Some(near)) => format!("did you mean `{near}`?"),
-        ([], None) => "remove the path, or leave the target out with `targets`".to_owned(),
+        ([], None) => "remove the path, or exclude the target with `targets`".to_owned(),
     };
     error(format!("Kubernetes 1.{} does not serve `{resource}` in `{}`", api.minor(), group_version(version)), help)
 }

@@ -76,14 +76,14 @@ impl Resolved<'_> {
             return report(error(
                 codes::UNKNOWN_RESOURCE,
                 format!("no group serves `{name}`, which is a wildcard"),
-                "name the groups: `apiGroups: [\"*\"]` for all of them, `[\"\"]` for the core group".to_owned(),
+                "add `apiGroups`: `[\"*\"]` for all groups, `[\"\"]` for the core group".to_owned(),
             ));
         }
         if name.contains(['{', '}']) {
             return report(error(
                 codes::UNKNOWN_RESOURCE,
                 format!("`{name}` has a variable and cannot be looked up"),
-                "name its `apiGroups`".to_owned(),
+                "add `apiGroups`".to_owned(),
             ));
         }
         let groups = match self.api.look_up(name, &plain(self.verbs)) {
@@ -92,9 +92,9 @@ impl Resolved<'_> {
                 let list: Vec<String> = groups.iter().map(|group| named(group)).collect();
                 return report(error(
                     codes::AMBIGUOUS_RESOURCE,
-                    format!("`{name}` is a different thing in each of {}", list.join(", ")),
+                    format!("`{name}` is a different resource in each of {}", list.join(", ")),
                     format!(
-                        "say which is meant, such as `apiGroups: [{}]`",
+                        "add `apiGroups`, such as `apiGroups: [{}]`",
                         groups.last().map_or("\"\"", |group| if group.is_empty() { "\"\"" } else { group })
                     ),
                 ));
@@ -102,27 +102,26 @@ impl Resolved<'_> {
             Lookup::Off(group) => {
                 return report(error(
                     codes::UNKNOWN_RESOURCE,
-                    format!("`{name}` is served only where somebody turns it on"),
-                    format!("if that was done, name its group: `apiGroups: [{group}]`"),
+                    format!("`{name}` is served only if it is enabled"),
+                    format!("if it is enabled, add `apiGroups: [{group}]`"),
                 ));
             }
             Lookup::Unknown => {
                 let object = name.split('/').next().unwrap_or_default();
                 let help = match self.api.nearest_resource(name) {
                     _ if self.api.is_newer_than_known() => {
-                        "name its `apiGroups`: without them no rule can be written for a resource that is not known"
-                            .to_owned()
+                        "add `apiGroups`: no rule can be written for an unknown resource without them".to_owned()
                     }
                     Some(near) => format!("did you mean `{near}`?"),
                     None if name.contains('/') && !self.api.look_up(object, &[]).is_unknown() => {
                         format!("`{object}` has no subresource of this name")
                     }
                     None if self.api.catalogue().has_ever_served(name) => {
-                        "other versions of Kubernetes do: leave the target out with `targets`, or name its `apiGroups`"
+                        "exclude the target with `targets`, or add `apiGroups`: other versions of Kubernetes serve it"
                             .to_owned()
                     }
-                    None => "name its `apiGroups`, or bring its CustomResourceDefinition in with a Manifests policy \
-                             (`emit: false` where somebody else installs it)"
+                    None => "add `apiGroups`, or bring its CustomResourceDefinition in with a Manifests policy \
+                             (`emit: false` if another tool installs it)"
                         .to_owned(),
                 };
                 return report(error(codes::UNKNOWN_RESOURCE, format!("no group serves `{name}`"), help));
@@ -166,13 +165,10 @@ impl Resolved<'_> {
                 format!("/apis/{}/{}", found.group, found.version)
             };
             report(
-                Diagnostic::warning(
-                    codes::CLUSTER_SCOPED_PATH,
-                    format!("`{}` belong to the cluster and are in no namespace", found.resource),
-                )
-                .at(origin)
-                .help(format!("write `{prefix}/{}`; it is taken to be meant", found.resource))
-                .note("a binding in a namespace grants nothing of them, except the namespace itself by its name"),
+                Diagnostic::warning(codes::CLUSTER_SCOPED_PATH, format!("`{}` are cluster-scoped", found.resource))
+                    .at(origin)
+                    .help(format!("write `{prefix}/{}`; the program uses this path", found.resource))
+                    .note("a binding in a namespace grants nothing on them, except the namespace itself by its name"),
             );
         }
     }
@@ -225,8 +221,8 @@ impl Resolved<'_> {
                 report(
                     Diagnostic::error(codes::INVALID_VALUE, format!("`{resource}` cannot be {what}"))
                         .at(wanted.origin)
-                        .and(access.origin, format!("`{word}` has no verb that it takes"))
-                        .help(format!("say it in a rule of its own, with `verbs: [{}]`", verbs.join(", "))),
+                        .and(access.origin, format!("`{word}` supports none of the verbs"))
+                        .help(format!("write a separate rule with `verbs: [{}]`", verbs.join(", "))),
                 );
             }
         }
@@ -280,9 +276,12 @@ impl Resolved<'_> {
         }
         if let (true, Some(url)) = (verbs.is_empty(), urls.first()) {
             report(
-                Diagnostic::error(codes::INVALID_PATH, format!("no verb of this rule is for the URL `{}`", url.value))
-                    .at(url.origin)
-                    .help("put URLs into a rule of their own, with HTTP methods in lower case as verbs, such as `get`"),
+                Diagnostic::error(
+                    codes::INVALID_PATH,
+                    format!("no verb of this rule applies to the URL `{}`", url.value),
+                )
+                .at(url.origin)
+                .help("write a separate rule for URLs, with HTTP methods in lower case as verbs, such as `get`"),
             );
             return;
         }

@@ -22,28 +22,30 @@ pub(super) fn check(meta: &PolicyMeta, spec: &PermissionSetSpec, sink: &mut Sink
             if let Some(origin) = own.into_iter().flatten().next() {
                 refuse(
                     origin,
-                    "a set with an `aggregationRule` has no rules of its own",
-                    "the cluster replaces them by those it gathers; put them into a set that the selectors fit",
+                    "a set with an `aggregationRule` cannot have rules",
+                    "move the rules to a set that the selectors select: the cluster replaces them",
                 );
             }
             if let Some(kind) = spec.r#as.filter(|kind| kind.value == RoleKind::Role) {
-                refuse(kind.origin, "a Role cannot gather rules", "leave `as` out, or say `as: ClusterRole`");
+                refuse(kind.origin, "a Role cannot aggregate rules", "remove `as`, or set `as: ClusterRole`");
             }
             for selector in aggregation.cluster_role_selectors.iter().filter(|selector| selector.is_empty()) {
                 sink.push(
                     Diagnostic::warning(
                         codes::AGGREGATES_EVERYTHING,
-                        "this selector fits every ClusterRole of the cluster",
+                        "this selector selects every ClusterRole of the cluster",
                     )
                     .at(selector.origin)
-                    .help("name labels under `matchLabels`: as it is, the role grants what cluster-admin does"),
+                    .help(
+                        "add labels under `matchLabels`: without them the role grants all permissions of cluster-admin",
+                    ),
                 );
             }
         }
         None if spec.rules.is_empty() && spec.include.is_empty() => sink.push(
             Diagnostic::error(codes::MISSING_FIELD, "this permission set grants nothing")
                 .at(meta.origin)
-                .help("write `rules`, `include` other sets, or gather rules with an `aggregationRule`"),
+                .help("add `rules`, `include` or an `aggregationRule`"),
         ),
         None => {}
     }
@@ -72,16 +74,16 @@ fn aggregated(spec: &PermissionSetSpec, sink: &mut Sink) {
     for persona in &spec.aggregate_to {
         if spec.role_kind() == RoleKind::Role {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "a Role is never gathered")
+                Diagnostic::error(codes::INVALID_VALUE, "a Role cannot be aggregated")
                     .at(persona.origin)
-                    .help("only ClusterRoles are: say `as: ClusterRole`"),
+                    .help("set `as: ClusterRole`"),
             );
             return;
         }
         let label = label(persona.value);
         if spec.labels.get(label).is_some_and(|value| value != "true") {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, format!("the label `{label}` says something else"))
+                Diagnostic::error(codes::INVALID_VALUE, format!("the label `{label}` has another value"))
                     .at(persona.origin)
                     .help("remove it under `labels`"),
             );
@@ -100,8 +102,8 @@ fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
         (None, None, false) => refuse(
             codes::MISSING_FIELD,
             rule.origin,
-            "this rule does not say what it is about",
-            "name `resources`, `paths` or `nonResourceURLs`",
+            "this rule has no resources",
+            "add `resources`, `paths` or `nonResourceURLs`",
         ),
         (None, None, true) if rule.resources.is_empty() => refuse(
             codes::MISSING_FIELD,
@@ -112,14 +114,14 @@ fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
         (Some(origin), _, true) => refuse(
             codes::INVALID_VALUE,
             origin,
-            "a rule for URLs cannot name resources too",
+            "a rule for URLs cannot have resources",
             "split it into one rule for URLs and one for resources",
         ),
         (_, Some(origin), true) => refuse(
             codes::INVALID_VALUE,
             origin,
-            "a rule with paths cannot name groups, resources or names too",
-            "split it into one rule with `paths` and one with `resources`; a path may end in a name",
+            "a rule with paths cannot have groups, resources or names",
+            "split it into one rule with `paths` and one with `resources`; a path can end in a name",
         ),
         _ => {}
     }
@@ -128,14 +130,14 @@ fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
             codes::INVALID_VALUE,
             rule.origin,
             "a Role cannot grant URL paths",
-            "URL paths belong to no namespace; make the set a ClusterRole with `as: ClusterRole`",
+            "set `as: ClusterRole`: URL paths belong to no namespace",
         );
     }
     match (&rule.access, rule.verbs.is_empty()) {
         (None, true) => refuse(
             codes::MISSING_FIELD,
             rule.origin,
-            "this rule does not say what may be done",
+            "this rule has no verbs",
             "add `verbs:`, such as `[get, list, watch]`, or `access: read`",
         ),
         (Some(access), false) => {
@@ -150,7 +152,7 @@ fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
             codes::INVALID_VALUE,
             earlier.origin,
             "`earlierGroups` is for resources without `apiGroups`",
-            "name the earlier groups under `apiGroups`, or leave that out",
+            "list the earlier groups under `apiGroups`, or remove `earlierGroups`",
         );
     }
 }

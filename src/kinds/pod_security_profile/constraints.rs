@@ -147,19 +147,19 @@ fn refuse_what_is_unlimited(
         ("hostPorts", !spec.host_ports.is_empty() && !spec.host_ports.iter().any(every_port), "ports of the node"),
         ("hostPaths", !spec.host_paths.is_empty(), "host paths"),
         ("runAsGroup", !any_group, "primary groups"),
-        ("fsGroup", may(&spec.fs_group), "groups without filling one in"),
-        ("supplementalGroups", may(&spec.supplemental_groups), "groups without filling one in"),
+        ("fsGroup", may(&spec.fs_group), "groups without a default"),
+        ("supplementalGroups", may(&spec.supplemental_groups), "groups without a default"),
         ("csiDrivers", !spec.csi_drivers.is_empty(), "CSI drivers"),
         ("runtimeClasses", spec.runtime_classes.is_some(), "RuntimeClasses"),
         ("appArmor", spec.app_armor.is_some(), "AppArmor profiles"),
-        ("openshift", is_older && requires, "pods to those with a user namespace before 4.20"),
+        ("openshift", is_older && requires, "pods to user namespaces before 4.20"),
     ];
     for (field, _, what) in lost.into_iter().filter(|(_, is_lost, _)| *is_lost) {
         let place = document.spec.get(field).map_or(document.meta.origin, |node| node.origin());
         sink.push(
             Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, format!("SecurityContextConstraints cannot limit {what}"))
                 .at(place)
-                .help("leave the OpenShift targets out with `targets`, and give them a profile of their own"),
+                .help("exclude the OpenShift targets with `targets`, and write a separate profile for them"),
         );
     }
 }
@@ -181,7 +181,7 @@ fn users(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut S
                 sink.push(
                     Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, message)
                         .at(place)
-                        .help("write a profile for each range, or leave the OpenShift targets out with `targets`"),
+                        .help("write a profile for each range, or exclude the OpenShift targets with `targets`"),
                 );
             }
             let (min, max) = (Some(one.min.clone()), Some(one.max.clone()));

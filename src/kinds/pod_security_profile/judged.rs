@@ -42,14 +42,14 @@ pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, s
             Diagnostic::error(codes::INVALID_OBJECT, error.message)
                 .at(place(document, &error.path))
                 .help(remedy)
-                .note(format!("`{}` of the PodSecurityPolicy that the profile stands for", error.path)),
+                .note(format!("`{}` of the PodSecurityPolicy of the profile", error.path)),
         );
     }
     if matches!(spec.se_linux.rule, SeLinuxRule::MustRunAs) && spec.se_linux.se_linux_options.is_none() {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "`seLinux` demands a context and names none")
+            Diagnostic::error(codes::INVALID_VALUE, "`seLinux` requires a context, but has no options")
                 .at(place(document, "spec.seLinux"))
-                .help("add `seLinuxOptions`; only OpenShift takes the namespace's own where there are none"),
+                .help("add `seLinuxOptions`; only OpenShift uses the options of the namespace as the default"),
         );
     }
 }
@@ -62,13 +62,13 @@ pub(super) fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, 
     };
     let host_path = spec.volumes.iter().any(|kind| matches!(kind.as_str(), "hostPath" | "*"));
     if !spec.host_paths.is_empty() && !host_path {
-        let message = "these host paths can never be mounted: `volumes` has no `hostPath`".to_owned();
+        let message = "no pod can mount these host paths: `volumes` has no `hostPath`".to_owned();
         let help = "add `hostPath` to the volumes, or remove the paths";
         warn(codes::ALLOWED_HOST_PATHS_WITHOUT_VOLUME, "hostPaths", message, help);
     }
     if host_path && spec.host_paths.is_empty() && !spec.privileged {
-        let message = "`hostPath` without a list of paths lets pods mount any path of the node".to_owned();
-        let help = "list the paths, or take `hostPath` out of the volumes";
+        let message = "`hostPath` without a list of paths lets pods mount every path of the node".to_owned();
+        let help = "list the paths, or remove `hostPath` from the volumes";
         warn(codes::HOST_PATH_WITHOUT_PATHS, "volumes", message, help);
     }
     let is_a_tenants = !account_variables(document.spec).is_empty();
@@ -78,7 +78,7 @@ pub(super) fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, 
     };
     let groups = [("supplementalGroups", &spec.supplemental_groups), ("fsGroup", &spec.fs_group)];
     for (field, _) in groups.into_iter().filter(|(_, strategy)| is_a_tenants && with_root(strategy)) {
-        let message = format!("`{field}` lets a tenant's pods join the root group");
+        let message = format!("`{field}` lets the pods of a tenant join the root group");
         warn(codes::GROUP_RANGE_WITH_ROOT, field, message, "use `MustRunAs` with ranges that begin at 1");
     }
 }

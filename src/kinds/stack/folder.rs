@@ -60,7 +60,7 @@ pub(super) fn read(
             FileRole::Rbac => found.push(
                 Diagnostic::error(codes::RBAC_YAML_NOT_SUPPORTED, "the package has an `rbac.yaml`")
                     .at(start_of(path, linker, &mut Sink::new()))
-                    .help("remove it: permissions follow from what the package owns and names under `dependsOn`"),
+                    .help("remove it: the permissions follow from the owned definitions and `dependsOn`"),
             ),
             FileRole::Install => {
                 let tree = tree_of(path, linker, &mut found);
@@ -72,20 +72,21 @@ pub(super) fn read(
             }
             FileRole::Known => {}
             FileRole::Unknown => found.push(
-                Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, format!("the Stack Manager reads no `{relative}`"))
-                    .at(start_of(path, linker, &mut Sink::new()))
-                    .help(
-                        "a definition is in a file `*crd.yaml`; move what is not part of the package out of its folder",
-                    ),
+                Diagnostic::error(
+                    codes::UNEXPECTED_PACKAGE_FILE,
+                    format!("the Stack Manager does not read `{relative}`"),
+                )
+                .at(start_of(path, linker, &mut Sink::new()))
+                .help("name a file of definitions `*crd.yaml`, and move other files out of the folder of the package"),
             ),
         }
     }
     if !has_app {
         let meant = paths.iter().any(|path| path.ends_with("/crossplane.yaml"));
         let help = if meant {
-            "it has a `crossplane.yaml`: write `revision: rbac-manager`"
+            "set `revision: rbac-manager`: the package has a `crossplane.yaml`"
         } else {
-            "name the folder that `app.yaml` is in"
+            "use the folder of `app.yaml`"
         };
         found.push(
             Diagnostic::error(codes::MISSING_APP_YAML, format!("there is no `{folder}/app.yaml`"))
@@ -113,7 +114,7 @@ pub(super) fn files_of(
         sink.push(
             Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", written.value))
                 .at(written.origin)
-                .help("name a folder below the workspace's root, relative to this policy's folder"),
+                .help("use a folder below the root of the workspace, relative to the folder of this policy"),
         );
         return None;
     };
@@ -126,9 +127,9 @@ pub(super) fn files_of(
     };
     if all.is_empty() {
         sink.push(
-            Diagnostic::error(codes::MISSING_FILE, format!("there is no folder `{folder}`, or nothing in it"))
+            Diagnostic::error(codes::MISSING_FILE, format!("the folder `{folder}` is missing or empty"))
                 .at(written.origin)
-                .help("the folder of a package is relative to that of this policy"),
+                .help("write the folder relative to the folder of this policy"),
         );
         return None;
     }
@@ -192,9 +193,9 @@ pub(super) fn only_document<'t>(tree: &'t Tree, name: &str, sink: &mut Sink) -> 
     let root = tree.document(0).filter(|root| root.is_map() && tree.document(1).is_none());
     if root.is_none() {
         sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, format!("`{name}` is one document with fields"))
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{name}` must be one document with fields"))
                 .at(Origin { file: tree.file(), span: Span::new(0, 1) })
-                .help("take further documents out, or fill it in: it says what the package is"),
+                .help("keep one document with the description of the package"),
         );
     }
     root

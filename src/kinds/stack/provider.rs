@@ -69,15 +69,17 @@ pub(super) fn link(
     check_installs(spec, document, sink);
     let misplaced = match *meta.kind {
         PackageKind::Configuration if !contents.definitions.is_empty() => {
-            "a Configuration brings no CustomResourceDefinitions"
+            "a Configuration cannot contain CustomResourceDefinitions"
         }
-        PackageKind::Provider if !contents.composites.is_empty() => "a Provider brings no CompositeResourceDefinitions",
+        PackageKind::Provider if !contents.composites.is_empty() => {
+            "a Provider cannot contain CompositeResourceDefinitions"
+        }
         _ => "",
     };
     if !misplaced.is_empty() {
         sink.push(
             Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, misplaced).at(content).help(
-                "Crossplane takes CustomResourceDefinitions from Providers, and composite ones from Configurations",
+                "move CustomResourceDefinitions to a Provider, and CompositeResourceDefinitions to a Configuration",
             ),
         );
     }
@@ -85,7 +87,7 @@ pub(super) fn link(
         sink.push(
             Diagnostic::error(codes::SCOPE_MISMATCH, format!("the package is a {:?}", *meta.kind))
                 .at(install_origin(install, document))
-                .and(meta.kind.origin, "it says so here")
+                .and(meta.kind.origin, "declared here")
                 .help(format!("request it as a {wanted:?}")),
         );
     }
@@ -115,7 +117,7 @@ pub(super) fn link(
             sink.push(
                 Diagnostic::warning(codes::STACK_READS_EVERY_SECRET, message)
                     .at(origin)
-                    .help("every provider does; `metadata.allow` says that this one may"),
+                    .help("accept it with `metadata.allow`: every provider reads all Secrets"),
             );
         }
         linker.providers.push(installed.clone());
@@ -158,9 +160,9 @@ fn read(document: &RawDocument<'_>, spec: &StackSpec, linker: &mut Linker<'_>, s
     if !has_meta {
         let meant = paths.iter().any(|path| path.ends_with("/app.yaml"));
         let help = if meant {
-            "it has an `app.yaml`: that is a package of the Stack Manager, for the revisions `1.0` to `v0.11`"
+            "use one of the revisions `1.0` to `v0.11`: a package with `app.yaml` is for the Stack Manager"
         } else {
-            "name the folder that `crossplane.yaml` is in"
+            "use the folder of `crossplane.yaml`"
         };
         sink.push(
             Diagnostic::error(codes::MISSING_APP_YAML, format!("there is no `{folder}/crossplane.yaml`"))
@@ -194,7 +196,7 @@ impl Contents {
                 sink.push(
                     Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, format!("`{relative}` holds {kind}"))
                         .at(root.beginning())
-                        .help("a package brings definitions, composite resources and compositions; examples are in `examples/`"),
+                        .help("keep only definitions, composite resources and compositions in a package; move examples to `examples/`"),
                 );
             }
         }
@@ -210,7 +212,7 @@ fn check_installs(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
             sink.push(
                 Diagnostic::error(
                     codes::INVALID_OBJECT,
-                    format!("`{}/{name}` cannot be a namespace and a name", install.namespace),
+                    format!("`{}/{name}` is not a valid namespace and name", install.namespace),
                 )
                 .at(install_origin(install, document))
                 .help("lower case letters, digits and `-`, with a letter or digit at both ends"),
@@ -225,9 +227,9 @@ fn read_composite(root: NodeRef<'_>, sink: &mut Sink) -> Option<Composite> {
     let claim_plural = root.path(&["spec", "claimNames", "plural"]).and_then(NodeRef::as_str).map(str::to_owned);
     if let Some(claim) = claim_plural.as_deref().filter(|claim| names::dns_1035_label(claim).is_err()) {
         sink.push(
-            Diagnostic::error(codes::INVALID_OBJECT, format!("`{claim}` is no plural of a resource"))
+            Diagnostic::error(codes::INVALID_OBJECT, format!("`{claim}` is not a plural of a resource"))
                 .at(root.path(&["spec", "claimNames", "plural"]).map_or(origin, NodeRef::origin))
-                .help("the API server refuses it, and the rules about it would name something else"),
+                .help("correct it: the API server rejects it, and its rules would apply to another resource"),
         );
         return None;
     }
@@ -239,7 +241,7 @@ fn check_meta(meta: &Metadata, sink: &mut Sink) -> bool {
     let is_known = meta.api_version.starts_with("meta.pkg.crossplane.io/");
     if !is_known {
         sink.push(
-            Diagnostic::error(codes::UNKNOWN_KIND, format!("`{}` is no format of packages", meta.api_version.value))
+            Diagnostic::error(codes::UNKNOWN_KIND, format!("`{}` is not a package format", meta.api_version.value))
                 .at(meta.api_version.origin)
                 .help("write `meta.pkg.crossplane.io/v1`"),
         );
@@ -252,9 +254,9 @@ fn check_requests(meta: &Metadata, spec: &StackSpec, sink: &mut Sink) {
     for written in &meta.spec.controller.permission_requests {
         if spec.revision == Revision::RbacManager {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "Crossplane v2 knows no permission requests")
+                Diagnostic::error(codes::INVALID_VALUE, "Crossplane v2 has no permission requests")
                     .at(written.origin)
-                    .help("grant what the provider needs to its service account by a Grant, or write `revision: rbac-manager-v1`"),
+                    .help("grant the permissions to the service account of the provider by a Grant, or set `revision: rbac-manager-v1`"),
             );
             continue;
         }
@@ -268,9 +270,9 @@ fn check_requests(meta: &Metadata, spec: &StackSpec, sink: &mut Sink) {
                 format!("{} of {}", shown(&first.verbs), shown(&first.non_resource_urls))
             };
             sink.push(
-                Diagnostic::error(codes::PERMISSION_REQUEST_REJECTED, format!("nobody allows providers to ask for {what}"))
+                Diagnostic::error(codes::PERMISSION_REQUEST_REJECTED, format!("no rule of `allowedPermissions` allows providers to request {what}"))
                     .at(written.origin)
-                    .help("a provider gets no role at all after one rejection; allow it under `allowedPermissions`, part for part"),
+                    .help("add it to `allowedPermissions`, permission for permission: a provider gets no role after one rejection"),
             );
         }
     }
@@ -355,12 +357,12 @@ fn stranger(own: &InstalledProvider, family: &Spanned<String>, other: &Installed
     Diagnostic::warning(
         codes::FAMILY_OF_ANOTHER,
         format!(
-            "`{}` is not of one organisation with `{}`, of the same family",
+            "`{}` and `{}` have the same family and different organisations",
             own.provider.revision_name, other.provider.revision_name
         ),
     )
     .at(family.origin)
     .note(format!("{} and {}", shown(own), shown(other)))
-    .help("they get no rights on each other's definitions; `image` in each Stack says where its package comes from")
+    .help("set `image` in each Stack to its source; the providers get no permissions on each other's definitions")
     .foldable()
 }

@@ -31,7 +31,7 @@ pub(super) fn read(
                 sink.push(
                     Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", file.value))
                         .at(file.origin)
-                        .help("name a file below the workspace's root, relative to this policy's folder"),
+                        .help("use a file below the root of the workspace, relative to the folder of this policy"),
                 );
                 return Accounts::default();
             };
@@ -44,7 +44,7 @@ pub(super) fn read(
             sink.push(
                 Diagnostic::error(codes::INVALID_ACCOUNTS, format!("the account list has {what}"))
                     .at(place.origin())
-                    .help("give the accounts in one of the two ways"),
+                    .help("use one of `file` and `inline`"),
             );
             return Accounts::default();
         }
@@ -60,7 +60,7 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
         sink.push(
             Diagnostic::error(codes::MISSING_FILE, format!("there is no file `{path}`"))
                 .at(asked)
-                .help("the path is relative to the folder of this policy"),
+                .help("write the path relative to the folder of this policy"),
         );
         Accounts::default()
     };
@@ -91,9 +91,9 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
         },
         _ => {
             sink.push(
-                Diagnostic::error(codes::INVALID_ACCOUNTS, format!("`{path}` is no account list"))
+                Diagnostic::error(codes::INVALID_ACCOUNTS, format!("`{path}` is not an account list"))
                     .at(asked)
-                    .help("an account list ends in .csv, .json, .yaml or .yml"),
+                    .help("use a file that ends in .csv, .json, .yaml or .yml"),
             );
             Accounts::default()
         }
@@ -107,7 +107,7 @@ fn read_tree(tree: &Tree, asked: Origin, columns: &Columns<'_>, sink: &mut Sink)
         (None, _) => Accounts::default(),
         (Some(_), Some(second)) => {
             sink.push(
-                Diagnostic::error(codes::INVALID_ACCOUNTS, "an account list is one document")
+                Diagnostic::error(codes::INVALID_ACCOUNTS, "an account list must be one document")
                     .at(second.origin())
                     .and(asked, "named here")
                     .help("remove the `---` and join the lists"),
@@ -130,7 +130,7 @@ impl<'s> Columns<'s> {
         let fits = spec.variables.get("name").is_some_and(|name| name.r#type == VariableType::String && !name.optional);
         if !fits {
             sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "every account has a `name`, and it is not declared")
+                Diagnostic::error(codes::INVALID_VALUE, "`name` is not declared, but every account has a `name`")
                     .at(place.origin())
                     .help("declare it: `name: {type: string}`"),
             );
@@ -155,7 +155,7 @@ impl<'s> Columns<'s> {
                             Diagnostic::error(codes::INVALID_VALUE, "this is not a regular expression")
                                 .at(pattern.origin)
                                 .note(reason)
-                                .help("a backslash stands before a character that is meant itself, such as `\\[`"),
+                                .help("write a backslash before a literal character, such as `\\[`"),
                         );
                         return None;
                     }
@@ -236,7 +236,7 @@ impl<'s> Columns<'s> {
                 Some(_) => continue,
                 None => Diagnostic::error(codes::INVALID_ACCOUNT, format!("this account has no `{name}`"))
                     .at(row.origin)
-                    .help("give it a value, or declare the variable with `optional: true`"),
+                    .help("add a value, or declare the variable with `optional: true`"),
             };
             sink.push(missing);
         }
@@ -327,7 +327,7 @@ fn duplicate_account(name: &str, account: Account<'_>, earlier: Origin) -> Diagn
     Diagnostic::error(codes::DUPLICATE_ACCOUNT, format!("two accounts have the {name} `{text}`"))
         .at(account.origin().max(earlier))
         .and(account.origin().min(earlier), "the other one")
-        .help(format!("give each account a {name} of its own"))
+        .help(format!("use a different {name} for each account"))
 }
 
 /// An entry of a map of overrides; none for an empty cell, which leaves the map as it is.
@@ -357,7 +357,7 @@ fn value<'r>(
             _ => {
                 return Err(Box::new(
                     problem(format!("the {name} `{text}` is not a whole number"))
-                        .help("write digits only, such as `1001`"),
+                        .help("write only digits, such as `1001`"),
                 ));
             }
         },
@@ -371,8 +371,8 @@ fn value<'r>(
             }
         },
         (Cell::Text(..), VariableType::Map) => {
-            let help = format!("give each entry a column of its own, such as `{name}.pods`");
-            return Err(Box::new(problem(format!("the {name} of a CSV table cannot be one cell")).help(help)));
+            let help = format!("use one column for each entry, such as `{name}.pods`");
+            return Err(Box::new(problem(format!("the {name} of a CSV table needs several columns")).help(help)));
         }
         (Cell::Node(node), wanted) => node_value(name, node, wanted, variable.optional)?,
     };
@@ -402,15 +402,15 @@ fn node_value<'r>(
         (_, VariableType::Boolean) => "true or false",
         (_, VariableType::Map) => "a map",
     };
-    let diagnostic = Diagnostic::error(
-        codes::INVALID_ACCOUNT,
-        format!("the {name} should be {expected} and is {}", node.describe()),
-    )
-    .at(node.origin());
+    let diagnostic =
+        Diagnostic::error(codes::INVALID_ACCOUNT, format!("the {name} is {}, not {expected}", node.describe()))
+            .at(node.origin());
     let scalar = matches!(node.value(), Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Null);
     Err(Box::new(diagnostic.help(match (wanted, node.value()) {
-        (VariableType::String, _) if scalar => "put it in quotes; without them kubectl reads it so too",
-        (VariableType::Integer | VariableType::Boolean, Value::Str(_)) => "leave out the quotes",
+        (VariableType::String, _) if scalar => {
+            "put it in quotes; kubectl reads the value without quotes in the same way"
+        }
+        (VariableType::Integer | VariableType::Boolean, Value::Str(_)) => "remove the quotes",
         (VariableType::Map, _) => "write its entries, such as `{pods: 10}`",
         _ => "the type is declared under `spec.variables`",
     })))
@@ -426,14 +426,14 @@ fn check_bounds(
     match value {
         AccountValue::Text(text) => {
             if text.is_empty() && name == "name" {
-                return Err(("an account's name is empty".to_owned(), Some("give each account a name".to_owned())));
+                return Err((
+                    "the name of an account is empty".to_owned(),
+                    Some("add a name for each account".to_owned()),
+                ));
             }
             if let Some(limit) = variable.max_length.filter(|&limit| text.len() > limit) {
                 let message = format!("the {name} `{text}` has {} characters, and at most {limit} fit", text.len());
-                return Err((
-                    message,
-                    Some("names of objects are made from it and have a limit of their own".to_owned()),
-                ));
+                return Err((message, Some("shorten it: the names of objects contain it and have a limit".to_owned())));
             }
             if let Some(regex) = regex.filter(|regex| !regex.is_match(text)) {
                 let pattern = regex.as_str().trim_start_matches("^(?:").trim_end_matches(")$").to_owned();

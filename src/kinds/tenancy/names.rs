@@ -32,11 +32,11 @@ pub(super) fn check(
         let mut empty = accounts.iter().filter(is_empty);
         let Some(first) = empty.next() else { continue };
         let more = empty.count();
-        let message = format!("the `{name}` of this account is empty, which leaves a gap in names");
+        let message = format!("the `{name}` of this account is empty, and names have a gap");
         let place = cell_place(linker.files(), first.origin(), &name).unwrap_or(first.origin());
-        let note = (more > 0).then(|| format!("accounts whose `{name}` is empty: {}", more + 1));
+        let note = (more > 0).then(|| format!("accounts with an empty `{name}`: {}", more + 1));
         let warning = Diagnostic::warning(codes::OPTIONAL_MAY_BE_EMPTY, message).at(place);
-        sink.push(note.into_iter().fold(warning, Diagnostic::note).help("give the account a value"));
+        sink.push(note.into_iter().fold(warning, Diagnostic::note).help("add a value for the account"));
     }
 }
 

@@ -50,7 +50,7 @@ fn policy(
     let constraints = path.field("matchConstraints");
     match given(spec, "matchConstraints") {
         None => {
-            let message = "the policy does not say what it matches".to_owned();
+            let message = "the policy has no match constraints".to_owned();
             let help = "add `matchConstraints:` with at least one entry in `resourceRules`";
             report.teach(ErrorKind::Required, &constraints, place(spec, "matchConstraints"), message, help);
         }
@@ -204,7 +204,7 @@ fn rule(rule: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         let path = names.index(index);
         report.grammar(names::path_segment(name), &path, item, "the name of a resource", name);
         if !seen.insert(name) {
-            report.add(ErrorKind::Duplicate, &path, item, format!("the name `{}` stands here twice", shown(name)));
+            report.add(ErrorKind::Duplicate, &path, item, format!("the name `{}` is in the list twice", shown(name)));
         }
     }
     for (field, what) in [("operations", "operation"), ("apiGroups", "API group"), ("apiVersions", "API version")] {
@@ -214,8 +214,8 @@ fn rule(rule: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
             report.add(ErrorKind::Required, &path, node, format!("the rule names no {what}"));
         }
         if node.is_seq() && node.len() > 1 && strings(rule, field).any(|entry| entry == "*") {
-            let message = format!("`*` stands beside another {what}");
-            report.teach(ErrorKind::Invalid, &path, node, message, "leave `*` out, or everything else");
+            let message = format!("`*` and another {what} are in one list");
+            report.teach(ErrorKind::Invalid, &path, node, message, "remove `*`, or every other entry");
         }
     }
     let operations = path.field("operations");
@@ -259,8 +259,12 @@ fn resources(rule: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
             every_resource.contains(subresource).then(|| format!("*/{subresource}")),
         ];
         for cover in covers.into_iter().flatten() {
-            let message = format!("`{}` stands beside `{}`, which covers it", shown(resource), shown(&cover));
-            report.teach(ErrorKind::Invalid, &path, item, message, "remove the one that is covered");
+            let message = format!(
+                "`{}` and `{}` are in one list, and the second covers the first",
+                shown(resource),
+                shown(&cover)
+            );
+            report.teach(ErrorKind::Invalid, &path, item, message, "remove the covered entry");
         }
         if subresource == "*" {
             every_subresource.insert(name);
@@ -271,19 +275,19 @@ fn resources(rule: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
     let has = |wanted: &str| strings(rule, "resources").any(|resource| resource == wanted);
     if list.is_seq() && list.len() > 1 && has("*/*") {
-        let message = "`*/*` stands beside another resource".to_owned();
-        report.teach(ErrorKind::Invalid, path, list, message, "leave `*/*` out, or everything else");
+        let message = "`*/*` and another resource are in one list".to_owned();
+        report.teach(ErrorKind::Invalid, path, list, message, "remove `*/*`, or every other entry");
     }
     if ends_with_plain && has("*") {
-        let message = "`*` stands beside a resource, which it covers".to_owned();
-        report.teach(ErrorKind::Invalid, path, list, message, "leave `*` out, or the plain resources");
+        let message = "`*` covers another resource of the list".to_owned();
+        report.teach(ErrorKind::Invalid, path, list, message, "remove `*`, or the plain resources");
     }
 }
 
 fn match_conditions(spec: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, report: &mut Report<'_>) {
     let list = place(spec, "matchConditions");
     if list.is_seq() && list.len() > MAXIMUM_CONDITIONS {
-        let message = format!("{} conditions are given, {MAXIMUM_CONDITIONS} is the most", list.len());
+        let message = format!("{} conditions exceed the limit of {MAXIMUM_CONDITIONS}", list.len());
         report.teach(ErrorKind::TooMany, path, list, message, "join some of them with `&&`");
     }
     let mut seen = BTreeSet::new();
@@ -310,8 +314,8 @@ fn variable(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, r
     if name.trim().is_empty() {
         report.add(ErrorKind::Required, &at, node, "the variable has no name".to_owned());
     } else if !is_identifier(name) {
-        let message = format!("`{}` cannot be the name of a variable in an expression", shown(name));
-        let help = "letters, digits and `_`, not a digit first, and not a word of the language such as `in`";
+        let message = format!("`{}` is not a valid name of a variable", shown(name));
+        let help = "use letters, digits and `_`, without a digit at the start, and no reserved word such as `in`";
         report.teach(ErrorKind::Invalid, &at, node, message, help);
     }
     let of = expressions.check(item, "expression", path, Wanted::Any, report);
@@ -335,7 +339,7 @@ fn validations(
 ) {
     if is_empty(spec, "validations") && is_empty(spec, "auditAnnotations") {
         for field in ["validations", "auditAnnotations"] {
-            let message = "the policy neither validates nor annotates".to_owned();
+            let message = "the policy has neither validations nor audit annotations".to_owned();
             let help = "add `validations:` or `auditAnnotations:`";
             report.teach(ErrorKind::Required, &path.field(field), place(spec, field), message, help);
         }
@@ -347,7 +351,7 @@ fn validations(
     let list = path.field("auditAnnotations");
     let node = place(spec, "auditAnnotations");
     if node.is_seq() && node.len() > MAXIMUM_ANNOTATIONS {
-        let message = format!("{} audit annotations are given, {MAXIMUM_ANNOTATIONS} is the most", node.len());
+        let message = format!("{} audit annotations exceed the limit of {MAXIMUM_ANNOTATIONS}", node.len());
         report.add(ErrorKind::Invalid, &list, node, message);
     }
     let metadata = place(object, "metadata");
@@ -367,7 +371,7 @@ fn validation(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions,
         let written = text(item, field);
         let (node, at) = (place(item, field), path.field(field));
         if !written.is_empty() && written.trim().is_empty() {
-            report.add(ErrorKind::Invalid, &at, node, format!("`{field}` has nothing but spaces"));
+            report.add(ErrorKind::Invalid, &at, node, format!("`{field}` contains only spaces"));
         } else if field == "message" && written.trim().contains(['\n', '\r']) {
             let message = format!("the message `{}` has a line break", shown(written));
             report.teach(ErrorKind::Invalid, &at, node, message, "write it on one line");
@@ -393,7 +397,7 @@ fn audit_annotation<'t>(
     let key = text(item, "key");
     let (node, at) = (place(item, "key"), path.field("key"));
     if policy.is_empty() {
-        let message = format!("the key `{}` stands behind the name of the policy, which has none", shown(key));
+        let message = format!("the key `{}` needs the name of the policy, which is empty", shown(key));
         report.add(ErrorKind::Invalid, &at, node, message);
     } else {
         // The annotation is named after both.
@@ -404,7 +408,7 @@ fn audit_annotation<'t>(
     if written.len() > MAXIMUM_ANNOTATION_EXPRESSION {
         let (node, at) = (place(item, "valueExpression"), path.field("valueExpression"));
         let message =
-            format!("the expression has {} bytes, {MAXIMUM_ANNOTATION_EXPRESSION} is the most", written.len());
+            format!("the expression has {} bytes; the limit is {MAXIMUM_ANNOTATION_EXPRESSION}", written.len());
         report.teach(ErrorKind::Required, &at, node, message, "shorten it");
     } else {
         expressions.check(item, "valueExpression", path, Wanted::StringOrNull, report);
@@ -427,7 +431,7 @@ fn mutations(spec: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, 
     let again = text(spec, "reinvocationPolicy");
     let (node, at) = (place(spec, "reinvocationPolicy"), path.field("reinvocationPolicy"));
     if again.is_empty() {
-        let message = "the policy does not say whether it may be asked again".to_owned();
+        let message = "the policy has no reinvocation policy".to_owned();
         let help = "add `reinvocationPolicy:` with `Never` or `IfNeeded`";
         report.teach(ErrorKind::Required, &at, node, message, help);
     } else if !matches!(again, "Never" | "IfNeeded") {
@@ -463,7 +467,7 @@ fn mutation(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, r
         }
     }
     if let Some(node) = given(item, other) {
-        let message = format!("`{other}` does not go with a patch of the type `{patch}`");
+        let message = format!("a patch of the type `{patch}` cannot have `{other}`");
         report.teach(ErrorKind::Invalid, &path.field(other), node, message, format!("remove `{other}`"));
     }
 }
@@ -494,7 +498,7 @@ fn param_ref(reference: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     let action = text(reference, "parameterNotFoundAction");
     let (node, at) = (place(reference, "parameterNotFoundAction"), path.field("parameterNotFoundAction"));
     if action.is_empty() {
-        let message = "the binding does not say what happens when there are no parameters".to_owned();
+        let message = "the binding has no `parameterNotFoundAction`".to_owned();
         let help = "add `parameterNotFoundAction:` with `Deny` or `Allow`";
         report.teach(ErrorKind::Required, &at, node, message, help);
     } else if !matches!(action, "Deny" | "Allow") {
@@ -513,16 +517,22 @@ fn validation_actions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_
             report.unsupported(&path, item, "the action", action, &ACTIONS);
         }
         if !seen.insert(action) {
-            let message = format!("the action `{}` stands here twice", shown(action));
+            let message = format!("the action `{}` is in the list twice", shown(action));
             report.add(ErrorKind::Duplicate, &path, item, message);
         }
     }
     if seen.contains("Deny") && seen.contains("Warn") {
         let message = "`Deny` and `Warn` exclude each other".to_owned();
-        report.teach(ErrorKind::Invalid, path, node, message, "a denied request is told the same; leave `Warn` out");
+        report.teach(
+            ErrorKind::Invalid,
+            path,
+            node,
+            message,
+            "remove `Warn`: a denied request returns the same message",
+        );
     }
     if seen.is_empty() {
-        let message = "the binding does not say what comes of a violation".to_owned();
+        let message = "the binding has no validation actions".to_owned();
         let help = "add `validationActions:` with `Deny`, `Warn` or `Audit`";
         report.teach(ErrorKind::Required, path, node, message, help);
     }
@@ -570,10 +580,10 @@ impl Expressions {
             Err(refusal) => refusal,
         };
         let message = match refusal {
-            Refusal::Syntax(why) => format!("`{field}` is no CEL expression: {why}"),
+            Refusal::Syntax(why) => format!("`{field}` is not a CEL expression: {why}"),
             Refusal::Meaning(why) => format!("`{field}` does not compile: {why}"),
         };
-        let help = "correct the expression: the API server compiles it and refuses the policy";
+        let help = "correct the expression: the API server compiles it and rejects the policy";
         report.teach(ErrorKind::Invalid, &path.field(field), place(map, field), message, help);
         cel::Type::Dyn
     }

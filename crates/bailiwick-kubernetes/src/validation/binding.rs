@@ -21,8 +21,8 @@ pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, cluster: bool
             ErrorKind::Invalid,
             &Path::root("roleRef"),
             place(object, "roleRef"),
-            format!("the binding refers to {kind} `{name}`, and that cannot be changed"),
-            "give the binding another name, or delete it and create it again",
+            format!("the binding refers to {kind} `{name}`, and the reference cannot change"),
+            "rename the binding, or delete it and create it again",
         );
     }
 }
@@ -75,8 +75,8 @@ fn subject(subject: NodeRef<'_>, index: usize, cluster: bool, path: &Path<'_>, r
             }
             if !group.is_empty() {
                 let node = place(subject, "apiGroup");
-                let message = format!("the API group `{}` does not fit a ServiceAccount", super::shown(group));
-                let help = "leave `apiGroup` out: service accounts belong to the core group";
+                let message = format!("the API group `{}` is not the group of a ServiceAccount", super::shown(group));
+                let help = "remove `apiGroup`: service accounts belong to the core group";
                 report.teach(ErrorKind::Unsupported, &path.field("apiGroup"), node, message, help);
             }
             if cluster && text(subject, "namespace").is_empty() {

@@ -20,7 +20,7 @@ pub(super) fn check(object: NodeRef<'_>, report: &mut Report<'_>) {
         let limit_type = text(item, "type");
         type_name(item, limit_type, &path.field("type"), report);
         if items(spec, "limits").take(index).any(|(_, earlier)| text(earlier, "type") == limit_type) {
-            let message = format!("the type `{}` stands in an earlier entry", shown(limit_type));
+            let message = format!("an earlier entry has the type `{}`", shown(limit_type));
             let help = "put all limits of a type into one entry";
             report.teach(ErrorKind::Duplicate, &path.field("type"), place(item, "type"), message, help);
         }
@@ -48,8 +48,8 @@ fn entry(item: NodeRef<'_>, limit_type: &str, path: &Path<'_>, report: &mut Repo
         let path = path.field(field);
         if is_pod && matches!(field, "default" | "defaultRequest") {
             if !is_empty(item, field) {
-                let message = format!("an entry for Pod takes no `{field}`");
-                let help = "defaults belong in an entry for Container";
+                let message = format!("an entry for Pod cannot have `{field}`");
+                let help = "move defaults to an entry for Container";
                 report.teach(ErrorKind::Forbidden, &path, place(item, field), message, help);
             }
             continue;
@@ -91,7 +91,7 @@ fn name_for(limit_type: &str, name: &str, key: NodeRef<'_>, path: &Path<'_>, rep
         matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
     };
     if !fits {
-        let message = format!("containers do not use `{}`", shown(name));
+        let message = format!("containers do not have the resource `{}`", shown(name));
         let help = "one of: `cpu`, `memory`, `ephemeral-storage`, `hugepages-SIZE`, or a name with a domain";
         report.teach(ErrorKind::Invalid, path, key, message, help);
     }
@@ -153,7 +153,8 @@ impl Amounts {
         if let (true, Some(default), Some(request)) = (fixed, self.default, self.request)
             && default != request
         {
-            let message = format!("default and default request of `{}` differ, and it cannot be shared", shown(name));
+            let message =
+                format!("default and default request of `{}` differ, but it cannot be overcommitted", shown(name));
             report.add(ErrorKind::Invalid, &path.field("defaultRequest").key(name), key, message);
         }
     }

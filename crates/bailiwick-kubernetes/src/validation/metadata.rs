@@ -122,7 +122,7 @@ const GENERATED_PREFIX: usize = 58;
 pub(super) fn check(object: NodeRef<'_>, rule: &NameRule, report: &mut Report<'_>) {
     let api_version = text(object, "apiVersion");
     if !is_group_version(api_version) {
-        let message = format!("the apiVersion `{}` is no version of an API", shown(api_version));
+        let message = format!("the apiVersion `{}` is not an API version", shown(api_version));
         let help = "write `<version>` or `<group>/<version>`, such as `apps/v1`";
         report.teach(ErrorKind::Invalid, &Path::root("apiVersion"), place(object, "apiVersion"), message, help);
     }
@@ -178,7 +178,7 @@ fn name(metadata: NodeRef<'_>, path: &Path<'_>, rule: &NameRule, report: &mut Re
     let path = path.field("name");
     let length = if name.is_empty() { generated(prefix).len() } else { name.len() };
     if let Some(longest) = rule.longest.filter(|longest| length > *longest) {
-        let message = format!("the name has {length} bytes, {longest} is the most");
+        let message = format!("the name has {length} bytes; the limit is {longest}");
         report.add(ErrorKind::Invalid, &path, place(metadata, "name"), message);
     }
     if !name.is_empty() {
@@ -225,8 +225,8 @@ fn annotations(metadata: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) 
             ErrorKind::TooLong,
             path,
             place(metadata, "annotations"),
-            format!("the annotations have {size} bytes together, {ANNOTATIONS_SIZE} is the most"),
-            "keys and values count; move large values into a ConfigMap",
+            format!("the annotations have {size} bytes in total; the limit is {ANNOTATIONS_SIZE}"),
+            "move large values to a ConfigMap; keys and values count",
         );
     }
 }
@@ -253,7 +253,7 @@ fn owners(metadata: NodeRef<'_>, list: &Path<'_>, report: &mut Report<'_>) {
                 let message = format!("owner {index} has no {field}");
                 report.add(missing, &path.field(field), place(owner, field), message);
             } else if field == "apiVersion" && !is_group_version(value) {
-                let message = format!("the apiVersion `{}` of owner {index} is no version of an API", shown(value));
+                let message = format!("the apiVersion `{}` of owner {index} is not an API version", shown(value));
                 let help = "write `<version>` or `<group>/<version>`, such as `apps/v1`";
                 report.teach(ErrorKind::Invalid, &path.field(field), place(owner, field), message, help);
             }
@@ -263,13 +263,13 @@ fn owners(metadata: NodeRef<'_>, list: &Path<'_>, report: &mut Report<'_>) {
                 ErrorKind::Invalid,
                 path,
                 owner,
-                format!("owner {index} is an Event, which may not own anything"),
+                format!("owner {index} is an Event, and an Event cannot be an owner"),
             );
         }
         controllers += usize::from(owner.get("controller").and_then(NodeRef::as_bool) == Some(true));
     }
     if controllers > 1 {
-        let message = format!("{controllers} owners say `controller: true`, one is the most");
+        let message = format!("{controllers} owners have `controller: true`; the limit is one");
         report.add(ErrorKind::Invalid, list, place(metadata, "ownerReferences"), message);
     }
 }

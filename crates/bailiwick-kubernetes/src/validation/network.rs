@@ -40,7 +40,7 @@ fn selector_at(map: NodeRef<'_>, key: &str, path: &Path<'_>, report: &mut Report
 fn policy_types(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     let node = place(spec, "policyTypes");
     if node.is_seq() && node.len() > 2 {
-        let message = format!("{} policy types are given, two is the most", node.len());
+        let message = format!("{} policy types exceed the limit of two", node.len());
         report.add(ErrorKind::Invalid, path, node, message);
         return;
     }
@@ -79,7 +79,7 @@ fn port(port: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         Some((node, _)) => {
             let name = node.as_str().unwrap_or_default();
             if let Some(end) = end {
-                let message = format!("a range cannot begin at the port name `{}`", shown(name));
+                let message = format!("a range cannot begin with the port name `{}`", shown(name));
                 report.add(ErrorKind::Invalid, &end_path, end, message);
             }
             report.grammar(names::port_name(name), &path, node, "the port name", name);
@@ -112,8 +112,8 @@ fn peer(peer: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         }
     }
     if given == 0 {
-        let message = "a peer says nothing".to_owned();
-        let help = "give `podSelector`, `namespaceSelector` or `ipBlock`";
+        let message = "a peer is empty".to_owned();
+        let help = "add `podSelector`, `namespaceSelector` or `ipBlock`";
         report.teach(ErrorKind::Required, path, peer, message, help);
     }
 }
@@ -153,7 +153,7 @@ fn ip_block(block: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
             None => not_a_range(written, item, &path, report),
             Some(hole) if !range.strictly_contains(hole) => {
                 let message = format!("`{}` is not a part of `{}`", shown(written), shown(cidr));
-                report.teach(ErrorKind::Invalid, &path, item, message, "an exception lies strictly inside the range");
+                report.teach(ErrorKind::Invalid, &path, item, message, "use an exception strictly inside the range");
             }
             Some(_) => {}
         }

@@ -74,7 +74,7 @@ pub(super) fn ranges(strategy: NodeRef<'_>, path: &Path<'_>, report: &mut Report
             }
         }
         if min > max {
-            let message = format!("range {index} runs from {min} back to {max}");
+            let message = format!("range {index} begins at {min} and ends at {max}");
             report.add(ErrorKind::Invalid, &path.field("min"), place(range, "min"), message);
         }
     }
@@ -91,15 +91,14 @@ pub(super) fn capabilities(spec: NodeRef<'_>, report: &mut Report<'_>) {
             &Path::root("requiredDropCapabilities"),
             place(spec, "requiredDropCapabilities"),
             "`*` among the allowed capabilities excludes required drops".to_owned(),
-            "leave `requiredDropCapabilities` empty, or name the allowed capabilities",
+            "remove `requiredDropCapabilities`, or list the allowed capabilities",
         );
     }
     for field in ["defaultAddCapabilities", "allowedCapabilities"] {
         for (_, item) in items(spec, field) {
             let name = item.as_str().unwrap_or_default();
             if strings(spec, "requiredDropCapabilities").any(|dropped| dropped == name) {
-                let message =
-                    format!("the capability `{}` stands here and is also required to be dropped", shown(name));
+                let message = format!("the capability `{}` is in this list and must also be dropped", shown(name));
                 report.add(ErrorKind::Invalid, &Path::root(field), item, message);
             }
         }
@@ -110,7 +109,7 @@ pub(super) fn capabilities(spec: NodeRef<'_>, report: &mut Report<'_>) {
 pub(super) fn privilege_escalation(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     let is = |field: &str, wanted: bool| spec.get(field).and_then(NodeRef::as_bool) == Some(wanted);
     if is("defaultAllowPrivilegeEscalation", true) && is("allowPrivilegeEscalation", false) {
-        let message = "the default allows privilege escalation, which the policy forbids".to_owned();
+        let message = "the default allows privilege escalation, but the policy forbids it".to_owned();
         let node = place(spec, "defaultAllowPrivilegeEscalation");
         report.add(ErrorKind::Invalid, path, node, message);
     }
@@ -125,7 +124,7 @@ pub(super) fn sysctls(spec: NodeRef<'_>, allowed: &Path<'_>, forbidden: &Path<'_
         }
         let list = place(spec, field);
         if list.is_seq() && list.len() > 1 && strings(spec, field).any(|name| name.starts_with('*')) {
-            let message = "`*` stands for every sysctl and so stands alone".to_owned();
+            let message = "`*` matches every sysctl and must be the only entry".to_owned();
             report.add(ErrorKind::Forbidden, &path.field("items"), list, message);
         }
     }
@@ -151,7 +150,7 @@ pub(super) fn sysctls(spec: NodeRef<'_>, allowed: &Path<'_>, forbidden: &Path<'_
 pub(super) fn flex_volumes(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     for (index, item) in items(spec, "allowedFlexVolumes") {
         if text(item, "driver").is_empty() {
-            let message = format!("the allowed FlexVolume {index} names no driver");
+            let message = format!("the allowed FlexVolume {index} has no driver");
             report.add(ErrorKind::Required, &path.index(index).field("driver"), place(item, "driver"), message);
         }
     }
@@ -229,11 +228,11 @@ fn host_paths(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         let prefix = text(item, "pathPrefix");
         let node = place(item, "pathPrefix");
         if prefix.is_empty() {
-            let message = format!("the allowed host path {index} names no path");
+            let message = format!("the allowed host path {index} has no path");
             let help = "add `pathPrefix:`; `/` allows every path";
             report.teach(ErrorKind::Required, &path.index(index), node, message, help);
         } else if prefix.split('/').any(|step| step == "..") {
-            let message = format!("the host path `{}` holds a step upwards", shown(prefix));
+            let message = format!("the host path `{}` contains `..`", shown(prefix));
             report.teach(ErrorKind::Invalid, &path.index(index), node, message, "write the path without `..`");
         }
     }
@@ -275,7 +274,7 @@ fn runtime_class(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
             report.grammar(names::dns_subdomain(name), &path, item, "the name of the runtime class", name);
         }
         if strings(class, "allowedRuntimeClassNames").take(index).any(|earlier| earlier == name) {
-            let message = format!("the runtime class `{}` stands here twice", shown(name));
+            let message = format!("the runtime class `{}` is in the list twice", shown(name));
             report.add(ErrorKind::Duplicate, &path, item, message);
         }
     }
@@ -289,7 +288,7 @@ fn runtime_class(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         }
     }
     if is_allowed("*") && list.len() > 1 {
-        let message = "`*` stands for every runtime class and so stands alone".to_owned();
+        let message = "`*` matches every runtime class and must be the only entry".to_owned();
         report.add(ErrorKind::Invalid, &allowed_path, list, message);
     }
 }
@@ -309,7 +308,7 @@ fn profile_annotations(metadata: NodeRef<'_>, report: &mut Report<'_>) {
         };
         let count = if is_list { usize::MAX } else { 1 };
         for profile in profiles.splitn(count, ',').filter(|profile| !profiles.is_empty() && !fits(profile)) {
-            let message = format!("the annotation `{key}` names `{}`, which is not a profile", shown(profile));
+            let message = format!("the value `{}` of the annotation `{key}` is not a profile", shown(profile));
             let help = "one of: `runtime/default`, `unconfined`, `localhost/PROFILE`";
             report.teach(ErrorKind::Invalid, &path.key(key), value, message, help);
         }

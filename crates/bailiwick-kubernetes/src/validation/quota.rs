@@ -64,7 +64,7 @@ pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report: &mut 
         let same = strings(spec, "scopes").all(|scope| strings(stored, "scopes").any(|other| other == scope))
             && strings(stored, "scopes").all(|scope| strings(spec, "scopes").any(|other| other == scope));
         if !same {
-            let message = "the scopes of a quota cannot be changed".to_owned();
+            let message = "the scopes of a quota cannot change".to_owned();
             let help = "create another quota and delete this one";
             report.teach(ErrorKind::Invalid, &path.field("scopes"), place(spec, "scopes"), message, help);
         }
@@ -78,7 +78,7 @@ pub(super) fn resource_name(name: &str, key: NodeRef<'_>, path: &Path<'_>, repor
         report.grammar(verdict, path, key, "the resource name", name);
     } else if !name.contains('/') && !is_standard_resource(name) {
         let message = format!("`{}` is not a standard resource name", shown(name));
-        let help = near(name, "the names of other resources have a domain, such as `example.com/gpu`");
+        let help = near(name, "use a name with a domain for other resources, such as `example.com/gpu`");
         report.teach(ErrorKind::Invalid, path, key, message, help);
     }
 }
@@ -172,7 +172,7 @@ fn scope_selector(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
                 ErrorKind::Invalid,
                 &path.field("operator"),
                 place(expression, "operator"),
-                format!("the scope `{scope}` does not go with the operator `{}` (expression {index})", shown(operator)),
+                format!("the scope `{scope}` cannot have the operator `{}` (expression {index})", shown(operator)),
                 "write `operator: Exists`",
             );
         }
@@ -232,12 +232,12 @@ fn misfits(spec: NodeRef<'_>, scope: &str, path: &Path<'_>, node: NodeRef<'_>, r
         };
         if is_quota_resource(name) && !counted {
             let message = format!("the scope `{scope}` does not count `{name}`");
-            report.teach(ErrorKind::Invalid, path, node, message, "put it in a quota of its own, without the scope");
+            report.teach(ErrorKind::Invalid, path, node, message, "write a separate quota without the scope");
         }
     }
 }
 
 fn exclusive(left: &str, right: &str, path: &Path<'_>, node: NodeRef<'_>, report: &mut Report<'_>) {
     let message = format!("the scopes `{left}` and `{right}` exclude each other");
-    report.teach(ErrorKind::Invalid, path, node, message, "make one quota for each");
+    report.teach(ErrorKind::Invalid, path, node, message, "write one quota for each");
 }

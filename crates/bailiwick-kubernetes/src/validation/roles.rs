@@ -22,8 +22,8 @@ pub(super) fn cluster_role(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report
             ErrorKind::Required,
             &path,
             place(aggregation, "clusterRoleSelectors"),
-            "the aggregation selects nothing".to_owned(),
-            "give at least one selector, such as `matchLabels: {example.com/aggregate-to-reader: \"true\"}`",
+            "the aggregation has no selector".to_owned(),
+            "add at least one selector, such as `matchLabels: {example.com/aggregate-to-reader: \"true\"}`",
         );
     }
     // What is stored already may stay as it is.
@@ -91,8 +91,8 @@ fn url_rule(rule: NodeRef<'_>, index: usize, namespaced: bool, path: &Path<'_>, 
             ErrorKind::Invalid,
             path,
             node,
-            format!("rule {index} names URLs in a Role, which belong to no namespace"),
-            "put the rule in a ClusterRole and bind it with a ClusterRoleBinding",
+            format!("rule {index} has URLs in a Role, but URLs belong to no namespace"),
+            "move the rule to a ClusterRole and bind it with a ClusterRoleBinding",
         );
     }
     let mixed = ["apiGroups", "resources", "resourceNames"].iter().find(|field| !is_empty(rule, field));
@@ -101,7 +101,7 @@ fn url_rule(rule: NodeRef<'_>, index: usize, namespaced: bool, path: &Path<'_>, 
             ErrorKind::Invalid,
             path,
             node,
-            format!("rule {index} names URLs and also {field}"),
+            format!("rule {index} has URLs and {field}"),
             "split it into one rule for URLs and one for resources",
         );
     }

@@ -62,8 +62,8 @@ fn groups(strategy: NodeRef<'_>, field: &str, report: &mut Report<'_>) {
 fn volumes(object: NodeRef<'_>, report: &mut Report<'_>) {
     let list = place(object, "volumes");
     if list.is_seq() && list.len() > 1 && strings(object, "volumes").any(|name| name == "none") {
-        let message = "`none` stands beside other kinds of volumes".to_owned();
-        let help = "leave `none` out, or everything else";
+        let message = "`none` and other volume types are in one list".to_owned();
+        let help = "remove `none`, or every other entry";
         report.teach(ErrorKind::Invalid, &Path::root("volumes"), list, message, help);
     }
     let path = Path::root("allowedFlexVolumes");

@@ -38,7 +38,7 @@ pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report: &mut 
     }
     let (metadata, root) = (place(object, "metadata"), Path::root("metadata"));
     let message =
-        format!("names that end in `{SUFFIX}` are kept for policies and webhooks from files of the API server");
+        format!("names that end in `{SUFFIX}` are reserved for policies and webhooks from files of the API server");
     report.teach(ErrorKind::Invalid, &root.field("name"), place(metadata, "name"), message, "use another name");
 }
 
