@@ -2,6 +2,6 @@
 
 bailiwick_yaml::declare_codes! {
     // Objects.
-    INVALID_OBJECT: "invalid-object", [Error], "an object that the API server would refuse";
-    DUPLICATE_OBJECT: "duplicate-object", [Error, Warning], "the same object is there twice";
+    INVALID_OBJECT: "invalid-object", [Error], "an object that the API server rejects";
+    DUPLICATE_OBJECT: "duplicate-object", [Error, Warning], "two objects have the same identity";
 }
