@@ -367,7 +367,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Err(error) => printing::end(&cli.global, error),
     };
     printing::print_more(&cli.global);
-    reporting::finish(&cli.global, outcome)
+    let outcome = reporting::finish(&cli.global, outcome);
+    match crate::yaml::internal::first() {
+        Some(error) => {
+            let error = RunError::new(format!("internal error, please report it: {error}"));
+            printing::end(&cli.global, error.into())
+        }
+        None => outcome,
+    }
 }
 
 impl Command {

@@ -27,7 +27,7 @@ use std::sync::OnceLock;
 use crate::diag::{RunError, Sink};
 use crate::model::{Kind, Linker, Patterns, Policy, RawDocument, WorkspaceSpec};
 use crate::yaml::de::{DeError, from_node};
-use crate::yaml::schema::Schema;
+use crate::yaml::schema::{Schema, SchemaError};
 
 /// The API version of every policy.
 pub const API_VERSION: &str = "bailiwick.dev/v1alpha1";
@@ -60,7 +60,7 @@ pub struct KindEntry {
     /// The field that names policies of the same kind, which are linked before.
     pub includes: Option<&'static str>,
     schema: fn() -> schemars::Schema,
-    compiled: OnceLock<Result<Schema, String>>,
+    compiled: OnceLock<Result<Schema, SchemaError>>,
     link: LinkFunction,
 }
 
@@ -89,7 +89,7 @@ impl KindEntry {
     /// # Errors
     /// When it is not valid, which is a mistake of this program.
     pub fn compiled_schema(&'static self) -> Result<&'static Schema, RunError> {
-        self.compiled.get_or_init(|| Schema::compile(self.schema())).as_ref().map_err(|error| wrong_schema(error))
+        self.compiled.get_or_init(|| Schema::compile(self.schema())).as_ref().map_err(wrong_schema)
     }
 
     /// Reads and links a document.
@@ -121,11 +121,11 @@ pub fn workspace_schema() -> serde_json::Value {
 /// # Errors
 /// As with [`KindEntry::compiled_schema`].
 pub fn compiled_workspace_schema() -> Result<&'static Schema, RunError> {
-    static COMPILED: OnceLock<Result<Schema, String>> = OnceLock::new();
-    COMPILED.get_or_init(|| Schema::compile(workspace_schema())).as_ref().map_err(|error| wrong_schema(error))
+    static COMPILED: OnceLock<Result<Schema, SchemaError>> = OnceLock::new();
+    COMPILED.get_or_init(|| Schema::compile(workspace_schema())).as_ref().map_err(wrong_schema)
 }
 
-fn wrong_schema(error: &str) -> RunError {
+fn wrong_schema(error: &SchemaError) -> RunError {
     RunError::new(format!("a built-in schema is wrong: {error}"))
 }
 

@@ -12,6 +12,7 @@ use super::rules::{Rule, RuleListId, RuleLists};
 use super::symbols::{Symbol, Symbols};
 use super::world::Role;
 use bailiwick_kubernetes::selector::LabelSelector;
+use bailiwick_yaml::internal;
 
 /// What settling could not tell for sure.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,11 +41,11 @@ pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbol
     let overwritten = fixed_point(&components, roles, lists, Stated::Overwritten);
     let kept = fixed_point(&components, roles, lists, Stated::Kept);
     let rings = rings(&components, roles, symbols);
-    let name = |id: usize| roles.get(id).map(|role| symbols.text(role.name).to_owned()).unwrap_or_default();
-    let rules_of = |settled: &Settled, id: usize| settled.get(&id).copied().unwrap_or(RuleLists::EMPTY);
+    let name = |id: usize| roles.get(id).map_or("", |role| symbols.text(role.name)).to_owned();
+    let rules_of = |settled: &Settled, id: usize| settled.get(&id).map_or(RuleLists::EMPTY, |rules| *rules);
     let mut stated = Vec::new();
     for (target, _) in &sources {
-        let own = roles.get(*target).map(|role| lists.get(role.rules)).unwrap_or_default();
+        let own = roles.get(*target).map_or(&[][..], |role| lists.get(role.rules));
         if own.is_empty() {
             continue;
         }
@@ -83,8 +84,10 @@ fn fixed_point(components: &[Vec<&Target>], roles: &[Role], lists: &mut RuleList
                 let gathered = gather(selected.iter().filter_map(rules_of), lists);
                 let own = roles.get(*target).map_or(RuleLists::EMPTY, |role| role.rules);
                 let id = if gathered.is_empty() && mode == Stated::Kept { own } else { lists.add(gathered) };
-                let before = settled.insert(*target, id).unwrap_or(RuleLists::EMPTY);
-                changed |= before != id && !(component.len() > 1 && same_rules(lists.get(before), lists.get(id)));
+                let before = settled.insert(*target, id);
+                let is_same =
+                    |before| before == id || component.len() > 1 && same_rules(lists.get(before), lists.get(id));
+                changed |= !before.is_some_and(is_same);
             }
             if !changed || component.len() == 1 {
                 break;
@@ -240,7 +243,7 @@ fn components(sources: &[Target]) -> Vec<Vec<&Target>> {
                         *above = own.min(*above);
                     }
                     if met.get(&id).is_some_and(|(order, low)| order == low) {
-                        let at = open.iter().rposition(|member| *member == id).unwrap_or_default();
+                        let at = internal::value(open.iter().rposition(|member| *member == id), "a ring is not open");
                         let members = open.split_off(at);
                         members.iter().for_each(|member| _ = is_open.remove(member));
                         let mut members: Vec<usize> =

@@ -17,6 +17,7 @@ use super::who_can::Scope;
 use super::world::World;
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::digest::{Digest, digest};
+use bailiwick_yaml::internal;
 
 /// What a class of subjects gains and loses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,7 +135,7 @@ impl<'w> Side<'w> {
             let mut list: Vec<PolicyRule> =
                 world.lists.get(id).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect();
             list.sort();
-            let text = serde_json::to_vec(&list).unwrap_or_default();
+            let text = internal::value(serde_json::to_vec(&list).ok(), "a list of rules is no JSON");
             let print = digest(&text);
             rules.insert(print, id);
             prints.push(print);

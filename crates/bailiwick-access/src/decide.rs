@@ -4,11 +4,13 @@
 //! The real one walks every ClusterRoleBinding and every RoleBinding of the namespace; this one looks up what the user
 //! and each of its groups hold. Both are unions, so the order makes no difference to the answer.
 
+use super::index::Held;
 use super::index::{hash_of, of_hash};
 use super::request::{Identity, Request, ResourceRequest};
 use super::rules::{Rule, RuleListId};
 use super::served::Liveness;
 use super::symbols::{Symbol, Symbols};
+use super::world::namespace_of_role;
 use super::world::{Binding, Holder, RoleKind, Subject, SubjectKind, World, account_user};
 
 /// The first minor that asks for `create` when a web socket is opened by GET.
@@ -86,10 +88,11 @@ impl Decision {
 impl std::fmt::Display for MissingRole {
     /// As `ClusterRole/name` or `Role/namespace/name`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.kind {
-            RoleKind::ClusterRole => write!(formatter, "ClusterRole/{}", self.name),
-            RoleKind::Role => write!(formatter, "Role/{}/{}", self.namespace.as_deref().unwrap_or_default(), self.name),
-            RoleKind::Unknown => write!(formatter, "unsupported kind/{}", self.name),
+        match (self.kind, &self.namespace) {
+            (RoleKind::ClusterRole, _) => write!(formatter, "ClusterRole/{}", self.name),
+            (RoleKind::Role, Some(namespace)) => write!(formatter, "Role/{namespace}/{}", self.name),
+            (RoleKind::Role, None) => write!(formatter, "Role//{}", self.name),
+            (RoleKind::Unknown, _) => write!(formatter, "unsupported kind/{}", self.name),
         }
     }
 }
@@ -215,7 +218,7 @@ impl World {
                 .filter(|(_, rule)| query.is_allowed_by(rule, &self.symbols))
                 .map(|(position, _)| position)
                 .collect();
-            let might = role.doubtful.map(|id| self.lists.get(id)).unwrap_or_default();
+            let might = role.doubtful.map_or(&[][..], |id| self.lists.get(id));
             if rules.is_empty() && might.iter().any(|rule| query.is_allowed_by(rule, &self.symbols)) {
                 decision.doubtful.push(self.symbols.text(role.name).to_owned());
             }
@@ -348,8 +351,12 @@ impl World {
 
     /// The bindings of a holder: cluster-wide, and then in a namespace.
     fn held_in(&self, holder: Holder, namespace: Option<Symbol>) -> impl Iterator<Item = u32> {
-        let local = namespace.map(|namespace| self.held(holder, Some(namespace))).unwrap_or_default();
-        self.held(holder, None).iter().chain(local).map(|held| held.binding)
+        self.held(holder, None).iter().chain(self.held_here(holder, namespace)).map(|held| held.binding)
+    }
+
+    /// Returns the bindings of a holder in a namespace: none without a namespace.
+    pub(crate) fn held_here(&self, holder: Holder, namespace: Option<Symbol>) -> &[Held] {
+        namespace.map_or(&[], |namespace| self.held(holder, Some(namespace)))
     }
 
     pub(crate) fn namespace_symbol(&self, namespace: &str) -> Option<Symbol> {
@@ -357,8 +364,7 @@ impl World {
     }
 
     pub(crate) fn missing_role(&self, binding: &Binding) -> MissingRole {
-        let namespace =
-            || binding.namespace.map(|namespace| self.symbols.text(namespace)).unwrap_or_default().to_owned();
+        let namespace = || self.symbols.text(namespace_of_role(binding)).to_owned();
         MissingRole {
             kind: binding.role_kind,
             namespace: (binding.role_kind == RoleKind::Role).then(namespace),

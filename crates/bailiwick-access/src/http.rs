@@ -4,6 +4,7 @@
 mod query;
 
 use super::request::{Request, ResourceRequest, UrlRequest};
+use crate::request::split_at_first;
 
 /// Why a request has no attributes: the server answers it with an error before anybody is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct BadRequest(pub String);
 pub fn attributes(request: &str) -> Result<Request, BadRequest> {
     let (method, target) =
         request.split_once(' ').ok_or_else(|| BadRequest("an HTTP request is `METHOD /path`".to_owned()))?;
-    let (raw_path, raw_query) = target.split_once('?').unwrap_or((target, ""));
+    let (raw_path, raw_query) = split_at_first(target, '?');
     if !raw_path.starts_with('/') {
         return Err(BadRequest(format!("the path `{raw_path}` does not begin with `/`")));
     }
@@ -62,7 +63,9 @@ fn read(method: &str, path: &str, raw_query: &str) -> Result<Request, BadRequest
     if name.is_empty() && verb == "get" {
         let options = query::ListOptions::read(raw_query);
         verb = if options.watch { "watch" } else { "list" };
-        name = options.name.unwrap_or_default();
+        if let Some(selected) = options.name {
+            name = selected;
+        }
     }
     if name.is_empty() && verb == "delete" {
         verb = "deletecollection";

@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::rules::RuleListId;
 use super::symbols::{Symbol, Symbols};
 use super::world::Holder;
+use bailiwick_yaml::internal;
 
 /// What a holder has by one binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,8 +100,8 @@ impl Index {
             Some(namespace) => of_hash(self.local(symbols.text(namespace), symbols), hash),
         };
         let start = all.partition_point(|held| held.holder < holder);
-        let rest = all.get(start..).unwrap_or_default();
-        rest.get(..rest.partition_point(|held| held.holder == holder)).unwrap_or_default()
+        let rest = internal::items(all, start..);
+        internal::items(rest, ..rest.partition_point(|held| held.holder == holder))
     }
 
     /// Each pair of a holder and a place where it holds something, in no order.
@@ -114,7 +115,7 @@ impl Index {
     }
 
     fn range(&self, range: Option<&Range>) -> &[Held] {
-        range.and_then(|&(start, end)| self.held.get(start as usize..end as usize)).unwrap_or_default()
+        range.map_or(&[], |&(start, end)| internal::items(&self.held, start as usize..end as usize))
     }
 
     /// The memory it takes, in bytes.
@@ -126,7 +127,7 @@ impl Index {
 /// The part of a namespace that is held by everybody of this hash.
 pub(crate) fn of_hash(local: &[Held], hash: u64) -> &[Held] {
     let start = local.partition_point(|held| held.hash < hash);
-    let rest = local.get(start..).unwrap_or_default();
+    let rest = internal::items(local, start..);
     let length = rest.iter().take_while(|held| held.hash == hash).count();
-    rest.get(..length).unwrap_or_default()
+    internal::items(rest, ..length)
 }

@@ -28,7 +28,7 @@ pub struct NotFound {
 impl World {
     /// Returns the resource that serves the kind of an object, and whether its objects have namespaces.
     pub fn resource_of(&self, object: NodeRef<'_>) -> Option<(&str, bool)> {
-        let text = |key| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+        let text = |key| object.text_at(key);
         let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
         let entry = self.api().catalogue().find_kind(group, text("kind"));
         entry.map(|entry| (entry.resource.as_str(), entry.namespaced))
@@ -101,9 +101,10 @@ fn without_version(rest: &str) -> &str {
 }
 
 fn is_version(text: &str) -> bool {
-    let digits = text.strip_prefix('v').unwrap_or_default();
-    digits.starts_with(|first: char| first.is_ascii_digit())
-        && digits.chars().all(|letter| letter.is_ascii_alphanumeric())
+    text.strip_prefix('v').is_some_and(|digits| {
+        digits.starts_with(|first: char| first.is_ascii_digit())
+            && digits.chars().all(|letter| letter.is_ascii_alphanumeric())
+    })
 }
 
 #[cfg(test)]

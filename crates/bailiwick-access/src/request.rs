@@ -2,6 +2,11 @@
 
 use serde::Serialize;
 
+/// Splits a text at the first of a mark, such as `pods/exec` at the slash. Without the mark the second part is empty.
+pub(crate) fn split_at_first(text: &str, mark: char) -> (&str, &str) {
+    text.split_once(mark).unwrap_or((text, ""))
+}
+
 pub use bailiwick_kubernetes::names::service_account_user as service_account;
 
 /// The group that is allowed everything before any authorizer is asked.

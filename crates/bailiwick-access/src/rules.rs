@@ -9,6 +9,7 @@ use std::hash::{Hash, Hasher};
 use super::symbols::{Symbol, Symbols};
 use bailiwick_kubernetes::rbac::{PolicyRule, strings};
 use bailiwick_yaml::NodeRef;
+use bailiwick_yaml::internal;
 
 /// A rule. Its five lists lie one behind the other: verbs, groups, resources, names, URLs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -28,7 +29,7 @@ impl Rule {
         {
             all.extend(strings(rule, key).map(|text| symbols.add(text)));
             if let Some(end) = ends.get_mut(position) {
-                *end = u32::try_from(all.len()).unwrap_or(u32::MAX);
+                *end = internal::number(all.len());
             }
         }
         Self { symbols: all.into(), ends }
@@ -55,9 +56,9 @@ impl Rule {
     }
 
     fn list(&self, position: usize) -> &[Symbol] {
-        let start = position.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
-        let end = self.ends.get(position).map_or(self.symbols.len(), |&end| end as usize);
-        self.symbols.get(start as usize..end).unwrap_or_default()
+        let end_of = |position: usize| self.ends.get(position).map_or(self.symbols.len(), |&end| end as usize);
+        let start = position.checked_sub(1).map_or(0, end_of);
+        internal::items(&self.symbols, start..end_of(position))
     }
 
     /// True when its parts lie one behind the other and hold nothing but symbols of the table.
@@ -107,7 +108,7 @@ impl RuleLists {
         if let Some(&id) = found {
             return RuleListId(id);
         }
-        let id = u32::try_from(self.lists.len()).unwrap_or(u32::MAX);
+        let id = internal::number(self.lists.len());
         self.lists.push(rules.into());
         let lists = &self.lists;
         self.table.insert_unique(hash, id, |&other| lists.get(other as usize).map_or(0, |known| hash_of(known)));
@@ -135,7 +136,7 @@ impl RuleLists {
 
     /// The ids of all lists.
     pub(crate) fn ids(&self) -> impl Iterator<Item = RuleListId> + use<> {
-        (0..u32::try_from(self.lists.len()).unwrap_or(u32::MAX)).map(RuleListId)
+        (0..internal::number(self.lists.len())).map(RuleListId)
     }
 
     /// The memory it takes, in bytes.

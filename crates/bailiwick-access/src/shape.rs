@@ -10,7 +10,8 @@ pub(super) fn problem<'t>(api_version: &str, kind: &str, object: NodeRef<'t>) ->
         return None;
     }
     if api_version == GROUP {
-        return Some((object.get("apiVersion").unwrap_or(object), format!("`{GROUP}` is a group without a version")));
+        let place = object.get("apiVersion").unwrap_or(object);
+        return Some((place, format!("`{GROUP}` is a group without a version")));
     }
     match kind {
         "Role" | "ClusterRole" => rules_problem(object),
@@ -30,7 +31,7 @@ fn rules_problem<'t>(object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
             return Some((rule, format!("a rule is a map, not {}", rule.describe())));
         }
         for (key, value) in rule.entries() {
-            let name = key.as_str().unwrap_or_default();
+            let name = key.as_key();
             if !LISTS.contains(&name) {
                 return Some((key, format!("a rule has no field `{name}`")));
             }
@@ -55,7 +56,7 @@ fn binding_problem<'t>(object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
         return Some((subjects, format!("`subjects` is {}, not a list", subjects.describe())));
     }
     subjects.items().find_map(|subject| {
-        let kind = subject.get("kind").and_then(NodeRef::as_str).unwrap_or_default();
+        let kind = subject.text_at("kind");
         if !matches!(kind, "User" | "Group" | "ServiceAccount") {
             return Some((subject, format!("`{kind}` is no kind of subject")));
         }
@@ -66,7 +67,7 @@ fn binding_problem<'t>(object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
 /// A reference has a name, its values are strings, and it has no other fields.
 fn names_problem<'t>(reference: NodeRef<'t>, fields: &[&str]) -> Option<(NodeRef<'t>, String)> {
     for (key, value) in reference.entries() {
-        let name = key.as_str().unwrap_or_default();
+        let name = key.as_key();
         if !fields.contains(&name) {
             return Some((key, format!("there is no field `{name}` here")));
         }

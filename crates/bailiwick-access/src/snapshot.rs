@@ -17,6 +17,7 @@ use super::world::{Binding, Layer, Parts, Role, RoleKind, Subject, World};
 use bailiwick_kubernetes::catalogue::Resource;
 use bailiwick_kubernetes::selector::LabelSelector;
 use bailiwick_yaml::diag::{FileId, Files, Origin, Span};
+use bailiwick_yaml::internal;
 
 /// The parts of a world with the texts of its input files, for serde.
 #[derive(Serialize, Deserialize)]
@@ -130,7 +131,7 @@ impl World {
             name: binding.name,
             role_kind: binding.role_kind,
             role_name: binding.role_name,
-            subjects: u32::try_from(world.subjects(binding).len()).unwrap_or(u32::MAX),
+            subjects: internal::number(world.subjects(binding).len()),
             is_kept: binding.is_kept,
             layer: texts.layer(binding.layer),
         });
@@ -239,7 +240,7 @@ impl Texts<'_> {
         let number = *self.numbers.entry(origin.file).or_insert_with(|| {
             let file = files.get(origin.file);
             list.push((file.path().to_owned(), file.text().to_owned()));
-            u32::try_from(list.len()).unwrap_or(u32::MAX)
+            internal::number(list.len())
         });
         (number, is_dump, origin.span.start, origin.span.end)
     }

@@ -1,5 +1,6 @@
 //! Strings kept once, and compared as numbers.
 
+use bailiwick_yaml::internal;
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -41,7 +42,7 @@ struct Entry {
 
 impl Entry {
     fn text(self, all: &str) -> &str {
-        all.get(self.start as usize..self.end as usize).unwrap_or_default()
+        internal::slice(all, self.start as usize..self.end as usize)
     }
 }
 
@@ -76,10 +77,10 @@ impl Symbols {
         if found != Symbol::FOREIGN {
             return found;
         }
-        let index = u32::try_from(self.ends.len()).unwrap_or(u32::MAX - 1);
-        let start = self.ends.last().copied().unwrap_or_default();
+        let index = internal::number(self.ends.len());
+        let start = internal::number(self.text.len());
         self.text.push_str(text);
-        let end = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        let end = internal::number(self.text.len());
         self.ends.push(end);
         let all = &self.text;
         self.table.insert_unique(hash(text), Entry { index, start, end }, |other| hash(other.text(all)));
@@ -122,7 +123,7 @@ fn hash(text: &str) -> u64 {
 
 fn slice<'t>(text: &'t str, ends: &[u32], index: u32) -> &'t str {
     let index = index as usize;
-    let start = index.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or_default();
-    let end = ends.get(index).copied().unwrap_or_default();
-    text.get(start as usize..end as usize).unwrap_or_default()
+    let end_of = |index: usize| internal::value(ends.get(index).copied(), "a symbol is of another world") as usize;
+    let start = index.checked_sub(1).map_or(0, end_of);
+    internal::slice(text, start..end_of(index))
 }

@@ -75,7 +75,7 @@ impl World {
                 found.missing.push(self.missing_role(binding));
                 continue;
             };
-            if !allowing.get(role.rules.number()).copied().unwrap_or_default() {
+            if allowing.get(role.rules.number()) != Some(&true) {
                 continue;
             }
             let scope = || match binding.namespace {

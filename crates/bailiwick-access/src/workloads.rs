@@ -68,8 +68,7 @@ impl Workloads {
             Layer::Input(_) | Layer::Dump(_) | Layer::Baseline => layer,
         };
         let id = (kind, namespace.to_owned(), name.to_owned());
-        // The API server gives this account to a pod that names none.
-        self.pods.insert(id, (account.unwrap_or("default").to_owned(), has_token, place));
+        self.pods.insert(id, (account_or_default(account).to_owned(), has_token, place));
     }
 
     /// Returns the workloads whose pods have a token, by kind, namespace and name.
@@ -78,11 +77,18 @@ impl Workloads {
         let running = pods.into_iter().filter_map(|((kind, namespace, name), (account, has_token, layer))| {
             let workload = format!("{kind}/{namespace}/{name}");
             let account = (namespace, account);
-            let has_token = has_token.unwrap_or_else(|| !without_token.contains(&account));
+            // The pod's own field comes before the account's.
+            let has_token = has_token == Some(true) || has_token.is_none() && !without_token.contains(&account);
             has_token.then_some(Running { workload, account, layer })
         });
         running.collect()
     }
+}
+
+/// Returns the account of a pod: `default` for a pod that names none, as the admission plugin `ServiceAccount` of the API
+/// server sets it (`plugin/pkg/admission/serviceaccount/admission.go` of Kubernetes 1.37).
+fn account_or_default(account: Option<&str>) -> &str {
+    account.unwrap_or("default")
 }
 
 /// Whether another workload of these kinds makes an object.
@@ -90,7 +96,7 @@ fn is_made_by_workload(object: NodeRef<'_>) -> bool {
     let owners = object.path(&["metadata", "ownerReferences"]).into_iter().flat_map(NodeRef::items);
     let mut controllers = owners.filter(|owner| owner.get("controller").and_then(NodeRef::as_bool) == Some(true));
     controllers.any(|owner| {
-        let text = |key| owner.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+        let text = |key| owner.text_at(key);
         let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
         matches!(
             (group, text("kind")),

@@ -23,6 +23,7 @@ use bailiwick_kubernetes::rbac::{GROUP, PolicyRule, SameRules};
 use bailiwick_kubernetes::selector::LabelSelector;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::Origin;
+use bailiwick_yaml::internal;
 
 /// Where an object comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -238,7 +239,7 @@ impl Builder {
     /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Tells what came of each, and
     /// takes none that is not of the shape of its kind.
     pub fn add_document<'t>(&mut self, root: NodeRef<'t>, mut told: impl FnMut(NodeRef<'t>, Added)) {
-        let text = |node: NodeRef<'_>, key| node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+        let text = |node: NodeRef<'_>, key| node.text_at(key).to_owned();
         let (api_version, kind) = (text(root, "apiVersion"), text(root, "kind"));
         let mut take =
             |api_version: &str, kind: &str, object: NodeRef<'t>| match shape::problem(api_version, kind, object) {
@@ -286,21 +287,21 @@ impl Builder {
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         match (group, kind) {
             (GROUP, "ClusterRole") => self.add_role(object, (None, name), layer, same_rules),
-            (GROUP, "Role") => self.add_role(object, (Some(namespace.unwrap_or("default")), name), layer, same_rules),
+            (GROUP, "Role") => self.add_role(object, (Some(or_default(namespace)), name), layer, same_rules),
             (GROUP, "ClusterRoleBinding") => self.add_binding(object, None, name, layer),
-            (GROUP, "RoleBinding") => self.add_binding(object, Some(namespace.unwrap_or("default")), name, layer),
+            (GROUP, "RoleBinding") => self.add_binding(object, Some(or_default(namespace)), name, layer),
             ("", "Namespace") => {
                 let labels = labels(object).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
                 self.namespaces.insert(name.to_owned(), labels);
                 Added::Taken
             }
             ("", "ServiceAccount") => {
-                self.clouds.add_account(object, namespace.unwrap_or("default"), name);
-                self.workloads.add_account(object, namespace.unwrap_or("default"), name);
+                self.clouds.add_account(object, or_default(namespace), name);
+                self.workloads.add_account(object, or_default(namespace), name);
                 Added::Taken
             }
             ("", "ConfigMap") => {
-                self.clouds.add_config_map(namespace.unwrap_or("default"), name);
+                self.clouds.add_config_map(or_default(namespace), name);
                 Added::Ignored
             }
             ("apiextensions.k8s.io", "CustomResourceDefinition") => {
@@ -310,7 +311,7 @@ impl Builder {
                 Added::Taken
             }
             _ => {
-                self.workloads.add((group, kind), object, (namespace.unwrap_or("default"), name), layer);
+                self.workloads.add((group, kind), object, (or_default(namespace), name), layer);
                 Added::Ignored
             }
         }
@@ -356,7 +357,7 @@ impl Builder {
             is_kept: reconcile::is_kept(object),
             layer,
         };
-        let next = u32::try_from(self.roles.len()).unwrap_or(u32::MAX);
+        let next = internal::number(self.roles.len());
         let id = *self.role_ids.entry((role.namespace, role.name)).or_insert(next);
         match self.roles.get_mut(id as usize) {
             Some(known) => replaced(std::mem::replace(known, role).layer),
@@ -368,10 +369,7 @@ impl Builder {
     }
 
     fn add_binding(&mut self, object: NodeRef<'_>, namespace: Option<&str>, name: &str, layer: Layer) -> Added {
-        let text = |node: NodeRef<'_>, key: &str| -> String {
-            node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned()
-        };
-        let first_subject = u32::try_from(self.subjects.len()).unwrap_or(u32::MAX);
+        let first_subject = internal::number(self.subjects.len());
         for subject in object.get("subjects").into_iter().flat_map(NodeRef::items) {
             let kind = match subject.get("kind").and_then(NodeRef::as_str) {
                 Some("User") => SubjectKind::User,
@@ -379,27 +377,27 @@ impl Builder {
                 Some("ServiceAccount") => SubjectKind::ServiceAccount,
                 _ => SubjectKind::Unknown,
             };
-            let name = self.symbols.add(&text(subject, "name"));
-            let namespace = self.symbols.add(&text(subject, "namespace"));
+            let name = self.symbols.add(subject.text_at("name"));
+            let namespace = self.symbols.add(subject.text_at("namespace"));
             self.subjects.push(Subject { kind, name, namespace });
         }
-        let role_ref = object.get("roleRef").unwrap_or(object);
+        let role_ref = |key| object.get("roleRef").map_or("", |role_ref| role_ref.text_at(key));
         let binding = Binding {
             namespace: namespace.map(|namespace| self.symbols.add(namespace)),
             name: self.symbols.add(name),
-            role_kind: match role_ref.get("kind").and_then(NodeRef::as_str) {
-                Some("ClusterRole") => RoleKind::ClusterRole,
-                Some("Role") => RoleKind::Role,
+            role_kind: match role_ref("kind") {
+                "ClusterRole" => RoleKind::ClusterRole,
+                "Role" => RoleKind::Role,
                 _ => RoleKind::Unknown,
             },
-            role_name: self.symbols.add(&text(role_ref, "name")),
+            role_name: self.symbols.add(role_ref("name")),
             role: None,
             first_subject,
-            subjects: u32::try_from(self.subjects.len()).unwrap_or(u32::MAX) - first_subject,
+            subjects: internal::number(self.subjects.len()) - first_subject,
             is_kept: reconcile::is_kept(object),
             layer,
         };
-        let next = u32::try_from(self.bindings.len()).unwrap_or(u32::MAX);
+        let next = internal::number(self.bindings.len());
         let id = *self.binding_ids.entry((binding.namespace, binding.name)).or_insert(next);
         match self.bindings.get_mut(id as usize) {
             Some(known) => replaced(std::mem::replace(known, binding).layer),
@@ -504,10 +502,28 @@ pub fn account_user(namespace: &str, name: &str) -> String {
     format!("system:serviceaccount:{namespace}:{name}")
 }
 
+impl Role {
+    /// Returns the selectors of an aggregated role.
+    pub(crate) fn selectors(&self) -> impl Iterator<Item = &LabelSelector> {
+        self.aggregation.iter().flatten()
+    }
+}
+
+/// Returns the namespace of an object: `default` for an object that names none, as kubectl applies it.
+fn or_default(namespace: Option<&str>) -> &str {
+    namespace.unwrap_or("default")
+}
+
+/// Returns the namespace in which a binding looks for a Role. A ClusterRoleBinding looks in the empty one, which has no
+/// roles.
+pub(crate) fn namespace_of_role(binding: &Binding) -> Symbol {
+    binding.namespace.unwrap_or(Symbol::EMPTY)
+}
+
 impl Binding {
     fn subjects_in<'w>(&self, all: &'w [Subject]) -> &'w [Subject] {
         let start = self.first_subject as usize;
-        all.get(start..start + self.subjects as usize).unwrap_or_default()
+        internal::items(all, start..start + self.subjects as usize)
     }
 }
 
@@ -526,8 +542,7 @@ impl World {
         for binding in &mut parts.bindings {
             let namespace = match binding.role_kind {
                 RoleKind::ClusterRole => None,
-                // A ClusterRoleBinding looks for the Role in no namespace at all, where there is none.
-                RoleKind::Role => Some(binding.namespace.unwrap_or(Symbol::EMPTY)),
+                RoleKind::Role => Some(namespace_of_role(binding)),
                 RoleKind::Unknown => continue,
             };
             binding.role = role_ids.get(&(namespace, binding.role_name)).copied();
@@ -544,7 +559,7 @@ impl World {
         let index = Index::new(entries, &parts.symbols);
         let gathering = aggregate::sources(&parts.roles, &parts.symbols).into_iter().map(|(target, mut sources)| {
             sources.sort_unstable();
-            (u32::try_from(target).unwrap_or(u32::MAX), Gathering { sources, by_rule: OnceLock::new() })
+            (internal::number(target), Gathering { sources, by_rule: OnceLock::new() })
         });
         let gathering = gathering.collect();
         parts.symbols.shrink();
@@ -597,6 +612,11 @@ impl World {
     /// The minor whose default policy lies underneath.
     pub fn baseline(&self) -> Option<u32> {
         self.baseline
+    }
+
+    /// Returns the minor of the default objects: of the baseline, or of the API server without one.
+    pub(crate) fn minor_of_defaults(&self) -> u32 {
+        self.baseline().unwrap_or_else(|| self.minor())
     }
 
     /// What aggregation could not tell for sure.

@@ -79,16 +79,16 @@ pub struct Write<'o> {
 impl World {
     /// Whether an identity may write an object.
     pub fn may_write(&self, who: &Identity, write: Write<'_>) -> WriteDecision {
-        let text = |keys: &[&str]| write.object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
-        let name = text(&["metadata", "name"]);
+        let metadata = |key| write.object.get("metadata").map_or("", |metadata| metadata.text_at(key));
+        let name = metadata("name");
         let (resource, namespaced) = write.resource;
-        let namespace = match (namespaced, text(&["metadata", "namespace"])) {
+        let namespace = match (namespaced, metadata("namespace")) {
             (false, _) if resource == "namespaces" && write.verb != WriteVerb::Create => name,
             (false, _) => "",
             (true, "") => "default",
             (true, namespace) => namespace,
         };
-        let group = text(&["apiVersion"]).rsplit_once('/').map_or("", |(group, _)| group);
+        let group = write.object.text_at("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
         let request = ResourceRequest {
             verb: write.verb.as_str().to_owned(),
             group: group.to_owned(),
@@ -136,7 +136,7 @@ impl World {
 
     fn binding_escalation(&self, who: &Identity, request: &ResourceRequest, write: Write<'_>) -> Escalation {
         let role_ref = |object: NodeRef<'_>, key: &str| {
-            object.path(&["roleRef", key]).and_then(NodeRef::as_str).unwrap_or_default().to_owned()
+            object.get("roleRef").map_or("", |role_ref| role_ref.text_at(key)).to_owned()
         };
         let reference = |object| {
             let group = role_ref(object, "apiGroup");

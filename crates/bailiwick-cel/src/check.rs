@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Reason;
 use super::ast::Expr;
 use super::declared::{Declared, Since};
 use super::macros::FoldKind;
@@ -37,7 +38,7 @@ pub(super) fn type_named(name: &str) -> Option<Value> {
 ///
 /// # Errors
 /// What of it is not known.
-pub(super) fn check(expr: &Expr, names: &Names<'_>) -> Result<(), String> {
+pub(super) fn check(expr: &Expr, names: &Names<'_>) -> Result<(), Reason> {
     Check { names, declared: Declared::get(), bound: Vec::new() }.expr(expr)
 }
 
@@ -49,18 +50,18 @@ struct Check<'c> {
 }
 
 impl<'c> Check<'c> {
-    fn expr(&mut self, expr: &'c Expr) -> Result<(), String> {
+    fn expr(&mut self, expr: &'c Expr) -> Result<(), Reason> {
         match expr {
             Expr::Ident(name) => return self.ident(name),
             Expr::Select { operand, field, .. } | Expr::Has { operand, field, .. } => {
-                if let Some(root) = self.root(operand) {
-                    return self.field(&root, field);
+                if let Some((path, object)) = self.root(operand) {
+                    return self.field(&path, object, field);
                 }
             }
-            Expr::Struct { .. } => return Err("an object of a type is made, which is not evaluated here".to_owned()),
+            Expr::Struct { .. } => return Err(reason!("an object of a type is made, which is not evaluated here")),
             Expr::Fold(fold) => {
                 if matches!(fold.kind, FoldKind::MapOfEntries | FoldKind::SortBy) {
-                    return Err(format!("`{}` is not evaluated here", fold.name()));
+                    return Err(reason!("`{}` is not evaluated here", fold.name()));
                 }
                 self.expr(&fold.range)?;
                 let outer = self.bound.len();
@@ -76,41 +77,41 @@ impl<'c> Check<'c> {
                 {
                     let name = format!("{namespace}.{function}");
                     if !self.declared.is_evaluated(&name, false, arguments.len()) {
-                        return Err(format!("`{name}` is not evaluated here"));
+                        return Err(reason!("`{name}` is not evaluated here"));
                     }
                     return arguments.iter().try_for_each(|argument| self.expr(argument));
                 }
                 // Before its name, so that what is of an authorizer says so.
                 self.expr(target)?;
                 if !self.declared.is_evaluated(function, true, arguments.len()) {
-                    return Err(format!("the function `{function}` is not evaluated here"));
+                    return Err(reason!("the function `{function}` is not evaluated here"));
                 }
                 if let Some(since) = self.later(function) {
                     let minor = self.names.minor;
-                    return Err(format!("Kubernetes 1.{minor} has no function `{function}`; it came with 1.{since}"));
+                    return Err(reason!("Kubernetes 1.{minor} has no function `{function}`; it came with 1.{since}"));
                 }
             }
             Expr::Call { target: None, function, arguments }
                 if !self.declared.is_evaluated(function, false, arguments.len()) =>
             {
-                return Err(format!("the function `{function}` is not evaluated here"));
+                return Err(reason!("the function `{function}` is not evaluated here"));
             }
             _ => {}
         }
         expr.children().into_iter().try_for_each(|child| self.expr(child))
     }
 
-    fn ident(&self, name: &str) -> Result<(), String> {
+    fn ident(&self, name: &str) -> Result<(), Reason> {
         if self.bound.contains(&name) || type_named(name).is_some() {
             return Ok(());
         }
         match name {
             "object" | "oldObject" | "namespaceObject" => Ok(()),
             "params" if self.names.params => Ok(()),
-            "params" => Err("`params` are used, and the policy has no `paramKind`".to_owned()),
-            "authorizer" => Err("`authorizer` is not evaluated here".to_owned()),
-            "request" | "variables" => Err(format!("`{name}` is not evaluated as a whole")),
-            _ => Err(format!("there is no name `{name}`")),
+            "params" => Err(reason!("`params` are used, and the policy has no `paramKind`")),
+            "authorizer" => Err(reason!("`authorizer` is not evaluated here")),
+            "request" | "variables" => Err(reason!("`{name}` is not evaluated as a whole")),
+            _ => Err(reason!("there is no name `{name}`")),
         }
     }
 
@@ -148,12 +149,12 @@ impl<'c> Check<'c> {
         }
     }
 
-    fn field(&self, (path, object): &(String, &str), field: &str) -> Result<(), String> {
+    fn field(&self, path: &str, object: &str, field: &str) -> Result<(), Reason> {
         let is_known = match self.declared.fields(object) {
             None => self.names.variables.contains(field),
             // Points in time are not evaluated here.
             Some(fields) => fields.get(field).is_some_and(|of| !matches!(of, Type::Timestamp)),
         };
-        if is_known { Ok(()) } else { Err(format!("`{path}` has no field `{field}` that is evaluated here")) }
+        if is_known { Ok(()) } else { Err(reason!("`{path}` has no field `{field}` that is evaluated here")) }
     }
 }

@@ -1,6 +1,7 @@
 //! Values that the API server computes when it compiles an expression (cel-go v0.29.2 `interpreter/decorators.go` and
 //! `interpreter/planner.go`): lists and maps of constants, and conversions of constants.
 
+use super::Reason;
 use super::ast::Expr;
 use super::value::Value;
 use super::{Fail, functions};
@@ -17,24 +18,24 @@ enum Constant {
 }
 
 /// Why the conversion of a constant is refused.
-pub(super) fn conversion_problem(call: &Expr) -> Option<String> {
+pub(super) fn conversion_problem(call: &Expr) -> Option<Reason> {
     constant(call)?.err()
 }
 
 /// Why a constant in brackets is refused: fields and entries have texts, numbers and booleans as keys.
-pub(super) fn index_problem(index: &Expr) -> Option<String> {
+pub(super) fn index_problem(index: &Expr) -> Option<Reason> {
     let is_no_key = |value: &Value| {
         !matches!(value, Value::Bool(_) | Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::String(_))
     };
     match constant(index)?.ok()? {
-        Constant::Value(value) if is_no_key(&value) => Some(format!("brackets do not take `{}`", value.type_name())),
-        Constant::NoKey => Some("brackets take a text, a number or a boolean".to_owned()),
+        Constant::Value(value) if is_no_key(&value) => Some(reason!("brackets do not take `{}`", value.type_name())),
+        Constant::NoKey => Some(reason!("brackets take a text, a number or a boolean")),
         Constant::Value(_) | Constant::Unknown => None,
     }
 }
 
 /// The value of a constant; none for any other expression, and the reason of a conversion that fails.
-fn constant(expr: &Expr) -> Option<Result<Constant, String>> {
+fn constant(expr: &Expr) -> Option<Result<Constant, Reason>> {
     let are_constants = |mut parts: Box<dyn Iterator<Item = &Expr> + '_>| {
         parts.all(|part| matches!(constant(part), Some(Ok(_)))).then_some(Ok(Constant::NoKey))
     };
@@ -55,7 +56,7 @@ fn constant(expr: &Expr) -> Option<Result<Constant, String>> {
     }
 }
 
-fn converted(function: &str, argument: &Expr) -> Option<Result<Constant, String>> {
+fn converted(function: &str, argument: &Expr) -> Option<Result<Constant, Reason>> {
     let is_conversion =
         functions::is_conversion(function) || matches!(function, "dyn" | "type" | "duration" | "timestamp");
     let argument = match constant(argument).filter(|_| is_conversion)? {
@@ -65,13 +66,13 @@ fn converted(function: &str, argument: &Expr) -> Option<Result<Constant, String>
     let Constant::Value(value) = argument else { return Some(Ok(Constant::Unknown)) };
     Some(match (function, value) {
         ("dyn", value) => Ok(Constant::Value(value)),
-        ("duration" | "timestamp", Value::Null) => Err(format!("`{function}` does not take `null`")),
-        ("duration", Value::Int(_)) => Err("`duration` does not take a number that is written out".to_owned()),
+        ("duration" | "timestamp", Value::Null) => Err(reason!("`{function}` does not take `null`")),
+        ("duration", Value::Int(_)) => Err(reason!("`duration` does not take a number that is written out")),
         ("type" | "duration" | "timestamp", _) => Ok(Constant::NoKey),
         ("string", Value::Null) => Ok(Constant::Unknown),
         (function, value) => match functions::convert(function, &value) {
             Some(Ok(value)) => Ok(Constant::Value(value)),
-            Some(Err(Fail::Error(why))) => Err(format!("`{function}` fails: {why}")),
+            Some(Err(Fail::Error(why))) => Err(reason!("`{function}` fails: {why}")),
             Some(Err(Fail::Unknown(_))) | None => Ok(Constant::Unknown),
         },
     })

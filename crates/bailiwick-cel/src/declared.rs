@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use super::lexer::split_while;
 use super::types::Type;
 
 /// The API servers that take a function.
@@ -54,7 +55,7 @@ impl Declared {
 
     /// The functions of a name.
     pub(super) fn functions(&self, name: &str) -> &[Function] {
-        self.functions.get(name).map(Vec::as_slice).unwrap_or_default()
+        self.functions.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a function of a name with a number of arguments is evaluated here.
@@ -92,14 +93,14 @@ fn read(text: &'static str) -> Declared {
     let (mut since, mut object) = (Since::Library(0), None);
     for line in text.lines() {
         let (first, rest) = line.split_once(' ').unwrap_or((line, ""));
-        match first {
-            "" | "#" => {}
-            "library" => since = Since::Library(rest.parse().unwrap_or_default()),
-            "server-up-to" => since = Since::ServerUpTo(rest.parse().unwrap_or_default()),
-            "server" => since = Since::Server(rest.parse().unwrap_or_default()),
-            "patches" => since = Since::Patches,
-            "object" => object = Some(rest),
-            "+" | "-" => {
+        match (first, rest.parse()) {
+            ("" | "#", _) => {}
+            ("library", Ok(minor)) => since = Since::Library(minor),
+            ("server-up-to", Ok(minor)) => since = Since::ServerUpTo(minor),
+            ("server", Ok(minor)) => since = Since::Server(minor),
+            ("patches", _) => since = Since::Patches,
+            ("object", _) => object = Some(rest),
+            ("+" | "-", _) => {
                 let words = [("comparable", &COMPARABLE[..]), ("summable", &SUMMABLE[..])];
                 let word = words.into_iter().find(|(word, _)| rest.contains(word));
                 let meanings: Vec<Word<'_>> = match word {
@@ -110,7 +111,7 @@ fn read(text: &'static str) -> Declared {
                     declared.functions.entry(name).or_default().push(made);
                 }
             }
-            field => {
+            (field, _) => {
                 if let (Some(object), Some((of, ""))) = (object, read_type(rest, None)) {
                     declared.objects.entry(object).or_default().insert(field, of);
                 }
@@ -136,10 +137,10 @@ fn function(text: &'static str, since: Since, is_evaluated: bool, word: Word<'_>
     while !rest.starts_with(')') {
         let (of, behind) = read_type(rest, word)?;
         arguments.push(of);
-        rest = behind.strip_prefix(", ").unwrap_or(behind);
+        rest = behind.trim_start_matches(", ");
     }
     let (result, behind) = read_type(rest.strip_prefix(") -> ")?, word)?;
-    let free = arguments.iter().chain([&result]).map(count_free).max().unwrap_or_default();
+    let free = arguments.iter().map(count_free).fold(count_free(&result), usize::max);
     behind.is_empty().then_some((name, Function { since, is_member, arguments, result, free, is_evaluated }))
 }
 
@@ -154,9 +155,7 @@ fn count_free(of: &Type) -> usize {
 
 /// Reads a type, and says what stands behind it.
 fn read_type<'t>(text: &'t str, word: Word<'_>) -> Option<(Type, &'t str)> {
-    let end =
-        text.find(|letter: char| !(letter.is_ascii_alphanumeric() || "._".contains(letter))).unwrap_or(text.len());
-    let (name, rest) = text.split_at(end);
+    let (name, rest) = split_while(text, |letter| letter.is_ascii_alphanumeric() || "._".contains(letter));
     if let Some(inner) = rest.strip_prefix('(') {
         let (first, rest) = read_type(inner, word)?;
         let (made, rest) = match name {

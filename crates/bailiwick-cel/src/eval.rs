@@ -497,7 +497,9 @@ impl<'e> Evaluation<'e> {
             self.spend(12)?;
             match body.map_or(Ok(value), |body| self.entry(fold, entry, body)) {
                 Ok(value) => made.push((key, value)),
-                Err(fail) => failed = Some(failed.unwrap_or(fail)),
+                Err(fail) => {
+                    failed.get_or_insert(fail);
+                }
             }
         }
         if let Some(fail) = failed {

@@ -21,10 +21,10 @@ pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[V
         ("dyn", [value]) => Ok(value.clone()),
         ("type", [value]) => Ok(Value::Type(value.type_name())),
         ("size", [value]) => size(evaluation, value),
-        ("matches", [text, _]) => member(evaluation, text, "matches", arguments.get(1..).unwrap_or_default()),
+        ("matches", [text, pattern]) => member(evaluation, text, "matches", std::slice::from_ref(pattern)),
         (name, [value]) if is_conversion(name) => {
             evaluation.spend(value.weight())?;
-            convert(name, value).unwrap_or_else(|| Err(Fail::no_such_overload()))
+            convert(name, value).ok_or_else(Fail::no_such_overload)?
         }
         (name, arguments) => lists::global(evaluation, name, arguments),
     }

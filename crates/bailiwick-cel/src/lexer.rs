@@ -1,5 +1,7 @@
 //! Text as tokens.
 
+use super::Reason;
+
 /// One token.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
@@ -29,7 +31,7 @@ const SYMBOLS: [&str; 26] = [
 ///
 /// # Errors
 /// What is no token.
-pub(super) fn tokens(text: &str) -> Result<Vec<Token>, String> {
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Reason> {
     let mut lexer = Lexer { rest: text };
     let mut tokens = Vec::new();
     while let Some(token) = lexer.next()? {
@@ -43,7 +45,7 @@ struct Lexer<'t> {
 }
 
 impl<'t> Lexer<'t> {
-    fn next(&mut self) -> Result<Option<Token>, String> {
+    fn next(&mut self) -> Result<Option<Token>, Reason> {
         self.skip();
         let Some(first) = self.rest.chars().next() else { return Ok(None) };
         if let Some(token) = self.text()? {
@@ -63,7 +65,7 @@ impl<'t> Lexer<'t> {
                 return Ok(Some(Token::Symbol(symbol)));
             }
         }
-        Err(format!("`{}` is not part of the language", first.escape_debug()))
+        Err(reason!("`{}` is not part of the language", first.escape_debug()))
     }
 
     /// Over white space and comments.
@@ -76,13 +78,12 @@ impl<'t> Lexer<'t> {
     }
 
     fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'t str {
-        let end = self.rest.find(|letter| !fits(letter)).unwrap_or(self.rest.len());
-        let (taken, rest) = self.rest.split_at(end);
+        let (taken, rest) = split_while(self.rest, fits);
         self.rest = rest;
         taken
     }
 
-    fn number(&mut self) -> Result<Token, String> {
+    fn number(&mut self) -> Result<Token, Reason> {
         let radix = if let Some(rest) = self.rest.strip_prefix("0x") {
             self.rest = rest;
             16
@@ -92,7 +93,7 @@ impl<'t> Lexer<'t> {
         if radix == 16 {
             let digits = self.take_while(|letter| letter.is_ascii_hexdigit()).to_owned();
             if digits.is_empty() {
-                return Err("a number has no digits".to_owned());
+                return Err(reason!("a number has no digits"));
             }
             return Ok(self.whole(digits, radix));
         }
@@ -107,7 +108,7 @@ impl<'t> Lexer<'t> {
             written.push_str(self.take_while(|letter| letter.is_ascii_digit()));
         }
         if let Some(rest) = self.rest.strip_prefix(['e', 'E']) {
-            let unsigned = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+            let unsigned = without_prefix(rest, &['+', '-']);
             if unsigned.starts_with(|letter: char| letter.is_ascii_digit()) {
                 is_double = true;
                 written.push('e');
@@ -132,9 +133,8 @@ impl<'t> Lexer<'t> {
     }
 
     /// A text or bytes, if there are any here.
-    fn text(&mut self) -> Result<Option<Token>, String> {
-        let prefix = self.rest.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(self.rest.len());
-        let (prefix, quoted) = self.rest.split_at(prefix);
+    fn text(&mut self) -> Result<Option<Token>, Reason> {
+        let (prefix, quoted) = split_while(self.rest, |letter| letter.is_ascii_alphabetic());
         let (is_raw, is_bytes) = match prefix.to_ascii_lowercase().as_str() {
             "" => (false, false),
             "r" => (true, false),
@@ -142,29 +142,30 @@ impl<'t> Lexer<'t> {
             "rb" | "br" => (true, true),
             _ => return Ok(None),
         };
-        let Some(quote) = ["'''", "\"\"\"", "'", "\""].into_iter().find(|quote| quoted.starts_with(*quote)) else {
+        let quotes = ["'''", "\"\"\"", "'", "\""].into_iter();
+        let Some((quote, mut body)) = quotes.filter_map(|quote| Some((quote, quoted.strip_prefix(quote)?))).next()
+        else {
             return Ok(None);
         };
-        let mut body = quoted.strip_prefix(quote).unwrap_or_default();
         let mut bytes = Vec::new();
         loop {
             if let Some(rest) = body.strip_prefix(quote) {
                 self.rest = rest;
                 break;
             }
-            let Some(letter) = body.chars().next() else { return Err("a text has no end".to_owned()) };
+            let Some(letter) = body.chars().next() else { return Err(reason!("a text has no end")) };
             if quote.len() == 1 && matches!(letter, '\n' | '\r') {
-                return Err("a text has no end on its line".to_owned());
+                return Err(reason!("a text has no end on its line"));
             }
-            body = body.strip_prefix(letter).unwrap_or_default();
+            body = without_first(body);
             if letter == '\\' && !is_raw {
                 body = escape(body, is_bytes, &mut bytes)?;
             } else {
                 if letter == '\\' {
                     // In a raw text a backslash keeps the quote behind it from ending the text.
                     bytes.push(b'\\');
-                    let Some(next) = body.chars().next() else { return Err("a text has no end".to_owned()) };
-                    body = body.strip_prefix(next).unwrap_or_default();
+                    let Some(next) = body.chars().next() else { return Err(reason!("a text has no end")) };
+                    body = without_first(body);
                     push(next, &mut bytes);
                     continue;
                 }
@@ -174,8 +175,25 @@ impl<'t> Lexer<'t> {
         if is_bytes {
             return Ok(Some(Token::Bytes(bytes)));
         }
-        String::from_utf8(bytes).map(|text| Some(Token::String(text))).map_err(|_| "a text is no text".to_owned())
+        String::from_utf8(bytes).map(|text| Some(Token::String(text))).map_err(|_| reason!("a text is no text"))
     }
+}
+
+/// Splits a text before the first character that does not fit.
+pub(super) fn split_while(text: &str, fits: impl Fn(char) -> bool) -> (&str, &str) {
+    let rest = text.trim_start_matches(fits);
+    text.split_at(text.len() - rest.len())
+}
+
+/// Returns a text without its first character, if this is one of some characters.
+pub(super) fn without_prefix<'t>(text: &'t str, prefixes: &[char]) -> &'t str {
+    text.strip_prefix(prefixes).unwrap_or(text)
+}
+
+fn without_first(text: &str) -> &str {
+    let mut letters = text.chars();
+    letters.next();
+    letters.as_str()
 }
 
 fn push(letter: char, bytes: &mut Vec<u8>) {
@@ -183,10 +201,10 @@ fn push(letter: char, bytes: &mut Vec<u8>) {
 }
 
 /// What a backslash and the letters behind it stand for; returns what follows.
-fn escape<'t>(body: &'t str, is_bytes: bool, bytes: &mut Vec<u8>) -> Result<&'t str, String> {
-    let wrong = || "a text has an escape that is none".to_owned();
+fn escape<'t>(body: &'t str, is_bytes: bool, bytes: &mut Vec<u8>) -> Result<&'t str, Reason> {
+    let wrong = || reason!("a text has an escape that is none");
     let letter = body.chars().next().ok_or_else(wrong)?;
-    let rest = body.strip_prefix(letter).unwrap_or_default();
+    let rest = without_first(body);
     let simple = match letter {
         'a' => 7,
         'b' => 8,

@@ -14,6 +14,11 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
+/// Makes a [`Reason`] of a format and its values.
+macro_rules! reason {
+    ($($format:tt)*) => { $crate::Reason(format!($($format)*)) };
+}
+
 mod ast;
 mod check;
 mod constants;
@@ -41,8 +46,21 @@ pub use types::Type;
 pub use typing::{Refusal, Scope, Wanted, compiled};
 pub use value::{Key, Map, Value};
 
+/// The reason for which an expression is rejected or not evaluated, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Reason(String);
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Reason {}
+
 use ast::Expr;
 use parser::Problem;
+use std::fmt;
 
 /// Why there is no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,14 +90,14 @@ pub type Outcome = Result<Value, Fail>;
 pub struct Program {
     /// The expression as written.
     pub source: String,
-    expr: Result<Expr, String>,
+    expr: Result<Expr, Reason>,
 }
 
 impl Program {
     /// Reads an expression. One that cannot be evaluated here says so when it is asked for its value.
     pub fn compile(source: &str, names: &Names<'_>) -> Self {
         let parsed = parser::parse(source).map_err(|problem| match problem {
-            Problem::Syntax(why) | Problem::NotRead(why) => format!("the expression cannot be read: {why}"),
+            Problem::Syntax(why) | Problem::NotRead(why) => reason!("the expression cannot be read: {why}"),
         });
         let expr = parsed.and_then(|expr| check::check(&expr, names).map(|()| expr));
         Self { source: source.to_owned(), expr }
@@ -89,12 +107,12 @@ impl Program {
     pub fn evaluate(&self, environment: &Environment<'_>) -> Outcome {
         match &self.expr {
             Ok(expr) => Evaluation::new(environment).evaluate(expr),
-            Err(reason) => Err(Fail::Unknown(reason.clone())),
+            Err(reason) => Err(Fail::Unknown(reason.to_string())),
         }
     }
 
     /// Why the expression is not evaluated, if it is not.
     pub fn problem(&self) -> Option<&str> {
-        self.expr.as_ref().err().map(String::as_str)
+        self.expr.as_ref().err().map(|reason| reason.0.as_str())
     }
 }

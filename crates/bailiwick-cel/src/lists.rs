@@ -12,7 +12,12 @@ const LONGEST: i64 = 100_000;
 
 /// A count or index as a value.
 pub(super) fn number(number: usize) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+    Value::Int(count(number))
+}
+
+/// Returns a length or an index as CEL counts them. Nothing in memory has more than `isize::MAX` bytes.
+pub(super) fn count(number: usize) -> i64 {
+    number as i64
 }
 
 /// A function of lists that belongs to no value.
@@ -22,7 +27,7 @@ pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[V
             if *count > LONGEST {
                 return Err(Fail::Unknown("a list that long is not made here".to_owned()));
             }
-            evaluation.spend(u64::try_from(*count).unwrap_or_default())?;
+            evaluation.spend((*count).max(0).unsigned_abs())?;
             Ok(Value::list((0..*count).map(Value::Int).collect()))
         }
         ("sets.contains", [Value::List(all), Value::List(some)]) => Ok(Value::Bool(contains(evaluation, all, some)?)),
@@ -136,7 +141,7 @@ fn extreme(items: &[Value], wanted: Ordering, name: &str) -> Outcome {
 }
 
 fn slice(items: &[Value], start: i64, end: i64) -> Outcome {
-    let size = i64::try_from(items.len()).unwrap_or(i64::MAX);
+    let size = count(items.len());
     let wrong = |text: String| Err(Fail::error(text));
     if start < 0 || end < 0 {
         return wrong(format!("cannot slice({start}, {end}), negative indexes not supported"));
@@ -147,9 +152,8 @@ fn slice(items: &[Value], start: i64, end: i64) -> Outcome {
     if size < end {
         return wrong(format!("cannot slice({start}, {end}), list is length {size}"));
     }
-    let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
-    let part = range.and_then(|(start, end)| items.get(start..end)).unwrap_or_default();
-    Ok(Value::list(part.to_vec()))
+    let part = items.iter().skip(start as usize).take((end - start) as usize);
+    Ok(Value::list(part.cloned().collect()))
 }
 
 fn flattened(items: &[Value], depth: u32) -> Vec<Value> {
@@ -174,7 +178,18 @@ fn sort(items: &[Value]) -> Outcome {
     if !can_be || !items.iter().all(is_like) {
         return Err(Fail::Unknown("a list of values of several types is not sorted here".to_owned()));
     }
+    // The order in which Go leaves a list with one is that of its algorithm, and sorting it here could panic.
+    if items.iter().any(|item| matches!(item, Value::Double(number) if number.is_nan())) {
+        return Err(Fail::Unknown("a list with a number that is none is not sorted here".to_owned()));
+    }
     let mut sorted = items.to_vec();
-    sorted.sort_by(|left, right| compare(left, right).unwrap_or(Ordering::Equal));
-    Ok(Value::list(sorted))
+    let mut failed = None;
+    sorted.sort_by(|left, right| match compare(left, right) {
+        Ok(order) => order,
+        Err(fail) => {
+            failed = Some(fail);
+            Ordering::Equal
+        }
+    });
+    failed.map_or(Ok(Value::list(sorted)), Err)
 }

@@ -1,22 +1,24 @@
 //! Texts that the API server reads when it compiles an expression: patterns, times and formats (cel-go v0.29.2 `cel/validator.go`
 //! and `ext/formatting.go`). A text that is not certainly wrong is taken.
 
+use super::Reason;
 use super::ast::Expr;
+use super::lexer::without_prefix;
 use super::types::Type;
 use super::value::Value;
 
 /// Why a call with literals is refused.
-pub(super) fn problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> Option<String> {
+pub(super) fn problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> Option<Reason> {
     let Some(Expr::Literal(Value::String(text))) = arguments.first() else {
         return format_problem(function, target, arguments);
     };
     match function {
-        "matches" if is_no_pattern(text) => Some(format!("`{text}` is no regular expression")),
+        "matches" if is_no_pattern(text) => Some(reason!("`{text}` is no regular expression")),
         "find" | "findAll" if target.is_some() && is_no_pattern(text) => {
-            Some(format!("`{text}` is no regular expression"))
+            Some(reason!("`{text}` is no regular expression"))
         }
-        "duration" if !is_duration(text) => Some(format!("`{text}` is no duration")),
-        "timestamp" if !is_timestamp(text) => Some(format!("`{text}` is no timestamp")),
+        "duration" if !is_duration(text) => Some(reason!("`{text}` is no duration")),
+        "timestamp" if !is_timestamp(text) => Some(reason!("`{text}` is no timestamp")),
         _ => None,
     }
 }
@@ -35,11 +37,9 @@ fn is_no_pattern(pattern: &str) -> bool {
             '\\' if letters.next().is_none() => return true,
             '[' => {
                 // A bracket that closes at once stands for itself, and a class may hold classes by their names.
-                let rest = letters.as_str();
-                let rest = rest.strip_prefix('^').unwrap_or(rest);
-                let rest = rest.strip_prefix(']').unwrap_or(rest);
-                let Some(end) = end_of_class(rest) else { return true };
-                letters = rest.get(end..).unwrap_or_default().chars();
+                let rest = without_prefix(without_prefix(letters.as_str(), &['^']), &[']']);
+                let Some(behind) = behind_class(rest) else { return true };
+                letters = behind.chars();
             }
             '(' => open += 1,
             ')' if open == 0 => return true,
@@ -50,8 +50,8 @@ fn is_no_pattern(pattern: &str) -> bool {
     open > 0
 }
 
-/// The first byte behind the bracket that ends a class.
-fn end_of_class(text: &str) -> Option<usize> {
+/// Returns the text behind the bracket that ends a class.
+fn behind_class(text: &str) -> Option<&str> {
     let mut letters = text.char_indices();
     while let Some((at, letter)) = letters.next() {
         match letter {
@@ -65,7 +65,7 @@ fn end_of_class(text: &str) -> Option<usize> {
                     letters.by_ref().take_while(|(place, _)| *place < at + 2 + end + 1).for_each(drop);
                 }
             }
-            ']' => return Some(at + 1),
+            ']' => return Some(letters.as_str()),
             _ => {}
         }
     }
@@ -74,7 +74,7 @@ fn end_of_class(text: &str) -> Option<usize> {
 
 /// Whether a text is a duration of Go: numbers with units behind a sign, or a zero.
 fn is_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let mut rest = without_prefix(text, &['-', '+']);
     if rest == "0" {
         return true;
     }
@@ -83,7 +83,7 @@ fn is_duration(text: &str) -> bool {
     }
     while !rest.is_empty() {
         let unit = rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        let number = rest.strip_suffix(unit).unwrap_or_default();
+        let (number, _) = rest.split_at(rest.len() - unit.len());
         let units = ["ns", "us", "µs", "μs", "ms", "s", "m", "h"];
         let ends =
             |behind: &&str| behind.is_empty() || behind.starts_with(|next: char| next.is_ascii_digit() || next == '.');
@@ -100,22 +100,22 @@ fn is_duration(text: &str) -> bool {
 fn is_timestamp(text: &str) -> bool {
     let form = "dddd-dd-ddTdd:dd:dd";
     let fits = |(form, letter): (char, char)| if form == 'd' { letter.is_ascii_digit() } else { letter == form };
-    let rest = text.get(form.len()..).unwrap_or_default();
-    text.len() > form.len() && form.chars().zip(text.chars()).all(fits) && (rest.ends_with('Z') || rest.contains([':']))
+    let ends = |rest: &str| rest.ends_with('Z') || rest.contains(':');
+    form.chars().zip(text.chars()).all(fits) && text.get(form.len()..).is_some_and(ends)
 }
 
 /// `format` takes as many values as its text has places for them.
-fn format_problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> Option<String> {
+fn format_problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> Option<Reason> {
     let (Some(Expr::Literal(Value::String(text))), [Expr::List(values)]) = (target, arguments) else { return None };
     if function != "format" {
         return None;
     }
     let verbs = verbs(text)?;
     if let Some(unknown) = verbs.iter().find(|verb| !"sdfebxXo".contains(**verb)) {
-        return Some(format!("`format` has no `%{unknown}`"));
+        return Some(reason!("`format` has no `%{unknown}`"));
     }
     let (given, places) = (values.len(), verbs.len());
-    (given != places).then(|| format!("`{text}` has places for {places} values, and `format` gets {given}"))
+    (given != places).then(|| reason!("`{text}` has places for {places} values, and `format` gets {given}"))
 }
 
 /// The letters of the places of a format; none where one is cut off.

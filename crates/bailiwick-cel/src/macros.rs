@@ -20,7 +20,7 @@ impl Fold {
     /// The macro as the expression calls it, in short.
     pub(super) fn name(&self) -> &'static str {
         let fits = |found: &&Macro| found.kind == self.kind && found.names == self.names.len();
-        MACROS.iter().find(fits).map(|found| found.name).unwrap_or_default()
+        MACROS.iter().find(fits).map_or("", |found| found.name)
     }
 
     /// The library that brought the macro (k8s.io/apiserver v0.37.2 `pkg/cel/environment/base.go`).

@@ -30,7 +30,7 @@ pub(super) fn parse(text: &str) -> Result<Expr, Problem> {
     if text.len() > LONGEST {
         return Err(Problem::NotRead(format!("an expression of {} bytes is not read", text.len())));
     }
-    let tokens = tokens(text).map_err(Problem::Syntax)?;
+    let tokens = tokens(text).map_err(|why| Problem::Syntax(why.to_string()))?;
     let mut parser = Parser { tokens: tokens.into_iter(), depth: 0 };
     let (expr, _) = parser.expression()?;
     match parser.peek() {

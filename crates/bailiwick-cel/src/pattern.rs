@@ -88,9 +88,11 @@ fn translated(pattern: &str) -> Option<String> {
 /// Whether a text begins with the rest of a repetition that Go takes.
 fn is_repetition(rest: &str) -> bool {
     let Some((counts, _)) = rest.split_once('}') else { return false };
-    let (least, most) = counts.split_once(',').unwrap_or((counts, counts));
     let count = |text: &str| text.parse::<u16>().is_ok_and(|count| count <= 1000 && !text.starts_with('+'));
-    count(least) && (most.is_empty() || count(most))
+    match counts.split_once(',') {
+        Some((least, most)) => count(least) && (most.is_empty() || count(most)),
+        None => count(counts),
+    }
 }
 
 /// What a letter behind a backslash stands for.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::eval::Evaluation;
 use super::value::{Value, length};
-use super::{Fail, Outcome, pattern};
+use super::{Fail, Outcome, lists, pattern};
 
 /// A function of a text.
 pub(super) fn member(evaluation: &mut Evaluation<'_>, text: &Arc<str>, name: &str, arguments: &[Value]) -> Outcome {
@@ -48,9 +48,14 @@ pub(super) fn member(evaluation: &mut Evaluation<'_>, text: &Arc<str>, name: &st
 
 fn found(evaluation: &mut Evaluation<'_>, text: &str, pattern: &str, limit: i64) -> Outcome {
     let pattern = pattern::compiled(evaluation, pattern, text)?;
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit = limit_of(limit);
     let found = pattern.find_iter(text).take(limit).map(|found| Value::text(found.as_str()));
     Ok(Value::list(found.collect()))
+}
+
+/// Returns how many parts are taken at most: all of them for a negative number.
+fn limit_of(limit: i64) -> usize {
+    if limit < 0 { usize::MAX } else { limit as usize }
 }
 
 fn out_of_range(index: i64) -> Fail {
@@ -74,7 +79,7 @@ fn byte_of(text: &str, letter: usize) -> Option<usize> {
 /// How many letters lie before a byte.
 fn letters_before(text: &str, byte: usize) -> i64 {
     let letters = text.char_indices().take_while(|(begin, _)| *begin < byte).count();
-    i64::try_from(letters).unwrap_or(i64::MAX)
+    lists::count(letters)
 }
 
 fn index_of(text: &str, part: &str, from: i64) -> Result<i64, Fail> {
@@ -87,7 +92,7 @@ fn index_of(text: &str, part: &str, from: i64) -> Result<i64, Fail> {
 }
 
 fn last_index_of(text: &str, part: &str, to: Option<i64>) -> Outcome {
-    let letters = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+    let letters = lists::count(text.chars().count());
     if part.is_empty() {
         return Ok(Value::Int(to.unwrap_or(letters)));
     }
@@ -98,21 +103,21 @@ fn last_index_of(text: &str, part: &str, to: Option<i64>) -> Outcome {
     }
     // Matches that overlap: each place is looked at by itself.
     let found = match to {
-        None => text.rfind(part).map(|byte| letters_before(text, byte)),
+        None => text.rfind(part).map_or(-1, |byte| letters_before(text, byte)),
         Some(to) => {
             let places = text
                 .char_indices()
                 .enumerate()
                 .filter(|(_, (byte, _))| text.get(*byte..).is_some_and(|rest| rest.starts_with(part)));
             let places = places.filter_map(|(letter, _)| i64::try_from(letter).ok());
-            places.take_while(|letter| *letter <= to).last()
+            places.take_while(|letter| *letter <= to).fold(-1, |_, letter| letter)
         }
     };
-    Ok(Value::Int(found.unwrap_or(-1)))
+    Ok(Value::Int(found))
 }
 
 fn substring(text: &str, start: i64, end: Option<i64>) -> Outcome {
-    let letters = i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
+    let letters = lists::count(text.chars().count());
     let stop = end.unwrap_or(letters);
     if start > stop {
         let range = format!("invalid substring range. start: {start}, end: {stop}");
@@ -142,7 +147,7 @@ fn split(evaluation: &mut Evaluation<'_>, text: &str, separator: &str, limit: i6
     if limit == 0 {
         return Ok(Value::list(Vec::new()));
     }
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit = limit_of(limit);
     let parts: Vec<Value> = if separator.is_empty() {
         letters(text, limit).into_iter().map(Value::text).collect()
     } else {

@@ -53,6 +53,18 @@ fn hold(table: &[(&str, &str)]) {
 }
 
 #[test]
+fn lists_are_sorted_unless_a_number_is_not_a_number() {
+    let many = vec!["3.0, double('NaN'), 1.0"; 20].join(", ");
+    hold(&[
+        ("[3.0, 1.0, 2.0].sort()", "[1.0, 2.0, 3.0]"),
+        ("[2.0, double('NaN')].sort()", "unknown"),
+        (&format!("[{many}].sort()"), "unknown"),
+        ("[1, 2, 3, 4].slice(1, 3)", "[2, 3]"),
+        ("[1, 2, 3, 4].slice(4, 4)", "[]"),
+    ]);
+}
+
+#[test]
 fn members_are_there_or_an_error_or_an_optional() {
     hold(&[
         ("object.a", "1"),

@@ -6,10 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use super::Reason;
 use super::ast::{Expr, Field, Operator};
 use super::check::{NAMESPACE, REQUEST, type_named};
 use super::constants;
 use super::declared::{Declared, Function, Since};
+use super::lexer::without_prefix;
 use super::literals;
 use super::macros::{Fold, FoldKind};
 use super::objects::ObjectType;
@@ -99,7 +101,7 @@ pub fn compiled(source: &str, scope: &Scope, wanted: Wanted) -> Result<Type, Ref
     if typing.types.are_too_large() {
         return Ok(Type::Unknown);
     }
-    let of = checked.map_err(Refusal::Meaning)?;
+    let of = checked.map_err(|why| Refusal::Meaning(why.to_string()))?;
     Ok(of.of_variable(DEEPEST_VARIABLE))
 }
 
@@ -117,7 +119,7 @@ struct Typing<'c> {
     formats: u32,
 }
 
-type Typed = Result<Type, String>;
+type Typed = Result<Type, Reason>;
 
 impl<'c> Typing<'c> {
     fn finish(&mut self, of: &Type, wanted: Wanted) -> Typed {
@@ -126,7 +128,7 @@ impl<'c> Typing<'c> {
             let Some(first) = types.next() else { continue };
             for other in types {
                 if !has_unknown(&first) && !has_unknown(&other) && !self.types.is_same(&first, &other) {
-                    return Err(format!(
+                    return Err(reason!(
                         "a list or map holds `{first}` and `{other}`, and the API server takes one type"
                     ));
                 }
@@ -135,7 +137,7 @@ impl<'c> Typing<'c> {
         for (verb, of) in std::mem::take(&mut self.formatted) {
             let of = self.types.settled(&of);
             if !literals::takes(verb, &of) {
-                return Err(format!("`%{verb}` of `format` does not take `{of}`"));
+                return Err(reason!("`%{verb}` of `format` does not take `{of}`"));
             }
         }
         let of = self.types.settled(of);
@@ -150,7 +152,7 @@ impl<'c> Typing<'c> {
         if fits || has_unknown(&of) {
             Ok(of)
         } else {
-            Err(format!("it gives `{of}`, and the API server needs {needed}"))
+            Err(reason!("it gives `{of}`, and the API server needs {needed}"))
         }
     }
 
@@ -179,7 +181,7 @@ impl<'c> Typing<'c> {
                 let arguments = [self.expr(operand)?, self.expr(index)?];
                 let of = self.call(if *optional { "_[?_]" } else { "_[_]" }, false, &arguments)?;
                 if let [_, Type::Type(_)] = arguments {
-                    return Err("brackets do not take types".to_owned());
+                    return Err(reason!("brackets do not take types"));
                 }
                 constants::index_problem(index).map_or(Ok(of), Err)
             }
@@ -216,20 +218,20 @@ impl<'c> Typing<'c> {
         if let Some((_, of)) = self.bound.iter().rev().find(|(bound, _)| *bound == name) {
             // The API server looks for a type of that name.
             return match of {
-                Type::Type(_) if type_named(name).is_none() => Err(format!("`{name}` stands for types")),
+                Type::Type(_) if type_named(name).is_none() => Err(reason!("`{name}` stands for types")),
                 of => Ok(of.clone()),
             };
         }
         if let Some(of) = self.qualified(name) {
             return of;
         }
-        let name = name.strip_prefix('.').unwrap_or(name);
+        let name = without_prefix(name, &['.']);
         let any = || Type::Dyn.into();
         let of = match name {
-            "object" | "oldObject" => return Ok(self.scope.object_type.clone().unwrap_or(Type::Dyn)),
+            "object" | "oldObject" => return Ok(type_or_dyn(self.scope.object_type.as_ref())),
             "namespaceObject" => return Ok(Type::named(NAMESPACE)),
             "request" => return Ok(Type::named(REQUEST)),
-            "params" if self.scope.params => return Ok(self.scope.params_type.clone().unwrap_or(Type::Dyn)),
+            "params" if self.scope.params => return Ok(type_or_dyn(self.scope.params_type.as_ref())),
             "authorizer" if self.scope.authorizer => return Ok(Type::named("kubernetes.authorization.Authorizer")),
             "variables" if self.scope.variables.is_some() => return Ok(Type::named(VARIABLES)),
             "list" => Type::List(any()),
@@ -237,11 +239,14 @@ impl<'c> Typing<'c> {
             "type" => Type::Type(any()),
             // The names of types, and the one that macros keep for themselves.
             "optional_type" | "__result__" => return Ok(Type::Unknown),
-            name if type_named(name).is_some() => Type::simple(name).unwrap_or(Type::Unknown),
-            "params" => return Err("`params` is used, and the policy has no `paramKind`".to_owned()),
-            "authorizer" => return Err("`authorizer` may not be used in this expression".to_owned()),
-            "variables" => return Err("`variables` may not be used in this expression".to_owned()),
-            _ => return Err(format!("there is no name `{name}`")),
+
+            "params" => return Err(reason!("`params` is used, and the policy has no `paramKind`")),
+            "authorizer" => return Err(reason!("`authorizer` may not be used in this expression")),
+            "variables" => return Err(reason!("`variables` may not be used in this expression")),
+            _ => match Type::simple(name).filter(|_| type_named(name).is_some()) {
+                Some(of) => of,
+                None => return Err(reason!("there is no name `{name}`")),
+            },
         };
         Ok(Type::Type(of.into()))
     }
@@ -255,12 +260,12 @@ impl<'c> Typing<'c> {
         if is_bound {
             return None;
         }
-        let path = path.strip_prefix('.').unwrap_or(path);
+        let path = without_prefix(path, &['.']);
         match path {
             "authorizer.requestResource" if self.scope.authorizer => {
                 Some(Ok(Type::named("kubernetes.authorization.ResourceCheck")))
             }
-            path if self.is_patch_type(path) => Some(Err(format!("`{path}` is a type, and stands for no value"))),
+            path if self.is_patch_type(path) => Some(Err(reason!("`{path}` is a type, and stands for no value"))),
             _ if is_foreign(root) && path != root => Some(Ok(Type::Unknown)),
             _ => None,
         }
@@ -287,7 +292,7 @@ impl<'c> Typing<'c> {
             }
             Type::Unknown => Type::Unknown,
             Type::Dyn => Type::Dyn,
-            other => return Err(format!("`{other}` has no field `{field}`, nor any other")),
+            other => return Err(reason!("`{other}` has no field `{field}`, nor any other")),
         };
         Ok(if is_optional || optional { Type::optional(found) } else { found })
     }
@@ -296,28 +301,28 @@ impl<'c> Typing<'c> {
         if object == VARIABLES {
             let variables = self.scope.variables.as_ref();
             let found = variables.and_then(|variables| variables.get(field)).cloned();
-            return found.ok_or_else(|| format!("there is no variable `{field}` before this expression"));
+            return found.ok_or_else(|| reason!("there is no variable `{field}` before this expression"));
         }
         if self.is_patch_type(object) && object != "JSONPatch" {
             return Ok(Type::Dyn);
         }
         let found = self.declared.fields(object).and_then(|fields| fields.get(field)).cloned();
-        found.ok_or_else(|| format!("`{object}` has no field `{field}`"))
+        found.ok_or_else(|| reason!("`{object}` has no field `{field}`"))
     }
 
     fn object_field(&self, object: &ObjectType, field: &str) -> Typed {
         object.field(field, self.scope.minor >= FIRST_WITH_RESERVED_NAMES).ok_or_else(|| {
             if object.hides(field) {
-                return format!("the API server knows no type of the field `{field}` of `{}`", object.path());
+                return reason!("the API server knows no type of the field `{field}` of `{}`", object.path());
             }
             let names = object.names();
             let near = nearest(field, &names).map_or_else(String::new, |near| format!("; there is `{near}`"));
-            format!("`{}` has no field `{field}`{near}", object.path())
+            reason!("`{}` has no field `{field}`{near}", object.path())
         })
     }
 
     /// The types of the entries of a list or map; those with a mark are optionals.
-    fn entries(&mut self, entries: impl Iterator<Item = (&'c Expr, bool)>) -> Result<Vec<Type>, String> {
+    fn entries(&mut self, entries: impl Iterator<Item = (&'c Expr, bool)>) -> Result<Vec<Type>, Reason> {
         let mut types = Vec::new();
         for (entry, optional) in entries {
             let of = self.expr(entry)?;
@@ -330,7 +335,7 @@ impl<'c> Typing<'c> {
         match self.types.known(of) {
             Type::Optional(inner) => Ok(inner.as_ref().clone()),
             any @ (Type::Dyn | Type::Unknown) => Ok(any),
-            other => Err(format!("`?` stands before `{other}`, which is no optional")),
+            other => Err(reason!("`?` stands before `{other}`, which is no optional")),
         }
     }
 
@@ -352,11 +357,11 @@ impl<'c> Typing<'c> {
     }
 
     fn object(&mut self, name: &str, fields: &'c [Field]) -> Typed {
-        let name = name.strip_prefix('.').unwrap_or(name);
+        let name = without_prefix(name, &['.']);
         let root = root_of(name);
         let is_known = self.is_patch_type(name);
         if !is_known && !is_foreign(root) {
-            return Err(format!("there is no type `{name}`"));
+            return Err(reason!("there is no type `{name}`"));
         }
         for (field, value, optional) in fields {
             let of = self.expr(value)?;
@@ -366,7 +371,7 @@ impl<'c> Typing<'c> {
                     Ok(needed) if self.types.assign(&needed, &of) => {}
                     Ok(needed) => {
                         let of = self.types.settled(&of);
-                        return Err(format!("the field `{field}` of `{name}` takes `{needed}`, and not `{of}`"));
+                        return Err(reason!("the field `{field}` of `{name}` takes `{needed}`, and not `{of}`"));
                     }
                     // An unknown field is found when the expression is evaluated, if its type is not known before.
                     Err(why) => {
@@ -386,17 +391,17 @@ impl<'c> Typing<'c> {
         self.call(name, false, &types)
     }
 
-    fn needs(&mut self, of: &Type, needed: &Type) -> Result<(), String> {
+    fn needs(&mut self, of: &Type, needed: &Type) -> Result<(), Reason> {
         if self.types.assign(of, needed) {
             return Ok(());
         }
         let (of, needed) = (self.types.settled(of), self.types.settled(needed));
-        Err(format!("`{of}` stands where `{needed}` is needed"))
+        Err(reason!("`{of}` stands where `{needed}` is needed"))
     }
 
     fn function(&mut self, target: Option<&'c Expr>, function: &str, arguments: &'c [Expr]) -> Typed {
         let path = target.and_then(Expr::path);
-        let path = path.map(|path| format!("{}.{function}", path.strip_prefix('.').unwrap_or(&path)));
+        let path = path.map(|path| format!("{}.{function}", without_prefix(&path, &['.'])));
         let global = match (target, path) {
             (None, _) => Some(function.to_owned()),
             (Some(target), path) => path.filter(|path| self.is_function(path, target)),
@@ -453,14 +458,14 @@ impl<'c> Typing<'c> {
     }
 
     /// There must be a function of a name.
-    fn must_have(&self, name: &str) -> Result<(), String> {
+    fn must_have(&self, name: &str) -> Result<(), Reason> {
         let all = self.declared.functions(name);
         if all.iter().any(|function| self.has(function.since)) {
             return Ok(());
         }
         match all.iter().map(|function| function.since).min() {
-            None => Err(format!("there is no function `{name}`")),
-            Some(since) => Err(self.too_new("function", name, since)),
+            None => Err(reason!("there is no function `{name}`")),
+            Some(since) => Err(Reason(self.too_new("function", name, since))),
         }
     }
 
@@ -509,7 +514,7 @@ impl<'c> Typing<'c> {
                 Some(_) => Type::Dyn,
             });
         }
-        result.ok_or_else(|| self.no_overload(name, arguments))
+        result.ok_or_else(|| Reason(self.no_overload(name, arguments)))
     }
 
     fn no_overload(&mut self, name: &str, arguments: &[Type]) -> String {
@@ -529,7 +534,7 @@ impl<'c> Typing<'c> {
     /// A macro, as the loop that cel-go makes of it.
     fn fold(&mut self, fold: &'c Fold) -> Typed {
         if !self.has(fold.since()) {
-            return Err(self.too_new("macro", fold.name(), fold.since()));
+            return Err(Reason(self.too_new("macro", fold.name(), fold.since())));
         }
         let range = self.expr(&fold.range)?;
         let range = self.types.known(&range);
@@ -557,7 +562,7 @@ impl<'c> Typing<'c> {
 
     fn sorted(&mut self, fold: &'c Fold, range: &Type) -> Typed {
         if matches!(fold.range, Expr::Literal(_) | Expr::Map(_) | Expr::Struct { .. } | Expr::Has { .. }) {
-            return Err("`sortBy` sorts a list, and this is none".to_owned());
+            return Err(reason!("`sortBy` sorts a list, and this is none"));
         }
         let entry = self.entry(range, false)?;
         self.bind(fold, entry.into_iter());
@@ -567,10 +572,11 @@ impl<'c> Typing<'c> {
 
     fn looped(&mut self, fold: &'c Fold, range: &Type) -> Typed {
         let entry = self.entry(range, fold.names.len() > 1)?;
-        let key = entry.first().cloned().unwrap_or(Type::Unknown);
+        let key = entry.first.clone();
         self.bind(fold, entry.into_iter());
         let mut bodies = fold.bodies.iter();
-        let first = bodies.next().map(|body| self.expr(body)).transpose()?.unwrap_or(Type::Unknown);
+        let Some(first) = bodies.next() else { return Ok(Type::Unknown) };
+        let first = self.expr(first)?;
         let second = bodies.next().map(|body| self.expr(body)).transpose()?;
         let start = match fold.kind {
             FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => {
@@ -605,20 +611,42 @@ impl<'c> Typing<'c> {
     }
 
     /// The types of the names of an entry.
-    fn entry(&mut self, range: &Type, has_two: bool) -> Result<Vec<Type>, String> {
+    fn entry(&mut self, range: &Type, has_two: bool) -> Result<Entry, Reason> {
         Ok(match range {
-            Type::List(item) if has_two => vec![Type::Int, item.as_ref().clone()],
-            Type::List(item) => vec![item.as_ref().clone()],
-            Type::Map(key, value) => vec![key.as_ref().clone(), value.as_ref().clone()],
-            Type::Unknown => vec![Type::Unknown, Type::Unknown],
-            Type::Dyn => vec![Type::Dyn, Type::Dyn],
+            Type::List(item) if has_two => Entry::pair(Type::Int, item.as_ref().clone()),
+            Type::List(item) => Entry { first: item.as_ref().clone(), second: None },
+            Type::Map(key, value) => Entry::pair(key.as_ref().clone(), value.as_ref().clone()),
+            Type::Unknown => Entry::pair(Type::Unknown, Type::Unknown),
+            Type::Dyn => Entry::pair(Type::Dyn, Type::Dyn),
             Type::Free(_) => {
                 self.types.assign(&Type::Dyn, range);
-                vec![Type::Dyn, Type::Dyn]
+                Entry::pair(Type::Dyn, Type::Dyn)
             }
-            other => return Err(format!("a macro goes through `{other}`, which is neither a list nor a map")),
+            other => return Err(reason!("a macro goes through `{other}`, which is neither a list nor a map")),
         })
     }
+}
+
+/// The types of the names that a macro binds.
+struct Entry {
+    first: Type,
+    second: Option<Type>,
+}
+
+impl Entry {
+    fn pair(first: Type, second: Type) -> Self {
+        Self { first, second: Some(second) }
+    }
+
+    fn into_iter(self) -> impl Iterator<Item = Type> {
+        std::iter::once(self.first).chain(self.second)
+    }
+}
+
+/// Returns the type of a variable: `dyn` where no schema declares one, as in the environments of k8s.io/apiserver v0.37.2
+/// (`pkg/admission/plugin/cel/compile.go`).
+fn type_or_dyn(of: Option<&Type>) -> Type {
+    of.map_or(Type::Dyn, Type::clone)
 }
 
 /// The type of all variables together.
@@ -630,7 +658,7 @@ fn is_foreign(root: &str) -> bool {
 }
 
 fn root_of(path: &str) -> &str {
-    path.split('.').next().unwrap_or_default()
+    path.split_once('.').map_or(path, |(root, _)| root)
 }
 
 fn has_unknown(of: &Type) -> bool {

@@ -269,5 +269,5 @@ pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, Fail> {
 
 /// A length as a number of steps.
 pub(super) fn length(length: usize) -> u64 {
-    u64::try_from(length).unwrap_or(u64::MAX)
+    length as u64
 }

@@ -2,6 +2,7 @@
 
 use super::tree::{NodeId, NodeRef, Tree, Value};
 use super::write;
+use crate::internal;
 
 /// The text of a document without some scalars, and where they belong.
 #[derive(Debug, Clone)]
@@ -40,11 +41,11 @@ impl Cut {
     pub fn fill(&self, out: &mut String, mut write: impl FnMut(usize, &mut String)) {
         let mut start = 0;
         for &(place, scalar) in &self.places {
-            out.push_str(self.literal.get(start..place as usize).unwrap_or_default());
+            out.push_str(internal::slice(&self.literal, start..place as usize));
             write(scalar as usize, out);
             start = place as usize;
         }
-        out.push_str(self.literal.get(start..).unwrap_or_default());
+        out.push_str(internal::slice(&self.literal, start..));
     }
 
     /// How many bytes it has without the scalars.

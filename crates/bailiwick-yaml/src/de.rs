@@ -174,7 +174,7 @@ impl<'t> Node<'t> {
             Value::Bool(truth) => visitor.visit_bool(truth),
             Value::Int(number) => visitor.visit_i64(number),
             Value::Float(number) => visitor.visit_f64(number),
-            Value::Str(_) => visitor.visit_borrowed_str(node.as_str().unwrap_or_default()),
+            Value::Str(text) => visitor.visit_borrowed_str(node.tree().text(text)),
             Value::Seq(_) => visitor.visit_seq(ItemsAccess(node.items())),
             Value::Map(_) => visitor.visit_map(EntriesAccess { entries: node.entries(), value: None }),
         }

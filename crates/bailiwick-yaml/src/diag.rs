@@ -14,6 +14,7 @@ pub mod foreign;
 mod near;
 mod severity;
 
+use crate::internal;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
@@ -37,8 +38,7 @@ pub struct Span {
 impl Span {
     /// A span from byte positions; positions past 4 GiB are clamped, and no text of that size is ever read.
     pub fn new(start: usize, end: usize) -> Self {
-        let clamp = |position: usize| u32::try_from(position).unwrap_or(u32::MAX);
-        Self { start: clamp(start), end: clamp(end) }
+        Self { start: internal::number(start), end: internal::number(end) }
     }
 
     /// True when `other` lies inside this span.
@@ -287,7 +287,7 @@ fn printable(text: String) -> String {
         };
     }
     let (head, tail) = (boundary_before(&text, head), boundary_before(&text, text.len() - tail));
-    let (first, last) = (text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default());
+    let (first, last) = (internal::slice(&text, ..head), internal::slice(&text, tail..));
     format!("{} [... {} bytes ...] {}", foreign::line(first), tail - head, foreign::line(last))
 }
 
@@ -376,8 +376,7 @@ impl Sink {
 
     /// True when one of the diagnostics behind the first `count` is an error.
     pub fn has_errors_after(&self, count: usize) -> bool {
-        let later = self.diagnostics().get(count..).unwrap_or_default();
-        later.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        self.list.iter().skip(count).any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
     /// True when at least one error was collected.

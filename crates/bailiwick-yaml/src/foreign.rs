@@ -35,11 +35,12 @@ pub(super) fn check(text: &str, shift: usize, file: FileId, sink: &mut Sink) {
         let help = "remove it; a byte order mark can only be at the start of a file".to_owned();
         report(position, position + found.len(), message, help);
     }
-    for (position, found) in text.match_indices(['\u{85}', '\u{2028}', '\u{2029}']).take(MAXIMUM_REPORTED) {
-        let code = u32::from(found.chars().next().unwrap_or_default());
+    let ends_of_lines = text.char_indices().filter(|(_, found)| matches!(found, '\u{85}' | '\u{2028}' | '\u{2029}'));
+    for (position, found) in ends_of_lines.take(MAXIMUM_REPORTED) {
+        let code = u32::from(found);
         let message = format!("the character U+{code:04X} ends a line for kubectl, and for most editors does not");
         let help = format!("leave it out, or write it as `\\u{code:04X}` between double quotes");
-        report(position, position + found.len(), message, help);
+        report(position, position + found.len_utf8(), message, help);
     }
 }
 

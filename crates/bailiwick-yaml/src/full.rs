@@ -4,6 +4,7 @@
 //! pass in silence: doubled keys and keys that are not strings.
 
 use crate::diag::codes;
+use crate::internal;
 use std::collections::{HashMap, HashSet};
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
@@ -408,7 +409,7 @@ impl<'r> Reader<'r> {
     }
 
     fn report_tag(&mut self, tag: &str, core: bool, value: Span) {
-        let before = self.text.get(..value.start as usize - self.shift).unwrap_or_default().trim_end();
+        let before = internal::slice(self.text, ..value.start as usize - self.shift).trim_end();
         let span = match before.strip_suffix(tag) {
             Some(head) => self.byte_span(head.len(), before.len()),
             None => value,
@@ -443,8 +444,8 @@ impl<'r> Reader<'r> {
     fn report_syntax(&mut self, error: &ScanError) {
         let byte = error.marker().byte_offset().unwrap_or_default().min(self.text.len());
         let line_start = self.text.get(..byte).and_then(|head| head.rfind('\n')).map_or(0, |position| position + 1);
-        let rest = self.text.get(line_start..).unwrap_or_default();
-        let line = rest.lines().next().unwrap_or_default();
+        let rest = internal::slice(self.text, line_start..);
+        let line = rest.split_once('\n').map_or(rest, |(line, _)| line.trim_end_matches('\r'));
         let here = self.byte_span(byte, byte + 1);
         // `foreign::check` has reported it.
         if byte == line_start && line.starts_with('\u{feff}') {
@@ -490,17 +491,17 @@ impl<'r> Reader<'r> {
             let rest = self.written_from(position);
             let skipped = match rest.chars().next() {
                 Some(' ' | '\t' | '\r' | '\n' | ':') => 1,
-                Some('#') => rest.find('\n').unwrap_or(rest.len()),
-                Some('&' | '!') => rest.find([' ', '\t', '\r', '\n']).unwrap_or(rest.len()),
+                Some('#') => length_before(rest, &['\n']),
+                Some('&' | '!') => length_before(rest, &[' ', '\t', '\r', '\n']),
                 Some('-') => return position,
                 _ => return span.start,
             };
-            position += u32::try_from(skipped).unwrap_or(u32::MAX - position);
+            position += internal::number(skipped);
         }
     }
 
     fn written_from(&self, position: u32) -> &str {
-        self.text.get(position as usize - self.shift..).unwrap_or_default()
+        internal::slice(self.text, position as usize - self.shift..)
     }
 
     /// Reports a problem. After many of them the rest of the text is not read.
@@ -542,7 +543,7 @@ impl<'r> Reader<'r> {
         let behind = self.written_from(span.end);
         let from_colon = behind.trim_start_matches([' ', '\t', '\r', '\n']);
         if is_plain && from_colon.strip_prefix(':').is_some_and(|rest| rest.starts_with([',', ']', '}'])) {
-            let colon = span.end + u32::try_from(behind.len() - from_colon.len()).unwrap_or_default();
+            let colon = span.end + internal::number(behind.len() - from_colon.len());
             let diagnostic =
                 Diagnostic::error(codes::YAML_SYNTAX, "kubectl reads this colon as part of the word before it")
                     .at(self.origin(Span { start: colon, end: colon + 1 }))
@@ -576,26 +577,26 @@ impl<'r> Reader<'r> {
         if !self.written_from(span.end).is_empty() || self.text.ends_with(['\n', '\r']) {
             return false;
         }
-        let last_line = self.text.rsplit('\n').next().unwrap_or_default();
+        let last_line = self.text.rsplit_once('\n').map_or(self.text, |(_, last)| last);
         let below = self.written_from(span.start).split_once('\n').map_or("", |(_, below)| below);
         // Of a scalar of empty lines alone, each line feed is in the text.
         if !value.is_empty() && value.bytes().all(|byte| byte == b'\n') && last_line.trim().is_empty() {
             return value.len() > below.matches('\n').count();
         }
         // A last line of blanks counts if it is content itself, deeper than the rest: the span begins with the content.
-        let before = self.text.get(..span.start as usize - self.shift).unwrap_or_default();
+        let before = internal::slice(self.text, ..span.start as usize - self.shift);
         let first_line = before.rfind('\n').map_or(0, |line_feed| line_feed + 1);
         let leading = |text: &str| {
             let line = text.lines().find(|line| !line.trim().is_empty())?;
             Some(line.len() - line.trim_start_matches(' ').len())
         };
-        let written = leading(self.text.get(first_line..).unwrap_or_default());
+        let written = leading(internal::slice(self.text, first_line..));
         let indent = written.zip(leading(value)).and_then(|(written, own)| written.checked_sub(own));
         !last_line.trim().is_empty() || indent.is_some_and(|indent| last_line.len() > indent)
     }
 
     fn span(&self, at: &granit_parser::Span) -> Span {
-        let range = at.byte_range().unwrap_or(0..0);
+        let range = internal::value(at.byte_range(), "the parser of a text counts no bytes");
         Span::new(range.start + self.shift, range.end + self.shift)
     }
 
@@ -609,12 +610,17 @@ impl<'r> Reader<'r> {
     }
 
     fn written(&self, span: Span) -> &str {
-        self.text.get(span.start as usize - self.shift..span.end as usize - self.shift).unwrap_or_default()
+        internal::slice(self.text, span.start as usize - self.shift..span.end as usize - self.shift)
     }
 
     fn origin(&self, span: Span) -> Origin {
         Origin { file: self.tree.file(), span }
     }
+}
+
+/// Returns the length of a text before the first of some characters.
+fn length_before(text: &str, ends: &[char]) -> usize {
+    text.len() - text.trim_start_matches(|letter| !ends.contains(&letter)).len()
 }
 
 /// A bound that a copy would cross.

@@ -1,5 +1,6 @@
 //! JSON values as trees, so that what reads YAML reads them too.
 
+use crate::internal;
 use serde_json::Value;
 
 use super::tree::{NodeId, Tree};
@@ -20,7 +21,10 @@ fn add(value: &Value, tree: &mut Tree) -> NodeId {
         Value::Bool(truth) => tree.add_bool(*truth, span),
         Value::Number(number) => match number.as_i64() {
             Some(number) => tree.add_int(number, span),
-            None => tree.add(super::Value::Float(number.as_f64().unwrap_or_default()), span),
+            None => {
+                let number = internal::value(number.as_f64(), "a number of JSON has no value");
+                tree.add(super::Value::Float(number), span)
+            }
         },
         Value::String(text) => tree.add_string(text, span),
         Value::Array(items) => {

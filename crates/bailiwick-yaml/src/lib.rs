@@ -21,6 +21,7 @@ pub mod digest;
 mod fast;
 mod foreign;
 mod full;
+pub mod internal;
 mod json;
 mod readback;
 pub mod scalar;

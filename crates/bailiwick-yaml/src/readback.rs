@@ -7,6 +7,7 @@
 
 mod along;
 
+use crate::internal;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -123,7 +124,7 @@ fn same(text: &str, read: NodeRef<'_>, meant: NodeRef<'_>) -> Result<(), Differe
 
 /// Checks that a string without quotes is a string in YAML 1.1. Kubernetes' own reader is in [`super::scalar::resolve`].
 fn is_string_to_all(text: &str, read: NodeRef<'_>) -> Result<(), Difference> {
-    let written = text.get(read.span().start as usize..read.span().end as usize).unwrap_or_default();
+    let written = internal::slice(text, read.span().start as usize..read.span().end as usize);
     if is_of_other_type(written) {
         return Err(Difference::Type(written.to_owned()));
     }
@@ -160,7 +161,7 @@ fn other_types() -> &'static RegexSet {
         r"^(=|<<)$",
     ];
     static SET: OnceLock<RegexSet> = OnceLock::new();
-    SET.get_or_init(|| RegexSet::new(TYPES).unwrap_or_else(|_| RegexSet::empty()))
+    SET.get_or_init(|| internal::value(RegexSet::new(TYPES).ok(), "a pattern of a type is no regular expression"))
 }
 
 #[cfg(test)]

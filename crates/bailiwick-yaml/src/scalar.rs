@@ -99,7 +99,7 @@ fn whole_number(text: &str) -> Option<Plain> {
 
 /// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
 fn is_decimal_float(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let unsigned = without_sign(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
         None => (unsigned, None),
@@ -110,10 +110,14 @@ fn is_decimal_float(text: &str) -> bool {
         None => !mantissa.is_empty() && digits(mantissa),
     };
     let exponent_fits = exponent.is_none_or(|exponent| {
-        let unsigned = exponent.strip_prefix(['-', '+']).unwrap_or(exponent);
+        let unsigned = without_sign(exponent);
         !unsigned.is_empty() && digits(unsigned)
     });
     mantissa_fits && exponent_fits
+}
+
+fn without_sign(text: &str) -> &str {
+    text.strip_prefix(['-', '+']).unwrap_or(text)
 }
 
 fn float(text: &str) -> Plain {

@@ -81,6 +81,20 @@ pub enum ProblemKind {
     OutOfBounds,
 }
 
+/// The reason for which a document is not a schema.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchemaError {
+    reason: String,
+}
+
+impl std::fmt::Display for SchemaError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for SchemaError {}
+
 impl Schema {
     /// Compiles a schema.
     ///
@@ -89,7 +103,7 @@ impl Schema {
     ///
     /// # Errors
     /// When the document is not a valid schema, which is a mistake of this program.
-    pub fn compile(document: serde_json::Value) -> Result<Self, String> {
+    pub fn compile(document: serde_json::Value) -> Result<Self, SchemaError> {
         Self::build(jsonschema::options_for::<TreeJson>(), document)
     }
 
@@ -98,7 +112,7 @@ impl Schema {
     ///
     /// # Errors
     /// When the document is not a valid schema, or a pattern is too large.
-    pub fn compile_foreign(document: serde_json::Value) -> Result<Self, String> {
+    pub fn compile_foreign(document: serde_json::Value) -> Result<Self, SchemaError> {
         let patterns = PatternOptions::regex().size_limit(LARGEST_PATTERN);
         Self::build(jsonschema::options_for::<TreeJson>().with_pattern_options(patterns), document)
     }
@@ -106,9 +120,9 @@ impl Schema {
     fn build(
         options: ValidationOptions<'_, Arc<dyn Retrieve>, TreeJson>,
         document: serde_json::Value,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, SchemaError> {
         let options = options.with_draft(Draft::Draft7).should_validate_formats(false);
-        let validator = options.build(&document).map_err(|error| error.to_string())?;
+        let validator = options.build(&document).map_err(|error| SchemaError { reason: error.to_string() })?;
         Ok(Self { validator, document })
     }
 
@@ -140,9 +154,12 @@ impl Schema {
     pub fn report(&self, root: NodeRef<'_>, error: Option<DeError>, sink: &mut Sink) {
         let problems = self.problems(root);
         if problems.is_empty() {
-            let error =
-                error.unwrap_or_else(|| DeError { message: "this document cannot be read".to_owned(), origin: None });
-            sink.push(Diagnostic::error(codes::INVALID_VALUE, error.message).at(error.origin.unwrap_or(root.origin())));
+            let (message, origin) = match error {
+                Some(error) => (error.message, error.origin),
+                None => ("this document cannot be read".to_owned(), None),
+            };
+            let told = Diagnostic::error(codes::INVALID_VALUE, message);
+            sink.push(told.at_maybe(origin.or_else(|| Some(root.origin()))));
         }
         for problem in problems {
             let code = match problem.kind {
@@ -188,9 +205,9 @@ impl Schema {
                 }
             }
             ValidationErrorKind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
+                let name = plain(property);
                 let message = format!("the field `{name}` is missing");
-                push(node, join(&path, name), ProblemKind::MissingField, message, Some(format!("add `{name}:`")));
+                push(node, join(&path, &name), ProblemKind::MissingField, message, Some(format!("add `{name}:`")));
             }
             ValidationErrorKind::Type { kind } => {
                 let expected: Vec<JsonType> = match kind {
@@ -200,11 +217,8 @@ impl Schema {
                 problems.push(Problem::wrong_type(node, path, &expected));
             }
             ValidationErrorKind::Enum { options } => {
-                let options: Vec<String> = options
-                    .as_array()
-                    .map(|list| list.iter().filter_map(|option| option.as_str().map(str::to_owned)).collect())
-                    .unwrap_or_default();
-                let options: Vec<&str> = options.iter().map(String::as_str).collect();
+                let options = options.as_array().into_iter().flatten();
+                let options: Vec<&str> = options.filter_map(serde_json::Value::as_str).collect();
                 problems.push(Problem::unknown_value(node, path, &options));
             }
             ValidationErrorKind::Constant { expected_value } => {
@@ -224,7 +238,7 @@ impl Schema {
 
     /// The field names the schema knows at an object.
     fn names_at(&self, object: &str) -> Vec<String> {
-        self.fields_at(object).map(|names| names.keys().cloned().collect()).unwrap_or_default()
+        self.fields_at(object).into_iter().flat_map(|names| names.keys().cloned()).collect()
     }
 
     fn fields_at(&self, object: &str) -> Option<&serde_json::Map<String, serde_json::Value>> {
@@ -288,8 +302,8 @@ impl<'t> Problem<'t> {
 
     /// A value that is none of the known words.
     pub fn unknown_value(node: NodeRef<'t>, path: String, known: &[&str]) -> Self {
-        let help = nearest(node.as_str().unwrap_or_default(), known.iter().copied())
-            .map_or_else(|| format!("one of: {}", listed(known)), |near| format!("did you mean `{near}`?"));
+        let near = node.as_str().and_then(|text| nearest(text, known.iter().copied()));
+        let help = near.map_or_else(|| format!("one of: {}", listed(known)), |near| format!("did you mean `{near}`?"));
         let message = format!("unknown value {}", bare(node));
         Self { node, path, kind: ProblemKind::UnknownValue, message, help: Some(help), belongs: None }
     }
@@ -620,10 +634,10 @@ pub fn to_json(node: NodeRef<'_>) -> serde_json::Value {
         Value::Bool(truth) => serde_json::Value::Bool(truth),
         Value::Int(number) => serde_json::Value::from(number),
         Value::Float(number) => serde_json::Value::from(number),
-        Value::Str(_) => serde_json::Value::String(node.as_str().unwrap_or_default().to_owned()),
+        Value::Str(text) => serde_json::Value::String(node.tree().text(text).to_owned()),
         Value::Seq(_) => node.items().map(to_json).collect(),
         Value::Map(_) => serde_json::Value::Object(
-            node.entries().map(|(key, value)| (key.as_str().unwrap_or_default().to_owned(), to_json(value))).collect(),
+            node.entries().map(|(key, value)| (key.as_key().to_owned(), to_json(value))).collect(),
         ),
     }
 }
@@ -640,7 +654,7 @@ impl<'t> Iterator for Members<'t> {
     type Item = (&'t str, Instance<'t>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(key, value)| (key.as_str().unwrap_or_default(), Instance::Node(value)))
+        self.0.next().map(|(key, value)| (key.as_key(), Instance::Node(value)))
     }
 }
 

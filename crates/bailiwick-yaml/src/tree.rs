@@ -1,6 +1,7 @@
 //! The span arena: every node of a text in one vector, linked, so that a normal form is a few relinked nodes.
 
 use crate::diag::{FileId, Origin, Span};
+use crate::internal;
 
 /// Names a node of one [`Tree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,7 +111,7 @@ impl Tree {
 
     /// Adds a node that no chain holds yet.
     pub(super) fn add(&mut self, value: Value, span: Span) -> NodeId {
-        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX - 1));
+        let id = NodeId(internal::number(self.nodes.len()));
         self.nodes.push(Node { value, span, next: NONE });
         id
     }
@@ -145,7 +146,7 @@ impl Tree {
     pub(super) fn intern(&mut self, text: &str) -> Value {
         let start = self.strings.len();
         self.strings.push_str(text);
-        Value::Str(Text { start: clamp(start), end: clamp(self.strings.len()) })
+        Value::Str(Text { start: internal::number(start), end: internal::number(self.strings.len()) })
     }
 
     /// How long the string buffer is, in bytes.
@@ -202,7 +203,7 @@ impl Tree {
             last = id;
         }
         self.link(last, NONE);
-        Children { first, len: clamp(len) }
+        Children { first, len: internal::number(len) }
     }
 
     pub(super) fn link(&mut self, id: NodeId, next: NodeId) {
@@ -212,17 +213,17 @@ impl Tree {
     }
 
     fn node(&self, id: NodeId) -> Node {
-        let missing = Node { value: Value::Null, span: Span::default(), next: NONE };
-        self.nodes.get(id.0 as usize).copied().unwrap_or(missing)
+        if let Some(node) = self.nodes.get(id.0 as usize) {
+            return *node;
+        }
+        internal::record("a node is of another tree");
+        Node { value: Value::Null, span: Span::default(), next: NONE }
     }
 
-    fn text(&self, text: Text) -> &str {
-        self.strings.get(text.start as usize..text.end as usize).unwrap_or_default()
+    /// Returns the text of a string of this tree.
+    pub fn text(&self, text: Text) -> &str {
+        internal::slice(&self.strings, text.start as usize..text.end as usize)
     }
-}
-
-fn clamp(position: usize) -> u32 {
-    u32::try_from(position).unwrap_or(u32::MAX)
 }
 
 impl Children {
@@ -316,12 +317,26 @@ impl<'t> NodeRef<'t> {
         }
     }
 
+    /// Returns the text of a key. A key that is not a string, which the readers report as an error, has none.
+    pub fn as_key(self) -> &'t str {
+        match self.value() {
+            Value::Str(text) => self.tree.text(text),
+            _ => "",
+        }
+    }
+
+    /// Returns the string at a key of a mapping. A field that is absent or null reads as the empty string, as Go decodes
+    /// it into a field of type `string`.
+    pub fn text_at(self, key: &str) -> &'t str {
+        self.get(key).and_then(NodeRef::as_str).unwrap_or_default()
+    }
+
     /// The bytes of a string; none for anything else.
     fn bytes(self) -> &'t [u8] {
         match self.value() {
             Value::Str(text) => {
                 let range = text.start as usize..text.end as usize;
-                self.tree.strings.as_bytes().get(range).unwrap_or_default()
+                internal::items(self.tree.strings.as_bytes(), range)
             }
             _ => &[],
         }

@@ -3,6 +3,7 @@
 //! Two spaces a level, sequences at their key's own indent, entries in the order of the tree, quotes only where
 //! some reader would otherwise see something else ([`super::scalar::quoting`]). `DESIGN` "Form of the YAML".
 
+use crate::internal;
 use std::fmt::Write as _;
 
 use super::scalar::{Quoting, quoting};
@@ -35,7 +36,7 @@ fn map(node: NodeRef<'_>, indent: usize, behind_dash: bool, out: &mut String) {
             spaces(indent, out);
         }
         let start = out.len();
-        string(key.as_str().unwrap_or_default(), out);
+        string(key.as_key(), out);
         if out.len() - start > LONGEST_SIMPLE_KEY {
             out.insert_str(start, "? ");
             out.push('\n');
@@ -91,7 +92,7 @@ pub fn scalar(node: NodeRef<'_>, out: &mut String) {
             let _ = write!(out, "{number}");
         }
         Value::Float(number) => out.push_str(&float(number)),
-        Value::Str(_) => string(node.as_str().unwrap_or_default(), out),
+        Value::Str(text) => string(node.tree().text(text), out),
         Value::Seq(_) => out.push_str("[]"),
         Value::Map(_) => out.push_str("{}"),
     }
@@ -148,7 +149,7 @@ fn spaces(count: usize, out: &mut String) {
     let mut left = count;
     while left > 0 {
         let part = left.min(BLANK.len());
-        out.push_str(BLANK.get(..part).unwrap_or_default());
+        out.push_str(internal::slice(BLANK, ..part));
         left -= part;
     }
 }

@@ -4,6 +4,8 @@
 
 mod labels;
 
+use crate::request::split_at_first;
+
 /// What the attributes take from the query.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ListOptions {
@@ -17,10 +19,9 @@ impl ListOptions {
         let query = parse(raw_query);
         let first = |key: &str| query.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str());
         let is_number = |key| first(key).is_none_or(is_int64);
-        let terms = field_terms(first("fieldSelector").unwrap_or_default());
-        let decodes = is_number("limit")
-            && is_number("timeoutSeconds")
-            && labels::parses(first("labelSelector").unwrap_or_default());
+        let terms = first("fieldSelector").map_or_else(|| Some(Vec::new()), field_terms);
+        let decodes =
+            is_number("limit") && is_number("timeoutSeconds") && first("labelSelector").is_none_or(labels::parses);
         let name = terms.filter(|_| decodes).and_then(|terms| {
             let named = terms.into_iter().find(|(field, _)| field == "metadata.name");
             named.map(|(_, value)| value)
@@ -34,8 +35,8 @@ impl ListOptions {
 
 /// A number as Go's `strconv.ParseInt` takes it.
 fn is_int64(value: &str) -> bool {
-    let digits = value.strip_prefix(['+', '-']).unwrap_or(value);
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) && value.parse::<i64>().is_ok()
+    // Rust reads the same signs and digits.
+    value.parse::<i64>().is_ok()
 }
 
 /// The pairs of a query; a pair that is broken is left out, as Go's `url.ParseQuery` does.
@@ -43,7 +44,7 @@ fn parse(raw: &str) -> Vec<(String, String)> {
     let pairs = raw.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';'));
     pairs
         .filter_map(|pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (key, value) = split_at_first(pair, '=');
             Some((unescape(key, true)?, unescape(value, true)?))
         })
         .collect()

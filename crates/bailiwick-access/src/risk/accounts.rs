@@ -131,8 +131,7 @@ impl Judge<'_> {
     /// Whether a holder has what an account has, in the same scope or a wider one.
     fn has_power(&self, holder: Holder, power: &Power<'_>, judged_at: &HashMap<Place, &[Judged]>) -> bool {
         let has_at = |namespace: Option<Symbol>| {
-            let judged = judged_at.get(&(holder, namespace)).copied().unwrap_or_default();
-            judged.iter().any(|own| {
+            judged_at.get(&(holder, namespace)).into_iter().copied().flatten().any(|own| {
                 let is_same = own.rule.id == power.judged.rule.id && own.has_names_of(power.judged);
                 is_same || own.rule.id == FULL_AUTHORITY
             })

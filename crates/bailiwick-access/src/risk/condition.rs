@@ -17,6 +17,7 @@
 //! where known                         stars count where a definition of the group is among the inputs; else the rule has to name it
 //! ```
 
+use crate::request::split_at_first;
 use crate::request::{Request, ResourceRequest};
 use crate::risk::Severity;
 use crate::scope::is_checked_in_namespaces;
@@ -101,6 +102,11 @@ pub(super) enum Word {
 }
 
 impl Condition {
+    /// Returns the severity of a case: the severity of the rule where the case has none of its own.
+    pub(super) fn level_of(&self, case: usize, of_rule: Severity) -> Severity {
+        self.cases.get(case).and_then(|case| case.level).unwrap_or(of_rule)
+    }
+
     /// Reads a condition for a world; none when the text is not one.
     pub(super) fn parse(text: &str, world: &World) -> Option<Self> {
         let mut cases = Vec::new();
@@ -109,11 +115,14 @@ impl Condition {
                 Some((word, rest)) => (Some(Severity::from_word(word)?), rest),
                 None => (None, case),
             };
-            let (needs, unless) = case.split_once(" unless ").unwrap_or((case, ""));
+            let (needs, unless) = match case.split_once(" unless ") {
+                Some((needs, unless)) => (needs, Some(unless)),
+                None => (case, None),
+            };
             let parse = |text: &str| -> Option<Vec<Need>> {
                 text.split(" and ").filter(|need| !need.is_empty()).map(|need| Need::parse(need, world)).collect()
             };
-            cases.push(Case { level, needs: parse(needs)?, unless: parse(unless)? });
+            cases.push(Case { level, needs: parse(needs)?, unless: unless.map_or(Some(Vec::new()), parse)? });
         }
         Some(Self { cases })
     }
@@ -166,7 +175,7 @@ impl Atom {
                 live_in_namespace: false,
             };
         }
-        let (resource, group) = written.split_once('.').unwrap_or((written, ""));
+        let (resource, group) = split_at_first(written, '.');
         let group = full_group(group);
         let is_loose = [verb, resource, &group].iter().any(|word| word.contains('?'));
         let what = if is_loose {
@@ -221,7 +230,7 @@ fn naming(verb: &str, has_subresource: bool) -> Naming {
 
 /// Whether a server of the world's minor could ever receive such a request, with a namespace or without.
 pub(super) fn can_be_asked(world: &World, verb: &str, group: &str, resource: &str, in_namespace: bool) -> bool {
-    let (name, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let (name, subresource) = split_at_first(resource, '/');
     let is_namespaced = !world.is_cluster_scoped(group, name);
     if in_namespace && !is_namespaced && !is_checked_in_namespaces(group, name, subresource, verb) {
         return false;

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::Severity;
 use super::judge::Judge;
 use super::objects::{Applied, RoleHit, few};
+use crate::request::split_at_first;
 use crate::world::Role;
 use bailiwick_kubernetes::dead::{self, Cell, Dead, Part, Reason};
 use bailiwick_kubernetes::rbac::PolicyRule;
@@ -85,9 +86,8 @@ fn dead_in(judge: &Judge<'_>, rule: &PolicyRule) -> Vec<Dead> {
 /// True for a dead verb that D008 or D009 reports, with what was meant.
 fn has_rule_of_its_own(rule: &PolicyRule, dead: &Dead) -> bool {
     let Part::Verb(position) = dead.part else { return false };
-    let names_any = |names: &[&str]| {
-        rule.resources.iter().any(|resource| names.contains(&resource.split('/').next().unwrap_or_default()))
-    };
+    let names_any =
+        |names: &[&str]| rule.resources.iter().any(|resource| names.contains(&split_at_first(resource, '/').0));
     match rule.verbs.get(position).map(String::as_str) {
         Some("bind" | "escalate") => names_any(&["rolebindings", "clusterrolebindings"]),
         Some("impersonate") => names_any(&["users", "groups", "serviceaccounts", "userextras", "uids"]),

@@ -13,6 +13,7 @@ use crate::world::{Binding, Role, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::diag::Origin;
 use bailiwick_yaml::digest::digest_of_run;
+use bailiwick_yaml::internal;
 
 /// An object that the server changes.
 #[derive(Debug)]
@@ -78,12 +79,9 @@ fn names(world: &World, binding: &Binding) -> Vec<String> {
 
 /// A smallest part of a rule.
 fn part_text(part: &PolicyRule) -> String {
-    let first = |list: &[String]| list.first().cloned().unwrap_or_default();
-    let verb = first(&part.verbs);
-    match part.non_resource_urls.first() {
-        Some(url) => format!("`{verb}` on `{url}`"),
-        None => format!("`{verb}` on `{}`", first(&part.resources)),
-    }
+    let targets = part.non_resource_urls.first().or_else(|| part.resources.first());
+    let parts = part.verbs.first().zip(targets);
+    internal::value(parts.map(|(verb, target)| format!("`{verb}` on `{target}`")), "a rule has no parts")
 }
 
 impl Judge<'_> {

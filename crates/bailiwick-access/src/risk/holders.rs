@@ -204,7 +204,7 @@ impl Judge<'_> {
                 if !is_here || (met.is_named() && rule.named == Named::Void) || is_told_wide().is_some() {
                     return None;
                 }
-                let level = condition.cases.get(met.case).and_then(|case| case.level).unwrap_or(level);
+                let level = condition.level_of(met.case, level);
                 let severity = match rule.named {
                     _ if !met.is_named() => level,
                     Named::To(severity) => severity.min(level),
@@ -412,7 +412,7 @@ impl Judge<'_> {
 
     /// How bad it is, with a look at what the names stand for.
     fn resolved(&self, judged: &Judged, namespace: Option<Symbol>, powers: &Powers) -> Severity {
-        let names = judged.met.names.first().map(Vec::as_slice).unwrap_or_default();
+        let names = judged.met.names.first().map_or(&[][..], Vec::as_slice);
         let symbols = &self.world.symbols;
         let texts = || names.iter().map(|&name| symbols.text(name));
         let found = match judged.rule.named {

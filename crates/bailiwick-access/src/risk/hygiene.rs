@@ -59,9 +59,8 @@ pub(super) fn unused_role(applied: &Applied<'_>) -> Vec<RoleHit> {
     let is_gathered = || {
         role.namespace.is_none()
             && judge.aggregated().any(|target| {
-                let selectors = target.aggregation.as_deref().unwrap_or_default();
                 target.name != role.name
-                    && selectors.iter().any(|selector| selector.matches(|key| judge.world.label(role, key)))
+                    && target.selectors().any(|selector| selector.matches(|key| judge.world.label(role, key)))
             })
     };
     if applied.is_bound || judge.offered().contains(&role.name) || is_gathered() {
@@ -219,7 +218,7 @@ impl<'w> Judge<'w> {
         removed: &HashMap<u32, Vec<u32>>,
     ) -> Option<Vec<(u32, RuleListId)>> {
         let wide = self.world.held(holder, None);
-        let here = binding.namespace.map(|namespace| self.world.held(holder, Some(namespace))).unwrap_or_default();
+        let here = self.world.held_here(holder, binding.namespace);
         if wide.len() + here.len() > MAXIMUM_BINDINGS {
             return None;
         }

@@ -24,6 +24,7 @@ use crate::world::{Binding, Builder, Layer, Role, SubjectKind, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::diag::Origin;
 use bailiwick_yaml::digest::digest_of_run;
+use bailiwick_yaml::internal;
 
 /// What to look for, and how to put it together.
 #[derive(Debug, Clone)]
@@ -209,7 +210,7 @@ impl<'w> Judge<'w> {
     /// neither is what stands in roles of those names, while they grant no more than the server's own.
     fn learn_defaults(&mut self) {
         let world = self.world;
-        let minor = world.baseline().unwrap_or_else(|| world.minor());
+        let minor = world.minor_of_defaults();
         let expected = Builder::new(minor).with_default_policy(minor).build();
         let symbols = &world.symbols;
         let translated = |symbol| symbols.find(expected.symbols.text(symbol));
@@ -239,7 +240,7 @@ impl<'w> Judge<'w> {
         }
         for name in USER_FACING {
             let Some(role) = world.role(None, name).filter(|role| self.has_default_name(role)) else { continue };
-            let known = expected.policy_rules(None, name).unwrap_or_default();
+            let Some(known) = expected.policy_rules(None, name) else { continue };
             let rules = world.rules_of(role).iter().map(|rule| rule.to_policy_rule(symbols));
             let is_known = rules.map(|rule| cover::uncovered(&known, &[rule]).is_empty()).collect();
             self.ordinary.insert(role.name, is_known);
@@ -293,12 +294,12 @@ impl<'w> Judge<'w> {
     /// True for a rule that the server gives to `admin`, `edit` or `view`.
     pub(super) fn is_ordinary_rule(&self, role: &Role, position: usize) -> bool {
         let rules = self.ordinary.get(&role.name).filter(|_| role.namespace.is_none());
-        rules.and_then(|rules| rules.get(position)).copied().unwrap_or_default()
+        rules.is_some_and(|rules| rules.get(position) == Some(&true))
     }
 
     /// What a list of rules has in common with those that differ in names alone.
     pub(super) fn shape(&self, list: RuleListId) -> u128 {
-        self.shapes.get(list.number()).copied().unwrap_or_default()
+        internal::value(self.shapes.get(list.number()).copied(), "a list of rules is of another world")
     }
 
     /// The place by which findings are kept apart.
@@ -317,7 +318,7 @@ impl<'w> Judge<'w> {
         let severities = self.conditions.iter().filter_map(|(rule, condition)| {
             let level = rule.level(in_namespace, false)?;
             let met = self.world.meets_by(condition, &held, &|_, rule| counts(rule))?;
-            let level = condition.cases.get(met.case).and_then(|case| case.level).unwrap_or(level);
+            let level = condition.level_of(met.case, level);
             match (met.is_named(), rule.named) {
                 (false, _) => Some(level),
                 (true, Named::Void) => None,
@@ -589,13 +590,12 @@ fn is_narrower(world: &World, role: &Role, expected: &World, known: &Role) -> bo
 /// for it: of these E016 tells.
 fn is_wider(world: &World, role: &Role, expected: &World, known: &Role) -> bool {
     let mut allowed = texts(expected, known);
-    let selectors = known.aggregation.as_deref().unwrap_or_default();
     let is_gathered = |other: &Role| {
         other.namespace.is_none()
             && other.name != role.name
-            && selectors.iter().any(|selector| selector.matches(|key| world.label(other, key)))
+            && known.selectors().any(|selector| selector.matches(|key| world.label(other, key)))
     };
-    if !selectors.is_empty() {
+    if known.selectors().next().is_some() {
         allowed.extend(world.roles.iter().filter(|other| is_gathered(other)).flat_map(|other| texts(world, other)));
     }
     !cover::uncovered(&allowed, &texts(world, role)).is_empty()

@@ -12,6 +12,7 @@ use super::judge::Judge;
 use super::matching::Held;
 use super::table::{self, NEARLY_FULL};
 use crate::cover;
+use crate::request::split_at_first;
 use crate::request::{ACCOUNTS, ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED};
 use crate::rules::Rule;
 use crate::scope::is_checked_in_namespaces;
@@ -167,8 +168,11 @@ fn named_creates(applied: &Applied<'_>, rule: &Rule, wanted: NamedCreate) -> Vec
             (may_also(applied, rule, resource, "patch"), may_also(applied, rule, resource, "update"));
         let of = |group: &str| dead::named_create(applied.world().api(), group, resource, may_patch, may_update);
         let outcomes: Vec<NamedCreate> = applied.texts(rule.groups()).into_iter().map(of).collect();
-        let best = [NamedCreate::Works, NamedCreate::ByApply].into_iter().find(|best| outcomes.contains(best));
-        best.unwrap_or(NamedCreate::Never)
+        match outcomes {
+            outcomes if outcomes.contains(&NamedCreate::Works) => NamedCreate::Works,
+            outcomes if outcomes.contains(&NamedCreate::ByApply) => NamedCreate::ByApply,
+            _ => NamedCreate::Never,
+        }
     };
     let resources = applied.texts(rule.resources()).into_iter();
     resources
@@ -197,7 +201,7 @@ pub(super) fn cluster_scoped_in_namespace(applied: &Applied<'_>) -> Vec<RoleHit>
     }
     let world = applied.world();
     let is_wrong = |rule: &Rule, resource: &str| {
-        let (name, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+        let (name, subresource) = split_at_first(resource, '/');
         let groups = applied.texts(rule.groups());
         let works = |group: &str| {
             let verbs = applied.texts(rule.verbs());
@@ -337,8 +341,7 @@ pub(super) fn adds_to_default_roles(applied: &Applied<'_>) -> Vec<RoleHit> {
     let (mut names, mut hit) = (Vec::new(), None);
     let own: HashSet<&Rule> = applied.rules().iter().collect();
     for target in applied.judge.default_aggregated().filter(|target| target.name != applied.role.name) {
-        let selectors = target.aggregation.as_deref().unwrap_or_default();
-        let is_gathered = selectors.iter().any(|selector| selector.matches(|key| world.label(applied.role, key)));
+        let is_gathered = target.selectors().any(|selector| selector.matches(|key| world.label(applied.role, key)));
         if !is_gathered {
             continue;
         }
@@ -458,7 +461,7 @@ pub(super) fn needlessly_cluster_wide(bound: &Bound<'_>) -> Vec<String> {
         rule.urls().is_empty()
             && !groups.contains(&"*")
             && resources.iter().all(|resource| {
-                let name = resource.split('/').next().unwrap_or_default();
+                let (name, _) = split_at_first(resource, '/');
                 name != "*"
                     && groups.iter().all(|group| !world.is_cluster_scoped(group, name))
                     && groups.iter().any(|group| world.api().find(group, name).is_some())

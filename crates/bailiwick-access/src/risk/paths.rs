@@ -217,8 +217,9 @@ fn together(all: Vec<Found>) -> Vec<Path> {
         });
         match same.zip(split(&found.via)) {
             Some((path, (rights, roles))) => {
-                let known = split(&path.via).map(|(known, _)| known).unwrap_or_default();
-                path.via = format!("{known}, {rights} ({roles}");
+                if let Some((known, _)) = split(&path.via) {
+                    path.via = format!("{known}, {rights} ({roles}");
+                }
                 for link in found.links {
                     match path.links.iter_mut().find(|known| known.binding == link.binding) {
                         Some(known) => known.rules.extend(link.rules),
@@ -278,7 +279,7 @@ impl<'w> Seat<'w> {
         for &holder in &self.holders {
             let own =
                 world.index.held(holder, self.namespace, &world.symbols).iter().map(|held| (held.binding, Part::Own));
-            let wide = self.namespace.map(|_| world.index.held(holder, None, &world.symbols)).unwrap_or_default();
+            let wide = self.namespace.map_or(&[][..], |_| world.index.held(holder, None, &world.symbols));
             let wide = wide.iter().map(|held| (held.binding, Part::Wide));
             all.extend(own.chain(wide).filter_map(|(id, part)| Some((holder, world.binding(id)?, part))));
         }

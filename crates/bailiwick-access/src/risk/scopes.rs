@@ -3,6 +3,7 @@
 use super::Severity;
 use crate::Builder;
 use crate::cover::uncovered;
+use crate::request::split_at_first;
 use crate::request::{AUTHENTICATED, UNAUTHENTICATED};
 use crate::scope::is_checked_in_namespaces;
 use crate::world::{Holder, World};
@@ -30,7 +31,7 @@ enum Scope {
 
 impl<'w> Scopes<'w> {
     pub(super) fn new(world: &'w World) -> Self {
-        let minor = world.baseline().unwrap_or_else(|| world.minor());
+        let minor = world.minor_of_defaults();
         let default = Builder::new(minor).with_default_policy(minor).build();
         let groups = [AUTHENTICATED, UNAUTHENTICATED].map(|name| default.symbols.find(name));
         let held = groups.iter().flat_map(|name| default.held(Holder { is_group: true, name: *name }, None));
@@ -77,7 +78,7 @@ impl<'w> Scopes<'w> {
         resource: &str,
         in_namespace: bool,
     ) -> Option<(Severity, Vec<String>)> {
-        let (base, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+        let (base, subresource) = split_at_first(resource, '/');
         let scope = self.scope(group, resource, base)?;
         let is_served = |verb: &str| {
             let is_wild = verb == "*" || group == "*" || base == "*";

@@ -260,12 +260,12 @@ impl Judge<'_> {
         let mut grants = self.reaching(rule, tenancy, place);
         let reach_of = |grant: &Grant<'_>| {
             let key = (class, grant.role.rules);
-            let known = tenancy.reaches.borrow().get(&key).map(Rc::clone);
-            known.unwrap_or_else(|| {
-                let reach = Rc::new(self.reach(tenancy, held, all, grant.role.rules));
-                tenancy.reaches.borrow_mut().insert(key, Rc::clone(&reach));
-                reach
-            })
+            if let Some(known) = tenancy.reaches.borrow().get(&key) {
+                return Rc::clone(known);
+            }
+            let reach = Rc::new(self.reach(tenancy, held, all, grant.role.rules));
+            tenancy.reaches.borrow_mut().insert(key, Rc::clone(&reach));
+            reach
         };
         grants.retain(|grant| reach_of(grant).level.is_some());
         // Full authority says everything already.

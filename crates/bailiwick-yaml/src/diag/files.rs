@@ -1,11 +1,12 @@
 //! The texts that diagnostics point into.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use serde::{Deserialize, Serialize};
 
 use super::Origin;
+use crate::internal;
 
 /// Names a registered text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -82,7 +83,8 @@ impl SourceFile {
         let text = self.text().as_bytes();
         let blocks = self.blocks.get_or_init(|| blocks(text));
         let start = end - end % BLOCK;
-        (blocks.get(end / BLOCK).copied().unwrap_or_default(), text.get(start..end).unwrap_or_default())
+        let block = internal::value(blocks.get(end / BLOCK).copied(), "a position is behind the blocks of its text");
+        (block, internal::items(text, start..end))
     }
 }
 
@@ -139,6 +141,7 @@ pub struct LineColumn {
 #[derive(Debug)]
 pub struct Files {
     list: RwLock<Vec<Arc<SourceFile>>>,
+    nameless: Arc<SourceFile>,
 }
 
 impl Default for Files {
@@ -150,7 +153,8 @@ impl Default for Files {
 impl Files {
     /// A table that holds one nameless empty text, the one [`FileId::default`] names.
     pub fn new() -> Self {
-        Self { list: RwLock::new(vec![Arc::new(SourceFile::of("", String::new()))]) }
+        let nameless = Arc::new(SourceFile::of("", String::new()));
+        Self { list: RwLock::new(vec![Arc::clone(&nameless)]), nameless }
     }
 
     /// Registers a text.
@@ -166,14 +170,19 @@ impl Files {
 
     fn push(&self, file: SourceFile) -> FileId {
         let file = Arc::new(file);
-        let mut list = self.list.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut list = self.list.write().unwrap_or_else(PoisonError::into_inner);
         list.push(file);
-        FileId(u32::try_from(list.len() - 1).unwrap_or_default())
+        FileId(internal::number(list.len() - 1))
+    }
+
+    /// Returns the list. A thread that panicked has left it whole: its one change is an addition at the end.
+    fn read(&self) -> RwLockReadGuard<'_, Vec<Arc<SourceFile>>> {
+        self.list.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many texts there are.
     pub fn count(&self) -> usize {
-        self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).len()
+        self.read().len()
     }
 
     /// The ids of the texts that are there now.
@@ -183,13 +192,13 @@ impl Files {
 
     /// Returns the path of every text, in the order of their ids.
     pub fn paths(&self) -> Vec<String> {
-        let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let list = self.read();
         list.iter().map(|file| file.path().to_owned()).collect()
     }
 
     /// A hash of every path and text, in the order of their ids: with the same one, two runs mean the same by an id.
     pub fn digest(&self) -> [u8; 32] {
-        let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let list = self.read().clone();
         let mut hasher = blake3::Hasher::new();
         for file in &list {
             for text in [file.path(), file.text()] {
@@ -208,11 +217,10 @@ impl Files {
 
     /// The text behind an id.
     pub fn get(&self, id: FileId) -> Arc<SourceFile> {
-        let list = self.list.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        list.get(id.0 as usize)
-            .or_else(|| list.first())
-            .map(Arc::clone)
-            .unwrap_or_else(|| Arc::new(SourceFile::of("", String::new())))
+        match self.read().get(id.0 as usize) {
+            Some(file) => Arc::clone(file),
+            None => Arc::clone(&self.nameless),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! HTML, a spreadsheet calculates. One function for each form makes a text harmless. A character that is shown as
 //! `\u{1b}` cannot be told from a text that has these six characters: what is shown is for people, and JSON is exact.
 
+use crate::internal;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -110,15 +111,13 @@ pub fn coloured_lines(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some(start) = rest.find('\u{1b}') {
         let (before, from) = rest.split_at(start);
-        let length = colour_length(from).unwrap_or_default();
         shown.push_str(&lines(before));
-        let (colour, after) = from.split_at(length);
+        let (colour, after) = match colour_length(from) {
+            Some(length) => from.split_at(length),
+            None => ("\\u{1b}", internal::slice(from, 1..)),
+        };
         shown.push_str(colour);
         rest = after;
-        if length == 0 {
-            shown.push_str("\\u{1b}");
-            rest = from.get(1..).unwrap_or_default();
-        }
     }
     shown.push_str(&lines(rest));
     Cow::Owned(shown)
@@ -195,7 +194,7 @@ fn code_span(text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
-    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
+    let longest = text.split(|letter| letter != '`').map(str::len).fold(0, usize::max);
     let fence = "`".repeat(longest + 1);
     let blank = if longest > 0 { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
@@ -217,7 +216,7 @@ fn push_words(text: &str, shown: &mut String) {
             shown.push_str(word);
         } else {
             shown.push_str(&code_span(code));
-            shown.push_str(word.get(code.len()..).unwrap_or_default());
+            shown.push_str(internal::slice(word, code.len()..));
         }
     }
 }
@@ -256,9 +255,8 @@ fn opens_command(line: &str) -> bool {
 /// `##vso[...]` and `##teamcity[...]` of other systems.
 pub fn is_old_command(text: &str, offset: usize) -> bool {
     let is_second = text.get(..offset).is_some_and(|before| before.ends_with('#'));
-    let after =
-        || text.get(offset + 1..).unwrap_or_default().trim_start_matches(|letter: char| letter.is_ascii_alphabetic());
-    is_second && after().starts_with('[')
+    let opens = |after: &str| after.trim_start_matches(|letter: char| letter.is_ascii_alphabetic()).starts_with('[');
+    is_second && text.get(offset + 1..).is_some_and(opens)
 }
 
 /// Whether there is a command in the older form in a text.

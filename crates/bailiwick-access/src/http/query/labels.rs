@@ -1,6 +1,7 @@
 //! Whether a label selector parses: only that, since no attribute of ours comes from it.
 
 use bailiwick_kubernetes::names;
+use bailiwick_yaml::internal;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token<'t> {
@@ -70,22 +71,25 @@ fn tokens(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start_matches([' ', '\t', '\r', '\n']);
     while let Some(first) = rest.chars().next() {
-        let (token, length) = match first {
-            '(' => (Token::Open, 1),
-            ')' => (Token::Close, 1),
-            ',' => (Token::Comma, 1),
-            '=' => (Token::Equals, if rest.starts_with("==") { 2 } else { 1 }),
-            '!' if rest.starts_with("!=") => (Token::Equals, 2),
-            '!' => (Token::Not, 1),
-            '<' | '>' => (Token::Compares, 1),
+        let behind = internal::slice(rest, first.len_utf8()..);
+        let (token, after) = match first {
+            '(' => (Token::Open, behind),
+            ')' => (Token::Close, behind),
+            ',' => (Token::Comma, behind),
+            '=' | '!' => match (first, behind.strip_prefix('=')) {
+                (_, Some(behind)) => (Token::Equals, behind),
+                ('=', None) => (Token::Equals, behind),
+                (_, None) => (Token::Not, behind),
+            },
+            '<' | '>' => (Token::Compares, behind),
             _ => {
-                let end = rest.find(|next: char| is_symbol(next) || matches!(next, ' ' | '\t' | '\r' | '\n'));
-                let word = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-                (Token::Word(word), word.len())
+                let is_of_word = |next: char| !is_symbol(next) && !matches!(next, ' ' | '\t' | '\r' | '\n');
+                let after = rest.trim_start_matches(is_of_word);
+                (Token::Word(internal::slice(rest, ..rest.len() - after.len())), after)
             }
         };
         tokens.push(token);
-        rest = rest.get(length..).unwrap_or_default().trim_start_matches([' ', '\t', '\r', '\n']);
+        rest = after.trim_start_matches([' ', '\t', '\r', '\n']);
     }
     tokens.push(Token::End);
     tokens
