@@ -1,8 +1,8 @@
 //! Aggregated ClusterRoles, as the aggregation controller leaves them (`pkg/controller/clusterroleaggregation`).
 //!
-//! The controller replaces the rules of a ClusterRole with an `aggregationRule` by those of the ClusterRoles that its
-//! selectors select, and does so again until nothing changes. Here every aggregated role starts empty: what the
-//! controller copied from roles that are gone is not ours to know, so a ring gathers only what comes from outside it.
+//! The controller replaces the rules of a ClusterRole with an `aggregationRule` by the rules of the selected
+//! ClusterRoles, and repeats this until nothing changes. Here every aggregated role starts empty: rules copied from
+//! deleted roles are unknown, so a ring gathers only from outside of the ring.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,23 +14,24 @@ use super::world::Role;
 use bailiwick_kubernetes::selector::LabelSelector;
 use bailiwick_yaml::internal;
 
-/// What settling could not tell for sure.
+/// Uncertain results of the aggregation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubts {
     /// Roles that gather from each other, by name; each ring once.
     pub rings: Vec<Vec<String>>,
-    /// Aggregated roles that state rules which nothing gathers, by name. The controller writes what it gathers over
-    /// them; while it gathers nothing at all it writes nothing, and they stay.
+    /// Aggregated roles with own rules that no selector gathers, by name. The controller overwrites them with the
+    /// gathered rules; if there are none, it writes nothing, and they stay.
     pub stated: Vec<String>,
 }
 
-/// What becomes of rules that an aggregated role states itself, while nothing else is gathered for it.
+/// The fate of the own rules of an aggregated role that gathers no rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Stated {
-    /// They are overwritten, as `specs/kubernetes.md` 9.1 has it; where they could matter the answer is not sure.
+    /// They are overwritten; if they could matter, the decision is uncertain.
     #[default]
     Overwritten,
-    /// They stay: the controller applies no rules at all then, and server-side apply leaves alone what is not applied.
+    /// They stay: the controller applies no rules then, and server-side apply leaves fields alone that are not
+    /// applied.
     Kept,
 }
 
@@ -70,13 +71,13 @@ type Settled = HashMap<usize, RuleListId>;
 /// An aggregated role with the roles it gathers from.
 type Target = (usize, Vec<usize>);
 
-/// Gathers until nothing changes, from what depends on nothing upwards: only a ring is gone round more than once.
+/// Gathers until nothing changes, starting with roles without dependencies: only a ring is visited more than once.
 fn fixed_point(components: &[Vec<&Target>], roles: &[Role], lists: &mut RuleLists, mode: Stated) -> Settled {
     let targets = components.iter().flatten();
     let mut settled: Settled = targets.map(|(target, _)| (*target, RuleLists::EMPTY)).collect();
     for component in components {
-        // A chain is as long as there are roles in the ring; what has not settled by then goes round, where only the
-        // order of the rules can still change.
+        // A chain is at most as long as the ring; after that many rounds only the order of the rules can still
+        // change.
         for _ in 0..=component.len() {
             let mut changed = false;
             for (target, selected) in component {
@@ -97,13 +98,14 @@ fn fixed_point(components: &[Vec<&Target>], roles: &[Role], lists: &mut RuleList
     settled
 }
 
-/// True for lists that differ in order alone.
+/// Whether two lists differ in order alone.
 fn same_rules(left: &[Rule], right: &[Rule]) -> bool {
     let known: HashSet<&Rule> = left.iter().collect();
     left.len() == right.len() && right.iter().all(|rule| known.contains(rule))
 }
 
-/// Each aggregated role with the roles it gathers from, each once, in the order of its selectors and then of their names.
+/// Returns each aggregated role with the roles it gathers from, each once, in the order of its selectors and then of
+/// their names.
 pub(super) fn sources(roles: &[Role], symbols: &Symbols) -> Vec<Target> {
     let aggregated = |role: &Role| role.namespace.is_none() && role.aggregation.is_some();
     if !roles.iter().any(aggregated) {
@@ -120,7 +122,7 @@ pub(super) fn sources(roles: &[Role], symbols: &Symbols) -> Vec<Target> {
     sources
 }
 
-/// The ClusterRoles by their labels: a selector looks at those with the rarest label that it asks for.
+/// The ClusterRoles by their labels: a selector reads the roles with its rarest label.
 struct Labelled<'r> {
     roles: &'r [Role],
     symbols: &'r Symbols,
@@ -150,7 +152,7 @@ impl<'r> Labelled<'r> {
         Self { roles, symbols, by_name, by_label, by_key, rank }
     }
 
-    /// The roles that a selector selects, by name.
+    /// Returns the roles selected by a selector, by name.
     fn selected(&self, selector: &LabelSelector) -> Vec<usize> {
         let candidates = selector.demanded().map(|(key, values)| self.with(key, values));
         let fewest = candidates.min_by_key(|lists| lists.iter().map(|list| list.len()).sum::<usize>());
@@ -165,7 +167,7 @@ impl<'r> Labelled<'r> {
         ids
     }
 
-    /// The roles with a label of this key, and of these values where some are given.
+    /// Returns the roles with a label of this key, and of these values if there are some.
     fn with(&self, key: &str, values: Option<&[String]>) -> Vec<&[usize]> {
         let key = self.symbols.find(key);
         match values {
@@ -178,7 +180,7 @@ impl<'r> Labelled<'r> {
     }
 }
 
-/// The rules of lists one after the other, each once.
+/// Returns the rules of lists one after the other, each once.
 fn gather(selected: impl Iterator<Item = RuleListId>, lists: &RuleLists) -> Vec<Rule> {
     let mut met: HashSet<RuleListId> = HashSet::new();
     let mut seen: HashSet<&Rule> = HashSet::new();
@@ -186,7 +188,7 @@ fn gather(selected: impl Iterator<Item = RuleListId>, lists: &RuleLists) -> Vec<
     rules.filter(|rule| seen.insert(rule)).cloned().collect()
 }
 
-/// The rings: aggregated roles that gather from each other, directly or through others.
+/// Returns the rings: aggregated roles that gather from each other, directly or through others.
 fn rings(components: &[Vec<&Target>], roles: &[Role], symbols: &Symbols) -> Vec<Vec<String>> {
     let name = |id: usize| roles.get(id).map(|role| symbols.text(role.name).to_owned());
     let rings = components.iter().filter(|members| members.len() > 1);
@@ -201,8 +203,8 @@ fn rings(components: &[Vec<&Target>], roles: &[Role], symbols: &Symbols) -> Vec<
     rings
 }
 
-/// The aggregated roles, parted into rings and single ones; each comes behind those that it gathers from. Each role is met
-/// once, and each edge once (Tarjan's strongly connected components, without recursion).
+/// Returns the aggregated roles in rings and single ones, each behind the roles it gathers from. Each role and each
+/// edge is visited once (Tarjan's strongly connected components, without recursion).
 fn components(sources: &[Target]) -> Vec<Vec<&Target>> {
     let positions: HashMap<usize, usize> = sources.iter().zip(0..).map(|((id, _), position)| (*id, position)).collect();
     let selected: HashMap<usize, &Vec<usize>> = sources.iter().map(|(target, selected)| (*target, selected)).collect();

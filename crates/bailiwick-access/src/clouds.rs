@@ -1,4 +1,4 @@
-//! Objects that give identities of a cloud to accounts of the cluster, or accounts of a cloud a name in it.
+//! Objects that map accounts of the cluster to identities of a cloud, or accounts of a cloud to names in the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use bailiwick_yaml::NodeRef;
 const ANNOTATIONS: [&str; 3] =
     ["azure.workload.identity/client-id", "eks.amazonaws.com/role-arn", "iam.gke.io/gcp-service-account"];
 
-/// The ConfigMap by which EKS gives names to roles and users of AWS, and its namespace.
+/// The ConfigMap of EKS with names for roles and users of AWS, and its namespace.
 pub(crate) const AWS_AUTH: &str = "aws-auth";
 pub(crate) const AWS_AUTH_NAMESPACE: &str = "kube-system";
 
@@ -44,12 +44,12 @@ impl Clouds {
         self.has_aws_auth |= namespace == AWS_AUTH_NAMESPACE && name == AWS_AUTH;
     }
 
-    /// True when some account has an identity in a cloud.
+    /// Whether some account has an identity in a cloud.
     pub(crate) fn has_accounts(&self) -> bool {
         !self.accounts.is_empty()
     }
 
-    /// The namespaces and names of the accounts of a namespace, or of all, with an identity in a cloud.
+    /// Returns the namespaces and names of the accounts of a namespace, or of all, with an identity in a cloud.
     pub(crate) fn accounts<'c>(&'c self, namespace: Option<&'c str>) -> impl Iterator<Item = (&'c str, &'c str)> {
         let is_meant = move |of: &str| namespace.is_none_or(|namespace| namespace == of);
         let namespaces = self.accounts.iter().filter(move |(of, _)| is_meant(of));

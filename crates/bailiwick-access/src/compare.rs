@@ -1,9 +1,9 @@
-//! What a change really grants: two worlds compared by what each subject may do, not by how the objects are written.
+//! Comparison of two worlds by the permissions of each subject, not by the text of the objects.
 //!
-//! A subject is a user, group or account that a binding names. What it holds in a place is the union of its rules,
-//! reduced to the smallest parts that nothing else covers; a part is gained when nothing that was held there, or
-//! cluster-wide, covers it (`specs/rbac.md` section 5). Order, splitting, renamed bindings and repeated grants make no
-//! difference. Subjects with the same change are one class: of 3,000 tenants with the same role, one is compared.
+//! A subject is a user, group or account in a binding. Its permissions in a scope are the union of its rules, reduced
+//! to the smallest parts that no other part covers; a part is gained if no earlier permission there, or cluster-wide,
+//! covers it. Order, splitting, renamed bindings and repeated grants make no difference. Subjects with the same
+//! change are one class: of 3,000 tenants with the same role, one is compared.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,38 +19,38 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::digest::{Digest, digest};
 use bailiwick_yaml::internal;
 
-/// What a class of subjects gains and loses.
+/// The gains and losses of a class of subjects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Smallest parts that were not held before.
+    /// Smallest parts of the new permissions.
     pub gained: Vec<PolicyRule>,
-    /// Smallest parts that are no longer held.
+    /// Smallest parts of the lost permissions.
     pub lost: Vec<PolicyRule>,
-    /// Who, and where, sorted.
+    /// The subjects with their scopes, sorted.
     pub subjects: Vec<Affected>,
-    /// True when names among the rules are those of the first subject, and every other one has its own instead.
+    /// Whether names in the rules are names of the first subject, and every other subject has its own names instead.
     pub own_names: bool,
 }
 
-/// A subject that a change concerns.
+/// A subject with a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Affected {
     /// As `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
     pub subject: String,
-    /// Where.
+    /// The scope of the change.
     pub scope: Scope,
 }
 
 /// The rules of a subject in a place, by the contents of its roles.
 type Held = Vec<Digest>;
 
-/// What is gained and what is lost.
+/// Gained and lost permissions.
 type Difference = (Vec<PolicyRule>, Vec<PolicyRule>);
 
 /// The text of a world, as far as a comparison needs it.
 struct Side<'w> {
     world: &'w World,
-    /// What each list of rules says, as a number that is the same in both worlds.
+    /// A hash of each list of rules, equal in both worlds.
     prints: Vec<Digest>,
     rules: HashMap<Digest, RuleListId>,
     held: BTreeMap<(Holding, Option<String>), Held>,
@@ -63,7 +63,7 @@ struct Holding {
     name: String,
 }
 
-/// Every change of what a subject may do, largest class first.
+/// Returns every change of the permissions of subjects, largest class first.
 pub fn compare(old: &World, new: &World) -> Vec<Change> {
     let (old, new) = (Side::new(old), Side::new(new));
     let mut keys: Vec<&(Holding, Option<String>)> = old.held.keys().chain(new.held.keys()).collect();
@@ -88,7 +88,7 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
             classes.entry(class).or_insert_with_key(|(in_namespace, [before, wide_before, after, wide_after])| {
                 let before = old.rules_of(before, *in_namespace);
                 let after = new.rules_of(after, *in_namespace);
-                // What holds cluster-wide on either side is told there, and not once more in each namespace.
+                // Cluster-wide permissions are reported there, and not again in each namespace.
                 let wide = [old.rules_of(wide_before, false), new.rules_of(wide_after, false)].concat();
                 let beyond = |rules: &[PolicyRule], known: &[PolicyRule]| {
                     cover::maximal(&cover::uncovered(&[known, &wide].concat(), rules))
@@ -120,7 +120,7 @@ pub fn sort(changes: &mut [Change]) {
     for change in changes.iter_mut() {
         change.subjects.sort();
     }
-    // What is gained is what a reviewer has to see first.
+    // Gains come first for a reviewer.
     changes.sort_by(|left, right| {
         let key = |change: &Change| (change.gained.is_empty(), usize::MAX - change.subjects.len());
         key(left).cmp(&key(right)).then_with(|| left.subjects.cmp(&right.subjects))
@@ -142,7 +142,7 @@ impl<'w> Side<'w> {
         }
         let mut side = Self { world, prints, rules, held: BTreeMap::new() };
         for (holder, namespace) in world.index.places() {
-            // No binding gives its members anything: they have everything before anybody is asked.
+            // No binding changes its members: they have all permissions before the authorizer.
             if holder.is_group && world.symbols.text(holder.name) == MASTERS {
                 continue;
             }
@@ -168,7 +168,7 @@ impl<'w> Side<'w> {
         held
     }
 
-    /// What is held, without what never takes effect: `pods/*`, and URLs in a namespace.
+    /// Returns the permissions, without rules that never take effect: `pods/*`, and URLs in a namespace.
     fn rules_of(&self, held: &Held, in_namespace: bool) -> Vec<PolicyRule> {
         let lists = held.iter().filter_map(|print| self.rules.get(print)).map(|&id| self.world.lists.get(id));
         lists

@@ -1,14 +1,14 @@
-//! Do these rules cover those? The comparison behind every escalation check (`pkg/registry/rbac/validation`).
+//! Coverage of rules by rules, the comparison behind every escalation check (`pkg/registry/rbac/validation`).
 //!
-//! What is wanted is split into its smallest parts, and each part has to be covered by one rule that is held. A list
-//! never covers a star, and a rule with names never covers one without.
+//! The wanted rules are split into their smallest parts, and one held rule has to cover each part. A list never
+//! covers a star, and a rule with names never covers one without.
 
 use hashbrown::HashMap;
 
 use super::decide::url_matches;
 use bailiwick_kubernetes::rbac::PolicyRule;
 
-/// The smallest parts of `wanted` that no rule of `held` covers, in order; none when all is covered.
+/// Returns the smallest parts of `wanted` that no rule of `held` covers, in order.
 pub fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Vec<PolicyRule> {
     let atoms = wanted.iter().flat_map(PolicyRule::atoms);
     let is_short = |rule: &PolicyRule| {
@@ -26,18 +26,18 @@ pub fn uncovered(held: &[PolicyRule], wanted: &[PolicyRule]) -> Vec<PolicyRule> 
 /// So many rules, with lists of so many entries, are faster looked at one by one.
 const FEW: usize = 16;
 
-/// Most places of an index: what needs more room is looked at one by one.
+/// Most places of an index: larger rules are compared one by one.
 const MOST_PLACES: usize = 1 << 22;
 
 /// The place of a smallest part: its group, its resource, and its name (none: every name).
 type Place<'r> = (&'r str, &'r str, Option<&'r str>);
 
-/// Rules by what a smallest part has to share with a rule that covers it, so that many parts and many rules take no
-/// more than their sum.
+/// Rules by the common properties of a rule and a covered part, so that many parts and many rules cost no more than
+/// their sum.
 struct Index<'r> {
     by_place: HashMap<Place<'r>, Vec<&'r PolicyRule>>,
     by_url: HashMap<&'r str, Vec<&'r PolicyRule>>,
-    /// Rules whose URLs are patterns, and rules with too many places.
+    /// Rules with patterns as URLs, and rules with too many places.
     others: Vec<&'r PolicyRule>,
 }
 
@@ -66,7 +66,7 @@ impl<'r> Index<'r> {
         index
     }
 
-    /// The rules that cover a smallest part.
+    /// Returns the rules that may cover a smallest part.
     fn covering<'i>(&'i self, atom: &'i PolicyRule) -> impl Iterator<Item = &'r PolicyRule> + 'i {
         let group = atom.api_groups.first().map(String::as_str);
         let resource = atom.resources.first().map_or("", String::as_str);
@@ -89,7 +89,7 @@ impl<'r> Index<'r> {
     }
 }
 
-/// True when one rule covers a smallest part.
+/// Whether one rule covers a smallest part.
 pub fn rule_covers(held: &PolicyRule, atom: &PolicyRule) -> bool {
     let covers_all = |held: &[String], wanted: &[String], star: bool| {
         (star && held.iter().any(|entry| entry == "*")) || wanted.iter().all(|entry| held.contains(entry))
@@ -112,12 +112,12 @@ fn resource_covered(held: &[String], resource: &str) -> bool {
         })
 }
 
-/// A pattern covers a narrower pattern too, since stars are characters like others here.
+/// Whether a pattern covers a URL or a narrower pattern; a star in `wanted` is an ordinary character.
 fn url_covers(held: &str, wanted: &str) -> bool {
     url_matches(held, wanted)
 }
 
-/// Smallest parts put together again by group, resource and names, as the server's message lists them.
+/// Joins smallest parts by group, resource and names, as the server's message lists them.
 pub fn compacted(atoms: &[PolicyRule]) -> Vec<PolicyRule> {
     let mut united: Vec<PolicyRule> = Vec::new();
     let mut places = HashMap::new();
@@ -139,7 +139,7 @@ pub fn compacted(atoms: &[PolicyRule]) -> Vec<PolicyRule> {
     united
 }
 
-/// What a rule grants, without what another of the rules covers anyway: the form in which two sets are compared.
+/// Returns the permissions of a rule without parts covered by others: the form for comparing two sets.
 pub fn maximal(rules: &[PolicyRule]) -> Vec<PolicyRule> {
     let mut atoms: Vec<PolicyRule> = rules.iter().flat_map(PolicyRule::atoms).collect();
     atoms.sort();

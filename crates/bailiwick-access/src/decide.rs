@@ -1,8 +1,8 @@
-//! May this identity do this? The decision of Kubernetes' RBAC authorizer (`plugin/pkg/auth/authorizer/rbac`), behind
-//! the short cut for `system:masters`, with everything that proves it.
+//! The decision of Kubernetes' RBAC authorizer (`plugin/pkg/auth/authorizer/rbac`), behind the short cut for
+//! `system:masters`, with its proof.
 //!
-//! The real one walks every ClusterRoleBinding and every RoleBinding of the namespace; this one looks up what the user
-//! and each of its groups hold. Both are unions, so the order makes no difference to the answer.
+//! The authorizer walks every ClusterRoleBinding and every RoleBinding of the namespace; this module looks up the
+//! bindings of the user and of each group. Both are unions, so the order makes no difference.
 
 use super::index::Held;
 use super::index::{hash_of, of_hash};
@@ -13,10 +13,10 @@ use super::symbols::{Symbol, Symbols};
 use super::world::namespace_of_role;
 use super::world::{Binding, Holder, RoleKind, Subject, SubjectKind, World, account_user};
 
-/// The first minor that asks for `create` when a web socket is opened by GET.
+/// The first minor with the verb `create` for a web socket opened by GET.
 pub const STREAMS_NEED_CREATE_SINCE: u32 = 35;
 
-/// What a question comes to.
+/// The result of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
@@ -24,8 +24,8 @@ pub enum Answer {
     Yes,
     /// Not allowed.
     No,
-    /// A binding names a role that is not among the inputs, or whose rules depend on what the cluster was like before,
-    /// and nothing else allows it.
+    /// A binding refers to a role outside of the inputs, or to rules that depend on the earlier state of the cluster,
+    /// and no other binding allows the request.
     Unknown,
     /// No server ever receives such a request.
     Dead,
@@ -38,21 +38,21 @@ pub struct Decision {
     pub allowed: bool,
     /// True when membership in `system:masters` decided.
     pub by_masters: bool,
-    /// Every binding that allows it, in the order of the index.
+    /// Every allowing binding, in the order of the index.
     pub proofs: Vec<Proof>,
-    /// Roles that bindings of this identity name, in the place asked for, and that are not there.
+    /// Missing roles of bindings of this identity, in the scope of the request.
     pub missing: Vec<MissingRole>,
-    /// Aggregated roles, bound to this identity here, that state rules which would allow it and which a cluster may
-    /// have kept or not (see [`Stated`](super::aggregate::Stated)).
+    /// Aggregated roles of this identity with own rules that would allow the request, kept or overwritten by the
+    /// cluster (see [`Stated`](super::aggregate::Stated)).
     pub doubtful: Vec<String>,
-    /// What the server asks for beside the request itself, and the identity may not: since 1.35 a web socket into a pod
-    /// needs `create`, whatever its HTTP method says.
+    /// A further request of the server that the identity may not make: since 1.35 a web socket into a pod needs
+    /// `create`, whatever its HTTP method is.
     pub also_needed: Option<Request>,
     /// Whether a server could receive the request.
     pub liveness: Liveness,
 }
 
-/// A binding that allows a request, with the rules of its role that do.
+/// A binding with the rules of its role that allow a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
     pub(crate) binding: u32,
@@ -60,21 +60,21 @@ pub struct Proof {
     pub rules: Vec<usize>,
 }
 
-/// A role that a binding names and that is not there.
+/// A role of a binding that is not among the objects.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MissingRole {
     /// ClusterRole or Role.
     pub kind: RoleKind,
-    /// Where the Role would have to be.
+    /// The namespace in which the binding looks for a Role.
     pub namespace: Option<String>,
-    /// Its name.
+    /// The name in the `roleRef`.
     pub name: String,
-    /// A binding that names it, as `kind/namespace/name`.
+    /// A binding with this role, as `kind/namespace/name`.
     pub bound_by: String,
 }
 
 impl Decision {
-    /// The answer: dead before all else, then what the authorizer says, in three values.
+    /// Returns the answer: dead before all else, then the authorizer's, in three values.
     pub fn answer(&self, is_complete: bool) -> Answer {
         match (&self.liveness, self.allowed) {
             (Liveness::Dead(_), _) => Answer::Dead,
@@ -86,7 +86,7 @@ impl Decision {
 }
 
 impl std::fmt::Display for MissingRole {
-    /// As `ClusterRole/name` or `Role/namespace/name`.
+    /// Writes `ClusterRole/name` or `Role/namespace/name`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.kind, &self.namespace) {
             (RoleKind::ClusterRole, _) => write!(formatter, "ClusterRole/{}", self.name),
@@ -103,7 +103,7 @@ pub(crate) enum Query<'q> {
         verb: Symbol,
         group: Symbol,
         resource: Symbol,
-        /// `*/` and the subresource, where there is one.
+        /// `*/` and the subresource, if there is one.
         any_of_subresource: Option<Symbol>,
         name: Symbol,
     },
@@ -136,7 +136,7 @@ impl<'q> Query<'q> {
         }
     }
 
-    /// True when a rule allows the request (`RuleAllows`).
+    /// Whether a rule allows the request (`RuleAllows`).
     pub(crate) fn is_allowed_by(&self, rule: &Rule, symbols: &Symbols) -> bool {
         let has = |list: &[Symbol], wanted: Symbol| list.iter().any(|&entry| entry == Symbol::STAR || entry == wanted);
         match *self {
@@ -156,13 +156,13 @@ impl<'q> Query<'q> {
     }
 }
 
-/// True when a URL of a rule covers a path: equal, or a prefix before trailing stars.
+/// Whether a URL of a rule covers a path: equal, or a prefix before trailing stars.
 pub(crate) fn url_matches(pattern: &str, path: &str) -> bool {
     pattern == "*" || pattern == path || (pattern.ends_with('*') && path.starts_with(pattern.trim_end_matches('*')))
 }
 
 impl World {
-    /// The plain decision of the authorizer, without reasons.
+    /// Whether the authorizer allows a request, without reasons.
     pub fn allows(&self, who: &Identity, request: &Request) -> bool {
         if who.is_master() {
             return true;
@@ -178,12 +178,12 @@ impl World {
         may(false, &who.user) || who.groups.iter().any(|group| may(true, group))
     }
 
-    /// True when a list has a rule that allows a request.
+    /// Whether a list has a rule for a request.
     fn is_allowed(&self, rules: RuleListId, query: &Query<'_>) -> bool {
         self.lists.get(rules).iter().any(|rule| query.is_allowed_by(rule, &self.symbols))
     }
 
-    /// True when every binding that applies here has its role, and that role no doubtful rules: a no is then a no.
+    /// Whether every binding here has its role, and the role no doubtful rules: a no is then a no.
     pub fn is_free_of_gaps(&self, who: &Identity, request: &Request) -> bool {
         let namespace = self.namespace_symbol(request.namespace());
         self.holders(who).all(|holder| {
@@ -194,7 +194,7 @@ impl World {
         })
     }
 
-    /// The decision with all its reasons.
+    /// Returns the decision with all its reasons.
     pub fn decide(&self, who: &Identity, request: &Request) -> Decision {
         let mut decision = Decision {
             allowed: false,
@@ -232,7 +232,7 @@ impl World {
         decision
     }
 
-    /// The same request for each name by which a rule limits what would otherwise allow it to an identity.
+    /// Returns the same request for each name in a rule that allows it only with names.
     pub fn named_variants(&self, who: &Identity, request: &Request) -> Vec<Request> {
         let Request::Resource(request) = request else { return Vec::new() };
         let Query::Resource { verb, group, resource, any_of_subresource, .. } =
@@ -258,7 +258,7 @@ impl World {
         names.into_iter().map(with).collect()
     }
 
-    /// The names for which a list of rules allows a verb on a resource; none where it allows every name.
+    /// Returns the names for which a list of rules allows a verb on a resource; none if it allows every name.
     pub fn names_allowed(&self, rules: RuleListId, (verb, group, resource): (&str, &str, &str)) -> Option<Vec<&str>> {
         let symbols = &self.symbols;
         let (verb, group, resource) = (symbols.find(verb), symbols.find(group), symbols.find(resource));
@@ -277,7 +277,7 @@ impl World {
         Some(names)
     }
 
-    /// The positions of the rules of a list that allow a verb on an object of a resource.
+    /// Returns the positions of the rules of a list that allow a verb on an object of a resource.
     pub fn rules_allowing(
         &self,
         rules: RuleListId,
@@ -296,7 +296,7 @@ impl World {
         rules.filter(|(_, rule)| query.is_allowed_by(rule, symbols)).map(|(position, _)| position).collect()
     }
 
-    /// The lists of rules that a user or a group holds: cluster-wide, or in a namespace.
+    /// Returns the lists of rules of a user or a group: cluster-wide, or in a namespace.
     pub fn rule_lists(&self, is_group: bool, name: &str, namespace: Option<&str>) -> impl Iterator<Item = RuleListId> {
         let hash = hash_of(is_group, name);
         let held = match namespace {
@@ -307,7 +307,7 @@ impl World {
         own.filter_map(|held| held.rules).collect::<Vec<_>>().into_iter()
     }
 
-    /// What is asked for beside a request: `create` for a web socket opened by GET (gate
+    /// Returns the further request of the server beside a request: `create` for a web socket opened by GET (gate
     /// AuthorizePodWebsocketUpgradeCreatePermission, on since 1.35).
     fn also_asked(&self, request: &Request) -> Option<Request> {
         let Request::Resource(request) = request else { return None };
@@ -318,7 +318,7 @@ impl World {
             .then(|| Request::Resource(ResourceRequest { verb: "create".to_owned(), ..request.clone() }))
     }
 
-    /// Every binding that applies to an identity in a namespace (none: cluster-wide only), each once.
+    /// Returns every binding of an identity in a namespace (none: cluster-wide only), each once.
     pub(crate) fn bindings_of(&self, who: &Identity, namespace: Option<Symbol>) -> Vec<u32> {
         let mut bindings: Vec<u32> = self.holders(who).flat_map(|holder| self.held_in(holder, namespace)).collect();
         bindings.sort_unstable();
@@ -326,14 +326,14 @@ impl World {
         bindings
     }
 
-    /// What an identity is to bindings: its user name, and each of its groups.
+    /// Returns the holders that stand for an identity: its user name, and each of its groups.
     pub(crate) fn holders(&self, who: &Identity) -> impl Iterator<Item = Holder> {
         let user = Holder { is_group: false, name: self.symbols.find(&who.user) };
         let groups = who.groups.iter().map(|group| Holder { is_group: true, name: self.symbols.find(group) });
         std::iter::once(user).chain(groups).filter(|holder| holder.name != Symbol::FOREIGN)
     }
 
-    /// The user or group that a subject of a binding is; none for a subject that matches nobody.
+    /// Returns the user or group of a subject of a binding; none for a subject without identities.
     pub(crate) fn holder(&self, subject: Subject, binding_namespace: Option<Symbol>) -> Option<Holder> {
         let is_group = match subject.kind {
             SubjectKind::User => false,
@@ -349,7 +349,7 @@ impl World {
         Some(Holder { is_group, name: subject.name })
     }
 
-    /// The bindings of a holder: cluster-wide, and then in a namespace.
+    /// Returns the bindings of a holder: cluster-wide, and then in a namespace.
     fn held_in(&self, holder: Holder, namespace: Option<Symbol>) -> impl Iterator<Item = u32> {
         self.held(holder, None).iter().chain(self.held_here(holder, namespace)).map(|held| held.binding)
     }
@@ -373,7 +373,7 @@ impl World {
         }
     }
 
-    /// A binding as `RoleBinding/namespace/name` or `ClusterRoleBinding/name`.
+    /// Returns a binding as `RoleBinding/namespace/name` or `ClusterRoleBinding/name`.
     pub(crate) fn binding_name(&self, binding: &Binding) -> String {
         let name = self.symbols.text(binding.name);
         match binding.namespace {
@@ -382,7 +382,7 @@ impl World {
         }
     }
 
-    /// The proofs of a decision as JSON, sorted by the binding's name; rules by their position from 0.
+    /// Returns the proofs of a decision as JSON, sorted by the binding's name; rules by their position from 0.
     pub fn proofs_by_name(&self, decision: &Decision) -> Vec<serde_json::Value> {
         let mut proofs: Vec<(String, serde_json::Value)> = decision
             .proofs
@@ -399,7 +399,7 @@ impl World {
         proofs.into_iter().map(|(_, value)| value).collect()
     }
 
-    /// The names of the bindings that prove a decision, sorted.
+    /// Returns the names of the proving bindings of a decision, sorted.
     pub fn bindings_by_name(&self, decision: &Decision) -> Vec<String> {
         let bindings = decision.proofs.iter().filter_map(|proof| self.binding(proof.binding));
         let mut names: Vec<String> = bindings.map(|binding| self.binding_name(binding)).collect();

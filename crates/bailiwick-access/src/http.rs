@@ -1,19 +1,20 @@
-//! From an HTTP request to what the authorizer sees (`staging/src/k8s.io/apiserver/pkg/endpoints/request/
-//! requestinfo.go`): any method and path mean something, however odd.
+//! From an HTTP request to the attributes of the authorizer
+//! (`staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go`): any method and path have attributes,
+//! however odd.
 
 mod query;
 
 use super::request::{Request, ResourceRequest, UrlRequest};
 use crate::request::split_at_first;
 
-/// Why a request has no attributes: the server answers it with an error before anybody is asked.
+/// The error of a request without attributes: the server answers it before any authorizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadRequest(pub String);
 
 /// Reads `METHOD PATH[?QUERY]`.
 ///
 /// # Errors
-/// A path that no server accepts.
+/// No server accepts the path.
 pub fn attributes(request: &str) -> Result<Request, BadRequest> {
     let (method, target) =
         request.split_once(' ').ok_or_else(|| BadRequest("an HTTP request is `METHOD /path`".to_owned()))?;
@@ -53,7 +54,7 @@ fn read(method: &str, path: &str, raw_query: &str) -> Result<Request, BadRequest
     let mut namespace = "";
     if let ["namespaces", name, rest @ ..] = parts {
         namespace = name;
-        // Everything behind the name is inside the namespace, but for what belongs to the namespace itself.
+        // The rest behind the name is inside the namespace, except for subresources of the namespace itself.
         if rest.first().is_some_and(|next| !matches!(*next, "status" | "finalize")) {
             parts = rest;
         }
@@ -81,7 +82,7 @@ fn read(method: &str, path: &str, raw_query: &str) -> Result<Request, BadRequest
     }))
 }
 
-/// The parts of a path without the slashes around it; a double slash leaves an empty part.
+/// Splits a path without the slashes around it; a double slash leaves an empty part.
 fn split_path(path: &str) -> Vec<&str> {
     let trimmed = path.trim_matches('/');
     if trimmed.is_empty() { Vec::new() } else { trimmed.split('/').collect() }

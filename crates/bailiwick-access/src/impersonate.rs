@@ -1,7 +1,7 @@
-//! May this identity act as somebody else? (`staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation`)
+//! The decision about impersonation (`staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation`).
 //!
-//! Since 1.36 the constrained modes are tried first, each with a right on the target and one on the action; what is
-//! left is the old verb, which gives everything at once.
+//! Since 1.36 the constrained modes are tried first, each with a permission on the target and one on the action; the
+//! last is the old verb, with all permissions at once.
 
 use super::request::{
     ANONYMOUS, AUTHENTICATED, Identity, MASTERS, Request, ResourceRequest, UNAUTHENTICATED, service_account,
@@ -9,12 +9,12 @@ use super::request::{
 use super::world::World;
 use bailiwick_kubernetes::names;
 
-/// Who an identity wants to be: what the impersonation headers say.
+/// The impersonated identity of the impersonation headers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Target {
     /// The user name.
     pub user: String,
-    /// Groups.
+    /// The groups in `Impersonate-Group`.
     pub groups: Vec<String>,
     /// Extra fields by their key, sorted.
     pub extra: Vec<(String, Vec<String>)>,
@@ -22,11 +22,11 @@ pub struct Target {
     pub uid: String,
 }
 
-/// By which way it may.
+/// The mode of an impersonation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// An account acts as the node that its token is bound to.
+    /// An account as the node of its token.
     AssociatedNode,
     /// As any node.
     ArbitraryNode,
@@ -35,26 +35,26 @@ pub enum Mode {
     ServiceAccount,
     /// As any other user, with groups, uid and extra fields.
     UserInfo,
-    /// As anybody, by the verb `impersonate`.
+    /// Any identity, by the verb `impersonate`.
     Legacy,
 }
 
 /// The outcome of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Impersonation {
-    /// The mode that allows it; none when nothing does.
+    /// The allowing mode, if there is one.
     pub mode: Option<Mode>,
-    /// What was asked of the authorizer, in the mode that allows it or else in the old one.
+    /// The requests to the authorizer, in the allowing mode or else in the old one.
     pub checks: Vec<(Request, bool)>,
-    /// The groups that the identity then has.
+    /// The groups of the impersonated user.
     pub groups: Vec<String>,
 }
 
 /// The first minor with constrained impersonation switched on.
 pub const CONSTRAINED_SINCE: u32 = 36;
-/// The group of what constrained impersonation checks, and of uids and extra fields in every mode.
+/// The API group of constrained impersonation, and of uids and extra fields in every mode.
 const AUTHENTICATION: &str = "authentication.k8s.io";
-/// What the user name of a node begins with.
+/// The prefix of the user name of a node.
 const NODE_PREFIX: &str = "system:node:";
 /// From how many groups, or extra values, on a constrained mode first asks for all of them at once.
 const MANY: usize = 4;
@@ -62,7 +62,7 @@ const MANY: usize = 4;
 impl Mode {
     const CONSTRAINED: [Mode; 4] = [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo];
 
-    /// The verb on the target.
+    /// Returns the verb on the target.
     fn verb(self) -> String {
         match self {
             Mode::Legacy => "impersonate".to_owned(),
@@ -80,7 +80,7 @@ impl Mode {
         }
     }
 
-    /// True when the mode is for this target at all. `node` is the one that the token of the asking account is bound to.
+    /// Whether the mode applies to this target. `node` is the node of the asking account's token.
     fn is_for(self, who: &Identity, node: Option<&str>, target: &Target) -> bool {
         let has_name_alone = target.groups.is_empty() && target.extra.is_empty() && target.uid.is_empty();
         let wanted = node_name(&target.user);
@@ -96,14 +96,14 @@ impl Mode {
     }
 }
 
-/// The node that a user name stands for.
+/// Returns the node of a user name.
 fn node_name(user: &str) -> Option<&str> {
     user.strip_prefix(NODE_PREFIX).filter(|name| names::dns_subdomain(name).is_ok())
 }
 
 impl World {
-    /// Whether an identity may act as `target`; `node` is the node that its token is bound to. The constrained modes are
-    /// tried when the request is given that is then made; before [`CONSTRAINED_SINCE`] there are none.
+    /// Decides whether an identity may act as `target`; `node` is the node of its token. The constrained modes are
+    /// tried for a given later request; before [`CONSTRAINED_SINCE`] there are none.
     pub fn may_impersonate(
         &self,
         who: &Identity,
@@ -112,7 +112,7 @@ impl World {
         constrained: Option<&Request>,
     ) -> Impersonation {
         if target.user.is_empty() {
-            // Groups, extra fields and a uid cannot be had without a user.
+            // Groups, extra fields and a uid need a user.
             return Impersonation { mode: None, checks: Vec::new(), groups: Vec::new() };
         }
         if let Some(request) = constrained {
@@ -142,7 +142,7 @@ struct Attempt<'w> {
 }
 
 impl Attempt<'_> {
-    /// What a constrained mode refuses without asking anybody.
+    /// Whether a constrained mode accepts the target at all.
     fn is_acceptable(&self, target: &Target) -> bool {
         let groups_fit = target.groups.iter().all(|group| !group.is_empty() && group != MASTERS);
         groups_fit
@@ -154,14 +154,14 @@ impl Attempt<'_> {
             })
     }
 
-    /// The rights on the target: its name, its groups, its extra fields, its uid. All are asked, so that a refusal can
-    /// tell everything that is missing.
+    /// Whether the identity has the permissions on the target: its name, its groups, its extra fields, its uid. All
+    /// are checked, so that a refusal lists everything missing.
     fn may_be(&mut self, target: &Target) -> bool {
         let is_legacy = self.mode == Mode::Legacy;
         let group = if is_legacy { "" } else { AUTHENTICATION };
         let user = match (service_account(&target.user), node_name(&target.user)) {
             (Some((namespace, name)), _) => self.on(group, "serviceaccounts", "", namespace, name),
-            // One cache serves every node there, so that the right has to hold for all of them.
+            // One cache serves every node there, so the permission has to cover all of them.
             (None, Some(_)) if self.mode == Mode::AssociatedNode => self.on(group, "nodes", "", "", "*"),
             (None, Some(node)) if !is_legacy => self.on(group, "nodes", "", "", node),
             _ => self.on(group, "users", "", "", &target.user),
@@ -186,7 +186,7 @@ impl Attempt<'_> {
         user && groups && extra && uid
     }
 
-    /// Asks and keeps the question only when the answer is yes: a short cut that fails is followed by single questions.
+    /// Checks a request, and keeps it only for a yes: single checks follow a failing short cut.
     fn asks(&mut self, group: &str, resource: &str, subresource: &str, name: &str) -> bool {
         let allowed = self.on(group, resource, subresource, "", name);
         if !allowed {
@@ -214,7 +214,7 @@ impl Attempt<'_> {
     }
 }
 
-/// The right that a constrained mode asks for beside the one on the target: the action itself.
+/// Returns the request of a constrained mode beside the permission on the target: the action itself.
 fn acted_on(mode: Mode, request: &Request) -> Request {
     let mut acted = request.clone();
     let verb = format!("impersonate-on:{}:{}", mode.name(), request.verb());
@@ -225,7 +225,7 @@ fn acted_on(mode: Mode, request: &Request) -> Request {
     acted
 }
 
-/// The groups of the impersonated user: those that were asked for, or those that go with the kind of user.
+/// Returns the groups of the impersonated user: the given ones, or the groups of its kind of user.
 fn groups(mode: Mode, target: &Target) -> Vec<String> {
     let mut groups = match (mode, service_account(&target.user)) {
         (Mode::AssociatedNode | Mode::ArbitraryNode, _) => vec!["system:nodes".to_owned()],
@@ -249,7 +249,7 @@ fn groups(mode: Mode, target: &Target) -> Vec<String> {
     groups
 }
 
-/// True for a key such as `example.com/scopes` (`IsDomainPrefixedPath`).
+/// Whether a key is of the form `example.com/scopes` (`IsDomainPrefixedPath`).
 fn is_domain_prefixed(key: &str) -> bool {
     let is_path = |letter: char| letter.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(letter);
     key.split_once('/').is_some_and(|(domain, path)| {

@@ -1,9 +1,9 @@
-//! Who holds what, where: the question of every decision, answered with few looks into memory.
+//! The permissions of holders by scope: the lookup of every decision, with few accesses to memory.
 //!
-//! In a world of a hundred thousand tenants every look is a wait for memory, so that their number is what a decision
-//! costs. What is bound cluster-wide is found by the hash of the holder's name; what is bound in a namespace by the
-//! namespace, whose few holders lie side by side with their hashes. A name is compared as text only where its hash
-//! fits. Each entry says which rules it gives, so that most decisions never look at a binding.
+//! In a world of a hundred thousand tenants every access waits for memory, so their number is the cost of a decision.
+//! Cluster-wide bindings are found by the hash of the holder's name; bindings in a namespace by the namespace, with
+//! its few holders side by side with their hashes. Names are compared as text only for equal hashes. Each entry has
+//! its rules, so that most decisions never read a binding.
 
 use hashbrown::{HashMap, HashTable};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -13,7 +13,7 @@ use super::symbols::{Symbol, Symbols};
 use super::world::Holder;
 use bailiwick_yaml::internal;
 
-/// What a holder has by one binding.
+/// The permissions of a holder by one binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Held {
     /// Of the holder's name; see [`hash_of`].
@@ -27,7 +27,7 @@ pub(crate) struct Held {
 /// The index of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    /// What is bound cluster-wide, then what is bound in each namespace, each part sorted by hash and holder.
+    /// Cluster-wide entries, then the entries of each namespace, each part sorted by hash and holder.
     held: Vec<Held>,
     cluster: HashMap<u64, Range>,
     namespaces: HashTable<(Symbol, Range)>,
@@ -36,7 +36,7 @@ pub(crate) struct Index {
 /// First and one past the last entry.
 type Range = (u32, u32);
 
-/// The hash of a user's or a group's name.
+/// Returns the hash of a user's or a group's name.
 pub(crate) fn hash_of(is_group: bool, name: &str) -> u64 {
     xxh3_64_with_seed(name.as_bytes(), u64::from(is_group))
 }
@@ -46,14 +46,14 @@ impl Held {
         Self { hash: hash_of(holder.is_group, symbols.text(holder.name)), holder, rules, binding }
     }
 
-    /// True when it is held by this user or group, whose hash is known to fit.
+    /// Whether this user or group is the holder, given a fitting hash.
     pub(crate) fn is_of(&self, is_group: bool, name: &str, symbols: &Symbols) -> bool {
         self.holder.is_group == is_group && symbols.text(self.holder.name) == name
     }
 }
 
 impl Index {
-    /// The index of entries with the namespace each holds in; none for cluster-wide.
+    /// Creates the index of entries with their namespaces; none for cluster-wide.
     pub(crate) fn new(mut entries: Vec<(Option<Symbol>, Held)>, symbols: &Symbols) -> Self {
         entries.sort_unstable();
         entries.dedup();
@@ -78,12 +78,12 @@ impl Index {
         index
     }
 
-    /// What everybody of this hash has cluster-wide.
+    /// Returns the cluster-wide entries of all holders with this hash.
     pub(crate) fn cluster(&self, hash: u64) -> &[Held] {
         self.range(self.cluster.get(&hash))
     }
 
-    /// Everything that is held in a namespace, by hash; see [`of_hash`].
+    /// Returns the entries of a namespace, by hash; see [`of_hash`].
     pub(crate) fn local(&self, namespace: &str, symbols: &Symbols) -> &[Held] {
         if namespace.is_empty() {
             return &[];
@@ -92,7 +92,7 @@ impl Index {
         self.range(found.map(|(_, range)| range))
     }
 
-    /// What a holder has cluster-wide, or in a namespace.
+    /// Returns the entries of a holder, cluster-wide or in a namespace.
     pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>, symbols: &Symbols) -> &[Held] {
         let hash = hash_of(holder.is_group, symbols.text(holder.name));
         let all = match namespace {
@@ -104,7 +104,7 @@ impl Index {
         internal::items(rest, ..rest.partition_point(|held| held.holder == holder))
     }
 
-    /// Each pair of a holder and a place where it holds something, in no order.
+    /// Returns each pair of a holder and a scope with an entry, in no order.
     pub(crate) fn places(&self) -> impl Iterator<Item = (Holder, Option<Symbol>)> {
         let cluster = self.cluster.values().map(|range| (None, range));
         let local = self.namespaces.iter().map(|(namespace, range)| (Some(*namespace), range));
@@ -118,13 +118,13 @@ impl Index {
         range.map_or(&[], |&(start, end)| internal::items(&self.held, start as usize..end as usize))
     }
 
-    /// The memory it takes, in bytes.
+    /// Returns the used memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.held.capacity() * size_of::<Held>() + self.cluster.allocation_size() + self.namespaces.allocation_size()
     }
 }
 
-/// The part of a namespace that is held by everybody of this hash.
+/// Returns the entries of all holders with this hash in a namespace.
 pub(crate) fn of_hash(local: &[Held], hash: u64) -> &[Held] {
     let start = local.partition_point(|held| held.hash < hash);
     let rest = internal::items(local, start..);

@@ -1,32 +1,32 @@
-//! What people call a resource: `po`, `Pod`, `deployments.apps`, and what rules call it.
+//! Lookup of resources by their usual names: `po`, `Pod`, `deployments.apps`, and by their names in rules.
 
 use super::scope::VIRTUAL;
 use super::world::World;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::nearest;
 
-/// A resource that was found.
+/// A resource of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The API group.
     pub group: String,
     /// The plural.
     pub resource: String,
-    /// Whether its objects live in namespaces; none where nobody knows.
+    /// Whether its objects are in namespaces; none if unknown.
     pub namespaced: Option<bool>,
 }
 
 /// Why a resource was not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
-    /// What was looked for.
+    /// The unknown name.
     pub name: String,
-    /// What may have been meant.
+    /// The probably intended name.
     pub near: Option<String>,
 }
 
 impl World {
-    /// Returns the resource that serves the kind of an object, and whether its objects have namespaces.
+    /// Returns the resource for the kind of an object, and whether its objects are in namespaces.
     pub fn resource_of(&self, object: NodeRef<'_>) -> Option<(&str, bool)> {
         let text = |key| object.text_at(key);
         let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
@@ -37,7 +37,7 @@ impl World {
     /// Finds a resource by its plural, singular, short name or kind, with or without its group behind a dot.
     ///
     /// # Errors
-    /// When the world's version serves none of that name.
+    /// The world's version has no such resource.
     pub fn find_resource(&self, written: &str) -> Result<Found, NotFound> {
         let (name, group) = match written.split_once('.') {
             Some((name, rest)) => (name, Some(without_version(rest))),
@@ -69,8 +69,8 @@ impl World {
             return Ok(Found { group: (*group).to_owned(), resource: (*name).to_owned(), namespaced: Some(false) });
         }
         match group {
-            // A group that is nobody's own is taken at its word: its definition is just not among the inputs. So is every
-            // group of a version that may serve more than the newest known one.
+            // An unknown group is accepted: its definition may be missing among the inputs. So is every group of a
+            // version newer than the known ones.
             Some(group) if !self.api().is_builtin_group(group) || self.api().is_newer_than_known() => {
                 Ok(Found { group: group.to_owned(), resource: name.to_owned(), namespaced: None })
             }
@@ -91,7 +91,7 @@ impl World {
     }
 }
 
-/// A group without the version that may stand before it: `v1.apps` is `apps`.
+/// Returns a group without a version before it: `v1.apps` is `apps`.
 fn without_version(rest: &str) -> &str {
     match rest.split_once('.') {
         Some((version, group)) if is_version(version) => group,

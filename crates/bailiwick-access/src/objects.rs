@@ -25,7 +25,7 @@ pub struct SubjectRef<'w> {
 }
 
 impl World {
-    /// Iterates over the bindings, in the order in which they were added.
+    /// Iterates over the bindings, in the order of their addition.
     pub fn bindings(&self) -> impl ExactSizeIterator<Item = BindingRef<'_>> {
         self.bindings.iter().map(|binding| BindingRef { world: self, binding })
     }
@@ -52,7 +52,7 @@ impl<'w> RoleRef<'w> {
         self.world.symbols.text(self.role.name)
     }
 
-    /// Returns the rules, as a list that equal roles share.
+    /// Returns the rules, as a list shared by equal roles.
     pub fn rules(self) -> RuleListId {
         self.role.rules
     }
@@ -74,12 +74,12 @@ impl<'w> BindingRef<'w> {
         self.world.binding_name(self.binding)
     }
 
-    /// Returns the kind of the role that the binding refers to.
+    /// Returns the kind of the role of the binding.
     pub fn role_kind(self) -> RoleKind {
         self.binding.role_kind
     }
 
-    /// Returns the name of the role that the binding refers to.
+    /// Returns the name of the role of the binding.
     pub fn role_name(self) -> &'w str {
         self.world.symbols.text(self.binding.role_name)
     }

@@ -1,4 +1,4 @@
-//! Why: the chain subject <- binding <- role <- rule <- gathered role, and for a no the grant that misses by least.
+//! Proofs: subject <- binding <- role <- rule <- gathered role, and for a no the nearest grant.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,52 +15,52 @@ use bailiwick_yaml::diag::Origin;
 pub struct Link {
     /// As `Kind/name` or `Kind/namespace/name`.
     pub name: String,
-    /// Where it comes from; none for what the API server makes for itself.
+    /// The place of the object; none for an object of the API server.
     pub place: Option<Origin>,
 }
 
-/// A binding that proves a yes.
+/// A proving binding of a yes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
-    /// The subject of the binding that the identity is.
+    /// The subject of the binding that stands for the identity.
     pub subject: String,
-    /// The binding.
+    /// The proving binding.
     pub binding: Link,
-    /// Its role.
+    /// The role of the binding.
     pub role: Link,
-    /// The rules of the role that allow it.
+    /// The allowing rules of the role.
     pub rules: Vec<RuleLink>,
 }
 
-/// A rule that allows a request.
+/// An allowing rule of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleLink {
     /// Its position in the role, from 1.
     pub number: usize,
-    /// The rule.
+    /// The rule as text.
     pub rule: PolicyRule,
-    /// For an aggregated role, the roles it comes through, down to the one that states it.
+    /// For an aggregated role, the roles on the way to the rule; the last one contains it.
     pub gathered_from: Vec<Link>,
 }
 
-/// A grant that would have been enough but for a little.
+/// A grant that nearly allows a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NearMiss {
-    /// The binding.
+    /// The nearly allowing binding.
     pub binding: Link,
-    /// Its role.
+    /// The role of the binding.
     pub role: Link,
-    /// The rule.
+    /// The nearly allowing rule.
     pub rule: PolicyRule,
-    /// What it lacks, in words.
+    /// The missing parts of the rule, in words.
     pub lacks: Vec<String>,
 }
 
-/// How many near misses are told.
+/// The most reported near misses.
 const MAXIMUM_MISSES: usize = 3;
 
 impl World {
-    /// The chains of a decision, in the order of the bindings' names.
+    /// Returns the proofs of a decision, in the order of the bindings' names.
     pub fn chains(&self, who: &Identity, decision: &Decision) -> Vec<Chain> {
         let mut chains: Vec<Chain> = decision
             .proofs
@@ -92,7 +92,7 @@ impl World {
         chains
     }
 
-    /// A binding by the number that answers have for it.
+    /// Returns a binding by its number in answers.
     pub fn binding_link_of(&self, binding: u32) -> Option<Link> {
         self.binding(binding).map(|binding| self.binding_link(binding))
     }
@@ -110,12 +110,12 @@ impl World {
         Link { name, place: place(role.layer) }
     }
 
-    /// Where a ClusterRole comes from.
+    /// Returns the place of a ClusterRole.
     pub fn place_of_cluster_role(&self, name: &str) -> Option<Origin> {
         self.role(None, name).and_then(|role| place(role.layer))
     }
 
-    /// The subject of a binding that an identity is.
+    /// Returns the subject of a binding for an identity.
     fn matching_subject(&self, who: &Identity, binding: &Binding) -> Option<String> {
         let found = self.subjects(binding).iter().find(|subject| self.is_subject(who, **subject, binding.namespace));
         found.and_then(|subject| self.subject_name(*subject, binding.namespace))
@@ -135,12 +135,12 @@ impl World {
         }
     }
 
-    /// The roles through which an aggregated role has a rule.
+    /// Returns the roles through which an aggregated role has a rule.
     pub(crate) fn gathered_from(&self, role: &Role, rule: &Rule) -> Vec<Link> {
         self.sources_of(role, rule).into_iter().map(|source| self.role_link(source)).collect()
     }
 
-    /// Returns the roles through which an aggregated role has a rule; the last one states it.
+    /// Returns the roles through which an aggregated role has a rule; the last one contains it.
     pub(crate) fn sources_of(&self, role: &Role, rule: &Rule) -> Vec<&Role> {
         let mut path = Vec::new();
         let mut met = HashSet::new();
@@ -158,7 +158,7 @@ impl World {
         self.symbols.value_of(&role.labels, key)
     }
 
-    /// The grants of an identity that miss a request by least, best first.
+    /// Returns the nearest grants of an identity to a request, best first.
     pub fn near_misses(&self, who: &Identity, request: &Request) -> Vec<NearMiss> {
         let mut misses: Vec<NearMiss> = Vec::new();
         for binding in &self.bindings {
@@ -194,7 +194,7 @@ impl World {
         misses
     }
 
-    /// Every rule of an identity in a place, with where it comes from.
+    /// Returns every rule of an identity in a scope, with its place.
     pub fn grants_of(&self, who: &Identity, namespace: &str) -> Vec<Chain> {
         let bindings = self.bindings_of(who, self.namespace_symbol(namespace));
         let mut chains: Vec<Chain> = bindings
@@ -209,7 +209,7 @@ impl World {
         chains
     }
 
-    /// A chain with every rule of the role.
+    /// Returns a proof with every rule of the role.
     fn chain_of(&self, subject: String, binding: &Binding, role: &Role) -> Chain {
         Chain { subject, binding: self.binding_link(binding), role: self.role_link(role), rules: self.rule_links(role) }
     }
@@ -223,7 +223,7 @@ impl World {
         rules.collect()
     }
 
-    /// Every rule of an identity in any place, with where it comes from: what holds cluster-wide first.
+    /// Returns every rule of an identity in any scope, with its place: cluster-wide rules first.
     pub fn all_grants_of(&self, who: &Identity) -> Vec<Chain> {
         let bindings = self.bindings.iter().filter_map(|binding| {
             let subject = self.matching_subject(who, binding)?;
@@ -235,7 +235,7 @@ impl World {
         chains.into_iter().map(|(_, chain)| chain).collect()
     }
 
-    /// True when some binding names an identity or one of its groups, those aside that an identity has by being one.
+    /// Whether some binding names an identity or one of its groups, except for groups of all identities of its kind.
     pub fn is_bound(&self, who: &Identity) -> bool {
         let is_named = |subject: &Subject, namespace| {
             let Some(name) = self.subject_name(*subject, namespace) else { return false };
@@ -255,13 +255,13 @@ impl World {
         bindings.any(|binding| self.subjects(binding).iter().any(|subject| is_named(subject, binding.namespace)))
     }
 
-    /// The names of the ClusterRoles that some binding binds, sorted.
+    /// Returns the names of the bound ClusterRoles, sorted.
     pub fn bound_cluster_roles(&self) -> BTreeSet<String> {
         let bound = self.bindings.iter().filter(|binding| binding.role_kind == RoleKind::ClusterRole);
         bound.map(|binding| self.symbols.text(binding.role_name).to_owned()).collect()
     }
 
-    /// The bindings that bind a role, with their subjects.
+    /// Returns the bindings of a role, with their subjects.
     pub fn bound_by(&self, namespace: Option<&str>, name: &str) -> Vec<(Link, Vec<String>)> {
         let Some(role) = self.role(namespace, name) else { return Vec::new() };
         let bindings = self.bindings.iter().filter(|binding| {
@@ -273,19 +273,19 @@ impl World {
         list
     }
 
-    /// The subjects of a binding by name.
+    /// Returns the subjects of a binding by name.
     fn subject_names(&self, binding: &Binding) -> Vec<String> {
         let subjects = self.subjects(binding).iter();
         subjects.filter_map(|subject| self.subject_name(*subject, binding.namespace)).collect()
     }
 
-    /// A role with its rules and what it gathers.
+    /// Returns a role with its rules and the roles it gathers.
     pub fn describe_role(&self, namespace: Option<&str>, name: &str) -> Option<(Link, Vec<RuleLink>, bool)> {
         let role = self.role(namespace, name)?;
         Some((self.role_link(role), self.rule_links(role), role.aggregation.is_some()))
     }
 
-    /// A binding with what it names: its role, whether that is there, and its subjects.
+    /// Returns a binding with its role, whether the role is present, and its subjects.
     pub fn describe_binding(
         &self,
         namespace: Option<&str>,
@@ -297,7 +297,7 @@ impl World {
         Some((self.binding_link(binding), role, self.subject_names(binding)))
     }
 
-    /// The bindings whose role is not there, by name.
+    /// Returns the bindings with a missing role, by name.
     pub fn dangling(&self) -> Vec<(Link, MissingRole)> {
         let bindings = self.bindings.iter().filter(|binding| binding.role.is_none());
         let mut list: Vec<(Link, MissingRole)> =
@@ -306,7 +306,7 @@ impl World {
         list
     }
 
-    /// Every role and binding, as `Kind/name` or `Kind/namespace/name`.
+    /// Returns every role and binding, as `Kind/name` or `Kind/namespace/name`.
     pub fn object_names(&self) -> Vec<String> {
         let roles = self.roles.iter().map(|role| self.role_link(role).name);
         roles.chain(self.bindings.iter().map(|binding| self.binding_name(binding))).collect()
@@ -321,7 +321,7 @@ pub fn place(layer: Layer) -> Option<Origin> {
     }
 }
 
-/// The part of a rule that is about the requested resource: the rest explains nothing.
+/// Returns the part of a rule for the requested resource.
 fn about(mut rule: PolicyRule, request: &Request) -> PolicyRule {
     if let Request::Resource(request) = request {
         let is_related = |own: &String| own.starts_with('*') || own.split('/').next() == Some(&request.resource);
@@ -330,7 +330,7 @@ fn about(mut rule: PolicyRule, request: &Request) -> PolicyRule {
     rule
 }
 
-/// What a rule lacks for a request, in words; a rule about something else lacks more than it has.
+/// Returns the missing parts of a rule for a request, in words; a rule about another resource lacks more than it has.
 fn lacking(rule: &PolicyRule, request: &Request) -> Vec<String> {
     let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == "*" || entry == wanted);
     let mut lacks = Vec::new();

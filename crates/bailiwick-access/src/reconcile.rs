@@ -1,5 +1,5 @@
-//! What bringing an RBAC object up to an expected one would do: what the API server does with its default policy at
-//! every start, and `kubectl auth reconcile` with a file (`pkg/registry/rbac/reconciliation`).
+//! Reconciliation of an RBAC object with an expected one, as the API server does with its default policy at every
+//! start, and `kubectl auth reconcile` with a file (`pkg/registry/rbac/reconciliation`).
 
 use serde_json::{Map, Value, json};
 
@@ -8,10 +8,10 @@ use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
 use bailiwick_yaml::schema::to_json;
 use bailiwick_yaml::{self as yaml, NodeRef};
 
-/// The annotation that keeps an object from being brought up, when it says `false`.
+/// The annotation against reconciliation, with the value `false`.
 pub const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
-/// What has to be done.
+/// The operation of a reconciliation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// Nothing.
@@ -20,12 +20,12 @@ pub enum Operation {
     Create,
     /// It lacks something, or has too much.
     Update,
-    /// It binds another role, which cannot be changed: it is deleted and created anew.
+    /// Another role, which cannot be changed: the binding is deleted and created anew.
     Recreate,
 }
 
 impl Operation {
-    /// In one word.
+    /// Returns the operation in one word.
     pub fn as_str(self) -> &'static str {
         match self {
             Operation::None => "none",
@@ -39,20 +39,19 @@ impl Operation {
 /// The result of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reconciliation {
-    /// What has to be done.
+    /// The operation to perform.
     pub operation: Operation,
-    /// True when the object says that it must be left alone.
+    /// Whether the object excludes itself from reconciliation.
     pub protected: bool,
-    /// Rules, selectors or subjects that are expected and not there.
+    /// Expected rules, selectors or subjects that are missing.
     pub missing: Map<String, Value>,
-    /// Those that are there and not expected.
+    /// Present ones beyond the expected.
     pub extra: Map<String, Value>,
     /// The object as it would be.
     pub result: Value,
 }
 
-/// Compares an expected role or binding with the one that is there. `remove_extra` also takes away what is not
-/// expected.
+/// Compares an expected role or binding with the present one. `remove_extra` also removes unexpected parts.
 pub fn reconcile(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_extra: bool) -> Reconciliation {
     let (expected, existing) = (defaulted(expected), existing.map(defaulted));
     let (expected, existing) = (yaml::from_json(&expected), existing.as_ref().map(yaml::from_json));
@@ -68,7 +67,7 @@ pub fn reconcile(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_ex
     }
 }
 
-/// An object with the API groups that the server fills in.
+/// Returns an object with the server's defaults for API groups.
 pub(super) fn defaulted(object: NodeRef<'_>) -> Value {
     let mut json = to_json(object);
     let fill = |value: &mut Value, group: &str| {
@@ -80,7 +79,7 @@ pub(super) fn defaulted(object: NodeRef<'_>) -> Value {
         fill(role_ref, GROUP);
     }
     for subject in json.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
-        // An account is of the core group, which is written by leaving it out.
+        // An account is of the core group, written by omission.
         if subject.get("kind").is_some_and(|kind| kind == "User" || kind == "Group") {
             fill(subject, GROUP);
         }
@@ -88,7 +87,7 @@ pub(super) fn defaulted(object: NodeRef<'_>) -> Value {
     json
 }
 
-/// True for an object that says that it must be left alone.
+/// Whether an object excludes itself from reconciliation.
 pub(super) fn is_kept(object: NodeRef<'_>) -> bool {
     object.path(&["metadata", "annotations", AUTOUPDATE]).and_then(NodeRef::as_str) == Some("false")
 }
@@ -146,7 +145,7 @@ fn reconcile_role(
     let (wanted_selectors, own_selectors) = (selectors(expected), selectors(existing));
     let is_aggregated = |object: NodeRef<'_>| object.get("aggregationRule").is_some_and(|rule| !rule.is_null());
     let missing_rules = cover::uncovered(&own, &wanted);
-    // What an aggregated role has beyond the expected is the controller's doing.
+    // The controller fills in the rules of an aggregated role.
     let both_aggregated = is_aggregated(expected) && is_aggregated(existing);
     let extra_rules = if both_aggregated { Vec::new() } else { cover::uncovered(&wanted, &own) };
     let beyond = |list: &[Value], other: &[Value]| -> Vec<Value> {
@@ -207,7 +206,7 @@ fn reconcile_subjects(
     false
 }
 
-/// Adds labels or annotations that are expected; those that are there keep their values.
+/// Adds expected labels or annotations; present ones keep their values.
 fn merge(expected: NodeRef<'_>, key: &str, result: &mut Value) -> bool {
     let mut changed = false;
     for (name, value) in expected.path(&["metadata", key]).into_iter().flat_map(NodeRef::entries) {
@@ -228,7 +227,7 @@ fn insert(map: &mut Map<String, Value>, key: &str, list: Vec<Value>) {
     }
 }
 
-/// What is in the first list and not in the second; a repetition counts once.
+/// Returns the items of the first list missing in the second; a repetition counts once.
 fn difference(list: &[Value], other: &[Value]) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     for value in list {

@@ -1,4 +1,4 @@
-//! Who asks, and for what: the attributes that an authorizer sees.
+//! Identities and requests: the attributes of an authorizer.
 
 use serde::Serialize;
 
@@ -9,9 +9,9 @@ pub(crate) fn split_at_first(text: &str, mark: char) -> (&str, &str) {
 
 pub use bailiwick_kubernetes::names::service_account_user as service_account;
 
-/// The group that is allowed everything before any authorizer is asked.
+/// The group with all permissions before any authorizer.
 pub const MASTERS: &str = "system:masters";
-/// The group of every user that was authenticated.
+/// The group of all authenticated users.
 pub const AUTHENTICATED: &str = "system:authenticated";
 /// The user of a request without credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
@@ -20,7 +20,7 @@ pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The group of every service account.
 pub const ACCOUNTS: &str = "system:serviceaccounts";
 
-/// Who makes a request, as the authenticator tells it.
+/// The identity behind a request, as the authenticator reports it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Identity {
     /// The user name.
@@ -30,8 +30,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A user as authentication would present it: with the groups a service account, an anonymous or any other user
-    /// has by itself.
+    /// Returns a user as authentication would present it: with the own groups of a service account, an anonymous or
+    /// any other user.
     pub fn of(user: &str) -> Self {
         let groups = match service_account(user) {
             Some((namespace, _)) => {
@@ -43,8 +43,9 @@ impl Identity {
         Self { user: user.to_owned(), groups }
     }
 
-    /// What `--as` with `--as-group` makes of a user (`staging/src/k8s.io/apiserver/pkg/endpoints/filters/
-    /// impersonation`): groups that are named stand in the place of those of a service account.
+    /// Returns the user of `--as` with `--as-group`
+    /// (`staging/src/k8s.io/apiserver/pkg/endpoints/filters/impersonation`): given groups replace the groups of a
+    /// service account.
     pub fn impersonated(user: &str, groups: &[String]) -> Self {
         if groups.is_empty() {
             return Self::of(user);
@@ -59,7 +60,7 @@ impl Identity {
         Self { user: user.to_owned(), groups }
     }
 
-    /// A member of a group about whom nothing else is known.
+    /// Returns a member of a group without a known name.
     pub fn member_of(group: &str) -> Self {
         let mut groups = vec![group.to_owned()];
         if group != AUTHENTICATED && group != UNAUTHENTICATED {
@@ -68,26 +69,26 @@ impl Identity {
         Self { user: String::new(), groups }
     }
 
-    /// True for a member of `system:masters`.
+    /// Whether the identity is a member of `system:masters`.
     pub fn is_master(&self) -> bool {
         self.groups.iter().any(|group| group == MASTERS)
     }
 }
 
-/// What is asked for.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(untagged)]
 pub enum Request {
     /// Objects of the API.
     Resource(ResourceRequest),
-    /// Anything else that has a URL.
+    /// Any other request with a URL.
     Url(UrlRequest),
 }
 
-/// A request for objects. Empty texts mean that the request has none: no namespace, no name.
+/// A request for objects. Empty texts are absent: no namespace, no name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ResourceRequest {
-    /// The verb.
+    /// The verb, such as `get`.
     pub verb: String,
     /// The API group; empty for the core group.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -97,10 +98,10 @@ pub struct ResourceRequest {
     pub version: String,
     /// The resource, in the plural.
     pub resource: String,
-    /// The subresource.
+    /// The subresource, such as `exec`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub subresource: String,
-    /// The namespace.
+    /// The namespace of the objects.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
     /// The name of the object.
@@ -108,17 +109,17 @@ pub struct ResourceRequest {
     pub name: String,
 }
 
-/// A request for a URL that is not an object.
+/// A request for a URL outside of the resource API.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct UrlRequest {
     /// The HTTP method in lower case.
     pub verb: String,
-    /// The path.
+    /// The path, such as `/healthz`.
     pub path: String,
 }
 
 impl ResourceRequest {
-    /// The resource as rules name it: with its subresource after a slash.
+    /// Returns the resource as rules name it: with its subresource after a slash.
     pub fn full_resource(&self) -> String {
         if self.subresource.is_empty() {
             self.resource.clone()
@@ -129,7 +130,7 @@ impl ResourceRequest {
 }
 
 impl Request {
-    /// The namespace of the request; empty when it has none.
+    /// Returns the namespace of the request; empty without one.
     pub fn namespace(&self) -> &str {
         match self {
             Request::Resource(request) => &request.namespace,
@@ -137,7 +138,7 @@ impl Request {
         }
     }
 
-    /// The verb.
+    /// Returns the verb.
     pub fn verb(&self) -> &str {
         match self {
             Request::Resource(request) => &request.verb,
@@ -147,7 +148,7 @@ impl Request {
 }
 
 impl std::fmt::Display for Request {
-    /// In words: `get pods/log called `web` in namespace `a``.
+    /// Writes the request in words: `get pods/log called `web` in namespace `a``.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Request::Url(request) => write!(formatter, "{} {}", request.verb, request.path),

@@ -1,5 +1,5 @@
-//! Which rules does this identity have in this place? What the server's rule resolver answers, and SelfSubjectRulesReview
-//! with it (`pkg/registry/rbac/validation/rule.go`).
+//! The rules of an identity in a scope, the answer of the server's rule resolver and of SelfSubjectRulesReview
+//! (`pkg/registry/rbac/validation/rule.go`).
 
 use super::decide::MissingRole;
 use super::request::Identity;
@@ -11,14 +11,14 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 pub struct Resolved {
     /// The rules, binding by binding; the same rule stands as often as it is held.
     pub rules: Vec<PolicyRule>,
-    /// Where each rule comes from, beside `rules`.
+    /// The binding of each rule, beside `rules`.
     pub bindings: Vec<u32>,
-    /// Roles that bindings name and that are not there.
+    /// Missing roles of bindings.
     pub missing: Vec<MissingRole>,
 }
 
 impl World {
-    /// The rules that hold for an identity in a namespace; with an empty one, those that hold cluster-wide.
+    /// Returns the rules of an identity in a namespace; with an empty one, the cluster-wide rules.
     pub fn rules_for(&self, who: &Identity, namespace: &str) -> Resolved {
         let mut resolved = Resolved::default();
         for id in self.bindings_of(who, self.namespace_symbol(namespace)) {

@@ -1,31 +1,28 @@
-//! What a grant really opens: rules about risk, escalation, and grants that are not what they seem.
+//! Risk rules: dangerous grants, escalation, and grants with another effect than their text suggests.
 //!
 //! ```text
 //! condition   conditions as short texts            judge       findings of a world, alike ones folded
-//! matching    is a condition met, and by what      holders     what users, groups and accounts hold
-//! table       every rule, one file a family        objects     roles as they are applied, and bindings
-//! paths       how somebody becomes more than they are       dead_parts  what in rules matches no request
-//! edited      default objects that the server brings up
-//! powers      what makes an account a trampoline            hygiene     objects to leave out or to write once
-//! baseline_roles  roles of the baseline as one finding each
-//! accounts    service accounts beside their workloads and users
-//! tenants     tenants that reach further than their namespaces    scopes      how far a rule goes for a tenant
-//! unlike      tenants with other bindings than most
+//! matching    conditions met, and by which rules   holders     permissions of users, groups and accounts
+//! table       every rule, one file a family        objects     roles with their bindings, and bindings
+//! paths       escalation paths                     dead_parts  parts of rules without a matching request
+//! edited      default objects the server updates   powers      permissions that lead to other identities
+//! hygiene     objects to remove or to write once   baseline_roles  roles of the baseline as one finding each
+//! accounts    service accounts with their users    tenants     tenants beyond their namespaces
+//! scopes      the scope of a rule for a tenant     unlike      tenants with other bindings than most
 //! ```
 //!
-//! A condition is asked of the union of what a principal holds in a scope, with the authorizer's own matching: what no
-//! single role gives may come together from three. A principal is a subject of a binding, by itself: whether a user is
-//! also in a group is not in the manifests. That a service account is in `system:serviceaccounts`, in that group of its
-//! namespace and in `system:authenticated` is known, and left out all the same: findings do not tell what comes together
-//! from a binding of the account and one of such a group. What the API server makes for itself is not judged, while it is
-//! as the server makes it, but whoever is bound to it by a given binding is: one step less bad for what the server gives
-//! to `admin`, `edit` and `view`, in a namespace of users, since these names say what they open.
+//! A condition is checked against the union of the permissions of a principal in a scope, with the authorizer's own
+//! matching: three roles may meet a condition together. A principal is a subject of a binding, by itself: the groups
+//! of a user are not in the manifests. The groups of a service account (`system:serviceaccounts`, the group of its
+//! namespace and `system:authenticated`) are left out as well: a binding of the account and a binding of such a group
+//! are never combined. Unchanged objects of the API server are not judged, but subjects of given bindings to them
+//! are: one step lower for the rules of `admin`, `edit` and `view` in a namespace of users, since these names
+//! describe their permissions.
 //!
-//! The catalogue is `facts/rbac/lint-rules.yaml`, with the design of `specs/rbac.md` section 3. Left to later, as RBAC
-//! alone cannot tell: B009 (needs the accounts of a cluster), X (`access::compare` has the difference). T003 is C015 in the
-//! namespace of a tenant. T001, T002 and T005 need the tenants of a workspace, which the caller names. E020 knows the named SCCs of OpenShift by heart and does not read the objects. D013 is
-//! reported where aggregation is settled
-//! ([`super::aggregate::Doubts::stated`]). D018, D019, E024 and B019 are not in the catalogue.
+//! RBAC alone cannot decide two kinds of risks, and they are left out: unused accounts of a cluster (B009), and
+//! changes (`access::compare` reports them). T003 is C015 in the namespace of a tenant. T001, T002 and T005 need the
+//! tenants of a workspace, given by the caller. E020 has a list of the SCCs of OpenShift and does not read the
+//! objects. D013 is reported by the aggregation ([`super::aggregate::Doubts::stated`]).
 
 mod accounts;
 mod baseline_roles;
@@ -73,7 +70,7 @@ impl Severity {
     pub const ALL: [Severity; 5] =
         [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info];
 
-    /// Its word.
+    /// Returns the name of the severity.
     pub fn word(self) -> &'static str {
         match self {
             Severity::Critical => "critical",
@@ -84,12 +81,12 @@ impl Severity {
         }
     }
 
-    /// The severity of a word.
+    /// Returns the severity of a name.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|severity| severity.word() == word)
     }
 
-    /// One step less.
+    /// Returns the next lower severity.
     pub(crate) fn step_down(self) -> Self {
         match self {
             Severity::Critical => Severity::High,

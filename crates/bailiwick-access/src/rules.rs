@@ -15,7 +15,7 @@ use bailiwick_yaml::internal;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Rule {
     symbols: Box<[Symbol]>,
-    /// Where each list but the last ends.
+    /// The end of each list but the last.
     ends: [u32; 4],
 }
 
@@ -61,14 +61,14 @@ impl Rule {
         internal::items(&self.symbols, start..end_of(position))
     }
 
-    /// True when its parts lie one behind the other and hold nothing but symbols of the table.
+    /// Whether its parts are one behind the other and contain only symbols of the table.
     pub(crate) fn is_consistent(&self, is_symbol: impl Fn(&Symbol) -> bool) -> bool {
         self.ends.is_sorted()
             && self.ends.last().is_none_or(|end| *end as usize <= self.symbols.len())
             && self.symbols.iter().all(is_symbol)
     }
 
-    /// The rule as text.
+    /// Returns the rule as text.
     pub(crate) fn to_policy_rule(&self, symbols: &Symbols) -> PolicyRule {
         let texts = |list: &[Symbol]| list.iter().map(|&symbol| symbols.text(symbol).to_owned()).collect();
         PolicyRule {
@@ -119,27 +119,27 @@ impl RuleLists {
         self.lists.get(id.0 as usize).map_or(&[], |list| list)
     }
 
-    /// Every list, in the order of the ids.
+    /// Returns every list, in the order of the ids.
     pub(crate) fn all(&self) -> &[Box<[Rule]>] {
         &self.lists
     }
 
-    /// Lists that were settled before: nothing is added to them any more.
+    /// Creates a table of settled lists, without further additions.
     pub(crate) fn from_all(lists: Vec<Box<[Rule]>>) -> Self {
         Self { lists, table: HashTable::new() }
     }
 
-    /// How many distinct lists there are.
+    /// Returns the number of distinct lists.
     pub(crate) fn len(&self) -> usize {
         self.lists.len()
     }
 
-    /// The ids of all lists.
+    /// Returns the ids of all lists.
     pub(crate) fn ids(&self) -> impl Iterator<Item = RuleListId> + use<> {
         (0..internal::number(self.lists.len())).map(RuleListId)
     }
 
-    /// The memory it takes, in bytes.
+    /// Returns the used memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let rules: usize = self
             .lists
@@ -152,7 +152,7 @@ impl RuleLists {
 }
 
 impl RuleListId {
-    /// The bare number.
+    /// Returns the bare number.
     pub fn number(self) -> usize {
         self.0 as usize
     }

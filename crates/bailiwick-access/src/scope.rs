@@ -1,9 +1,9 @@
-//! Which resources belong to no namespace, and which requests for them are checked inside one all the same.
+//! Resources outside of namespaces, and the requests for them that are still checked inside a namespace.
 
 use super::world::World;
 use bailiwick_kubernetes::rbac::GROUP;
 
-/// Names that only rules know, with their groups (`specs/rbac.md` 4.8). None belongs to a namespace.
+/// Names of rules without a served resource, with their groups. None belongs to a namespace.
 pub(crate) const VIRTUAL: &[(&str, &str)] = &[
     ("", "users"),
     ("", "groups"),
@@ -15,7 +15,7 @@ pub(crate) const VIRTUAL: &[(&str, &str)] = &[
     ("certificates.k8s.io", "signers"),
 ];
 
-/// Resources of no namespace whose definitions may not be among the inputs; `?` stands for all of a group.
+/// Resources of no namespace without a definition among the inputs; `?` means all of a group.
 const CLUSTER_SCOPED: &[(&str, &str)] = &[
     ("policy", "podsecuritypolicies"),
     ("extensions", "podsecuritypolicies"),
@@ -38,7 +38,7 @@ const CLUSTER_SCOPED: &[(&str, &str)] = &[
 ];
 
 impl World {
-    /// True for a resource that belongs to no namespace; of one that nobody knows, false.
+    /// Whether a resource belongs to no namespace; false for an unknown one.
     pub fn is_cluster_scoped(&self, group: &str, resource: &str) -> bool {
         match self.api().find(group, resource) {
             Some(entry) => !entry.namespaced,
@@ -50,8 +50,8 @@ impl World {
     }
 }
 
-/// True for a request for something of no namespace that is checked in one (`specs/rbac.md` 4.2): for one Namespace, in
-/// that namespace; `use` of pod security policies and security context constraints, `bind` of ClusterRoles, and `update` of
+/// Whether a request for a resource outside of namespaces is checked in one: for one Namespace, in that namespace;
+/// `use` of pod security policies and security context constraints, `bind` of ClusterRoles, and `update` of
 /// finalizers of an owner, in the namespace of the dependent (`plugin/pkg/admission/gc/gc_admission.go` of 1.36.3).
 pub fn is_checked_in_namespaces(group: &str, resource: &str, subresource: &str, verb: &str) -> bool {
     if verb == "*" {

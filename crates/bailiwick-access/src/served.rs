@@ -1,5 +1,5 @@
-//! Could a server ever receive this request? The authorizer does not know which resources there are and which live in
-//! namespaces, so it says yes to requests that nobody can make. An answer for people has to know.
+//! Requests that a server can receive. The authorizer has no list of resources and their scopes, so it allows
+//! impossible requests. An answer for people marks them as dead.
 
 use bailiwick_kubernetes::catalogue::Served;
 
@@ -14,12 +14,12 @@ pub enum Liveness {
     Live,
     /// It could not, and why.
     Dead(String),
-    /// Nobody here knows the resource, and why.
+    /// The resource is unknown, with the reason.
     Unknown(String),
 }
 
 impl World {
-    /// Whether a server of the world's minor could receive a request.
+    /// Returns whether a server of the world's minor could receive a request.
     pub fn liveness(&self, request: &Request) -> Liveness {
         match request {
             Request::Url(request) => url_liveness(request),
@@ -67,7 +67,7 @@ impl World {
                 });
                 Liveness::Dead(format!("Kubernetes 1.{minor} serves no {shown}{elsewhere}"))
             }
-            Served::No => Liveness::Unknown(format!("no CustomResourceDefinition among the inputs tells of {shown}")),
+            Served::No => Liveness::Unknown(format!("no CustomResourceDefinition among the inputs has {shown}")),
         }
     }
 }
@@ -76,7 +76,7 @@ fn shown(group: &str, resource: &str) -> String {
     if group.is_empty() { format!("`{resource}`") } else { format!("`{resource}` in `{group}`") }
 }
 
-/// Verb, namespace and name of a request held against what the resource is.
+/// Compares verb, namespace and name of a request with the resource.
 fn judged(request: &ResourceRequest, verbs: &[&str], namespaced: bool, shown: &str) -> Liveness {
     let verb = request.verb.as_str();
     if !verbs.contains(&verb) {

@@ -1,10 +1,10 @@
-//! Is this an RBAC object at all? What the server's strict decoding would refuse must not be read as absent: a rule with
-//! `verbs: get` would then silently grant nothing, and a subject without a name would be somebody.
+//! The shape of RBAC objects. Parts refused by the server's strict decoding must not be read as absent: a rule with
+//! `verbs: get` would then silently grant nothing, and a subject without a name would be an identity.
 
 use bailiwick_kubernetes::rbac::GROUP;
 use bailiwick_yaml::NodeRef;
 
-/// What is wrong with the shape of a role or binding, with its place; none for a good one and for other kinds.
+/// Returns the problem of the shape of a role or binding, with its place; none for a valid one and for other kinds.
 pub(super) fn problem<'t>(api_version: &str, kind: &str, object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
     if api_version.rsplit_once('/').map_or(api_version, |(group, _)| group) != GROUP {
         return None;
@@ -64,7 +64,7 @@ fn binding_problem<'t>(object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
     })
 }
 
-/// A reference has a name, its values are strings, and it has no other fields.
+/// Checks a reference: it has a name, its values are strings, and it has no other fields.
 fn names_problem<'t>(reference: NodeRef<'t>, fields: &[&str]) -> Option<(NodeRef<'t>, String)> {
     for (key, value) in reference.entries() {
         let name = key.as_key();

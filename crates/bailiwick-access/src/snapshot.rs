@@ -1,7 +1,7 @@
-//! A world as data: a world that was built once can be written to a file and asked again without compiling.
+//! A world as data: a world can be written to a file once and asked later without compiling.
 //!
-//! A [`Snapshot`] holds the settled world and the texts that its locations point into. How it is written to a file, and
-//! how a damaged file is noticed, is the caller's choice.
+//! A [`Snapshot`] holds the settled world and the texts behind its locations. The caller chooses the file format, and
+//! the detection of damaged files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -37,7 +37,7 @@ pub struct Snapshot {
     doubts: Doubts,
 }
 
-/// Where an object comes from: which text (0: the default policy), whether it is of a dump, and the bytes.
+/// The source of an object: the number of its text (0: the default policy), whether it is of a dump, and the bytes.
 type SnapshotLayer = (u32, bool, u32, u32);
 
 #[derive(Serialize, Deserialize)]
@@ -85,7 +85,7 @@ impl fmt::Display for InconsistentSnapshot {
 impl std::error::Error for InconsistentSnapshot {}
 
 impl Snapshot {
-    /// Whether every number names something: the bytes may come from a file that somebody else wrote.
+    /// Whether every number is valid: the bytes may come from a file of any author.
     fn is_consistent(&self) -> bool {
         let (text, ends) = &self.symbols;
         let is_symbol = |symbol: &Symbol| symbol.number() < ends.len();
@@ -160,7 +160,7 @@ impl World {
     /// Returns the world of a snapshot. Its texts are registered in `files`.
     ///
     /// # Errors
-    /// [`InconsistentSnapshot`] for a snapshot that [`World::snapshot`] did not make.
+    /// [`InconsistentSnapshot`] for a snapshot not made by [`World::snapshot`].
     pub fn restore(saved: Snapshot, files: &Files) -> Result<World, InconsistentSnapshot> {
         if !saved.is_consistent() {
             return Err(InconsistentSnapshot);
@@ -222,7 +222,7 @@ impl World {
     }
 }
 
-/// The texts that places point into, each once.
+/// The texts of places, each once.
 struct Texts<'f> {
     files: &'f Files,
     numbers: HashMap<FileId, u32>,

@@ -14,10 +14,10 @@ impl Symbol {
     pub(crate) const STAR: Symbol = Symbol(0);
     /// The empty string.
     pub(crate) const EMPTY: Symbol = Symbol(1);
-    /// Stands for a string that no object uses: it equals nothing in a rule.
+    /// The symbol of a string outside of all objects: it equals nothing in a rule.
     pub(crate) const FOREIGN: Symbol = Symbol(u32::MAX);
 
-    /// The bare number.
+    /// Returns the bare number.
     pub(crate) fn number(self) -> usize {
         self.0 as usize
     }
@@ -27,12 +27,12 @@ impl Symbol {
 #[derive(Debug)]
 pub(crate) struct Symbols {
     text: String,
-    /// Where each string ends; it begins where the one before it ends.
+    /// The end of each string; it begins at the end of the one before it.
     ends: Vec<u32>,
     table: HashTable<Entry>,
 }
 
-/// A string of the table, with where it lies, so that a look-up needs not look there.
+/// A string of the table, with its range, so that a lookup needs no further access.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     index: u32,
@@ -54,12 +54,12 @@ impl Symbols {
         symbols
     }
 
-    /// The strings one behind the other, and where each ends.
+    /// Returns the strings one behind the other, and the end of each.
     pub(crate) fn parts(&self) -> (String, Vec<u32>) {
         (self.text.clone(), self.ends.clone())
     }
 
-    /// The table of such strings.
+    /// Creates a table of such strings.
     pub(crate) fn from_parts((text, ends): (String, Vec<u32>)) -> Self {
         let mut table = HashTable::with_capacity(ends.len());
         let mut start = 0;
@@ -71,7 +71,7 @@ impl Symbols {
         Self { text, ends, table }
     }
 
-    /// The symbol of a string, which is kept from now on.
+    /// Returns the symbol of a string, and adds a new string.
     pub(crate) fn add(&mut self, text: &str) -> Symbol {
         let found = self.find(text);
         if found != Symbol::FOREIGN {
@@ -87,30 +87,30 @@ impl Symbols {
         Symbol(index)
     }
 
-    /// The symbol of a string, or [`Symbol::FOREIGN`] when no object uses it.
+    /// Returns the symbol of a string, or [`Symbol::FOREIGN`] for a string outside of all objects.
     pub(crate) fn find(&self, text: &str) -> Symbol {
         let found = self.table.find(hash(text), |entry| entry.text(&self.text) == text);
         found.map_or(Symbol::FOREIGN, |entry| Symbol(entry.index))
     }
 
-    /// The string of a symbol.
+    /// Returns the string of a symbol.
     pub(crate) fn text(&self, symbol: Symbol) -> &str {
         slice(&self.text, &self.ends, symbol.0)
     }
 
-    /// The value of a label.
+    /// Returns the value of a label.
     pub(crate) fn value_of(&self, labels: &[(Symbol, Symbol)], key: &str) -> Option<&str> {
         let key = self.find(key);
         let label = labels.iter().find(|(known, _)| *known == key);
         label.map(|(_, value)| self.text(*value))
     }
 
-    /// The memory it takes, in bytes.
+    /// Returns the used memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * 4 + self.table.allocation_size()
     }
 
-    /// Gives back memory that was taken for growing.
+    /// Releases unused memory.
     pub(crate) fn shrink(&mut self) {
         self.text.shrink_to_fit();
         self.ends.shrink_to_fit();

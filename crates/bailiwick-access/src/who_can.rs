@@ -1,4 +1,4 @@
-//! Who may do this? Every subject of a binding whose role allows a request.
+//! All subjects that may make a request.
 
 use std::collections::BTreeSet;
 
@@ -7,54 +7,54 @@ use super::request::{MASTERS, Request};
 use super::symbols::Symbol;
 use super::world::{Subject, SubjectKind, World};
 
-/// Where a subject holds what was asked for.
+/// The scope of a permission.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// In every namespace, and outside of them.
     Cluster,
-    /// In one namespace.
+    /// A single namespace.
     Namespace(String),
 }
 
-/// One subject that may, with the binding that says so.
+/// A subject that may make the request, with the proving binding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Capable {
-    /// Where.
+    /// The scope of the permission.
     pub scope: Scope,
     /// The subject, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
     pub subject: String,
-    /// The binding; none for `system:masters`, which needs none.
+    /// The binding; none for `system:masters`.
     pub binding: Option<u32>,
 }
 
 /// The answer to "who can".
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WhoCan {
-    /// Who may, sorted by scope and subject.
+    /// The subjects with their permissions, sorted by scope and subject.
     pub capable: Vec<Capable>,
-    /// Roles that bindings in this place name and that are not there: whoever they name may hold it too.
+    /// Missing roles of bindings in this scope: their subjects may have the permission too.
     pub missing: Vec<MissingRole>,
 }
 
 impl WhoCan {
-    /// The subjects, each once, sorted.
+    /// Returns the subjects, each once, sorted.
     pub fn subjects(&self) -> Vec<String> {
         let subjects: BTreeSet<&String> = self.capable.iter().map(|capable| &capable.subject).collect();
         subjects.into_iter().cloned().collect()
     }
 }
 
-/// Which bindings to look at.
+/// The bindings to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Where {
-    /// Those that count for the namespace of the request, as the server would.
+    /// The bindings for the namespace of the request, as in the server.
     AsRequested,
-    /// Those of every namespace, each for its own.
+    /// The bindings of every namespace, each for its own.
     Everywhere,
 }
 
 impl World {
-    /// Every subject that may make a request.
+    /// Returns every subject that may make a request.
     pub fn who_can(&self, request: &Request, place: Where) -> WhoCan {
         let query = Query::new(request, &self.symbols);
         let allowing: Vec<bool> = self
@@ -65,7 +65,7 @@ impl World {
         let masters = Capable { scope: Scope::Cluster, subject: format!("Group/{MASTERS}"), binding: None };
         let mut found = WhoCan { capable: vec![masters], missing: Vec::new() };
         let namespace = self.namespace_symbol(request.namespace());
-        // A URL belongs to no namespace, so that no RoleBinding reaches it.
+        // A URL belongs to no namespace, so no RoleBinding applies to it.
         let everywhere = place == Where::Everywhere && matches!(request, Request::Resource(_));
         for (id, binding) in (0..).zip(&self.bindings) {
             if binding.namespace.is_some() && binding.namespace != namespace && !everywhere {
@@ -93,7 +93,7 @@ impl World {
         found
     }
 
-    /// Every subject that some binding names, sorted.
+    /// Returns every subject of a binding, sorted.
     pub fn bound_subjects(&self) -> BTreeSet<String> {
         let named = self.bindings.iter().flat_map(|binding| {
             self.subjects(binding).iter().filter_map(|subject| self.subject_name(*subject, binding.namespace))
@@ -101,7 +101,7 @@ impl World {
         named.collect()
     }
 
-    /// A subject by kind and name, an account with the namespace that is meant; none when it matches nobody.
+    /// Returns a subject by kind and name, an account with its namespace; none for a subject without identities.
     pub(crate) fn subject_name(&self, subject: Subject, binding_namespace: Option<Symbol>) -> Option<String> {
         let name = self.symbols.text(subject.name);
         Some(match subject.kind {

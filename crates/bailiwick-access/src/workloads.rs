@@ -1,4 +1,4 @@
-//! Workloads, and the service accounts that their pods run as with a token.
+//! Workloads with a token, and the service accounts of their pods.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use bailiwick_yaml::NodeRef;
 /// The kind, namespace and name of a workload.
 type WorkloadId = (&'static str, String, String);
 
-/// A workload whose pods have a token of their service account.
+/// A workload with pods with a token of their service account.
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
     /// The workload, as `Deployment/namespace/name`.
@@ -20,12 +20,13 @@ pub(crate) struct Running {
     pub(crate) layer: Layer,
 }
 
-/// The workloads and service accounts that were read so far. A later object takes the place of an earlier one of its name.
+/// The workloads and service accounts read so far. A later object replaces an earlier one of its name.
 #[derive(Debug, Default)]
 pub(super) struct Workloads {
-    /// By workload the service account, whether its pods have a token where the template decides, and the place.
+    /// By workload the service account, the decision of the template about tokens, and the place.
     pods: BTreeMap<WorkloadId, (String, Option<bool>, Layer)>,
-    /// The namespaces and names of the service accounts whose pods have no token unless the template decides otherwise.
+    /// The namespaces and names of the service accounts without tokens for their pods, unless the template decides
+    /// otherwise.
     without_token: BTreeSet<(String, String)>,
 }
 
@@ -40,7 +41,7 @@ impl Workloads {
         }
     }
 
-    /// Reads an object of any other kind. Pods of another workload are left out: that workload stands for them.
+    /// Reads an object of any other kind. Pods of another workload are left out: the workload represents them.
     pub(super) fn add(
         &mut self,
         (group, kind): (&str, &str),
@@ -71,7 +72,7 @@ impl Workloads {
         self.pods.insert(id, (account_or_default(account).to_owned(), has_token, place));
     }
 
-    /// Returns the workloads whose pods have a token, by kind, namespace and name.
+    /// Returns the workloads with pods with a token, by kind, namespace and name.
     pub(super) fn finish(self) -> Vec<Running> {
         let Self { pods, without_token } = self;
         let running = pods.into_iter().filter_map(|((kind, namespace, name), (account, has_token, layer))| {

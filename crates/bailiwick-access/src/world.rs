@@ -1,8 +1,8 @@
-//! The objects that decide access: read from anywhere, settled, and indexed by who holds what.
+//! The objects that decide access: read from any source, settled, and indexed by holder and scope.
 //!
-//! A [`Builder`] takes objects one by one, in layers: what the API server makes for itself lies under what was given.
-//! [`Builder::build`] settles aggregation, resolves every `roleRef` and indexes the subjects; a [`World`] no longer
-//! changes, and answers in the time it takes to look up a subject.
+//! A [`Builder`] takes objects one by one, in layers: the API server's own objects are the baseline of the given
+//! ones. [`Builder::build`] settles aggregation, resolves every `roleRef` and indexes the subjects; a [`World`] no
+//! longer changes, and answers in the time of looking up a subject.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::OnceLock;
@@ -25,25 +25,25 @@ use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::Origin;
 use bailiwick_yaml::internal;
 
-/// Where an object comes from.
+/// The source of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
-    /// What the API server of this minor makes for itself.
+    /// The API server's own objects of this minor.
     Baseline,
-    /// What a dump of a cluster holds, which stands in the place of that.
+    /// A dump of a cluster, in place of the baseline.
     Dump(Origin),
-    /// What was given, at this place.
+    /// An input, at this place.
     Input(Origin),
 }
 
-/// Which of the two kinds a role is, and what a `roleRef` names.
+/// The kind of a role, and of a `roleRef`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RoleKind {
-    /// A ClusterRole.
+    /// A role for the whole cluster.
     ClusterRole,
-    /// A Role.
+    /// A role in a namespace.
     Role,
-    /// Anything else, which the authorizer cannot resolve.
+    /// Any other kind. The authorizer cannot resolve it.
     Unknown,
 }
 
@@ -53,12 +53,11 @@ pub(crate) struct Role {
     /// Its namespace; none for a ClusterRole.
     pub(crate) namespace: Option<Symbol>,
     pub(crate) name: Symbol,
-    /// Its rules; for an aggregated one those that the controller gathers.
+    /// Its rules; for an aggregated role the gathered ones.
     pub(crate) rules: RuleListId,
-    /// For an aggregated role, what its rules would be if those it states itself were kept; none where that makes no
-    /// difference.
+    /// For an aggregated role, its rules with its own rules kept; none if that makes no difference.
     pub(crate) doubtful: Option<RuleListId>,
-    /// What it gathers.
+    /// The selectors of an aggregated role.
     pub(crate) aggregation: Option<Box<[LabelSelector]>>,
     pub(crate) labels: Box<[(Symbol, Symbol)]>,
     /// True when the API server leaves it as it is at its start.
@@ -74,7 +73,7 @@ pub(crate) struct Binding {
     pub(crate) name: Symbol,
     pub(crate) role_kind: RoleKind,
     pub(crate) role_name: Symbol,
-    /// The role, where it is there.
+    /// The role, if it is present.
     pub(crate) role: Option<u32>,
     pub(super) first_subject: u32,
     pub(super) subjects: u32,
@@ -92,32 +91,33 @@ pub(crate) struct Subject {
     pub(crate) namespace: Symbol,
 }
 
-/// The kinds of subjects.
+/// The kind of a subject of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SubjectKind {
-    /// A group.
+    /// A group of users.
     Group,
-    /// A service account.
+    /// A service account, by namespace and name.
     ServiceAccount,
-    /// A user.
+    /// A user, by name.
     User,
-    /// Another kind, which matches no identity.
+    /// Another kind. It matches no identity.
     Unknown,
 }
 
-/// Who a binding's subject is to the authorizer: a user or group by name. A service account is the user of its name.
+/// The identity of a binding's subject for the authorizer: a user or group by name. A service account is the user of
+/// its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Holder {
     pub(crate) is_group: bool,
     pub(crate) name: Symbol,
 }
 
-/// What came of adding an object.
+/// The result of adding an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
     /// It counts from now on.
     Taken,
-    /// It took the place of one in the same layer, which came from there.
+    /// It replaced an object in the same layer, from this source.
     Replaced(Origin),
     /// It has nothing to do with access.
     Ignored,
@@ -144,11 +144,11 @@ pub struct Builder {
     clouds: Clouds,
     workloads: Workloads,
     stated: Stated,
-    /// The rules that were read already of roles known to have the same.
+    /// The rules of roles known to have the same.
     read: HashMap<SameRules, RuleListId>,
 }
 
-/// Everything that decides access, ready to be asked.
+/// A settled set of objects, ready for questions.
 #[derive(Debug)]
 pub struct World {
     api: Api,
@@ -164,24 +164,24 @@ pub struct World {
     pub(crate) custom: Vec<Resource>,
     baseline: Option<u32>,
     pub(crate) clouds: Clouds,
-    /// The workloads whose pods have tokens.
+    /// The workloads with tokens.
     pub(crate) running: Vec<Running>,
     doubts: Doubts,
     /// The aggregated roles by number.
     gathering: HashMap<u32, Gathering>,
 }
 
-/// The roles that an aggregated role selects.
+/// The sources of an aggregated role.
 #[derive(Debug)]
 struct Gathering {
-    /// The roles that it selects, by number.
+    /// The selected roles, by number.
     sources: Vec<usize>,
-    /// The first of them that has a rule, found out when it is asked for.
+    /// The first role with each rule, computed on demand.
     by_rule: OnceLock<HashMap<Rule, usize>>,
 }
 
 impl Builder {
-    /// An empty world at a minor.
+    /// Creates an empty world at a minor.
     pub fn new(minor: u32) -> Self {
         Self {
             minor,
@@ -202,7 +202,7 @@ impl Builder {
         }
     }
 
-    /// Decides what becomes of the rules that aggregated roles state themselves.
+    /// Sets the fate of the own rules of aggregated roles.
     #[must_use]
     pub fn with_stated_rules(mut self, stated: Stated) -> Self {
         self.stated = stated;
@@ -219,14 +219,12 @@ impl Builder {
         self
     }
 
-    /// Notes that the cluster serves a custom resource, whose definition need not be among the objects. Of two with one
-    /// name in one group the last counts.
+    /// Adds a served custom resource without its definition. Of two with one name in one group the last counts.
     pub fn know(&mut self, custom: Resource) {
         self.custom.insert((custom.group.clone(), custom.resource.clone()), custom);
     }
 
-    /// Makes what was added so far the ground on which the rest stands: what comes later takes its place without a
-    /// word.
+    /// Ends the baseline: later objects replace the objects so far silently.
     pub fn end_baseline(&mut self) {
         let layers = self.roles.iter_mut().map(|role| &mut role.layer);
         for layer in layers.chain(self.bindings.iter_mut().map(|binding| &mut binding.layer)) {
@@ -236,8 +234,8 @@ impl Builder {
         }
     }
 
-    /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Tells what came of each, and
-    /// takes none that is not of the shape of its kind.
+    /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Reports the result for each,
+    /// and rejects an object of the wrong shape.
     pub fn add_document<'t>(&mut self, root: NodeRef<'t>, mut told: impl FnMut(NodeRef<'t>, Added)) {
         let text = |node: NodeRef<'_>, key| node.text_at(key).to_owned();
         let (api_version, kind) = (text(root, "apiVersion"), text(root, "kind"));
@@ -250,7 +248,7 @@ impl Builder {
             return take(&api_version, &kind, root);
         };
         for item in root.get("items").into_iter().flat_map(NodeRef::items) {
-            // The items of a typed list leave out what the list says.
+            // The items of a typed list omit the fields of the list.
             match (text(item, "apiVersion"), text(item, "kind")) {
                 (own, kind) if !own.is_empty() && !kind.is_empty() => take(&own, &kind, item),
                 _ => take(&api_version, item_kind, item),
@@ -317,7 +315,7 @@ impl Builder {
         }
     }
 
-    /// The rules of a role.
+    /// Returns the rules of a role.
     fn read_rules(&mut self, object: NodeRef<'_>, same_rules: Option<SameRules>) -> RuleListId {
         if let Some(known) = same_rules.and_then(|mark| self.read.get(&mark)) {
             return *known;
@@ -408,7 +406,7 @@ impl Builder {
         }
     }
 
-    /// The users and groups that some binding so far gives something in the whole cluster.
+    /// Returns the users and groups with a cluster-wide binding so far.
     pub fn held_cluster_wide(&self) -> BTreeSet<String> {
         let bindings = self.bindings.iter().filter(|binding| binding.namespace.is_none());
         let subjects = bindings.flat_map(|binding| binding.subjects_in(&self.subjects));
@@ -421,7 +419,7 @@ impl Builder {
             .collect()
     }
 
-    /// The namespaces that have a role or a binding so far.
+    /// Returns the namespaces with a role or a binding so far.
     pub fn places(&self) -> BTreeSet<String> {
         let roles = self.roles.iter().filter_map(|role| role.namespace);
         let bindings = self.bindings.iter().filter_map(|binding| binding.namespace);
@@ -474,13 +472,13 @@ fn replaced(layer: Layer) -> Added {
     }
 }
 
-/// The labels of an object.
+/// Returns the labels of an object.
 fn labels(object: NodeRef<'_>) -> impl Iterator<Item = (&str, &str)> {
     let entries = object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries);
     entries.filter_map(|(key, value)| Some((key.as_str()?, value.as_str()?)))
 }
 
-/// Who a subject is; none for one that matches nobody.
+/// Returns the identity of a subject; none for a subject without identities.
 fn holder(subject: Subject, binding_namespace: Option<Symbol>, symbols: &mut Symbols) -> Option<Holder> {
     match subject.kind {
         SubjectKind::User => Some(Holder { is_group: false, name: subject.name }),
@@ -497,7 +495,7 @@ fn holder(subject: Subject, binding_namespace: Option<Symbol>, symbols: &mut Sym
     }
 }
 
-/// The user name of a service account.
+/// Returns the user name of a service account.
 pub fn account_user(namespace: &str, name: &str) -> String {
     format!("system:serviceaccount:{namespace}:{name}")
 }
@@ -509,13 +507,13 @@ impl Role {
     }
 }
 
-/// Returns the namespace of an object: `default` for an object that names none, as kubectl applies it.
+/// Returns the namespace of an object: `default` without one, as kubectl applies it.
 fn or_default(namespace: Option<&str>) -> &str {
     namespace.unwrap_or("default")
 }
 
-/// Returns the namespace in which a binding looks for a Role. A ClusterRoleBinding looks in the empty one, which has no
-/// roles.
+/// Returns the namespace in which a binding looks for a Role. A ClusterRoleBinding looks in the empty one, without
+/// any roles.
 pub(crate) fn namespace_of_role(binding: &Binding) -> Symbol {
     binding.namespace.unwrap_or(Symbol::EMPTY)
 }
@@ -528,7 +526,8 @@ impl Binding {
 }
 
 impl World {
-    /// True where the labels of a Namespace keep its pods to the level `baseline` or `restricted`: they have nothing of the node.
+    /// Whether the labels of a Namespace limit its pods to the level `baseline` or `restricted`: they have no access
+    /// to the node.
     pub fn restricts_pods(&self, namespace: &str) -> bool {
         let level = self.namespaces.get(namespace).and_then(|labels| labels.get("pod-security.kubernetes.io/enforce"));
         level.is_some_and(|level| matches!(level.as_str(), "baseline" | "restricted"))
@@ -585,7 +584,7 @@ impl World {
         }
     }
 
-    /// The rules that an aggregated role gathers, each with the number of the first role that has it.
+    /// Returns the rules of an aggregated role, each with the number of the first role with it.
     pub(super) fn gathered(&self, role: &Role) -> Option<&HashMap<Rule, usize>> {
         let gathering = self.gathering.get(self.role_ids.get(&(role.namespace, role.name))?)?;
         Some(gathering.by_rule.get_or_init(|| {
@@ -599,17 +598,17 @@ impl World {
         }))
     }
 
-    /// The minor whose switches and served resources hold.
+    /// Returns the minor of the API server.
     pub fn minor(&self) -> u32 {
         self.api.minor()
     }
 
-    /// What the cluster serves: what its minor does, and the custom resources whose definitions are among the objects.
+    /// Returns the served resources: of the minor, and custom resources with a definition among the objects.
     pub fn api(&self) -> &Api {
         &self.api
     }
 
-    /// The minor whose default policy lies underneath.
+    /// Returns the minor of the default policy in the baseline.
     pub fn baseline(&self) -> Option<u32> {
         self.baseline
     }
@@ -619,17 +618,17 @@ impl World {
         self.baseline().unwrap_or_else(|| self.minor())
     }
 
-    /// What aggregation could not tell for sure.
+    /// Returns the uncertain results of the aggregation.
     pub fn doubts(&self) -> &Doubts {
         &self.doubts
     }
 
-    /// The namespaces with their labels.
+    /// Returns the namespaces with their labels.
     pub fn namespaces(&self) -> &BTreeMap<String, BTreeMap<String, String>> {
         &self.namespaces
     }
 
-    /// Every namespace that the objects name, and those that every cluster has; sorted.
+    /// Returns every namespace of the objects and of every cluster; sorted.
     pub fn known_namespaces(&self) -> BTreeSet<String> {
         let of_bindings = self.bindings.iter().filter_map(|binding| binding.namespace);
         let of_roles = self.roles.iter().filter_map(|role| role.namespace);
@@ -639,7 +638,7 @@ impl World {
         named.chain(self.namespaces.keys().cloned()).chain(everywhere).collect()
     }
 
-    /// The subjects of a binding.
+    /// Returns the subjects of a binding.
     pub(crate) fn subjects(&self, binding: &Binding) -> &[Subject] {
         binding.subjects_in(&self.subjects)
     }
@@ -649,7 +648,7 @@ impl World {
         self.lists.ids()
     }
 
-    /// What a holder has cluster-wide, or in a namespace.
+    /// Returns the bindings of a holder, cluster-wide or in a namespace.
     pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>) -> &[Held] {
         self.index.held(holder, namespace, &self.symbols)
     }
@@ -658,19 +657,19 @@ impl World {
         self.bindings.get(id as usize)
     }
 
-    /// The role of a binding, where it is there.
+    /// Returns the role of a binding, if it is present.
     pub(crate) fn role_of(&self, binding: &Binding) -> Option<&Role> {
         binding.role.and_then(|role| self.roles.get(role as usize))
     }
 
-    /// A role by its namespace (none: a ClusterRole) and name.
+    /// Returns a role by its namespace (none: a ClusterRole) and name.
     pub(crate) fn role(&self, namespace: Option<&str>, name: &str) -> Option<&Role> {
         let namespace = namespace.map(|namespace| self.symbols.find(namespace));
         let id = self.role_ids.get(&(namespace, self.symbols.find(name)))?;
         self.roles.get(*id as usize)
     }
 
-    /// A binding by its namespace (none: a ClusterRoleBinding) and name.
+    /// Returns a binding by its namespace (none: a ClusterRoleBinding) and name.
     pub(crate) fn find_binding(&self, namespace: Option<&str>, name: &str) -> Option<&Binding> {
         let namespace = namespace.map(|namespace| self.symbols.find(namespace));
         let id = self.binding_ids.get(&(namespace, self.symbols.find(name)))?;
@@ -681,13 +680,13 @@ impl World {
         self.lists.get(role.rules)
     }
 
-    /// The rules of a role as text; none when it is not there.
+    /// Returns the rules of a role as text; none without the role.
     pub fn policy_rules(&self, namespace: Option<&str>, name: &str) -> Option<Vec<PolicyRule>> {
         let role = self.role(namespace, name)?;
         Some(self.rules_of(role).iter().map(|rule| rule.to_policy_rule(&self.symbols)).collect())
     }
 
-    /// The ClusterRoles with an aggregation rule, with what they gather, by name.
+    /// Returns the ClusterRoles with an aggregation rule, with the gathered rules, by name.
     pub fn aggregated(&self) -> BTreeMap<String, Vec<PolicyRule>> {
         let gathering = self.roles.iter().filter(|role| role.aggregation.is_some());
         gathering
@@ -698,7 +697,7 @@ impl World {
             .collect()
     }
 
-    /// How large it is.
+    /// Returns the size of the world.
     pub fn size(&self) -> Size {
         Size {
             roles: self.roles.len(),
@@ -725,7 +724,7 @@ pub struct Size {
     pub rule_lists: usize,
     /// Bindings of both kinds.
     pub bindings: usize,
-    /// Pairs of a subject and a place where it holds something.
+    /// Pairs of a subject and a scope with a binding.
     pub holders: usize,
     /// Memory in bytes.
     pub bytes: usize,

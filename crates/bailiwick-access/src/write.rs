@@ -17,12 +17,12 @@ pub enum WriteVerb {
     Create,
     /// PUT.
     Update,
-    /// PATCH, which server-side apply uses for new objects too.
+    /// PATCH, and server-side apply of new objects.
     Patch,
 }
 
 impl WriteVerb {
-    /// The verb in rules.
+    /// Returns the verb in rules.
     pub fn as_str(self) -> &'static str {
         match self {
             WriteVerb::Create => "create",
@@ -32,14 +32,14 @@ impl WriteVerb {
     }
 }
 
-/// What the escalation check says.
+/// The result of the escalation check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Escalation {
-    /// Nothing is gained that is not held, or the identity may gain it.
+    /// Nothing is gained beyond the identity's permissions, or the identity may escalate.
     Fine,
     /// These smallest parts are not held.
     Forbidden(Vec<PolicyRule>),
-    /// The role that the binding names is not there, so that nobody without `bind` on it can bind it.
+    /// The role of the binding is missing, so `bind` on it is required.
     NotFound(String),
     /// No server takes this object.
     Invalid(String),
@@ -48,27 +48,27 @@ pub enum Escalation {
 /// Whether an object can be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteDecision {
-    /// What has to be allowed by plain RBAC.
+    /// The request to be allowed by plain RBAC.
     pub request: Request,
     /// Whether it is.
     pub verb_allowed: bool,
-    /// What the escalation check says; fine for kinds that have none.
+    /// The result of the escalation check; fine for kinds without one.
     pub escalation: Escalation,
 }
 
 impl WriteDecision {
-    /// True when both checks pass.
+    /// Whether both checks pass.
     pub fn allowed(&self) -> bool {
         self.verb_allowed && self.escalation == Escalation::Fine
     }
 }
 
-/// An object that is to be written.
+/// An object to write.
 #[derive(Debug, Clone, Copy)]
 pub struct Write<'o> {
     /// The new object.
     pub object: NodeRef<'o>,
-    /// The one that is there.
+    /// The present object.
     pub old: Option<NodeRef<'o>>,
     /// How it is written.
     pub verb: WriteVerb,
@@ -77,7 +77,7 @@ pub struct Write<'o> {
 }
 
 impl World {
-    /// Whether an identity may write an object.
+    /// Decides whether an identity may write an object.
     pub fn may_write(&self, who: &Identity, write: Write<'_>) -> WriteDecision {
         let metadata = |key| write.object.get("metadata").map_or("", |metadata| metadata.text_at(key));
         let name = metadata("name");
@@ -102,7 +102,7 @@ impl World {
             (GROUP, "rolebindings" | "clusterrolebindings") => self.binding_escalation(who, &request, write),
             _ => Escalation::Fine,
         };
-        // An update of what is not there makes it, and is asked for `create` on that name as well.
+        // An update of an absent object creates it, and needs `create` on that name as well.
         let makes_it = write.old.is_none() && write.verb != WriteVerb::Create;
         let create = Request::Resource(ResourceRequest { verb: "create".to_owned(), ..request.clone() });
         let request = Request::Resource(request);
@@ -178,7 +178,7 @@ impl World {
                 return Escalation::Forbidden(missing);
             }
         }
-        // What validation says comes after the check.
+        // Validation comes after the check.
         if write.old.is_some_and(|old| reference(old) != (group, kind.clone(), name)) {
             return Escalation::Invalid(
                 "`roleRef` cannot be changed: delete the binding and create it anew".to_owned(),
@@ -191,7 +191,7 @@ impl World {
     }
 }
 
-/// What writing an aggregation rule asks for, since it can gather anything.
+/// Returns the rules required for writing an aggregation rule, since it can gather anything.
 fn full_authority() -> Vec<PolicyRule> {
     let star = || vec!["*".to_owned()];
     vec![
@@ -200,8 +200,8 @@ fn full_authority() -> Vec<PolicyRule> {
     ]
 }
 
-/// True for an update that touches nothing but owner references and finalizers, which the garbage collector has to be
-/// able to make without holding the rules (`IsOnlyMutatingGCFields`).
+/// Whether an update changes only owner references and finalizers, which the garbage collector must be able to change
+/// without the rules (`IsOnlyMutatingGCFields`).
 fn is_only_for_the_garbage_collector(write: Write<'_>) -> bool {
     let Some(old) = write.old else { return false };
     let without = |object: NodeRef<'_>| {
@@ -217,8 +217,8 @@ fn is_only_for_the_garbage_collector(write: Write<'_>) -> bool {
     without(old) == without(write.object)
 }
 
-/// Takes away what is as good as absent to the comparison: null, and lists and maps without entries. An aggregation rule
-/// is the one map whose presence means something.
+/// Removes values equivalent to absence in the comparison: null, and lists and maps without entries, except for an
+/// aggregation rule.
 fn drop_empty(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(drop_empty),

@@ -16,11 +16,11 @@ pub(super) enum Expr {
     Has { operand: Box<Expr>, field: String },
     /// `operand[index]`, or `operand[?index]`.
     Index { operand: Box<Expr>, index: Box<Expr>, optional: bool },
-    /// A list; an entry with a mark is there only where its optional has a value.
+    /// A list; a marked entry is present only if its optional has a value.
     List(Vec<(Expr, bool)>),
     /// A map, likewise.
     Map(Vec<(Expr, Expr, bool)>),
-    /// `name{field: value}`; a field with a mark is there only where its optional has a value.
+    /// `name{field: value}`; a marked field is present only if its optional has a value.
     Struct { name: String, fields: Vec<Field> },
     /// `!operand`.
     Not(Box<Expr>),
@@ -40,10 +40,10 @@ pub(super) enum Expr {
     Fold(Box<Fold>),
 }
 
-/// A field of an object that is made: its name, its value, and whether it has a mark.
+/// A field of a created object: its name, its value, and whether it has a mark.
 pub(super) type Field = (String, Expr, bool);
 
-/// The operators of two operands that evaluate both.
+/// The operators of two operands, both of which are evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operator {
     Equal,
@@ -61,7 +61,7 @@ pub(super) enum Operator {
 }
 
 impl Expr {
-    /// The names of a name, or of a chain of fields that begins with one, with points between them.
+    /// Returns the path of a name, or of a chain of fields behind a name, with points between the parts.
     pub(super) fn path(&self) -> Option<String> {
         match self {
             Expr::Ident(name) => Some(name.clone()),
@@ -70,7 +70,7 @@ impl Expr {
         }
     }
 
-    /// The nodes below, for what walks the tree.
+    /// Returns the nodes directly below.
     pub(super) fn children(&self) -> Vec<&Expr> {
         match self {
             Expr::Literal(_) | Expr::Ident(_) => Vec::new(),

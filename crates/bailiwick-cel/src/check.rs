@@ -1,6 +1,6 @@
-//! A look through an expression before it is evaluated: whether all of it is known here.
+//! The check of an expression before its evaluation: whether all of the expression is supported.
 //!
-//! The API server compiles every part of an expression, also one that is never reached; so does this.
+//! The API server compiles every part of an expression, also a part without effect, and so does this check.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use super::macros::FoldKind;
 use super::types::Type;
 use super::value::Value;
 
-/// The names that an expression may use.
+/// The names available to an expression.
 #[derive(Debug, Clone, Default)]
 pub struct Names<'n> {
-    /// The variables of the policy that are declared so far.
+    /// The variables of the policy declared so far.
     pub variables: BTreeSet<&'n str>,
     /// Whether there are parameters.
     pub params: bool,
-    /// The minor of the API server that reads the expression.
+    /// The minor of the API server.
     pub minor: u32,
 }
 
@@ -26,10 +26,10 @@ pub struct Names<'n> {
 pub(super) const REQUEST: &str = "kubernetes.AdmissionRequest";
 pub(super) const NAMESPACE: &str = "kubernetes.Namespace";
 
-/// The names of types that stand for themselves.
+/// The types with a name of their own.
 const TYPES: [&str; 9] = ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type"];
 
-/// The type of a name, if it is one.
+/// Returns the type of a name, if the name is a type.
 pub(super) fn type_named(name: &str) -> Option<Value> {
     TYPES.into_iter().chain(["type"]).find(|known| *known == name).map(Value::Type)
 }
@@ -37,7 +37,7 @@ pub(super) fn type_named(name: &str) -> Option<Value> {
 /// Checks an expression.
 ///
 /// # Errors
-/// What of it is not known.
+/// The first unsupported part.
 pub(super) fn check(expr: &Expr, names: &Names<'_>) -> Result<(), Reason> {
     Check { names, declared: Declared::get(), bound: Vec::new() }.expr(expr)
 }
@@ -45,7 +45,7 @@ pub(super) fn check(expr: &Expr, names: &Names<'_>) -> Result<(), Reason> {
 struct Check<'c> {
     names: &'c Names<'c>,
     declared: &'static Declared,
-    /// The names that macros bind here.
+    /// The names bound by macros here.
     bound: Vec<&'c str>,
 }
 
@@ -81,7 +81,7 @@ impl<'c> Check<'c> {
                     }
                     return arguments.iter().try_for_each(|argument| self.expr(argument));
                 }
-                // Before its name, so that what is of an authorizer says so.
+                // Before the function, so that the message names the authorizer.
                 self.expr(target)?;
                 if !self.declared.is_evaluated(function, true, arguments.len()) {
                     return Err(reason!("the function `{function}` is not evaluated here"));
@@ -115,8 +115,8 @@ impl<'c> Check<'c> {
         }
     }
 
-    /// The minor that brought a function of values, if the API server is older. Stored expressions are read with the library of
-    /// the server.
+    /// Returns the minor that introduced a function of values, if the API server is older. The server reads stored
+    /// expressions with its own library.
     fn later(&self, function: &str) -> Option<u32> {
         let since = self.declared.functions(function).iter().filter_map(|function| match function.since {
             Since::Library(minor) | Since::Server(minor) => Some(minor),
@@ -126,7 +126,7 @@ impl<'c> Check<'c> {
         since.min().filter(|since| self.names.minor < *since)
     }
 
-    /// The path of a name whose fields are declared, and the type that declares them.
+    /// Returns the path of a name with declared fields, and the type with their declarations.
     fn root(&self, expr: &Expr) -> Option<(String, &'static str)> {
         match expr {
             Expr::Ident(name) if !self.bound.contains(&name.as_str()) => {

@@ -1,4 +1,4 @@
-//! Values that the API server computes when it compiles an expression (cel-go v0.29.2 `interpreter/decorators.go` and
+//! Values computed at compile time by the API server (cel-go v0.29.2 `interpreter/decorators.go` and
 //! `interpreter/planner.go`): lists and maps of constants, and conversions of constants.
 
 use super::Reason;
@@ -6,23 +6,23 @@ use super::ast::Expr;
 use super::value::Value;
 use super::{Fail, functions};
 
-/// A part of an expression whose value is known before the expression is evaluated.
+/// A part of an expression with a value before the evaluation.
 #[derive(Debug, Clone, PartialEq)]
 enum Constant {
     /// This value.
     Value(Value),
     /// A list, a map, a time, or a type.
     NoKey,
-    /// A value that is not computed here.
+    /// A value not computed here.
     Unknown,
 }
 
-/// Why the conversion of a constant is refused.
+/// Returns the error of a conversion of a constant.
 pub(super) fn conversion_problem(call: &Expr) -> Option<Reason> {
     constant(call)?.err()
 }
 
-/// Why a constant in brackets is refused: fields and entries have texts, numbers and booleans as keys.
+/// Returns the error of a constant in brackets: keys of fields and entries are texts, numbers and booleans.
 pub(super) fn index_problem(index: &Expr) -> Option<Reason> {
     let is_no_key = |value: &Value| {
         !matches!(value, Value::Bool(_) | Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::String(_))
@@ -34,7 +34,7 @@ pub(super) fn index_problem(index: &Expr) -> Option<Reason> {
     }
 }
 
-/// The value of a constant; none for any other expression, and the reason of a conversion that fails.
+/// Returns the value of a constant, or the error of a failing conversion; none for any other expression.
 fn constant(expr: &Expr) -> Option<Result<Constant, Reason>> {
     let are_constants = |mut parts: Box<dyn Iterator<Item = &Expr> + '_>| {
         parts.all(|part| matches!(constant(part), Some(Ok(_)))).then_some(Ok(Constant::NoKey))

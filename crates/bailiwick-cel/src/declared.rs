@@ -1,4 +1,4 @@
-//! The functions and the object types that expressions may use, as one table: [`declared.txt`](declared.txt).
+//! The table of functions and object types for expressions: [`declared.txt`](declared.txt).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -6,24 +6,24 @@ use std::sync::LazyLock;
 use super::lexer::split_while;
 use super::types::Type;
 
-/// The API servers that take a function.
+/// The API servers with a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Since {
-    /// Those whose library is of this minor or a later one.
+    /// Servers with a library of this minor or a later one.
     Library(u32),
-    /// Those of this minor or a later one.
+    /// Servers of this minor or a later one.
     Server(u32),
-    /// Those of this minor or an earlier one.
+    /// Servers of this minor or an earlier one.
     ServerUpTo(u32),
-    /// All, in expressions that change objects.
+    /// All servers, in expressions that change objects.
     Patches,
 }
 
-/// A function with the types that it takes.
+/// A function with the types of its arguments.
 #[derive(Debug, Clone)]
 pub(super) struct Function {
     pub(super) since: Since,
-    /// Whether it is a function of a value, whose type is that of the first argument.
+    /// Whether it is a member function. The value is then the first argument.
     pub(super) is_member: bool,
     pub(super) arguments: Vec<Type>,
     pub(super) result: Type,
@@ -40,10 +40,10 @@ pub(super) struct Declared {
     objects: BTreeMap<&'static str, BTreeMap<&'static str, Type>>,
 }
 
-/// The types that `comparable` stands for.
+/// The types behind the word `comparable`.
 const COMPARABLE: [Type; 8] =
     [Type::Int, Type::UInt, Type::Double, Type::Bool, Type::Duration, Type::Timestamp, Type::String, Type::Bytes];
-/// The types that `summable` stands for.
+/// The types behind the word `summable`.
 const SUMMABLE: [Type; 4] = [Type::Int, Type::UInt, Type::Double, Type::Duration];
 
 static DECLARED: LazyLock<Declared> = LazyLock::new(|| read(include_str!("declared.txt")));
@@ -53,7 +53,7 @@ impl Declared {
         &DECLARED
     }
 
-    /// The functions of a name.
+    /// Returns the functions of a name.
     pub(super) fn functions(&self, name: &str) -> &[Function] {
         self.functions.get(name).map_or(&[], Vec::as_slice)
     }
@@ -65,12 +65,12 @@ impl Declared {
         self.functions(name).iter().any(|function| function.is_evaluated && fits(function))
     }
 
-    /// The fields of an object type that has declared ones.
+    /// Returns the fields of an object type with declared fields.
     pub(super) fn fields(&self, object: &str) -> Option<&BTreeMap<&'static str, Type>> {
         self.objects.get(object)
     }
 
-    /// The name of an object type that has declared fields.
+    /// Returns the name of an object type with declared fields.
     pub(super) fn object(&self, name: &str) -> Option<&'static str> {
         self.objects.get_key_value(name).map(|(name, _)| *name)
     }
@@ -87,7 +87,7 @@ impl Declared {
     }
 }
 
-/// Reads the table. A line that is none is passed over; a test counts the lines.
+/// Reads the table. An invalid line is skipped; a test counts the lines.
 fn read(text: &'static str) -> Declared {
     let mut declared = Declared::default();
     let (mut since, mut object) = (Since::Library(0), None);
@@ -121,7 +121,7 @@ fn read(text: &'static str) -> Declared {
     declared
 }
 
-/// A word of the table, and the type that it stands for.
+/// A word of the table, and its type.
 type Word<'w> = Option<(&'static str, &'w Type)>;
 
 fn function(text: &'static str, since: Since, is_evaluated: bool, word: Word<'_>) -> Option<(&'static str, Function)> {
@@ -131,7 +131,7 @@ fn function(text: &'static str, since: Since, is_evaluated: bool, word: Word<'_>
         arguments.push(of);
         rest = behind.strip_prefix(").")?;
     }
-    // The name of an index has a bracket, and that of a condition a colon; no name has a parenthesis.
+    // The name of an index has a bracket and the name of a condition a colon; no name has a parenthesis.
     let (name, behind) = rest.split_once('(')?;
     rest = behind;
     while !rest.starts_with(')') {
@@ -153,7 +153,7 @@ fn count_free(of: &Type) -> usize {
     }
 }
 
-/// Reads a type, and says what stands behind it.
+/// Reads a type, and returns the rest of the text.
 fn read_type<'t>(text: &'t str, word: Word<'_>) -> Option<(Type, &'t str)> {
     let (name, rest) = split_while(text, |letter| letter.is_ascii_alphanumeric() || "._".contains(letter));
     if let Some(inner) = rest.strip_prefix('(') {

@@ -10,33 +10,34 @@ use super::macros::{Fold, FoldKind};
 use super::value::{Key, Map, Value, compare, equal, length};
 use super::{Fail, Outcome, Program, check, functions, lists};
 
-/// The steps of one expression, with those of the variables that it asks for. Steps are counted so that they are never
-/// fewer than the API server's cost of the same, whose limit this is: what stays below it runs to its end there.
+/// The steps of one expression, with the steps of its variables. The count is never below the API server's cost of
+/// the same expression, and the server's limit is the same: an expression below the limit runs to its end in the
+/// server.
 const STEPS: u64 = 1_000_000;
-/// How deep one value may ask for another: an expression's depth, and that of the variables it asks for.
+/// The deepest nesting of values: the depth of an expression plus the depth of its variables.
 const DEEPEST: u32 = 400;
 
-/// What the names of expressions stand for.
+/// The values of the names in expressions.
 #[derive(Debug)]
 pub struct Environment<'e> {
     /// The object, or null.
     pub object: Value,
     /// The object as it was, or null.
     pub old_object: Value,
-    /// The request.
+    /// The admission request, `request` in expressions.
     pub request: Value,
-    /// The namespace, null where there is none; none where it is not known.
+    /// The namespace: null for none, `None` for an unknown one.
     pub namespace: Option<Value>,
     /// The variables by name.
     pub variables: &'e BTreeMap<String, Program>,
-    /// What variables turned out to be.
+    /// The outcomes of evaluated variables.
     known: RefCell<BTreeMap<String, Outcome>>,
-    /// The steps that are left for all expressions together.
+    /// The remaining steps for all expressions together.
     budget: Cell<u64>,
 }
 
 impl<'e> Environment<'e> {
-    /// An environment in which expressions may take a number of steps together.
+    /// Creates an environment with a number of steps for all expressions together.
     pub fn new(variables: &'e BTreeMap<String, Program>, budget: u64) -> Self {
         Self {
             object: Value::Null,
@@ -49,7 +50,7 @@ impl<'e> Environment<'e> {
         }
     }
 
-    /// The same, with variables that nobody asked for yet.
+    /// Creates the same environment without evaluated variables.
     pub fn anew(&self, budget: u64) -> Self {
         Self {
             object: self.object.clone(),
@@ -60,7 +61,7 @@ impl<'e> Environment<'e> {
         }
     }
 
-    /// The steps that are left.
+    /// Returns the remaining steps.
     pub fn budget(&self) -> u64 {
         self.budget.get()
     }
@@ -70,14 +71,14 @@ impl<'e> Environment<'e> {
 #[derive(Debug)]
 pub struct Evaluation<'e> {
     environment: &'e Environment<'e>,
-    /// Names that macros bind, the innermost last.
+    /// The names bound by macros, the innermost last.
     bound: Vec<(&'e str, Value)>,
     steps: u64,
     depth: u32,
 }
 
 impl<'e> Evaluation<'e> {
-    /// An evaluation that has not begun.
+    /// Creates an evaluation.
     pub fn new(environment: &'e Environment<'e>) -> Self {
         Self { environment, bound: Vec::new(), steps: 0, depth: 0 }
     }
@@ -168,7 +169,7 @@ impl<'e> Evaluation<'e> {
             "object" => Ok(self.environment.object.clone()),
             "oldObject" => Ok(self.environment.old_object.clone()),
             "request" => Ok(self.environment.request.clone()),
-            // A policy whose parameters are not known is not evaluated.
+            // The API server evaluates no policy with unknown parameters.
             "params" => Ok(Value::Null),
             "namespaceObject" => self
                 .environment
@@ -179,7 +180,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    /// What a field is taken from. A variable is one field of all variables, and evaluated when it is asked for.
+    /// Evaluates the operand of a field. A variable is one field of all variables, and is evaluated on demand.
     fn operand(&mut self, operand: &'e Expr, field: &str) -> Outcome {
         let Expr::Ident(name) = operand else { return self.eval(operand) };
         if self.bound.iter().any(|(bound, _)| bound == name) {
@@ -255,7 +256,7 @@ impl<'e> Evaluation<'e> {
     }
 
     fn binary(&mut self, operator: Operator, left: &Value, right: &Value) -> Outcome {
-        // Texts, lists and maps cost what is looked at.
+        // Texts, lists and maps cost as much as is read of them.
         let weight = match operator {
             Operator::In => right.weight().saturating_mul(left.weight()),
             _ => left.weight().saturating_add(right.weight()),
@@ -282,7 +283,7 @@ impl<'e> Evaluation<'e> {
         Ok(Value::Bool(truth))
     }
 
-    /// `&&`, or `||` where what decides is true: a term that decides swallows the errors of all others.
+    /// Evaluates `&&`, or `||` if true decides: a deciding term swallows the errors of all other terms.
     fn logical(&mut self, terms: &'e [Expr], decides: bool) -> Outcome {
         let mut first = None;
         for term in terms {
@@ -295,11 +296,12 @@ impl<'e> Evaluation<'e> {
         first.map_or(Ok(Value::Bool(!decides)), Err)
     }
 
-    /// Bytes as a key make the API server give up the whole expression, unless it knows that all keys are texts.
+    /// Checks a key of a map. For bytes the API server fails the whole expression, unless all keys are known to be
+    /// texts.
     fn look_up(&mut self, map: &Value, key: &Value) -> Result<(), Fail> {
         let inner = if let Value::Optional(Some(inner)) = map { inner } else { map };
         if matches!((inner, key), (Value::Map(_), Value::Bytes(_))) {
-            // Nothing is left, so that nothing decides after this.
+            // No step is left, so that no later term decides.
             self.steps = u64::MAX;
             return Err(Fail::Unknown("bytes are looked up in a map".to_owned()));
         }
@@ -323,7 +325,7 @@ impl<'e> Evaluation<'e> {
             }
             return functions::global(self, &name, &values);
         };
-        // The other value is looked at only where there is none.
+        // The other value is evaluated only without a first value.
         if let ("or" | "orValue", [other]) = (function, arguments) {
             return match self.eval(target)? {
                 Value::Optional(Some(inner)) if function == "orValue" => Ok(inner.as_ref().clone()),
@@ -343,19 +345,20 @@ impl<'e> Evaluation<'e> {
         functions::member(self, &value, function, &arguments)
     }
 
-    /// Functions with an implementation for each type take the one of the type that the compiler sees. That is not the
-    /// type of the value where an alternative, such as that of `orValue`, has given the whole its type.
+    /// Checks the value of an argument. For functions with an implementation for each type, the compiler selects by
+    /// the static type. An alternative, such as the argument of `orValue`, can give the whole expression another type
+    /// than its value has.
     fn agree(&self, expr: &Expr, value: &Value) -> Result<(), Fail> {
         match self.seen(expr, 0) {
             Some(seen) if seen != value.type_name() => {
-                let (found, text) = (value.type_name(), "which the compiler takes for");
+                let (found, text) = (value.type_name(), "read by the compiler as");
                 Err(Fail::Unknown(format!("a function is called with a value of type {found}, {text} {seen}")))
             }
             _ => Ok(()),
         }
     }
 
-    /// The type that the compiler may see in an expression, as far as it comes from an alternative.
+    /// Returns the static type of an expression, as far as an alternative decides it.
     fn seen(&self, expr: &Expr, depth: u32) -> Option<&'static str> {
         if depth > 64 {
             return None;
@@ -493,7 +496,7 @@ impl<'e> Evaluation<'e> {
                     continue;
                 }
             }
-            // Each entry makes a list of one there, which is then appended.
+            // cel-go appends a list of one for each entry.
             self.spend(12)?;
             match body.map_or(Ok(value), |body| self.entry(fold, entry, body)) {
                 Ok(value) => made.push((key, value)),
@@ -514,14 +517,14 @@ impl<'e> Evaluation<'e> {
 }
 
 fn too_much() -> Fail {
-    Fail::Unknown("it costs more than can be told to stay within the API server's limit".to_owned())
+    Fail::Unknown("its cost may exceed the limit of the API server".to_owned())
 }
 
 fn is(outcome: &Outcome, truth: bool) -> bool {
     matches!(outcome, Ok(Value::Bool(found)) if *found == truth)
 }
 
-/// Keeps the first error; what is not known comes before all of them, since it might decide.
+/// Keeps the first error. An unknown outcome comes before all errors, because it might decide.
 fn keep(first: &mut Option<Fail>, outcome: Outcome) {
     let fail = match outcome {
         Ok(Value::Bool(_)) => return,
@@ -533,14 +536,14 @@ fn keep(first: &mut Option<Fail>, outcome: Outcome) {
     }
 }
 
-/// A condition that fails takes the place of what failed for the entries before it. What is not known stays.
+/// Replaces the failure of earlier entries by the failure of a condition. An unknown outcome stays.
 fn replace(failed: &mut Option<Fail>, fail: Fail) {
     if !matches!(failed, Some(Fail::Unknown(_))) {
         *failed = Some(fail);
     }
 }
 
-/// A member of a value. What is asked of an optional is an optional, and so is what is asked for with `?`.
+/// Returns a member of a value. A member of an optional, and a member behind `?`, is an optional.
 fn member(operand: &Value, index: &Value, optional: bool) -> Outcome {
     let found = match operand {
         Value::Optional(None) => None,
@@ -551,8 +554,8 @@ fn member(operand: &Value, index: &Value, optional: bool) -> Outcome {
     Ok(found.map_or(Value::Optional(None), Value::some))
 }
 
-/// The entries that a macro goes through, each with its key or index. With one name only, what is named is the item of
-/// a list and the key of a map.
+/// Returns the entries for a macro, each with its key or index. With one name only, the name is the item of a list
+/// and the key of a map.
 fn entries(range: &Value, has_both: bool) -> Result<Vec<(Value, Value)>, Fail> {
     match range {
         Value::List(items) => {
@@ -565,7 +568,7 @@ fn entries(range: &Value, has_both: bool) -> Result<Vec<(Value, Value)>, Fail> {
     }
 }
 
-/// The type of a value as Go names it, which the API server lets its users see.
+/// Returns the type of a value as Go names it, as error messages of the API server show it.
 fn go_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "types.Null",

@@ -1,16 +1,16 @@
-//! The functions: which there are, and those of numbers, types and optionals.
+//! Calls of functions, and the functions of numbers, types and optionals.
 
 use super::ast::Operator;
 use super::eval::Evaluation;
 use super::value::{Value, length, whole};
 use super::{Fail, Outcome, lists, strings};
 
-/// Whether a function makes a value of another type, with an implementation for each type that it is made of.
+/// Whether a function converts to another type, with an implementation for each type of argument.
 pub(super) fn is_conversion(name: &str) -> bool {
     matches!(name, "int" | "uint" | "double" | "string" | "bool" | "bytes")
 }
 
-/// A function that belongs to no value.
+/// Calls a global function.
 pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[Value]) -> Outcome {
     match (name, arguments) {
         ("optional.none", []) => Ok(Value::Optional(None)),
@@ -30,7 +30,7 @@ pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[V
     }
 }
 
-/// The value of another type that a conversion makes; none for another function.
+/// Converts a value to another type; none for another function.
 pub(super) fn convert(name: &str, value: &Value) -> Option<Outcome> {
     Some(match (name, value) {
         ("int", value) => int(value),
@@ -45,7 +45,7 @@ pub(super) fn convert(name: &str, value: &Value) -> Option<Outcome> {
     })
 }
 
-/// A function of a value.
+/// Calls a member function.
 pub(super) fn member(evaluation: &mut Evaluation<'_>, target: &Value, name: &str, arguments: &[Value]) -> Outcome {
     match (target, name, arguments) {
         (Value::Optional(inner), "hasValue", []) => Ok(Value::Bool(inner.is_some())),
@@ -76,7 +76,7 @@ fn size(evaluation: &mut Evaluation<'_>, value: &Value) -> Outcome {
 
 fn no_conversion(value: &Value, to: &str) -> Fail {
     match value {
-        // What of these two has an overload is not told apart by the text of its error.
+        // The text of an error does not depend on the overload of these two.
         Value::String(_) | Value::Double(_) | Value::Bytes(_) => {
             Fail::error(format!("type conversion error from '{}' to '{to}'", value.type_name()))
         }
@@ -92,7 +92,7 @@ fn unsigned_overflow() -> Fail {
     Fail::error("unsigned integer overflow")
 }
 
-/// A text as a whole number: digits behind at most one sign.
+/// Parses a text as a whole number: digits behind at most one sign.
 fn parsed<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
@@ -137,7 +137,7 @@ fn double(value: &Value) -> Outcome {
         Value::Int(number) => Ok(Value::Double(*number as f64)),
         Value::UInt(number) => Ok(Value::Double(*number as f64)),
         Value::String(text) => {
-            // Hexadecimal notation, `_`, `inf` and what overflows are read in ways of their own there.
+            // Go reads hexadecimal notation, `_`, `inf` and overflowing numbers in its own way.
             let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
             match parsed::<f64>(text) {
                 Some(number) if is_plain && number.is_finite() => Ok(Value::Double(number)),
@@ -167,7 +167,7 @@ fn string(value: &Value) -> Outcome {
         Value::Bool(truth) => Ok(Value::text(truth.to_string())),
         Value::Int(number) => Ok(Value::text(number.to_string())),
         Value::UInt(number) => Ok(Value::text(number.to_string())),
-        // Where the notation has no exponent, both ways to write the shortest digits agree.
+        // Without an exponent, both notations of the shortest digits agree.
         Value::Double(number) if *number == 0.0 || (1e-4..1e6).contains(&number.abs()) => {
             Ok(Value::text(number.to_string()))
         }
@@ -179,7 +179,7 @@ fn string(value: &Value) -> Outcome {
     }
 }
 
-/// `-value`.
+/// Negates a value.
 pub(super) fn negate(value: &Value) -> Outcome {
     match value {
         Value::Int(number) => number.checked_neg().map(Value::Int).ok_or_else(overflow),
@@ -188,7 +188,7 @@ pub(super) fn negate(value: &Value) -> Outcome {
     }
 }
 
-/// The operators that make numbers, texts or lists.
+/// Evaluates an operator of numbers, texts or lists.
 pub(super) fn arithmetic(operator: Operator, left: &Value, right: &Value) -> Outcome {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => ints(operator, *left, *right),

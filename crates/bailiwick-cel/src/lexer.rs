@@ -2,10 +2,10 @@
 
 use super::Reason;
 
-/// One token.
+/// A token of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Token {
-    /// A name, or a word that the language keeps for itself.
+    /// A name, or a reserved word.
     Name(String),
     /// A whole number without its sign, in its notation.
     Int { digits: String, radix: u32 },
@@ -15,7 +15,7 @@ pub(super) enum Token {
     Double(String),
     /// A text.
     String(String),
-    /// Bytes.
+    /// A literal of bytes.
     Bytes(Vec<u8>),
     /// Anything else.
     Symbol(&'static str),
@@ -27,10 +27,10 @@ const SYMBOLS: [&str; 26] = [
     "{", "}", "`", "$",
 ];
 
-/// The tokens of a text.
+/// Splits a text into tokens.
 ///
 /// # Errors
-/// What is no token.
+/// The first text that is not a token.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, Reason> {
     let mut lexer = Lexer { rest: text };
     let mut tokens = Vec::new();
@@ -68,7 +68,7 @@ impl<'t> Lexer<'t> {
         Err(reason!("`{}` is not part of the language", first.escape_debug()))
     }
 
-    /// Over white space and comments.
+    /// Skips white space and comments.
     fn skip(&mut self) {
         loop {
             self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}']);
@@ -132,7 +132,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// A text or bytes, if there are any here.
+    /// Reads a text or bytes, if there are any here.
     fn text(&mut self) -> Result<Option<Token>, Reason> {
         let (prefix, quoted) = split_while(self.rest, |letter| letter.is_ascii_alphabetic());
         let (is_raw, is_bytes) = match prefix.to_ascii_lowercase().as_str() {
@@ -179,7 +179,7 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// Splits a text before the first character that does not fit.
+/// Splits a text before the first unfitting character.
 pub(super) fn split_while(text: &str, fits: impl Fn(char) -> bool) -> (&str, &str) {
     let rest = text.trim_start_matches(fits);
     text.split_at(text.len() - rest.len())
@@ -200,7 +200,7 @@ fn push(letter: char, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// What a backslash and the letters behind it stand for; returns what follows.
+/// Appends the character of an escape, and returns the text behind the escape.
 fn escape<'t>(body: &'t str, is_bytes: bool, bytes: &mut Vec<u8>) -> Result<&'t str, Reason> {
     let wrong = || reason!("a text has an escape that is none");
     let letter = body.chars().next().ok_or_else(wrong)?;

@@ -46,7 +46,7 @@ pub use types::Type;
 pub use typing::{Refusal, Scope, Wanted, compiled};
 pub use value::{Key, Map, Value};
 
-/// The reason for which an expression is rejected or not evaluated, in words.
+/// A reason for rejecting or not evaluating an expression, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Reason(String);
 
@@ -67,7 +67,7 @@ use std::fmt;
 pub enum Fail {
     /// The evaluation fails in the API server, too.
     Error(String),
-    /// It cannot be told from here.
+    /// The outcome in the API server cannot be computed.
     Unknown(String),
 }
 
@@ -76,7 +76,7 @@ impl Fail {
         Self::Error(text.into())
     }
 
-    /// What the API server says of arguments that no function takes.
+    /// Returns the API server's error for arguments without an overload.
     fn no_such_overload() -> Self {
         Self::error("no such overload")
     }
@@ -85,7 +85,7 @@ impl Fail {
 /// A value, or why there is none.
 pub type Outcome = Result<Value, Fail>;
 
-/// An expression that was read.
+/// A parsed expression.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// The expression as written.
@@ -94,7 +94,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Reads an expression. One that cannot be evaluated here says so when it is asked for its value.
+    /// Parses and checks an expression. An unsupported expression evaluates to [`Fail::Unknown`].
     pub fn compile(source: &str, names: &Names<'_>) -> Self {
         let parsed = parser::parse(source).map_err(|problem| match problem {
             Problem::Syntax(why) | Problem::NotRead(why) => reason!("the expression cannot be read: {why}"),
@@ -103,7 +103,7 @@ impl Program {
         Self { source: source.to_owned(), expr }
     }
 
-    /// The value in an environment.
+    /// Evaluates the expression in an environment.
     pub fn evaluate(&self, environment: &Environment<'_>) -> Outcome {
         match &self.expr {
             Ok(expr) => Evaluation::new(environment).evaluate(expr),
@@ -111,7 +111,7 @@ impl Program {
         }
     }
 
-    /// Why the expression is not evaluated, if it is not.
+    /// Returns the reason for not evaluating the expression, if there is one.
     pub fn problem(&self) -> Option<&str> {
         self.expr.as_ref().err().map(|reason| reason.0.as_str())
     }

@@ -7,10 +7,10 @@ use super::eval::Evaluation;
 use super::value::{Value, compare, equal};
 use super::{Fail, Outcome, functions, strings};
 
-/// The longest list that `lists.range` makes here.
+/// The longest list of `lists.range` here.
 const LONGEST: i64 = 100_000;
 
-/// A count or index as a value.
+/// Returns a count or an index as a value.
 pub(super) fn number(number: usize) -> Value {
     Value::Int(count(number))
 }
@@ -20,7 +20,7 @@ pub(super) fn count(number: usize) -> i64 {
     number as i64
 }
 
-/// A function of lists that belongs to no value.
+/// Calls a global function of lists.
 pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[Value]) -> Outcome {
     match (name, arguments) {
         ("lists.range", [Value::Int(count)]) => {
@@ -42,7 +42,7 @@ pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[V
     }
 }
 
-/// What it costs to hold each of one list against each of another.
+/// Returns the cost of comparing each item of one list with each item of another.
 fn product(left: &[Value], right: &[Value]) -> u64 {
     let weight = |items: &[Value]| items.iter().fold(1_u64, |sum, item| sum.saturating_add(item.weight()));
     weight(left).saturating_mul(weight(right)).saturating_mul(2)
@@ -53,7 +53,7 @@ fn contains(evaluation: &mut Evaluation<'_>, all: &[Value], some: &[Value]) -> R
     Ok(some.iter().all(|item| all.iter().any(|other| equal(item, other))))
 }
 
-/// Whether a list has a value, or a value that is no list is equal to it (`includes` of `pkg/cel/library/lists.go`,
+/// Decides whether a list has a value, or a value other than a list is equal to it (`includes` of `pkg/cel/library/lists.go`,
 /// k8s.io/apiserver v0.37.2).
 pub(super) fn includes(evaluation: &mut Evaluation<'_>, target: &Value, wanted: &Value) -> Outcome {
     let items = match target {
@@ -64,7 +64,7 @@ pub(super) fn includes(evaluation: &mut Evaluation<'_>, target: &Value, wanted: 
     Ok(Value::Bool(items.iter().any(|item| equal(item, wanted))))
 }
 
-/// A function of a list.
+/// Calls a member function of a list.
 pub(super) fn member(evaluation: &mut Evaluation<'_>, items: &[Value], name: &str, arguments: &[Value]) -> Outcome {
     evaluation.spend(items.iter().map(Value::weight).sum())?;
     match (name, arguments) {
@@ -119,7 +119,7 @@ fn is_sorted(items: &[Value]) -> Outcome {
 
 fn sum(items: &[Value]) -> Outcome {
     let Some((first, rest)) = items.split_first() else {
-        return Err(Fail::Unknown("the type of the sum of an empty list is not told here".to_owned()));
+        return Err(Fail::Unknown("the type of the sum of an empty list is not computed here".to_owned()));
     };
     if !matches!(first, Value::Int(_) | Value::UInt(_) | Value::Double(_)) {
         return Err(Fail::no_such_overload());
@@ -167,7 +167,7 @@ fn flattened(items: &[Value], depth: u32) -> Vec<Value> {
     flat
 }
 
-/// In order; only values of one type can be sorted.
+/// Sorts a list. Only values of one type have an order.
 fn sort(items: &[Value]) -> Outcome {
     let Some(first) = items.first() else { return Ok(Value::list(Vec::new())) };
     let is_like = |item: &Value| item.type_name() == first.type_name();
@@ -178,7 +178,7 @@ fn sort(items: &[Value]) -> Outcome {
     if !can_be || !items.iter().all(is_like) {
         return Err(Fail::Unknown("a list of values of several types is not sorted here".to_owned()));
     }
-    // The order in which Go leaves a list with one is that of its algorithm, and sorting it here could panic.
+    // The order in Go depends on the algorithm, and Rust may panic on an inconsistent order.
     if items.iter().any(|item| matches!(item, Value::Double(number) if number.is_nan())) {
         return Err(Fail::Unknown("a list with a number that is none is not sorted here".to_owned()));
     }

@@ -1,5 +1,5 @@
-//! Texts that the API server reads when it compiles an expression: patterns, times and formats (cel-go v0.29.2 `cel/validator.go`
-//! and `ext/formatting.go`). A text that is not certainly wrong is taken.
+//! Literals read by the API server at compile time: patterns, times and formats (cel-go v0.29.2 `cel/validator.go`
+//! and `ext/formatting.go`). Only certain errors are reported.
 
 use super::Reason;
 use super::ast::Expr;
@@ -7,7 +7,7 @@ use super::lexer::without_prefix;
 use super::types::Type;
 use super::value::Value;
 
-/// Why a call with literals is refused.
+/// Returns the error of a call with literals.
 pub(super) fn problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> Option<Reason> {
     let Some(Expr::Literal(Value::String(text))) = arguments.first() else {
         return format_problem(function, target, arguments);
@@ -36,7 +36,7 @@ fn is_no_pattern(pattern: &str) -> bool {
         match letter {
             '\\' if letters.next().is_none() => return true,
             '[' => {
-                // A bracket that closes at once stands for itself, and a class may hold classes by their names.
+                // A bracket closed at once is literal, and a class may hold classes by name.
                 let rest = without_prefix(without_prefix(letters.as_str(), &['^']), &[']']);
                 let Some(behind) = behind_class(rest) else { return true };
                 letters = behind.chars();
@@ -104,7 +104,7 @@ fn is_timestamp(text: &str) -> bool {
     form.chars().zip(text.chars()).all(fits) && text.get(form.len()..).is_some_and(ends)
 }
 
-/// `format` takes as many values as its text has places for them.
+/// Returns the error of `format`: the text needs as many values as it has places.
 fn format_problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> Option<Reason> {
     let (Some(Expr::Literal(Value::String(text))), [Expr::List(values)]) = (target, arguments) else { return None };
     if function != "format" {
@@ -118,7 +118,7 @@ fn format_problem(function: &str, target: Option<&Expr>, arguments: &[Expr]) -> 
     (given != places).then(|| reason!("`{text}` has places for {places} values, and `format` gets {given}"))
 }
 
-/// The letters of the places of a format; none where one is cut off.
+/// Returns the letters of the places of a format; none for an incomplete place.
 pub(super) fn verbs(text: &str) -> Option<Vec<char>> {
     let (mut letters, mut found) = (text.chars(), Vec::new());
     while let Some(letter) = letters.next() {

@@ -1,4 +1,4 @@
-//! The macros: calls that bind a name, or look at their arguments before these have values.
+//! The macros: calls that bind a name, or read their arguments unevaluated.
 
 use super::ast::Expr;
 use super::declared::Since;
@@ -8,22 +8,22 @@ use super::parser::Problem;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fold {
     pub(super) kind: FoldKind,
-    /// What is gone through.
+    /// The list or map with the entries.
     pub(super) range: Expr,
     /// The name of an entry; with two, of its key or index and of its value.
     pub(super) names: Vec<String>,
-    /// What is asked of each entry.
+    /// The expressions evaluated for each entry.
     pub(super) bodies: Vec<Expr>,
 }
 
 impl Fold {
-    /// The macro as the expression calls it, in short.
+    /// Returns the name of the macro in short.
     pub(super) fn name(&self) -> &'static str {
         let fits = |found: &&Macro| found.kind == self.kind && found.names == self.names.len();
         MACROS.iter().find(fits).map_or("", |found| found.name)
     }
 
-    /// The library that brought the macro (k8s.io/apiserver v0.37.2 `pkg/cel/environment/base.go`).
+    /// Returns the library with the macro (k8s.io/apiserver v0.37.2 `pkg/cel/environment/base.go`).
     pub(super) fn since(&self) -> Since {
         Since::Library(match self.kind {
             FoldKind::SortBy => 34,
@@ -34,13 +34,13 @@ impl Fold {
     }
 }
 
-/// What becomes of the answers.
+/// The result of a macro.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FoldKind {
     All,
     Exists,
     ExistsOne,
-    /// A list of the last body, for entries for which the one before it holds.
+    /// A list of the last body, for entries with a true condition.
     Map,
     Filter,
     /// A map of the last body under the entry's key, likewise.
@@ -51,11 +51,11 @@ pub(super) enum FoldKind {
     SortBy,
     /// The value of the optional under the name, as an optional again.
     OptionalMap,
-    /// The same, where the body is an optional itself.
+    /// The same, with an optional as the body.
     OptionalFlatMap,
 }
 
-/// Most expressions of a name beside which there are macros of the same name are none of them.
+/// A call by the name of a macro and with the number of its arguments.
 struct Macro {
     name: &'static str,
     kind: FoldKind,
@@ -90,10 +90,10 @@ const MACROS: [Macro; 20] = [
     fold("optFlatMap", FoldKind::OptionalFlatMap, 1, 1),
 ];
 
-/// `target.function(arguments)`, which may be a macro.
+/// Returns `target.function(arguments)`, as a macro if it is one.
 ///
 /// # Errors
-/// Why it can be none.
+/// The syntax error of a macro.
 pub(super) fn member_call(target: Expr, function: String, arguments: Vec<Expr>) -> Result<Expr, Problem> {
     let fits = |found: &&Macro| found.name == function && found.names + found.bodies == arguments.len();
     let Some(found) = MACROS.iter().find(fits) else {
@@ -114,10 +114,10 @@ pub(super) fn member_call(target: Expr, function: String, arguments: Vec<Expr>) 
     Ok(Expr::Fold(Box::new(Fold { kind: found.kind, range: target, names, bodies })))
 }
 
-/// `function(arguments)`, which may be `has`.
+/// Returns `function(arguments)`, as a macro for `has`.
 ///
 /// # Errors
-/// Why it can be none.
+/// The syntax error of a macro.
 pub(super) fn global_call(function: String, arguments: Vec<Expr>) -> Result<Expr, Problem> {
     if function != "has" {
         return Ok(Expr::Call { target: None, function, arguments });

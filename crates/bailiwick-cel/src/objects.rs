@@ -1,5 +1,5 @@
-//! Objects with declared fields, such as `object` where the kind is known (k8s.io/apiserver v0.37.2 `pkg/cel/common/schemas.go`
-//! and `pkg/cel/types.go`).
+//! Objects with declared fields, such as an `object` of a known kind (k8s.io/apiserver v0.37.2
+//! `pkg/cel/common/schemas.go` and `pkg/cel/types.go`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,13 +35,13 @@ pub enum Schema {
 
 /// The fields of an object.
 pub trait Fields: fmt::Debug + Send + Sync {
-    /// The names of the fields, as objects have them, if they are few.
+    /// Returns the names of the fields, as objects have them, if there are few.
     fn names(&self) -> Vec<String>;
 
-    /// Whether objects have a field of a name, also one that expressions do not see.
+    /// Whether objects have a field of a name, also a field hidden from expressions.
     fn has(&self, name: &str) -> bool;
 
-    /// The schema of the field of a name; none for a field that expressions do not see, and for one that does not exist.
+    /// Returns the schema of a field by its name; none for a hidden or unknown field.
     fn field(&self, name: &str) -> Option<Schema>;
 }
 
@@ -54,7 +54,7 @@ pub struct ObjectType {
 }
 
 impl Type {
-    /// The type of the values of a schema at a path, such as `object`.
+    /// Returns the type of the values of a schema at a path, such as `object`.
     pub fn of_schema(schema: Schema, path: &str) -> Type {
         match schema {
             Schema::Any => Type::Dyn,
@@ -73,12 +73,13 @@ impl Type {
 }
 
 impl ObjectType {
-    /// The path of the objects, which is the name of the type.
+    /// Returns the path of the objects, the name of the type.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The type of a field. Expressions name it in the escaped form; since 1.31 a reserved word stands for itself, too.
+    /// Returns the type of a field. Expressions use the escaped name; since 1.31 a reserved word may be written as it
+    /// is.
     pub(super) fn field(&self, name: &str, takes_reserved_words: bool) -> Option<Type> {
         let field =
             if is_reserved(name) { Some(name.to_owned()).filter(|_| takes_reserved_words) } else { unescaped(name) }?;
@@ -86,19 +87,19 @@ impl ObjectType {
         Some(Type::of_schema(schema, &format!("{}.{field}", self.path)))
     }
 
-    /// Whether objects have a field that expressions do not see.
+    /// Whether objects have a field hidden from expressions.
     pub(super) fn hides(&self, name: &str) -> bool {
         unescaped(name).is_some_and(|field| self.fields.has(&field) && self.fields.field(&field).is_none())
     }
 
-    /// The names of the fields that expressions see, as expressions write them, if they are few.
+    /// Returns the names of the visible fields, as expressions write them, if there are few.
     pub(super) fn names(&self) -> Vec<String> {
         let names = self.fields.names().into_iter();
         names.filter(|name| self.fields.field(name).is_some()).filter_map(|name| escaped(&name)).collect()
     }
 }
 
-/// Words that CEL keeps for itself (k8s.io/apiserver v0.37.2 `pkg/cel/escaping.go`).
+/// The reserved words of CEL (k8s.io/apiserver v0.37.2 `pkg/cel/escaping.go`).
 pub const RESERVED: [&str; 21] = [
     "true",
     "false",
@@ -128,7 +129,7 @@ pub(super) fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }
 
-/// The name of a field in expressions; none for a field that expressions cannot name.
+/// Returns the name of a field in expressions; none for a field without such a name.
 fn escaped(name: &str) -> Option<String> {
     if is_reserved(name) {
         return Some(format!("__{name}__"));
@@ -154,7 +155,7 @@ fn escaped(name: &str) -> Option<String> {
     Some(escaped)
 }
 
-/// The field that a name in expressions stands for.
+/// Returns the field behind a name in expressions.
 fn unescaped(name: &str) -> Option<String> {
     let inner = name.strip_prefix("__").and_then(|rest| rest.strip_suffix("__"));
     if let Some(word) = inner.filter(|word| is_reserved(word)) {

@@ -8,9 +8,9 @@ use super::macros;
 use super::objects::is_reserved;
 use super::value::Literal;
 
-/// The longest expression that is read, in bytes.
+/// The longest supported expression in bytes.
 const LONGEST: usize = 64 * 1024;
-/// How deep an expression may nest, which is about what the API server's own reader takes.
+/// The deepest nesting of an expression, about the same as in the API server's parser.
 const DEEPEST: usize = 120;
 
 /// Why there is no tree.
@@ -18,7 +18,7 @@ const DEEPEST: usize = 120;
 pub(super) enum Problem {
     /// The text is no expression of the language: the API server refuses it too.
     Syntax(String),
-    /// The expression is beyond what is read here.
+    /// The expression is beyond the limits of this parser.
     NotRead(String),
 }
 
@@ -49,7 +49,7 @@ fn told(token: &Token) -> String {
     }
 }
 
-/// A node and how deep it is, so that a chain of a thousand members is noticed as well as a thousand parentheses.
+/// A node and its depth, so that a chain of a thousand members counts like a thousand parentheses.
 type Node = (Expr, usize);
 
 struct Parser {
@@ -234,7 +234,7 @@ impl Parser {
         }
     }
 
-    /// Whether something in brackets ends here. The grammar takes a comma in what is empty.
+    /// Decides whether a list in brackets ends here. The grammar permits a comma in an empty list.
     fn ends(&mut self, end: &str, is_empty: bool) -> Result<bool, Problem> {
         if is_empty && self.takes(",") {
             return self.expect(end).map(|()| true);
@@ -242,7 +242,7 @@ impl Parser {
         Ok(self.takes(end))
     }
 
-    /// The fields of an object, up to its end.
+    /// Parses the fields of an object, up to its end.
     fn fields(&mut self) -> Result<(Vec<Field>, usize), Problem> {
         let (mut fields, mut depth) = (Vec::new(), 0);
         while !self.ends("}", fields.is_empty())? {
@@ -268,7 +268,7 @@ impl Parser {
         }
     }
 
-    /// What stands between commas up to a closing symbol; one comma more is taken where a list allows it.
+    /// Parses expressions between commas up to a closing symbol; a list may end with a comma.
     fn arguments(&mut self, end: &str) -> Result<(Vec<Expr>, usize), Problem> {
         let (mut arguments, mut depth) = (Vec::new(), 0);
         if self.takes(end) {
@@ -313,7 +313,7 @@ impl Parser {
                     };
                     return deeper(call, depth);
                 }
-                // A name behind a point is none that a macro binds.
+                // A name behind a point is not bound by a macro.
                 Ok((Expr::Ident(if is_absolute { format!(".{name}") } else { name }), 1))
             }
             _ if is_absolute => Err(Problem::Syntax("a name is missing behind `.`".to_owned())),
@@ -381,6 +381,6 @@ impl Parser {
 }
 
 fn deeper(expr: Expr, depth: usize) -> Result<Node, Problem> {
-    // INVARIANT: no tree is deeper, so what walks trees may recurse.
+    // INVARIANT: no tree is deeper, so recursion over trees is bounded.
     if depth >= DEEPEST { Err(Problem::NotRead("it nests too deeply".to_owned())) } else { Ok((expr, depth + 1)) }
 }

@@ -1,7 +1,8 @@
-//! Regular expressions: those of Go, as far as they mean the same when they are written for the crate `regex`.
+//! Regular expressions of Go, translated for the crate `regex`.
 //!
-//! Both know RE2's syntax and take the first match from the left. Classes such as `\d` hold ASCII in Go, some letters
-//! inside brackets mean something only to the crate, and a few forms only to Go; what is not certain is not evaluated.
+//! Both read RE2's syntax and take the first match from the left. Classes such as `\d` are ASCII in Go, some letters
+//! inside brackets have a meaning only in the crate, and a few forms only in Go. A pattern of uncertain meaning is
+//! not evaluated.
 
 use regex::{Regex, RegexBuilder};
 
@@ -12,7 +13,7 @@ use super::value::length;
 /// The most memory of a compiled pattern, in bytes.
 const LARGEST: usize = 1 << 20;
 
-/// A pattern, ready for a text.
+/// Compiles a pattern for a text.
 pub(super) fn compiled(evaluation: &mut Evaluation<'_>, pattern: &str, text: &str) -> Result<Regex, Fail> {
     let (text, size) = (1 + length(text.len()) / 10, 1 + length(pattern.len()) / 4);
     evaluation.spend(text.saturating_mul(size).saturating_add(length(pattern.len())))?;
@@ -21,7 +22,7 @@ pub(super) fn compiled(evaluation: &mut Evaluation<'_>, pattern: &str, text: &st
     RegexBuilder::new(&translated).size_limit(LARGEST).dfa_size_limit(LARGEST).build().map_err(|_| unknown())
 }
 
-/// The pattern in the notation of the crate; none where it may mean something else.
+/// Translates a pattern to the notation of the crate; none for a pattern of uncertain meaning.
 fn translated(pattern: &str) -> Option<String> {
     let mut written = String::with_capacity(pattern.len() + 16);
     let mut letters = pattern.chars().peekable();
@@ -30,7 +31,7 @@ fn translated(pattern: &str) -> Option<String> {
         match letter {
             '\\' => written.push_str(&escape(letters.next()?, in_class)?),
             '[' if in_class => {
-                // A class by its name, or a bracket that stands for itself.
+                // A class by name, or a literal bracket.
                 written.push_str(if letters.peek() == Some(&':') { "[" } else { "\\[" });
                 if letters.peek() == Some(&':') {
                     let mut before = '[';
@@ -85,7 +86,7 @@ fn translated(pattern: &str) -> Option<String> {
     (!in_class).then_some(written)
 }
 
-/// Whether a text begins with the rest of a repetition that Go takes.
+/// Whether a text begins with the rest of a valid repetition.
 fn is_repetition(rest: &str) -> bool {
     let Some((counts, _)) = rest.split_once('}') else { return false };
     let count = |text: &str| text.parse::<u16>().is_ok_and(|count| count <= 1000 && !text.starts_with('+'));
@@ -95,7 +96,7 @@ fn is_repetition(rest: &str) -> bool {
     }
 }
 
-/// What a letter behind a backslash stands for.
+/// Returns the class or character of an escape.
 fn escape(letter: char, in_class: bool) -> Option<String> {
     Some(match (letter, in_class) {
         ('d', false) => "[0-9]".to_owned(),
@@ -120,7 +121,7 @@ fn escape(letter: char, in_class: bool) -> Option<String> {
     })
 }
 
-/// What follows an opening parenthesis with a question mark: a name or flags.
+/// Translates the name or the flags behind an opening parenthesis with a question mark.
 fn group(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
     let mut written = String::from("(");
     written.push(letters.next()?);

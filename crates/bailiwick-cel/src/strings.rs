@@ -1,4 +1,4 @@
-//! The functions of texts: those of the language, the strings extension in its version 2, and Kubernetes' `find`.
+//! The functions of texts: of the language, of the strings extension in its version 2, and `find` of Kubernetes.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::eval::Evaluation;
 use super::value::{Value, length};
 use super::{Fail, Outcome, lists, pattern};
 
-/// A function of a text.
+/// Calls a member function of a text.
 pub(super) fn member(evaluation: &mut Evaluation<'_>, text: &Arc<str>, name: &str, arguments: &[Value]) -> Outcome {
     let sizes = arguments.iter().map(Value::weight).sum::<u64>();
     evaluation.spend(length(text.len()) / 5 + sizes)?;
@@ -71,12 +71,12 @@ fn char_at(text: &str, index: i64) -> Outcome {
     }
 }
 
-/// The byte at which a letter begins; none behind the end.
+/// Returns the first byte of a character; none behind the end.
 fn byte_of(text: &str, letter: usize) -> Option<usize> {
     text.char_indices().map(|(byte, _)| byte).chain([text.len()]).nth(letter)
 }
 
-/// How many letters lie before a byte.
+/// Returns the number of characters before a byte.
 fn letters_before(text: &str, byte: usize) -> i64 {
     let letters = text.char_indices().take_while(|(begin, _)| *begin < byte).count();
     lists::count(letters)
@@ -101,7 +101,7 @@ fn last_index_of(text: &str, part: &str, to: Option<i64>) -> Outcome {
     {
         return Err(out_of_range(to));
     }
-    // Matches that overlap: each place is looked at by itself.
+    // Matches may overlap: each place is tested by itself.
     let found = match to {
         None => text.rfind(part).map_or(-1, |byte| letters_before(text, byte)),
         Some(to) => {
@@ -157,7 +157,7 @@ fn split(evaluation: &mut Evaluation<'_>, text: &str, separator: &str, limit: i6
     Ok(Value::list(parts))
 }
 
-/// Each letter by itself, and what is left at the limit.
+/// Splits a text into characters, with the rest at the limit.
 fn letters(text: &str, limit: usize) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;

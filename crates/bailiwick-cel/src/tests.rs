@@ -1,4 +1,4 @@
-//! What expressions come to, beside what cel-go makes of them.
+//! Results of expressions, beside the results of cel-go.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::declared::Declared;
 use super::{Environment, Fail, Names, Program, Refusal, Scope, Value, Wanted, compiled};
 
-/// What an expression comes to, in short.
+/// Returns the result of an expression, in short.
 fn told(expression: &str) -> String {
     let sources = [("one", "1"), ("fails", "object.missing"), ("later", "variables.fails"), ("other", "ip('::1')")];
     let mut names = Names { minor: 37, ..Names::default() };
@@ -45,7 +45,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Holds a table of expressions, each with what it comes to, against the evaluation.
+/// Compares a table of expressions and results with the evaluation.
 fn hold(table: &[(&str, &str)]) {
     for (expression, expected) in table {
         assert_eq!(told(expression), *expected, "{expression}");
@@ -118,13 +118,13 @@ fn what_decides_swallows_errors_on_both_sides() {
         ("[1, 2].exists(x, x == 2 || object.x)", "true"),
         ("[1, 2].exists_one(x, x == 2 || object.x)", "error: no such key: x"),
         ("false ? object.x : 1", "1"),
-        // Of the conditions the last that fails is told, of the bodies the first.
+        // The last failing condition is reported, and the first failing body.
         ("[1, 2].filter(x, x == 1 ? object.x : object.y)", "error: no such key: y"),
         ("[1, 2].map(x, x == 1 ? object.x : object.y)", "error: no such key: x"),
         ("int(object.?half.orValue(3))", "unknown"),
         ("int(object.?a.orValue(3))", "1"),
         ("object.a ? 1 : 2", "error: no such overload"),
-        // What cannot be told is swallowed where it cannot matter, and nowhere else.
+        // An unknown value is swallowed only without influence on the result.
         ("variables.other || true", "true"),
         ("variables.other || object.x", "unknown"),
         ("object.x || variables.other", "unknown"),
@@ -287,7 +287,7 @@ fn no_expression_hangs_or_overflows() {
     assert_eq!(told("'a'.replace('', 'b', -9223372036854775808)"), "\"bab\"");
 }
 
-/// The verdict of an API server's compiler on an expression, in short.
+/// Returns the verdict of an API server's compiler on an expression, in short.
 fn verdict(expression: &str, minor: u32, wanted: Wanted) -> String {
     let scope = Scope { minor, authorizer: true, variables: Some(BTreeMap::new()), ..Scope::default() };
     match compiled(expression, &scope, wanted) {

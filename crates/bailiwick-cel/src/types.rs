@@ -1,4 +1,4 @@
-//! The types of expressions, and which of them fit together (cel-go v0.29.2 `checker/types.go` and `checker/mapping.go`).
+//! The types of expressions, and their compatibility (cel-go v0.29.2 `checker/types.go` and `checker/mapping.go`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::objects::ObjectType;
 pub enum Type {
     /// It is not known here. Everything is taken for it, and it is taken for everything.
     Unknown,
-    /// Any value, which the API server looks at when it evaluates the expression.
+    /// Any value; the API server checks the type at evaluation.
     Dyn,
     /// Nothing.
     Null,
@@ -24,7 +24,7 @@ pub enum Type {
     Double,
     /// A text.
     String,
-    /// Bytes.
+    /// A sequence of bytes.
     Bytes,
     /// A point in time.
     Timestamp,
@@ -32,9 +32,9 @@ pub enum Type {
     Duration,
     /// A list of values of one type.
     List(Arc<Type>),
-    /// A map from values of one type to those of another.
+    /// A map from values of one type to values of another.
     Map(Arc<Type>, Arc<Type>),
-    /// A value that may be absent.
+    /// An optional value.
     Optional(Arc<Type>),
     /// A type as a value.
     Type(Arc<Type>),
@@ -42,7 +42,7 @@ pub enum Type {
     Named(Arc<str>),
     /// An object with fields.
     Object(Arc<ObjectType>),
-    /// A type that is to be found.
+    /// A type to be inferred.
     Free(usize),
 }
 
@@ -63,7 +63,7 @@ impl Type {
         Self::Named(name.into())
     }
 
-    /// The type of a name as it is written in the table, without parameters.
+    /// Returns the type of a name in the table, without parameters.
     pub(super) fn simple(name: &str) -> Option<Self> {
         Some(match name {
             "dyn" => Self::Dyn,
@@ -80,7 +80,7 @@ impl Type {
         })
     }
 
-    /// The types inside.
+    /// Returns the types inside.
     fn inner(&self) -> [Option<&Type>; 2] {
         match self {
             Self::List(one) | Self::Optional(one) | Self::Type(one) => [Some(one), None],
@@ -89,7 +89,7 @@ impl Type {
         }
     }
 
-    /// The same type with other types inside.
+    /// Returns the same type with other types inside.
     fn with(&self, mut each: impl FnMut(&Type) -> Type) -> Type {
         match self {
             Self::List(item) => Self::list(each(item)),
@@ -100,7 +100,7 @@ impl Type {
         }
     }
 
-    /// Whether two types are of one sort, whatever is inside.
+    /// Whether two types are of one sort, without the types inside.
     fn is_alike(&self, other: &Type) -> bool {
         match (self, other) {
             (Self::Named(one), Self::Named(other)) => one == other,
@@ -110,7 +110,7 @@ impl Type {
         }
     }
 
-    /// A declared type with its free types numbered from a start.
+    /// Returns a declared type with its free types numbered from a start.
     pub(super) fn instance(&self, start: usize) -> Type {
         match self {
             Self::Free(number) => Self::Free(number + start),
@@ -118,8 +118,8 @@ impl Type {
         }
     }
 
-    /// The type that a variable has for those who ask for it: of what has parameters, only lists and maps keep their types
-    /// (`convertCelTypeToDeclType` of k8s.io/apiserver v0.37.2 `pkg/admission/plugin/cel/composition.go`).
+    /// Returns the type of a variable in other expressions: of the types with parameters, only lists and maps keep
+    /// them (`convertCelTypeToDeclType` of k8s.io/apiserver v0.37.2 `pkg/admission/plugin/cel/composition.go`).
     pub(super) fn of_variable(&self, depth: usize) -> Type {
         match self {
             _ if depth == 0 => Self::Unknown,
@@ -154,16 +154,16 @@ impl fmt::Display for Type {
     }
 }
 
-/// The steps that finding the types of one expression may take.
+/// The steps for the inference of one expression.
 const STEPS: u32 = 400_000;
 /// How deep types are looked at.
 const DEEPEST: u32 = 400;
 
-/// The types that were found for free types.
+/// The types inferred for free types.
 #[derive(Debug)]
 pub(super) struct Types {
     found: Vec<Option<Type>>,
-    /// The replaced types, so that an attempt that fails leaves nothing behind.
+    /// The replaced types, so that a failed attempt can be undone.
     undo: Vec<(usize, Option<Type>)>,
     steps: u32,
     depth: u32,
@@ -174,12 +174,12 @@ impl Types {
         Self { found: Vec::new(), undo: Vec::new(), steps: STEPS, depth: 0 }
     }
 
-    /// Whether the types are too large to be looked at. Nothing is said of such an expression.
+    /// Whether the types are too large for the inference. Such an expression is accepted.
     pub(super) fn are_too_large(&self) -> bool {
         self.steps == 0
     }
 
-    /// The number of the first of some new free types.
+    /// Returns the number of the first of some new free types.
     pub(super) fn fresh(&mut self, count: usize) -> usize {
         let start = self.found.len();
         self.found.resize(start + count, None);
@@ -190,7 +190,7 @@ impl Types {
         Type::Free(self.fresh(1))
     }
 
-    /// Counts a step; none is left where this is false.
+    /// Counts a step. Whether a step was left.
     fn step(&mut self) -> bool {
         self.steps = self.steps.saturating_sub(1);
         if self.depth > DEEPEST {
@@ -300,7 +300,7 @@ impl Types {
         self.pairwise(one, other, |_, one, other| Some(one.is_alike(other)).filter(|same| !same))
     }
 
-    /// The more general of two types that fit together.
+    /// Returns the more general of two compatible types.
     pub(super) fn general(&mut self, one: &Type, other: &Type) -> Type {
         if self.is_as_general(one, other) { one.clone() } else { other.clone() }
     }
@@ -314,7 +314,7 @@ impl Types {
         })
     }
 
-    /// Holds two types against each other; what a look at a pair does not decide, what is inside does.
+    /// Compares two types; the types inside decide if `look` does not.
     fn pairwise(&mut self, one: &Type, other: &Type, look: fn(&mut Self, &Type, &Type) -> Option<bool>) -> bool {
         if !self.step() {
             return true;
@@ -349,7 +349,7 @@ impl Types {
         without
     }
 
-    /// A type with all that is known of its free types.
+    /// Returns a type with the inferred free types.
     pub(super) fn known(&mut self, of: &Type) -> Type {
         if !self.step() {
             return Type::Unknown;
@@ -366,7 +366,7 @@ impl Types {
         known
     }
 
-    /// The same at the end, where a type that is still free is any.
+    /// Returns a type at the end of the inference: a free type is `dyn`.
     pub(super) fn settled(&mut self, of: &Type) -> Type {
         fn settle(known: &Type) -> Type {
             match known {

@@ -1,8 +1,8 @@
-//! What the API server's compiler says of an expression: names, functions and types (cel-go v0.29.2 `checker/checker.go`).
+//! The checks of the API server's compiler: names, functions and types (cel-go v0.29.2 `checker/checker.go`).
 //!
-//! The API server compiles every expression of a policy when the policy is written, and refuses the policy if one does not
-//! compile. An expression that this module cannot follow is accepted: one that is beyond the reader, one whose types are
-//! too large, and one that uses a type of protobuf. Minors before 1.28 are not looked at, since their libraries have no versions.
+//! The API server compiles every expression of a policy on write, and rejects a policy with an invalid expression. An
+//! unsupported expression is accepted: one beyond the limits of the parser, one with too large types, and one with a
+//! type of protobuf. Minors before 1.28 are not checked, since their libraries have no versions.
 
 use std::collections::BTreeMap;
 
@@ -19,21 +19,21 @@ use super::parser::{self, Problem};
 use super::types::{Type, Types};
 use super::value::Value;
 
-/// The first minor whose libraries have versions.
+/// The first minor with versioned libraries.
 const FIRST_MINOR: u32 = 28;
-/// The first minor that looks at literals when it compiles.
+/// The first minor with checks of literals at compile time.
 const FIRST_WITH_LITERALS: u32 = 30;
-/// The first minor that takes a reserved word as the name of a field.
+/// The first minor with reserved words as names of fields.
 const FIRST_WITH_RESERVED_NAMES: u32 = 31;
 /// How deep the type of a variable is known.
 const DEEPEST_VARIABLE: usize = 32;
 
-/// The names that an expression may use.
+/// The names available to an expression.
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
     /// The minor of the API server.
     pub minor: u32,
-    /// Whether the expression is stored already, so that the server reads it with its own library.
+    /// Whether the expression is stored already. The server reads it with its own library.
     pub is_stored: bool,
     /// Whether there are parameters.
     pub params: bool,
@@ -41,15 +41,15 @@ pub struct Scope {
     pub authorizer: bool,
     /// Whether objects and patches may be made.
     pub patches: bool,
-    /// The types of the variables that are declared so far; none where no variables may be used.
+    /// The types of the variables declared so far; none if no variables may be used.
     pub variables: Option<BTreeMap<String, Type>>,
-    /// The type of `object` and `oldObject`; any where the kind is not known.
+    /// The type of `object` and `oldObject`; none for an unknown kind.
     pub object_type: Option<Type>,
-    /// The type of `params`; any where the kind is not known.
+    /// The type of `params`; none for an unknown kind.
     pub params_type: Option<Type>,
 }
 
-/// The type that an expression has to have.
+/// The required type of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// Anything.
@@ -75,10 +75,10 @@ pub enum Refusal {
     Meaning(String),
 }
 
-/// The type of an expression.
+/// Returns the type of an expression.
 ///
 /// # Errors
-/// Why the API server refuses it.
+/// The API server rejects the expression.
 pub fn compiled(source: &str, scope: &Scope, wanted: Wanted) -> Result<Type, Refusal> {
     let expr = match parser::parse(source) {
         Ok(expr) => expr,
@@ -109,9 +109,9 @@ struct Typing<'c> {
     scope: &'c Scope,
     declared: &'static Declared,
     types: Types,
-    /// The names that macros bind, with their types.
+    /// The names bound by macros, with their types.
     bound: Vec<(&'c str, Type)>,
-    /// The types that have to be equal in the end: those of the entries of each list and map that is written out.
+    /// The types to be equal in the end: the entries of each literal list and map.
     literals: Vec<Vec<Type>>,
     /// The values of calls of `format`, each with the letter of its place.
     formatted: Vec<(char, Type)>,
@@ -216,7 +216,7 @@ impl<'c> Typing<'c> {
 
     fn ident(&self, name: &str) -> Typed {
         if let Some((_, of)) = self.bound.iter().rev().find(|(bound, _)| *bound == name) {
-            // The API server looks for a type of that name.
+            // The API server looks for a type of this name.
             return match of {
                 Type::Type(_) if type_named(name).is_none() => Err(reason!("`{name}` stands for types")),
                 of => Ok(of.clone()),
@@ -237,7 +237,7 @@ impl<'c> Typing<'c> {
             "list" => Type::List(any()),
             "map" => Type::Map(any(), any()),
             "type" => Type::Type(any()),
-            // The names of types, and the one that macros keep for themselves.
+            // The names of types, and the result variable of macros.
             "optional_type" | "__result__" => return Ok(Type::Unknown),
 
             "params" => return Err(reason!("`params` is used, and the policy has no `paramKind`")),
@@ -251,7 +251,7 @@ impl<'c> Typing<'c> {
         Ok(Type::Type(of.into()))
     }
 
-    /// The type of a name, or of names with points between them that stand for one thing.
+    /// Returns the type of a name, or of a qualified name.
     fn qualified(&self, path: &str) -> Option<Typed> {
         let (root, is_bound) = match path.strip_prefix('.') {
             Some(path) => (root_of(path), false),
@@ -313,7 +313,7 @@ impl<'c> Typing<'c> {
     fn object_field(&self, object: &ObjectType, field: &str) -> Typed {
         object.field(field, self.scope.minor >= FIRST_WITH_RESERVED_NAMES).ok_or_else(|| {
             if object.hides(field) {
-                return reason!("the API server knows no type of the field `{field}` of `{}`", object.path());
+                return reason!("the API server has no type for the field `{field}` of `{}`", object.path());
             }
             let names = object.names();
             let near = nearest(field, &names).map_or_else(String::new, |near| format!("; there is `{near}`"));
@@ -321,7 +321,7 @@ impl<'c> Typing<'c> {
         })
     }
 
-    /// The types of the entries of a list or map; those with a mark are optionals.
+    /// Returns the types of the entries of a list or map; marked entries are optionals.
     fn entries(&mut self, entries: impl Iterator<Item = (&'c Expr, bool)>) -> Result<Vec<Type>, Reason> {
         let mut types = Vec::new();
         for (entry, optional) in entries {
@@ -339,7 +339,7 @@ impl<'c> Typing<'c> {
         }
     }
 
-    /// The most general of some types.
+    /// Returns the most general of some types.
     fn joined(&mut self, types: Vec<Type>) -> Typed {
         let mut joined = None;
         for of in &types {
@@ -349,7 +349,7 @@ impl<'c> Typing<'c> {
                 Some(_) => Type::Dyn,
             });
         }
-        // Since 1.30 an API server looks at what literals hold, and at what it looks at before is not known here.
+        // Since 1.30 an API server checks the entries of literals; the check before is not modelled.
         if self.formats == 0 && self.scope.minor >= FIRST_WITH_LITERALS {
             self.literals.push(types);
         }
@@ -429,7 +429,8 @@ impl<'c> Typing<'c> {
         }
     }
 
-    /// The list that `format` takes. The types of its items are compared with the places of the format in the end.
+    /// Returns the type of the list of `format`. The types of its items are compared with the places of the format in
+    /// the end.
     fn formatted(&mut self, format: Option<&'c Expr>, items: &'c [(Expr, bool)]) -> Typed {
         let types = self.entries(items.iter().map(|(item, optional)| (item, *optional)))?;
         if let Some(Expr::Literal(Value::String(text))) = format.filter(|_| self.scope.minor >= FIRST_WITH_LITERALS) {
@@ -439,7 +440,7 @@ impl<'c> Typing<'c> {
         self.joined(types).map(Type::list)
     }
 
-    /// Whether a call of something is one of a function with points in its name. A name that a macro binds may be a value.
+    /// Whether a call is a call of a function with points in its name. A name bound by a macro may be a value.
     fn is_function(&self, path: &str, target: &Expr) -> bool {
         let all = self.declared.functions(path);
         let is_bound = matches!(target, Expr::Ident(name) if self.bound.iter().any(|(bound, _)| bound == name));
@@ -448,7 +449,7 @@ impl<'c> Typing<'c> {
 
     fn has(&self, since: Since) -> bool {
         match since {
-            // New expressions may use the library of the minor before, so that the API server can be rolled back.
+            // New expressions use the library of the minor before, so that the API server can be rolled back.
             Since::Library(minor) if self.scope.is_stored => self.scope.minor >= minor,
             Since::Library(minor) => self.scope.minor > minor,
             Since::Server(minor) => self.scope.minor >= minor,
@@ -457,7 +458,7 @@ impl<'c> Typing<'c> {
         }
     }
 
-    /// There must be a function of a name.
+    /// Checks that there is a function of a name.
     fn must_have(&self, name: &str) -> Result<(), Reason> {
         let all = self.declared.functions(name);
         if all.iter().any(|function| self.has(function.since)) {
@@ -485,7 +486,7 @@ impl<'c> Typing<'c> {
         }
     }
 
-    /// The type of what a function makes of arguments.
+    /// Returns the type of the result of a call.
     fn call(&mut self, name: &str, is_member: bool, arguments: &[Type]) -> Typed {
         let mut result: Option<Type> = None;
         let is_unknown = arguments.iter().any(|of| has_unknown(&self.types.known(of)));
@@ -531,7 +532,7 @@ impl<'c> Typing<'c> {
         }
     }
 
-    /// A macro, as the loop that cel-go makes of it.
+    /// Returns the type of a macro, from the loop of its expansion in cel-go.
     fn fold(&mut self, fold: &'c Fold) -> Typed {
         if !self.has(fold.since()) {
             return Err(Reason(self.too_new("macro", fold.name(), fold.since())));
@@ -610,7 +611,7 @@ impl<'c> Typing<'c> {
         fold.bodies.last().map_or(Ok(Type::Unknown), |body| self.expr(body))
     }
 
-    /// The types of the names of an entry.
+    /// Returns the types of the names of an entry.
     fn entry(&mut self, range: &Type, has_two: bool) -> Result<Entry, Reason> {
         Ok(match range {
             Type::List(item) if has_two => Entry::pair(Type::Int, item.as_ref().clone()),
@@ -627,7 +628,7 @@ impl<'c> Typing<'c> {
     }
 }
 
-/// The types of the names that a macro binds.
+/// The types of the names bound by a macro.
 struct Entry {
     first: Type,
     second: Option<Type>,
@@ -643,8 +644,8 @@ impl Entry {
     }
 }
 
-/// Returns the type of a variable: `dyn` where no schema declares one, as in the environments of k8s.io/apiserver v0.37.2
-/// (`pkg/admission/plugin/cel/compile.go`).
+/// Returns the type of a variable: `dyn` without a declared schema, as in the environments of k8s.io/apiserver
+/// v0.37.2 (`pkg/admission/plugin/cel/compile.go`).
 fn type_or_dyn(of: Option<&Type>) -> Type {
     of.map_or(Type::Dyn, Type::clone)
 }
@@ -652,7 +653,7 @@ fn type_or_dyn(of: Option<&Type>) -> Type {
 /// The type of all variables together.
 const VARIABLES: &str = "kubernetes.variables";
 
-/// What names of protobuf and of the libraries begin with. They are not listed here, and not looked at.
+/// Whether a name is of protobuf or of a library. Such names are not listed and not checked.
 fn is_foreign(root: &str) -> bool {
     matches!(root, "google" | "kubernetes" | "net")
 }
@@ -695,7 +696,7 @@ fn function_of(operator: Operator) -> &'static str {
     }
 }
 
-/// Returns the name that a field was probably meant to be: a distance of at most a third of the longer name.
+/// Returns the probable spelling of a field: a distance of at most a third of the longer name.
 fn nearest<'n>(field: &str, names: &'n [String]) -> Option<&'n str> {
     const MAXIMUM_LENGTH: usize = 64;
     let candidates = names.iter().filter(|name| field.len().max(name.len()) <= MAXIMUM_LENGTH);

@@ -1,4 +1,4 @@
-//! Values: what JSON holds, and what expressions make of it.
+//! Values: JSON values, and the values of expressions.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -23,13 +23,13 @@ pub enum Value {
     Double(f64),
     /// A text.
     String(Arc<str>),
-    /// Bytes.
+    /// A sequence of bytes.
     Bytes(Arc<[u8]>),
-    /// A list.
+    /// Values in order.
     List(Arc<Vec<Value>>),
-    /// A map.
+    /// Entries by key.
     Map(Arc<Map>),
-    /// What may be there.
+    /// A value that may be absent.
     Optional(Option<Arc<Value>>),
     /// A type, by its name.
     Type(&'static str),
@@ -41,7 +41,7 @@ pub(super) type Literal = Value;
 /// The entries of a map, each with its key as a value.
 pub type Map = BTreeMap<Key, (Value, Value)>;
 
-/// What may be a key. A number is the same key in each of its types.
+/// The key of a map. A number is the same key in each of its types.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     /// True or false.
@@ -53,7 +53,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// The key that a value is, if it can be one.
+    /// Returns the key of a value, if the value can be a key.
     pub fn of(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Bool(truth) => Self::Bool(*truth),
@@ -66,24 +66,24 @@ impl Key {
     }
 }
 
-/// A double that is a whole number, as one.
+/// Returns a double without a fraction as a whole number.
 pub(super) fn whole(number: f64) -> Option<i128> {
     #[expect(clippy::cast_possible_truncation, reason = "it is whole and in range")]
     (number.fract() == 0.0 && number.abs() < 1e19).then_some(number as i128)
 }
 
 impl Value {
-    /// A text as a value.
+    /// Returns a text as a value.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::String(text.into())
     }
 
-    /// A list as a value.
+    /// Returns a list as a value.
     pub fn list(items: Vec<Value>) -> Self {
         Self::List(Arc::new(items))
     }
 
-    /// What JSON says. A number without fraction is an int where it fits, any other a double.
+    /// Converts a JSON value. A number without fraction is an int if it fits, any other number a double.
     pub fn from_json(json: &Json) -> Self {
         match json {
             Json::Null => Self::Null,
@@ -97,7 +97,7 @@ impl Value {
         }
     }
 
-    /// A map whose keys are texts.
+    /// Returns a map with texts as keys.
     pub fn of_entries<'k>(entries: impl Iterator<Item = (&'k str, Value)>) -> Self {
         let entries = entries.map(|(key, value)| {
             let key: Arc<str> = key.into();
@@ -106,12 +106,12 @@ impl Value {
         Self::Map(Arc::new(entries.collect()))
     }
 
-    /// The value as something that is there.
+    /// Returns the value as an optional with a value.
     pub(super) fn some(self) -> Self {
         Self::Optional(Some(Arc::new(self)))
     }
 
-    /// The name of the type.
+    /// Returns the name of the type.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null_type",
@@ -128,7 +128,7 @@ impl Value {
         }
     }
 
-    /// True for what says nothing: null, false, zero, and what is empty.
+    /// Whether the value is zero: null, false, 0, or empty.
     pub(super) fn is_zero(&self) -> bool {
         match self {
             Self::Null | Self::Bool(false) | Self::Int(0) | Self::UInt(0) | Self::Optional(None) => true,
@@ -141,7 +141,7 @@ impl Value {
         }
     }
 
-    /// How many values there are, with all below, and one for every ten letters: what a look at all of them costs.
+    /// Returns the cost of reading the value: its values with all below, and one for every ten characters.
     pub(super) fn weight(&self) -> u64 {
         match self {
             Self::String(text) => 1 + length(text.len()) / 10,
@@ -153,10 +153,10 @@ impl Value {
         }
     }
 
-    /// What lies at a key or index; none where nothing does.
+    /// Returns the value at a key or index, if there is one.
     ///
     /// # Errors
-    /// When a list is asked for something that is no index.
+    /// The operand is a list and the key is not an index.
     pub(super) fn at(&self, index: &Value) -> Result<Option<Value>, Fail> {
         match self {
             Self::Map(entries) => Ok(Key::of(index).and_then(|key| entries.get(&key)).map(|(_, value)| value.clone())),
@@ -164,18 +164,21 @@ impl Value {
                 let position = index_of(index)?;
                 Ok(usize::try_from(position).ok().and_then(|position| items.get(position)).cloned())
             }
-            // Whatever has no members has none of this name.
+            // Any other value has no members.
             _ => Ok(None),
         }
     }
 
-    /// As [`Value::at`], and nothing there is an error.
+    /// Returns the value at a key or index.
+    ///
+    /// # Errors
+    /// There is no such value.
     pub(super) fn must_have(&self, index: &Value) -> Result<Value, Fail> {
         let kind = if matches!(self, Self::List(_)) { "index out of bounds" } else { "no such key" };
         self.at(index)?.ok_or_else(|| Fail::error(format!("{kind}: {}", index.printed())))
     }
 
-    /// As an error message prints it.
+    /// Returns the value as error messages print it.
     pub(super) fn printed(&self) -> String {
         match self {
             Self::Null => "null".to_owned(),
@@ -195,7 +198,7 @@ impl From<&Json> for Value {
     }
 }
 
-/// The number of an index.
+/// Returns the number of an index.
 pub(super) fn index_of(index: &Value) -> Result<i64, Fail> {
     let unsupported = || Fail::error(format!("unsupported index value {} in list", index.printed()));
     match index {
@@ -206,8 +209,7 @@ pub(super) fn index_of(index: &Value) -> Result<i64, Fail> {
     }
 }
 
-/// Whether two values are equal. Numbers are compared by what they stand for; values of other types never equal each
-/// other.
+/// Whether two values are equal. Numbers are compared by value; values of different types are never equal.
 pub(super) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::List(left), Value::List(right)) => {
@@ -227,7 +229,7 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// The order of two numbers, exactly; none where one of them is no number.
+/// Compares two numbers exactly; none if one of them is not a number.
 fn numbers(left: &Value, right: &Value) -> Option<Ordering> {
     let as_whole = |value: &Value| match value {
         Value::Int(number) => Some(i128::from(*number)),
@@ -242,16 +244,16 @@ fn numbers(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-/// A double beside a whole number. cel-go compares them as doubles within the range of the whole numbers.
+/// Compares a double with a whole number. cel-go compares them as doubles within the range of whole numbers.
 fn against(double: f64, number: i128) -> Option<Ordering> {
     #[expect(clippy::cast_precision_loss, reason = "as cel-go compares them")]
     double.partial_cmp(&(number as f64))
 }
 
-/// The order of two values.
+/// Compares two values.
 ///
 /// # Errors
-/// When there is none.
+/// The values have no order.
 pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, Fail> {
     match (left, right) {
         (Value::Double(number), Value::Int(_) | Value::UInt(_) | Value::Double(_))
@@ -267,7 +269,7 @@ pub(super) fn compare(left: &Value, right: &Value) -> Result<Ordering, Fail> {
     }
 }
 
-/// A length as a number of steps.
+/// Returns a length as a number of steps.
 pub(super) fn length(length: usize) -> u64 {
     length as u64
 }

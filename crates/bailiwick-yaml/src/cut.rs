@@ -4,18 +4,18 @@ use super::tree::{NodeId, NodeRef, Tree, Value};
 use super::write;
 use crate::internal;
 
-/// The text of a document without some scalars, and where they belong.
+/// The text of a document with holes in place of some scalars.
 #[derive(Debug, Clone)]
 pub struct Cut {
     literal: String,
-    /// Where in the literal which scalar stands, in order.
+    /// The places of the holes in the literal, each with the number of its scalar, in order.
     places: Vec<(u32, u32)>,
 }
 
 impl Cut {
-    /// Writes a document without the scalars at some nodes; none where one of them is not found exactly once.
+    /// Writes a document without the scalars at some nodes; none if one of the nodes is not written exactly once.
     pub fn new(root: NodeRef<'_>, nodes: &[NodeId]) -> Option<Self> {
-        // A word that is written without quotes wherever it stands, and that no text has by chance.
+        // A word written without quotes everywhere, and improbable in a text.
         const MARK: &str = "bailiwick-hole-";
         let mut tree = root.tree().clone();
         for (index, node) in nodes.iter().enumerate() {
@@ -37,7 +37,7 @@ impl Cut {
         found.iter().all(|found| *found).then_some(cut)
     }
 
-    /// Writes the document with scalars; `write` writes the one of a number.
+    /// Writes the document with scalars; `write` writes the scalar of a number.
     pub fn fill(&self, out: &mut String, mut write: impl FnMut(usize, &mut String)) {
         let mut start = 0;
         for &(place, scalar) in &self.places {
@@ -48,18 +48,18 @@ impl Cut {
         out.push_str(internal::slice(&self.literal, start..));
     }
 
-    /// How many bytes it has without the scalars.
+    /// Returns the length in bytes without the scalars.
     pub fn bytes(&self) -> usize {
         self.literal.len()
     }
 
-    /// How many scalars are open.
+    /// Returns the number of holes.
     pub fn holes(&self) -> usize {
         self.places.len()
     }
 }
 
-/// A tree some of whose scalars are open.
+/// A tree with some open scalars.
 #[derive(Debug, Clone)]
 pub struct Blank {
     tree: Tree,
@@ -69,7 +69,7 @@ pub struct Blank {
 }
 
 impl Blank {
-    /// A copy of a tree that is open at some nodes.
+    /// Copies a tree with some nodes open.
     pub fn new(tree: &Tree, nodes: Vec<NodeId>) -> Self {
         Self { strings: tree.string_bytes(), tree: tree.clone(), nodes }
     }
@@ -85,12 +85,12 @@ impl Blank {
         }
     }
 
-    /// The tree with what was put in last.
+    /// Returns the tree with the last scalars.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
-    /// What was put into a node last.
+    /// Returns the last scalar of a node.
     pub fn scalar(&self, index: usize) -> Option<NodeRef<'_>> {
         self.nodes.get(index).map(|node| self.tree.at(*node))
     }

@@ -1,7 +1,7 @@
-//! Typed reading: a serde deserializer over the tree, and [`Spanned`] values that remember their place.
+//! Typed reading: a serde deserializer over the tree, and [`Spanned`] values with their places.
 //!
-//! It converts nothing: a number is not a string and `yes` is a boolean, because that is how Kubernetes reads
-//! them. The first mismatch ends it; [`super::schema`] then finds all of them.
+//! Nothing is converted: a number is not a string and `yes` is a boolean, as in Kubernetes. The deserializer stops at
+//! the first mismatch; [`super::schema`] then finds all of them.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ use crate::diag::{FileId, Origin, Span};
 /// Reads a value from a node.
 ///
 /// # Errors
-/// When the shape differs from what `T` asks for.
+/// The node has another shape than `T`.
 pub fn from_node<'t, T: Deserialize<'t>>(node: NodeRef<'t>) -> Result<T, DeError> {
     T::deserialize(Node(node))
 }
@@ -23,9 +23,9 @@ pub fn from_node<'t, T: Deserialize<'t>>(node: NodeRef<'t>) -> Result<T, DeError
 /// The first mismatch of a node with its type.
 #[derive(Debug, Clone)]
 pub struct DeError {
-    /// What is wrong, in serde's words.
+    /// The mismatch, in serde's words.
     pub message: String,
-    /// Where, as near as it is known.
+    /// The place, as near as possible.
     pub origin: Option<Origin>,
 }
 
@@ -53,14 +53,14 @@ impl de::Error for DeError {
 /// A value with the place it was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spanned<T> {
-    /// The value.
+    /// The value without its place.
     pub value: T,
-    /// Where it stands.
+    /// The place of the value.
     pub origin: Origin,
 }
 
 impl<T> Spanned<T> {
-    /// A value with its place.
+    /// Returns a value with its place.
     pub fn new(value: T, origin: Origin) -> Self {
         Self { value, origin }
     }
@@ -98,7 +98,7 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for Spanned<T> {
     }
 }
 
-/// The struct name by which [`Spanned`] asks the deserializer for a place.
+/// The struct name by which [`Spanned`] requests a place from the deserializer.
 const SPANNED: &str = "$bailiwick::Spanned";
 const SPANNED_FIELDS: &[&str] = &["file", "start", "end", "value"];
 
@@ -157,7 +157,7 @@ impl<'de> SeqAccess<'de> for SpannedParts<'de> {
     }
 }
 
-/// A node as serde sees it.
+/// A node as a deserializer.
 #[derive(Clone, Copy)]
 struct Node<'t>(NodeRef<'t>);
 

@@ -1,11 +1,11 @@
 //! Diagnostics and run errors, as data.
 //!
-//! A [`Diagnostic`] is built by the stage that knows what is wrong and printed by `report`. It names a
-//! [`Code`], says in one line what is wrong, points at the place ([`Origin`]) and says what to do. Nothing here
-//! prints, and nothing here knows policies, templates or Kubernetes.
+//! A [`Diagnostic`] is built by the stage with the problem and printed elsewhere. It names a [`Code`], the problem in
+//! one line, the place ([`Origin`]) and the remedy. This module prints nothing and depends on no policy, template or
+//! Kubernetes API.
 //!
-//! Two lanes: what is wrong with the *input* is a [`Diagnostic`] and goes to a [`Sink`], which collects all of
-//! them; what is wrong with the *run* (disk, permissions, our own bug) is a [`RunError`] and stops it.
+//! There are two classes: a problem of the *input* is a [`Diagnostic`] and goes to a [`Sink`], the collection of all
+//! of them; a problem of the *run* (disk, permissions) is a [`RunError`] and stops the run.
 
 mod code;
 pub mod codes;
@@ -36,18 +36,18 @@ pub struct Span {
 }
 
 impl Span {
-    /// A span from byte positions; positions past 4 GiB are clamped, and no text of that size is ever read.
+    /// Returns a span from byte positions.
     pub fn new(start: usize, end: usize) -> Self {
         Self { start: internal::number(start), end: internal::number(end) }
     }
 
-    /// True when `other` lies inside this span.
+    /// Whether `other` lies inside this span.
     pub fn contains(self, other: Span) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 }
 
-/// A place in a text: which file, which bytes. Line, column and key path are looked up when they are printed.
+/// A place in a text: a file and a range of bytes. Line, column and key path are computed for printing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Origin {
     /// The file, as registered in [`Files`].
@@ -74,7 +74,7 @@ impl fmt::Display for Severity {
     }
 }
 
-/// A second place that belongs to a diagnostic, with what it is.
+/// A second place of a diagnostic, with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     /// The place.
@@ -83,7 +83,7 @@ pub struct Label {
     pub text: String,
 }
 
-/// What a finding of a risk rule is about.
+/// The subject of a finding of a risk rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Risk {
@@ -91,19 +91,19 @@ pub struct Risk {
     pub rule: Cow<'static, str>,
     /// The severity: `critical`, `high`, `medium`, `low` or `info`.
     pub severity: Cow<'static, str>,
-    /// The subject, role or binding that it is about.
+    /// The subject, role or binding of the finding.
     pub subject: String,
-    /// The namespace in which it holds; none for the whole cluster.
+    /// The namespace of the grant; none for the whole cluster.
     pub namespace: Option<String>,
     /// How many subjects, roles or bindings are alike, with the first one.
     pub count: usize,
-    /// The codes of the findings that it stands for.
+    /// The codes of the findings folded into this one.
     pub folded: Vec<Cow<'static, str>>,
 }
 
-/// One thing that is wrong with the input.
+/// A problem of the input.
 ///
-/// A diagnostic that was read from a file is a `Diagnostic<String>` until [`Diagnostic::resolve`] finds its code.
+/// A diagnostic read from a file is a `Diagnostic<String>` until [`Diagnostic::resolve`] finds its code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diagnostic<C = Code> {
     /// The kind of problem.
@@ -112,31 +112,31 @@ pub struct Diagnostic<C = Code> {
     pub severity: Severity,
     /// One line: lower case, no full stop, input in backticks.
     pub message: String,
-    /// The place, where there is one.
+    /// The place of the problem, if there is one.
     pub origin: Option<Origin>,
     /// A few words beside the underlined place.
     pub label: String,
     /// Further places.
     pub labels: Vec<Label>,
-    /// Facts that explain, one a line.
+    /// Explaining facts, one a line.
     pub notes: Vec<String>,
     /// Remedies, one a line.
     pub help: Vec<String>,
     /// How many further diagnostics of the same code at the same place were folded into this one.
     pub repeated: usize,
-    /// The targets that it is about, where it is about some and not about the workspace.
+    /// The targets of the problem; none for a problem of the workspace.
     pub targets: Vec<String>,
-    /// For a finding of a risk rule: what it is about, for programs.
+    /// The subject of a finding of a risk rule, for programs.
     pub risk: Option<Box<Risk>>,
-    /// Whether `check` fails for this warning unless the workspace says otherwise.
+    /// Whether `check` fails for this warning by default.
     pub fails_check: bool,
-    /// True for a problem found in an expanded object: one mistake in a policy shows in every tenant, so
-    /// those of the same code and place are folded into the first.
+    /// Whether this is a problem of an expanded object. One mistake in a policy appears in every tenant, so problems
+    /// of the same code and place are folded into the first.
     foldable: bool,
 }
 
 impl Diagnostic<String> {
-    /// Returns the diagnostic with the code that `find` has for its id, or none.
+    /// Returns the diagnostic with the code that `find` returns for its id, if any.
     pub fn resolve(self, find: impl FnOnce(&str) -> Option<Code>) -> Option<Diagnostic> {
         Some(Diagnostic {
             code: find(&self.code)?,
@@ -236,12 +236,12 @@ impl Diagnostic {
         self
     }
 
-    /// Every place that it points at.
+    /// Returns every place of the diagnostic.
     pub fn places(&mut self) -> impl Iterator<Item = &mut Origin> {
         self.origin.iter_mut().chain(self.labels.iter_mut().map(|label| &mut label.origin))
     }
 
-    /// Makes the texts of a diagnostic from a file printable, which may hold anything.
+    /// Makes the texts of a diagnostic from a file printable. The file may contain any characters.
     pub fn escape(&mut self) {
         let texts = [&mut self.message, &mut self.label].into_iter();
         let texts = texts.chain(self.labels.iter_mut().map(|label| &mut label.text));
@@ -251,14 +251,14 @@ impl Diagnostic {
         }
     }
 
-    /// Adds what a finding of a risk rule is about.
+    /// Adds the subject of a finding of a risk rule.
     #[must_use]
     pub fn about(mut self, risk: Risk) -> Self {
         self.risk = Some(Box::new(risk));
         self
     }
 
-    /// Marks a warning for which `check` fails unless the workspace says otherwise, where the code has other warnings too.
+    /// Marks a warning as failing `check` by default, for a code with other warnings.
     #[must_use]
     pub fn failing_check(mut self) -> Self {
         debug_assert!(self.code.has(DefaultSeverity::FailsCheck), "`{}` does not fail `check`", self.code.id());
@@ -277,7 +277,7 @@ impl Diagnostic {
 /// How many bytes of a text are kept at its beginning, and at its end.
 const KEPT: (usize, usize) = (1_500, 500);
 
-/// Texts quote what people wrote, who may have written anything, and any amount of it.
+/// Makes a text printable and short. Texts quote input of any content and length.
 fn printable(text: String) -> String {
     let (head, tail) = KEPT;
     if text.len() <= head + tail {
@@ -299,13 +299,13 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// An empty sink.
+    /// Creates an empty sink.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a diagnostic. A foldable diagnostic is only counted if the same code stands at the same place; a
-    /// warning never swallows an error.
+    /// Adds a diagnostic. A foldable diagnostic is only counted if the same code is at the same place; a warning
+    /// never replaces an error.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if let (true, Some(origin)) = (diagnostic.foldable, diagnostic.origin) {
             let key = (diagnostic.code, diagnostic.severity, origin);
@@ -327,16 +327,16 @@ impl Sink {
         }
     }
 
-    /// Adds the diagnostics of another sink that are about a target.
+    /// Adds the diagnostics of another sink for a target.
     pub fn absorb_of_target(&mut self, other: Sink, target: &str) {
         for mut diagnostic in other.list {
             diagnostic.targets.push(target.to_owned());
-            // What is folded is folded within its target.
+            // Diagnostics are folded within their target.
             self.list.push(diagnostic);
         }
     }
 
-    /// Makes diagnostics that differ in their targets alone one, which names the targets.
+    /// Joins diagnostics with equal contents and different targets into one with all the targets.
     #[must_use]
     pub fn with_targets_together(self) -> Self {
         let mut together = Self::new();
@@ -374,35 +374,36 @@ impl Sink {
         self.list
     }
 
-    /// True when one of the diagnostics behind the first `count` is an error.
+    /// Whether one of the diagnostics behind the first `count` is an error.
     pub fn has_errors_after(&self, count: usize) -> bool {
         self.list.iter().skip(count).any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// True when at least one error was collected.
+    /// Whether at least one error was collected.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// True when an error was collected that leaves nothing sensible to go on with. After a doubled key there is:
-    /// what the last one says, which is what kubectl would take.
+    /// Whether an error was collected after which the input cannot be used. After a doubled key it can: the last
+    /// value counts, as in kubectl.
     pub fn must_stop(&self) -> bool {
         self.list
             .iter()
             .any(|diagnostic| diagnostic.severity == Severity::Error && diagnostic.code != codes::DUPLICATE_KEY)
     }
 
-    /// True when nothing was collected.
+    /// Whether no diagnostic was collected.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// How many were collected.
+    /// Returns the number of diagnostics.
     pub fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// All of them, sorted by path, position, severity, code and text; those without a place come last.
+    /// Returns all diagnostics, sorted by path, position, severity, code and text; diagnostics without a place come
+    /// last.
     pub fn into_sorted(mut self, files: &Files) -> Vec<Diagnostic> {
         self.list.sort_by_cached_key(|diagnostic| {
             (
@@ -428,12 +429,12 @@ pub struct RunError {
 }
 
 impl RunError {
-    /// A failure with what was tried.
+    /// Returns a failure of an action.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), help: None }
     }
 
-    /// A failed system call on a path.
+    /// Returns a failed system call on a path.
     pub fn io(doing: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let help = match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
@@ -455,7 +456,7 @@ impl RunError {
     }
 }
 
-/// The system's words without the number it appends.
+/// Returns the system's words without the number at their end.
 fn io_reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

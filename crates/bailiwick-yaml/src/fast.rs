@@ -1,9 +1,9 @@
-//! The fast reader: block YAML with one-line scalars and JSON-like flow, as templates and our writer make it.
+//! The fast reader: block YAML with one-line scalars and JSON-like flow, as templates and [`crate::write`] make it.
 //!
-//! Anything else (anchors, tags, block scalars, tabs, carriage returns, other than ASCII, doubled keys, errors) is
-//! refused, and the full reader takes over from the start.
+//! Any other text (anchors, tags, block scalars, tabs, carriage returns, other than ASCII, doubled keys, errors) is
+//! refused, and the full reader reads it from the start.
 //!
-//! INVARIANT: what it accepts, the full reader reads as the same tree. `tests/yaml.rs` compares the two.
+//! INVARIANT: for an accepted text, the full reader returns the same tree. `tests/yaml.rs` compares the two.
 
 use super::full::MAXIMUM_DEPTH;
 use super::scalar::{self, Plain};
@@ -108,7 +108,7 @@ impl Reader<'_> {
         self.bytes.get(position).copied().unwrap_or(b'\n')
     }
 
-    /// A block collection that begins at `line`.
+    /// Reads a block collection at `line`.
     fn block(&mut self, line: Line, depth: usize) -> Read<NodeId> {
         if depth >= MAXIMUM_DEPTH {
             return Err(Refused);
@@ -201,7 +201,7 @@ impl Reader<'_> {
     }
 
     fn refuse_duplicate(&self, keys: &[NodeId], key: NodeId) -> Read<()> {
-        // A wide mapping goes to the full reader, whose check does not grow with the square of its size.
+        // A wide mapping is for the full reader, with a check of linear cost.
         if keys.len() > 64 {
             return Err(Refused);
         }
@@ -209,7 +209,8 @@ impl Reader<'_> {
         if keys.iter().any(|&known| self.tree.at(known).as_str() == name) { Err(Refused) } else { Ok(()) }
     }
 
-    /// What follows a key or a dash that ends its line: a deeper block, a sequence at the key's own indent, or null.
+    /// Reads the value behind a key or a dash at the end of its line: a deeper block, a sequence at the key's own
+    /// indent, or null.
     fn nested_value(&mut self, indent: usize, depth: usize, key: Option<NodeId>) -> Read<NodeId> {
         self.end_of_line()?;
         match self.peek_line() {
@@ -228,7 +229,7 @@ impl Reader<'_> {
                 self.block(line, depth + 1)
             }
             _ => {
-                // An absent value has the place where its key ends.
+                // An absent value has the place of the end of its key.
                 let end = self.tree.at(key.ok_or(Refused)?).span().end as usize;
                 Ok(self.tree.add(Value::Null, Span::new(end, end)))
             }
@@ -246,7 +247,7 @@ impl Reader<'_> {
         Ok(key)
     }
 
-    /// True when the position is at `key:`; does not move.
+    /// Decides whether the position is at `key:`; does not move.
     fn at_key(&self) -> Read<bool> {
         let first = self.byte(self.position);
         if first == b'"' || first == b'\'' {
@@ -297,7 +298,7 @@ impl Reader<'_> {
         Ok(key)
     }
 
-    /// A scalar or a flow collection up to the end of the line.
+    /// Reads a scalar or a flow collection up to the end of the line.
     fn inline_value(&mut self, indent: usize, depth: usize) -> Read<NodeId> {
         let value = match self.byte(self.position) {
             b'"' | b'\'' => self.quoted()?,
@@ -312,7 +313,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A plain scalar that ends with its line or before a comment.
+    /// Reads a plain scalar up to the end of its line or a comment.
     fn plain_line(&mut self) -> Read<NodeId> {
         let start = self.position;
         self.plain_start(start)?;
@@ -357,7 +358,7 @@ impl Reader<'_> {
         Ok(self.tree.add(value, Span::new(start, end)))
     }
 
-    /// The position of the quote that closes the one at `opening`, on the same line.
+    /// Returns the position of the closing quote for the quote at `opening`, on the same line.
     fn closing_quote(&self, opening: usize) -> Read<usize> {
         let quote = self.byte(opening);
         let mut cursor = opening + 1;
@@ -377,7 +378,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A quoted scalar; leaves the position behind its closing quote.
+    /// Reads a quoted scalar; leaves the position behind its closing quote.
     fn quoted(&mut self) -> Read<NodeId> {
         let opening = self.position;
         if let Some(node) = self.double_quoted_without_escapes(opening) {
@@ -401,7 +402,7 @@ impl Reader<'_> {
         Ok(self.tree.add_string(&decoded, span))
     }
 
-    /// What nearly every quoted scalar of a template is, in one look at its bytes.
+    /// Reads a double-quoted scalar without escapes in one pass, the common form in templates.
     fn double_quoted_without_escapes(&mut self, opening: usize) -> Option<NodeId> {
         let rest = self.bytes.get(opening + 1..).filter(|_| self.byte(opening) == b'"')?;
         let length = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | b'\n'))?;
@@ -414,7 +415,7 @@ impl Reader<'_> {
         Some(self.tree.add_string(inner, Span::new(opening, closing + 1)))
     }
 
-    /// A flow collection on one line; leaves the position behind its closing bracket.
+    /// Reads a flow collection on one line; leaves the position behind its closing bracket.
     fn flow(&mut self, depth: usize) -> Read<NodeId> {
         if depth >= MAXIMUM_DEPTH {
             return Err(Refused);
@@ -507,7 +508,7 @@ impl Reader<'_> {
     }
 }
 
-/// Decodes the escapes that JSON has too.
+/// Decodes the escapes of JSON.
 fn unescape(inner: &str) -> Read<String> {
     let mut decoded = String::with_capacity(inner.len());
     let mut characters = inner.chars();

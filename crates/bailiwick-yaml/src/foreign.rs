@@ -1,13 +1,13 @@
-//! Texts that kubectl cuts into other lines or documents than YAML 1.2 does, and so reads as something else.
+//! Texts with other lines or documents for kubectl than for YAML 1.2, and so with another meaning.
 //!
-//! Found by comparing readings (`tests/yaml/kubectl-readings.jsonl`). What differs inside a document, such as merge
-//! keys and the names of anchors, is looked after by [`super::full`].
+//! The differences were found by comparing readings (`tests/yaml/kubectl-readings.jsonl`). Differences inside a
+//! document, such as merge keys and the names of anchors, are handled by [`super::full`].
 
 use super::full::MAXIMUM_REPORTED;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, FileId, Origin, Sink, Span};
 
-/// Reports the places of a text, which begins at byte `shift` of its file.
+/// Reports the places of a text at byte `shift` of its file.
 pub(super) fn check(text: &str, shift: usize, file: FileId, sink: &mut Sink) {
     let mut report = |start: usize, end: usize, message: String, help: String| {
         let origin = Origin { file, span: Span::new(start + shift, end + shift) };
@@ -44,8 +44,8 @@ pub(super) fn check(text: &str, shift: usize, file: FileId, sink: &mut Sink) {
     }
 }
 
-/// Lines that begin with three dashes and go on: kubectl cuts the text there, or refuses it, before any YAML is
-/// read, while YAML sees the beginning of a word.
+/// Returns the lines of three dashes with text behind them: kubectl splits the text there, or rejects it, before it
+/// reads YAML; in YAML such a line begins with a word.
 fn separators(text: &str) -> impl Iterator<Item = usize> {
     let mut next = 0;
     text.split_inclusive('\n').filter_map(move |line| {
@@ -56,7 +56,7 @@ fn separators(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A line end of YAML that kubectl does not look behind for `---`: it would drop what follows in silence.
+/// Returns a line end of YAML that is none for kubectl: kubectl would silently drop a `---` behind it.
 fn lone_carriage_return(text: &str) -> Option<usize> {
     let feeds = |position: usize| text.get(position + 1..).is_some_and(|rest| rest.starts_with('\n'));
     text.match_indices('\r').map(|(position, _)| position).find(|&position| !feeds(position))

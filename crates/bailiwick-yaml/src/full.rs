@@ -1,7 +1,7 @@
-//! The full reader: everything that people write, by way of granit-parser's events.
+//! The full reader: all YAML, from the events of granit-parser.
 //!
-//! It resolves anchors, aliases and merge keys as kubectl does, within bounds, and reports what kubectl lets
-//! pass in silence: doubled keys and keys that are not strings.
+//! It resolves anchors, aliases and merge keys as kubectl does, within bounds, and reports problems without an error
+//! in kubectl: doubled keys and keys that are not strings.
 
 use crate::diag::codes;
 use crate::internal;
@@ -17,11 +17,11 @@ use crate::diag::{Diagnostic, Origin, Sink, Span};
 /// How deep collections may nest. Kubernetes objects need about twelve levels.
 pub const MAXIMUM_DEPTH: usize = 100;
 
-/// How many nodes the aliases of one file may add in total: what stops "billion laughs". A long string counts as a
-/// node for every [`BYTES_PER_NODE`] bytes, since each copy of it may be written out.
+/// The most nodes added by the aliases of one file in total, against "billion laughs". A long string counts as a node
+/// for every [`BYTES_PER_NODE`] bytes, since each copy of it may be written out.
 pub const MAXIMUM_ALIASED_NODES: usize = 100_000;
 
-/// How many problems of one text are reported. A diagnostic takes a hundred times as much memory as the shortest text
+/// The most reported problems of one text. A diagnostic takes a hundred times as much memory as the shortest text
 /// that causes one.
 pub(super) const MAXIMUM_REPORTED: usize = 1_000;
 
@@ -81,7 +81,7 @@ struct Reader<'r> {
     reported: usize,
     anchors: HashMap<usize, Option<NodeId>>,
     aliased: usize,
-    /// Where the last thing that was written out ended.
+    /// The end of the last written text.
     end: u32,
     /// True once a document has begun.
     begun: bool,
@@ -126,7 +126,7 @@ impl<'r> Reader<'r> {
         }
         let node = match event {
             Event::Scalar(text, style, _, tag) => {
-                // The parser tells the place of an absent value somewhere behind it, mostly on a later line.
+                // The parser reports the place of an absent value somewhere behind it, mostly on a later line.
                 let absent = span.end == span.start;
                 let span = if absent { Span { start: self.end, end: self.end } } else { span };
                 self.end = span.end;
@@ -166,7 +166,8 @@ impl<'r> Reader<'r> {
         Ok(node)
     }
 
-    /// A block scalar that is the document itself: YAML 1.2 lets its lines stand at the margin, kubectl reads none of them.
+    /// Reports a block scalar as the document itself: in YAML 1.2 its lines may be at the margin, and kubectl reads
+    /// none of them.
     fn report_root_block(&mut self, span: Span) {
         let diagnostic =
             Diagnostic::error(codes::YAML_SYNTAX, "kubectl reads a document that is a block scalar as empty")
@@ -233,7 +234,7 @@ impl<'r> Reader<'r> {
             };
             if let Some(&first) = seen.get(&name) {
                 self.report_duplicate(&name, first, key_span);
-                // What the last one says is what kubectl would apply, and so what further checks should judge.
+                // The last value counts in kubectl, and so in further checks.
                 if let Some(entry) = entries.iter_mut().find(|(known, _)| self.tree.at(*known).as_str() == Some(&name))
                 {
                     *entry = (key, value);
@@ -256,7 +257,7 @@ impl<'r> Reader<'r> {
         Ok(())
     }
 
-    /// Makes sure that a key is a string, as the name of a field has to be.
+    /// Checks that a key is a string, like every name of a field.
     fn key(&mut self, key: NodeId) -> Option<String> {
         let node = self.tree.at(key);
         if let Some(name) = node.as_str() {
@@ -277,9 +278,8 @@ impl<'r> Reader<'r> {
         None
     }
 
-    /// Adds the entries of merged maps whose keys are not there yet; of several maps the first wins. A key written
-    /// before the merge key is refused where it would lose to it: kubectl takes the merged value and kustomize the
-    /// written one.
+    /// Adds the entries of merged maps with new keys; of several maps the first wins. A key written before the merge
+    /// key is refused if it would lose to it: kubectl takes the merged value and kustomize the written one.
     fn merge(
         &mut self,
         merged: &[NodeId],
@@ -479,8 +479,8 @@ impl<'r> Reader<'r> {
         self.tree.set_span_end(id, self.end);
     }
 
-    /// Where a block sequence begins. The parser tells a later position for one at its key's own indent, so its
-    /// first dash is looked for from the end of that key.
+    /// Returns the beginning of a block sequence. For a sequence at its key's own indent the parser reports a later
+    /// position, so the first dash is searched for from the end of the key.
     fn first_dash(&self, span: Span) -> u32 {
         let is_dash = |rest: &str| rest == "-" || rest.starts_with("- ") || rest.starts_with("-\n");
         if is_dash(self.written_from(span.start)) {
@@ -521,7 +521,7 @@ impl<'r> Reader<'r> {
         self.reported > MAXIMUM_REPORTED
     }
 
-    /// The next event that means something.
+    /// Returns the next event with a meaning.
     fn next(&mut self, parser: &mut Events<'r>) -> Result<Option<(Event<'r>, granit_parser::Span)>, Stop> {
         if self.is_full() {
             return Err(Stop::Reported);
@@ -536,7 +536,7 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// `[a:]` and `{a:}` hold a key for YAML 1.2, and a word that ends with a colon for kubectl.
+    /// Reports `[a:]` and `{a:}`: a key for YAML 1.2, and a word with a colon at its end for kubectl.
     fn check_flow_key(&mut self, key: NodeId) {
         let span = self.tree.at(key).span();
         let is_plain = !self.written(span).is_empty() && !self.written(span).starts_with(['"', '\'', '[', '{']);
@@ -552,7 +552,8 @@ impl<'r> Reader<'r> {
         }
     }
 
-    /// kubectl ends the name of an anchor where YAML 1.2 does not: `&a: b` is an anchor there and a key here.
+    /// Reports the name of an anchor that kubectl reads in another way: in YAML 1.2 `&a: b` has a key, in kubectl it
+    /// has not.
     fn check_anchor(&mut self, name: &str, at: &granit_parser::Span) {
         if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')) {
             return;
@@ -563,7 +564,7 @@ impl<'r> Reader<'r> {
         self.report(diagnostic);
     }
 
-    /// What follows `...` without a `---` is a document for YAML, and for kubectl it is not there.
+    /// Reports a document behind `...` without a `---`: kubectl does not read it.
     fn report_hidden_document(&mut self, at: &granit_parser::Span) {
         let start = self.span(at).start as usize - self.shift;
         let diagnostic = Diagnostic::error(codes::YAML_SYNTAX, "kubectl does not read what follows `...`")
@@ -572,7 +573,8 @@ impl<'r> Reader<'r> {
         self.report(diagnostic);
     }
 
-    /// The parser ends a block scalar with a line feed even where the text ends without one; kubectl does not.
+    /// Whether the parser adds a line feed at the end of a block scalar that the text does not have. kubectl does not
+    /// add it.
     fn invents_line_feed(&self, value: &str, span: Span) -> bool {
         if !self.written_from(span.end).is_empty() || self.text.ends_with(['\n', '\r']) {
             return false;
@@ -623,13 +625,13 @@ fn length_before(text: &str, ends: &[char]) -> usize {
     text.len() - text.trim_start_matches(|letter| !ends.contains(&letter)).len()
 }
 
-/// A bound that a copy would cross.
+/// A bound against copies.
 enum Bound {
     Depth,
     Nodes,
 }
 
-/// Copies subtrees, since a node stands in one chain only.
+/// A copier of subtrees, since a node is in one chain only.
 struct Copier<'t> {
     tree: &'t mut Tree,
     /// How many more nodes may be copied.
@@ -671,7 +673,7 @@ impl Copier<'_> {
     }
 }
 
-/// What to do about the commonest slips.
+/// Returns a remedy for the commonest slips.
 fn syntax_help(problem: &str, line: &str) -> String {
     if problem.contains("anchor or alias") {
         return "a value that begins with `*` or `&` needs quotes, such as `\"*\"`".to_owned();
@@ -693,7 +695,7 @@ fn syntax_help(problem: &str, line: &str) -> String {
     "look at the indentation and the quotes of this line and the one before".to_owned()
 }
 
-/// The tab in the indentation of the first line or the one after it, where the parser may already be.
+/// Returns the tab in the indentation of the first line or the line behind it, possibly the parser's position.
 fn tab_indent(text: &str) -> Option<usize> {
     let mut start = 0;
     for line in text.split_inclusive('\n').take(2) {

@@ -1,9 +1,9 @@
 //! Internal errors: the record of an invariant that does not hold, and lookups that cannot miss.
 //!
-//! The trees, tables and indexes of Bailiwick are looked up by ids and ranges that the same code created. A lookup that
-//! misses is a bug, and a default in its place could turn into a wrong decision. These functions record the first
-//! such miss for the whole process, so that a program ends with [`InternalError`] in place of an answer. They do not
-//! panic: bad input must not stop a program.
+//! The trees, tables and indexes of Bailiwick are looked up by ids and ranges of their own making. A failed lookup is
+//! a bug, and a default in its place could turn into a wrong decision. These functions record the first failure for
+//! the whole process, so that a program ends with [`InternalError`] in place of an answer. They do not panic: bad
+//! input must not stop a program.
 //!
 //! ```
 //! use bailiwick_yaml::internal;
@@ -19,7 +19,7 @@ use std::sync::OnceLock;
 
 static FIRST: OnceLock<InternalError> = OnceLock::new();
 
-/// An invariant that does not hold: a bug of the program, not of its input.
+/// A broken invariant: a bug of the program, not of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InternalError {
     problem: &'static str,
@@ -46,7 +46,7 @@ pub fn first() -> Option<InternalError> {
     FIRST.get().copied()
 }
 
-/// Returns a value that is always there.
+/// Returns a value that is always present.
 #[inline]
 #[track_caller]
 pub fn value<T: Default>(found: Option<T>, problem: &'static str) -> T {
@@ -57,14 +57,14 @@ pub fn value<T: Default>(found: Option<T>, problem: &'static str) -> T {
     T::default()
 }
 
-/// Returns the part of a text at a range that lies in the text.
+/// Returns the part of a text at a range inside the text.
 #[inline]
 #[track_caller]
 pub fn slice(text: &str, range: impl SliceIndex<str, Output = str>) -> &str {
     value(text.get(range), "a range is outside of its text")
 }
 
-/// Returns the part of a list at a range that lies in the list.
+/// Returns the part of a list at a range inside the list.
 #[inline]
 #[track_caller]
 pub fn items<T>(list: &[T], range: impl SliceIndex<[T], Output = [T]>) -> &[T] {

@@ -1,4 +1,4 @@
-//! JSON values as trees, so that what reads YAML reads them too.
+//! JSON values as trees, for the readers of YAML trees.
 
 use crate::internal;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::tree::{NodeId, Tree};
 use crate::diag::{FileId, Span};
 
-/// A tree with the value as its one document. It has no places.
+/// Returns a tree with the value as its one document. It has no places.
 pub fn from_json(value: &Value) -> Tree {
     let mut tree = Tree::new(FileId::default());
     let root = add(value, &mut tree);

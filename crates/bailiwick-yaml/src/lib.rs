@@ -38,18 +38,18 @@ pub use tree::{NodeId, NodeRef, Tree, Value};
 
 use crate::diag::{FileId, Sink};
 
-/// Reads every document of `text` into a fresh tree.
+/// Reads every document of `text` into a new tree.
 ///
-/// What is wrong goes to `sink`; the tree then holds what could be read. A text in the restricted form that
-/// templates and our own writer produce takes the fast reader, everything else the full one; where the fast
-/// reader accepts, both give the same tree.
+/// Problems go to `sink`; the tree then holds the readable rest. A text in the restricted form of templates and of
+/// the [writer](write) takes the fast reader, any other text the full one; for a text in this form both return the
+/// same tree.
 pub fn read(text: &str, file: FileId, sink: &mut Sink) -> Tree {
     let mut tree = Tree::new(file);
     read_into(text, &mut tree, sink);
     tree
 }
 
-/// As [`read`], into a tree whose memory is used again.
+/// Reads a text as [`read`] does, into a tree with memory for reuse.
 pub fn read_into(text: &str, tree: &mut Tree, sink: &mut Sink) {
     tree.clear();
     if fast::read(text, tree).is_err() {
@@ -58,13 +58,13 @@ pub fn read_into(text: &str, tree: &mut Tree, sink: &mut Sink) {
     }
 }
 
-/// As [`read`], by the fast reader alone: none where it refuses.
+/// Reads a text with the fast reader alone; none if the reader refuses it.
 pub fn read_fast(text: &str, file: FileId) -> Option<Tree> {
     let mut tree = Tree::new(file);
     fast::read(text, &mut tree).ok().map(|()| tree)
 }
 
-/// As [`read`], by the full parser alone: what the fast reader is compared with.
+/// Reads a text with the full parser alone, for comparisons with the fast reader.
 pub fn read_full(text: &str, file: FileId, sink: &mut Sink) -> Tree {
     let mut tree = Tree::new(file);
     full::read(text, &mut tree, sink);

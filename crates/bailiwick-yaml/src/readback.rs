@@ -1,9 +1,8 @@
-//! Reading back: a written document is read as the readers of YAML 1.1 read it, and compared with the object that was meant.
+//! Reading back: a written document is read as a reader of YAML 1.1 reads it, and compared with the intended object.
 //!
-//! The writer quotes what some reader would take for something else ([`super::write`]). This module trusts nothing of that:
-//! it looks at the text alone. Its rules are those of the YAML 1.1 specification (5.4, line breaks) and of the type
-//! repository of YAML 1.1 (bool, int, float, timestamp, merge, value), of which go-yaml, PyYAML and libyaml each implement
-//! a part.
+//! The writer quotes all ambiguous texts ([`super::write`]). This module does not rely on the writer: it reads the
+//! text alone. Its rules are the rules of the YAML 1.1 specification (5.4, line breaks) and of the type repository of
+//! YAML 1.1 (bool, int, float, timestamp, merge, value). go-yaml, PyYAML and libyaml each implement a part of them.
 
 mod along;
 
@@ -22,10 +21,10 @@ pub struct ReadBack {
     tree: Tree,
 }
 
-/// How a text differs from the object that it was written of.
+/// A difference between a text and its object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference {
-    /// A character that some reader refuses or takes for the end of a line.
+    /// A character refused by some reader, or read as the end of a line.
     Character(char),
     /// The text cannot be read.
     Unreadable,
@@ -69,9 +68,9 @@ impl ReadBack {
         self.compare_in_full(text, root)
     }
 
-    /// As [`ReadBack::compare`], with a tree of the text.
+    /// Compares a text as [`ReadBack::compare`] does, with a tree of the text.
     fn compare_in_full(&mut self, text: &str, root: NodeRef<'_>) -> Result<(), Difference> {
-        // Whatever is not seen is also what readers disagree about: CR, NEL, LS and PS end lines in YAML 1.1, a byte order
+        // Readers disagree about all invisible characters: CR, NEL, LS and PS end lines in YAML 1.1, a byte order
         // mark is refused or dropped, and other control characters are refused.
         let is_odd = |byte: u8| !(0x20..=0x7e).contains(&byte) && byte != b'\n';
         if text.bytes().fold(false, |odd, byte| odd | is_odd(byte))
@@ -91,14 +90,14 @@ impl ReadBack {
     }
 }
 
-/// Compares what was read of `text` with what was meant.
+/// Compares the node read from `text` with the intended node.
 fn same(text: &str, read: NodeRef<'_>, meant: NodeRef<'_>) -> Result<(), Difference> {
     let is_same = match (read.value(), meant.value()) {
         (Value::Null, Value::Null) => true,
         (Value::Bool(left), Value::Bool(right)) => left == right,
         (Value::Int(left), Value::Int(right)) => left == right,
         (Value::Float(left), Value::Float(right)) => left == right,
-        // A whole number has one spelling, whatever type it was.
+        // A whole number has one spelling in either type.
         (Value::Int(left), Value::Float(right)) => left as f64 == right,
         (Value::Str(_), Value::Str(_)) => {
             if read.as_str() == meant.as_str() {
@@ -142,8 +141,8 @@ fn is_of_other_type(written: &str) -> bool {
     could_be && other_types().is_match(written)
 }
 
-/// The plain scalars that YAML 1.1 takes for another type than a string; source: the pages bool, float, int, merge, null,
-/// timestamp and value of yaml.org/type.
+/// Returns the patterns of the plain scalars of another type than string in YAML 1.1; source: the pages bool, float,
+/// int, merge, null, timestamp and value of yaml.org/type.
 fn other_types() -> &'static RegexSet {
     const TYPES: [&str; 13] = [
         r"^(y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$",
@@ -168,7 +167,7 @@ fn other_types() -> &'static RegexSet {
 mod tests {
     use super::*;
 
-    /// Compares a text with what another text means.
+    /// Compares a text with another text as its object.
     fn compare(text: &str, meant: &str) -> Result<(), Difference> {
         let mut sink = Sink::new();
         let meant = crate::read(meant, FileId::default(), &mut sink);

@@ -1,23 +1,23 @@
-//! What a plain scalar means, and when a string may be written without quotes.
+//! The meaning of plain scalars, and the strings that may be written without quotes.
 //!
-//! Source of the rules: `specs/kubernetes.md` section 6 and the table of 134 tokens beside it. kubectl, the API
-//! server, Argo CD and Flux read YAML with Go's YAML 1.1 flavoured reader; kustomize and PyYAML differ in
-//! corners. Reading follows the first; writing quotes whatever any of them would not read as the same string.
+//! kubectl, the API server, Argo CD and Flux read YAML with sigs.k8s.io/yaml, a YAML 1.1 flavoured reader in Go;
+//! `tests/yaml` holds its readings. kustomize and PyYAML differ in corners. Reading follows sigs.k8s.io/yaml; writing
+//! quotes every text that is not the same string for all of these readers.
 
 use crate::diag::foreign;
 
-/// What a plain scalar resolves to.
+/// The value of a plain scalar.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Plain {
     /// `~`, `null` or nothing.
     Null,
     /// A YAML 1.1 boolean.
     Bool(bool),
-    /// A whole number that fits.
+    /// A whole number in 64 bits.
     Int(i64),
     /// Any other number.
     Float(f64),
-    /// `.inf` and `.nan`: numbers that JSON, and so Kubernetes, cannot hold.
+    /// `.inf` and `.nan`: numbers impossible in JSON, and so in Kubernetes.
     NotFinite,
     /// A string.
     Str,
@@ -53,12 +53,12 @@ fn word(text: &str) -> Plain {
     }
 }
 
-/// A token that begins with a point: a number only without underscores.
+/// Resolves a token with a point at its start: a number only without underscores.
 fn point_number(text: &str) -> Plain {
     if is_decimal_float(text) { float(text) } else { Plain::Str }
 }
 
-/// A token that begins with a digit or a sign. Underscores count for nothing, a leading zero means octal.
+/// Resolves a token with a digit or a sign at its start. Underscores are ignored, a leading zero means octal.
 fn number(text: &str) -> Plain {
     let bare: String = text.chars().filter(|&character| character != '_').collect();
     if let Some(whole) = whole_number(&bare) {
@@ -97,7 +97,7 @@ fn whole_number(text: &str) -> Option<Plain> {
     }
 }
 
-/// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`
+/// Whether a text matches `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`.
 fn is_decimal_float(text: &str) -> bool {
     let unsigned = without_sign(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -127,18 +127,18 @@ fn float(text: &str) -> Plain {
     }
 }
 
-/// How a string has to be written so that every reader gives it back.
+/// The quotes a string needs to be the same string for every reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
     /// As it is.
     Plain,
     /// Between single quotes: nothing in it is mistaken for another type, but its characters mean something.
     Single,
-    /// Between double quotes: another type to some reader, or characters that must be escaped.
+    /// Double quotes: another type for some reader, or characters to be escaped.
     Double,
 }
 
-/// The quoting a string needs, the same that Go's emitter chooses where that is safe for every reader.
+/// Returns the quoting of a string, the choice of Go's emitter if it is safe for every reader.
 pub fn quoting(text: &str) -> Quoting {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else {
@@ -151,7 +151,7 @@ pub fn quoting(text: &str) -> Quoting {
     if bytes.iter().any(|byte| !(0x20..0x7f).contains(byte)) {
         return Quoting::Double;
     }
-    // A line of the output that is printed into a log of CI is no command.
+    // A line of the output may be printed into a log of CI, and must not be a command there.
     if foreign::has_old_command(text) {
         return Quoting::Double;
     }
@@ -177,7 +177,8 @@ pub fn quoting(text: &str) -> Quoting {
     Quoting::Double
 }
 
-/// True when all bytes are letters, digits, `/`, `_`, `.` or `-`; without branches, since it is asked of every string.
+/// Whether all bytes are letters, digits, `/`, `_`, `.` or `-`; without branches, since it is called for every
+/// string.
 fn is_name(bytes: &[u8]) -> bool {
     bytes.iter().fold(true, |fits, &byte| {
         let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
@@ -186,13 +187,13 @@ fn is_name(bytes: &[u8]) -> bool {
     })
 }
 
-/// Words that YAML 1.1 or 1.2 reads as boolean, null or number, in any mix of cases.
+/// Whether YAML 1.1 or 1.2 reads a word as boolean, null or number, in any mix of cases.
 fn is_word_of_another_type(text: &str) -> bool {
     const WORDS: [&str; 11] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
     text.len() <= 5 && WORDS.iter().any(|word| word.eq_ignore_ascii_case(text))
 }
 
-/// True when a token that begins with a digit holds a character that no number, date or time of any reader has.
+/// Whether a token with a digit at its start contains a character outside of numbers, dates and times of all readers.
 fn cannot_be_a_number(bytes: &[u8]) -> bool {
     bytes.iter().any(|byte| match byte.to_ascii_lowercase() {
         b'/' => true,

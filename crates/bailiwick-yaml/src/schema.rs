@@ -1,7 +1,7 @@
-//! JSON Schema over the tree: the crate `jsonschema` walks our nodes in place.
+//! JSON Schema over the tree: the crate `jsonschema` walks the nodes in place.
 //!
-//! A schema tells every mismatch, with the names that would have fitted; [`Problem`] keeps the facts, and the
-//! caller decides which place and which code they get.
+//! A schema reports every mismatch, with the names that would fit; [`Problem`] keeps the facts, and the caller
+//! chooses place and code.
 
 use crate::diag::codes;
 use std::borrow::Cow;
@@ -15,10 +15,10 @@ use super::de::DeError;
 use super::tree::{Entries, Items, NodeRef, Value};
 use crate::diag::{Diagnostic, Sink, nearest};
 
-/// The most memory that one pattern of another author may take, in bytes.
+/// The most memory of one pattern of another author, in bytes.
 pub const LARGEST_PATTERN: usize = 1 << 20;
 
-/// The pattern of a text that stands for a number.
+/// The pattern of a text in place of a number.
 pub const VARIABLE: &str = "^\\{[^{}]+\\}$";
 
 /// A compiled schema with the document it was compiled from.
@@ -31,22 +31,21 @@ pub struct Schema {
 /// One mismatch between a node and a schema.
 #[derive(Debug, Clone)]
 pub struct Problem<'t> {
-    /// The node that is wrong: for an unknown field its key, for a missing field the map that lacks it.
+    /// The wrong node: the key of an unknown field, the map without a missing field.
     pub node: NodeRef<'t>,
     /// Key path from the root of the check, such as `spec.rules[0].verbs`; empty for the root.
     pub path: String,
-    /// Which kind of mismatch.
+    /// The kind of mismatch.
     pub kind: ProblemKind,
     /// One line, lower case.
     pub message: String,
-    /// What to do, where something sensible can be said.
+    /// The remedy, if there is a sensible one.
     pub help: Option<String>,
-    /// The path of the field beside an unknown field that the unknown field belongs in.
+    /// The path of the field beside an unknown field that should contain it.
     belongs: Option<String>,
 }
 
-/// Keywords of JSON Schema that mean something only in drafts later than 7, and those that let a keyword beside them count
-/// only there.
+/// Keywords of JSON Schema without effect in draft 7, and keywords with an effect on others only in later drafts.
 pub const LATER_KEYWORDS: [&str; 16] = [
     "$anchor",
     "$defs",
@@ -66,7 +65,7 @@ pub const LATER_KEYWORDS: [&str; 16] = [
     "unevaluatedProperties",
 ];
 
-/// The kinds of mismatch that callers tell apart.
+/// The kinds of mismatch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemKind {
     /// A field the schema does not know.
@@ -81,7 +80,7 @@ pub enum ProblemKind {
     OutOfBounds,
 }
 
-/// The reason for which a document is not a schema.
+/// The error of an invalid schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaError {
     reason: String,
@@ -98,20 +97,20 @@ impl std::error::Error for SchemaError {}
 impl Schema {
     /// Compiles a schema.
     ///
-    /// It is read as draft 7 of JSON Schema, whatever it declares: the schemas of this program have no keyword that came
-    /// later ([`LATER_KEYWORDS`]), and the meta-schema of draft 7, which is compiled too, is by far the smallest.
+    /// The document is read as draft 7 of JSON Schema, whatever it declares: the schemas of this program have no
+    /// later keyword ([`LATER_KEYWORDS`]), and the meta-schema of draft 7, compiled as well, is by far the smallest.
     ///
     /// # Errors
-    /// When the document is not a valid schema, which is a mistake of this program.
+    /// The document is not a valid schema.
     pub fn compile(document: serde_json::Value) -> Result<Self, SchemaError> {
         Self::build(jsonschema::options_for::<TreeJson>(), document)
     }
 
-    /// Compiles a schema that another author wrote: its patterns are matched in linear time, and each takes at most
+    /// Compiles a schema of another author: its patterns are matched in linear time, and each takes at most
     /// [`LARGEST_PATTERN`].
     ///
     /// # Errors
-    /// When the document is not a valid schema, or a pattern is too large.
+    /// The document is not a valid schema, or a pattern is too large.
     pub fn compile_foreign(document: serde_json::Value) -> Result<Self, SchemaError> {
         let patterns = PatternOptions::regex().size_limit(LARGEST_PATTERN);
         Self::build(jsonschema::options_for::<TreeJson>().with_pattern_options(patterns), document)
@@ -126,31 +125,31 @@ impl Schema {
         Ok(Self { validator, document })
     }
 
-    /// The schema as a document.
+    /// Returns the schema as a document.
     pub fn document(&self) -> &serde_json::Value {
         &self.document
     }
 
-    /// True when a node fits.
+    /// Whether a node fits.
     pub fn fits(&self, node: NodeRef<'_>) -> bool {
         self.validator.is_valid(Instance::Node(node))
     }
 
-    /// Every mismatch of a node, in the order of the text.
+    /// Returns every mismatch of a node, in the order of the text.
     pub fn problems<'t>(&self, root: NodeRef<'t>) -> Vec<Problem<'t>> {
         let mut problems = Vec::new();
         for error in self.validator.iter_errors(Instance::Node(root)) {
             self.translate(root, &error, &mut problems);
         }
         let begun: Vec<String> = problems.iter().filter_map(|problem| problem.belongs.clone()).collect();
-        // A map without entries whose entries stand beside it is the same mistake.
+        // A map without entries next to its entries is the same mistake.
         problems.retain(|problem| !(problem.node.is_null() && begun.contains(&problem.path)));
         problems.sort_by(|left, right| (left.node.span(), &left.message).cmp(&(right.node.span(), &right.message)));
         problems
     }
 
-    /// Tells everything that is wrong with a document that a typed reader refused: `error` is the first mismatch that
-    /// it found, and speaks where the schema finds none.
+    /// Reports all problems of a document refused by a typed reader. Its `error`, the first mismatch, is reported
+    /// only if the schema finds none.
     pub fn report(&self, root: NodeRef<'_>, error: Option<DeError>, sink: &mut Sink) {
         let problems = self.problems(root);
         if problems.is_empty() {
@@ -236,7 +235,7 @@ impl Schema {
         }
     }
 
-    /// The field names the schema knows at an object.
+    /// Returns the names of the fields of an object in the schema.
     fn names_at(&self, object: &str) -> Vec<String> {
         self.fields_at(object).into_iter().flat_map(|names| names.keys().cloned()).collect()
     }
@@ -245,7 +244,7 @@ impl Schema {
         self.document.pointer(object)?.get("properties")?.as_object()
     }
 
-    /// The field of an object that is a map with a field of this name: first one that is there, then any. None where
+    /// Returns the field of an object that is a map with a field of this name: a present one first, then any. None if
     /// several are equally likely.
     fn field_with(&self, object: &str, name: &str, node: NodeRef<'_>) -> Option<&str> {
         let has =
@@ -260,7 +259,7 @@ impl Schema {
         }
     }
 
-    /// The nearest field around an object that has a field of this name.
+    /// Returns the nearest field around an object with a field of this name.
     fn above_with<'k>(&self, object: &'k str, name: &str) -> Option<&'k str> {
         let mut inner = object;
         while let Some((outer, _)) = inner.rsplit_once("/properties/") {
@@ -275,7 +274,7 @@ impl Schema {
 }
 
 impl<'t> Problem<'t> {
-    /// A field that is not one of the known fields; `key` is its name in the text.
+    /// Returns the problem of an unknown field; `key` is its name in the text.
     pub fn unknown_field(key: NodeRef<'t>, path: String, name: &str, known: &[&str]) -> Self {
         let help = match nearest(name, known.iter().copied()) {
             Some(near) => Some(format!("did you mean `{near}`?")),
@@ -295,12 +294,12 @@ impl<'t> Problem<'t> {
         }
     }
 
-    /// A value that is out of bounds.
+    /// Returns the problem of a value out of bounds.
     pub fn out_of_bounds(node: NodeRef<'t>, path: String, message: String, help: &str) -> Self {
         Self { node, path, kind: ProblemKind::OutOfBounds, message, help: Some(help.to_owned()), belongs: None }
     }
 
-    /// A value that is none of the known words.
+    /// Returns the problem of a value outside of a list of words.
     pub fn unknown_value(node: NodeRef<'t>, path: String, known: &[&str]) -> Self {
         let near = node.as_str().and_then(|text| nearest(text, known.iter().copied()));
         let help = near.map_or_else(|| format!("one of: {}", listed(known)), |near| format!("did you mean `{near}`?"));
@@ -308,7 +307,7 @@ impl<'t> Problem<'t> {
         Self { node, path, kind: ProblemKind::UnknownValue, message, help: Some(help), belongs: None }
     }
 
-    /// A value that is of none of the expected types.
+    /// Returns the problem of a value of the wrong type.
     pub fn wrong_type(node: NodeRef<'t>, path: String, expected: &[JsonType]) -> Self {
         let message = format!("expected {}, found {}", expected_type(expected), node.describe());
         let help = type_help(expected, node);
@@ -316,10 +315,10 @@ impl<'t> Problem<'t> {
     }
 }
 
-/// The most fields that are listed where none is near.
+/// The most fields listed without a near name.
 const MOST_LISTED: usize = 20;
 
-/// What a bound says, in our words.
+/// Returns the message for a bound.
 fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
     let what = bare(node);
     match error.kind() {
@@ -353,7 +352,7 @@ fn bound(error: &ValidationError<'_>, node: NodeRef<'_>) -> String {
     }
 }
 
-/// What to do about a bound.
+/// Returns the remedy for a bound.
 fn bound_help(error: &ValidationError<'_>) -> Option<String> {
     Some(match error.kind() {
         ValidationErrorKind::MinItems { .. } | ValidationErrorKind::MinProperties { .. } => {
@@ -382,7 +381,7 @@ fn plural(count: u64, noun: &str) -> String {
     }
 }
 
-/// The value in backticks, without its type.
+/// Returns the value in backticks, without its type.
 fn bare(node: NodeRef<'_>) -> String {
     let described = node.describe();
     described.find('`').and_then(|position| described.get(position..)).map_or(described.clone(), str::to_owned)
@@ -397,7 +396,7 @@ fn listed(names: &[impl std::fmt::Display]) -> String {
 }
 
 fn expected_type(expected: &[JsonType]) -> String {
-    // Null is taken wherever Kubernetes takes it, and is no advice.
+    // Null is valid for Kubernetes in most places, and not a useful advice.
     let types: Vec<&str> = expected.iter().filter(|one| **one != JsonType::Null).map(|one| type_name(*one)).collect();
     types.join(" or ")
 }
@@ -414,7 +413,7 @@ fn type_name(json_type: JsonType) -> &'static str {
     }
 }
 
-/// Quotes are what is missing most often.
+/// Returns the remedy for a wrong type: most often quotes.
 fn type_help(expected: &[JsonType], node: NodeRef<'_>) -> Option<String> {
     let wants = |json_type: JsonType| expected.contains(&json_type);
     match node.value() {
@@ -464,12 +463,12 @@ fn join(path: &str, name: &str) -> String {
 #[derive(Debug)]
 pub struct TreeJson;
 
-/// A node, or a bare string where a key is checked.
+/// A node, or a bare string for the check of a key.
 #[derive(Debug, Clone, Copy)]
 pub enum Instance<'t> {
     /// A node of a tree.
     Node(NodeRef<'t>),
-    /// A key.
+    /// The name of a field.
     Key(&'t str),
 }
 
@@ -478,7 +477,7 @@ impl Json for TreeJson {
     type PreparedKey = String;
     type StringBuffer = String;
 
-    /// A lookup walks the entries, so a pass over all of them costs no more than one lookup that finds nothing.
+    /// A lookup walks the entries, so a pass over all of them costs no more than one failing lookup.
     const KEYS_PER_LOOKUP: usize = 1;
 
     fn prepare_key(key: &str) -> String {
@@ -627,7 +626,7 @@ impl<'t> Node<'t, TreeJson> for Instance<'t> {
     }
 }
 
-/// A node as a JSON value.
+/// Converts a node to a JSON value.
 pub fn to_json(node: NodeRef<'_>) -> serde_json::Value {
     match node.value() {
         Value::Null => serde_json::Value::Null,
@@ -642,7 +641,7 @@ pub fn to_json(node: NodeRef<'_>) -> serde_json::Value {
     }
 }
 
-/// A mapping as the crate sees it.
+/// A mapping as an object of JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct MapView<'t>(NodeRef<'t>);
 
@@ -676,7 +675,7 @@ impl<'t> Object<'t, TreeJson> for MapView<'t> {
     }
 }
 
-/// A sequence as the crate sees it.
+/// A sequence as an array of JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct SeqView<'t>(NodeRef<'t>);
 

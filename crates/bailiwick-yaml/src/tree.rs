@@ -1,4 +1,4 @@
-//! The span arena: every node of a text in one vector, linked, so that a normal form is a few relinked nodes.
+//! The tree: all nodes of a text in one vector, linked, so that a normal form needs only a few new links.
 
 use crate::diag::{FileId, Origin, Span};
 use crate::internal;
@@ -8,7 +8,7 @@ use crate::internal;
 pub struct NodeId(u32);
 
 impl NodeId {
-    /// The bare number.
+    /// Returns the bare number.
     pub(super) fn number(self) -> u32 {
         self.0
     }
@@ -17,7 +17,7 @@ impl NodeId {
 /// The end of a chain of siblings.
 const NONE: NodeId = NodeId(u32::MAX);
 
-/// What a node holds.
+/// The value of a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value {
     /// `null`, `~` or nothing at all.
@@ -67,7 +67,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// An empty tree for a registered file.
+    /// Creates an empty tree for a registered file.
     pub fn new(file: FileId) -> Self {
         Self { file, nodes: Vec::new(), strings: String::new(), documents: Vec::new() }
     }
@@ -79,27 +79,27 @@ impl Tree {
         self.documents.clear();
     }
 
-    /// The file the spans point into.
+    /// Returns the file of the spans.
     pub fn file(&self) -> FileId {
         self.file
     }
 
-    /// The root of each document that is not empty, in order.
+    /// Returns the root of each document that is not empty, in order.
     pub fn documents(&self) -> impl Iterator<Item = NodeRef<'_>> {
         self.documents.iter().map(|&id| NodeRef { tree: self, id })
     }
 
-    /// The root of a document by its position.
+    /// Returns the root of a document by its position.
     pub fn document(&self, index: usize) -> Option<NodeRef<'_>> {
         self.documents.get(index).map(|&id| NodeRef { tree: self, id })
     }
 
-    /// A node by its name.
+    /// Returns a node by its id.
     pub fn at(&self, id: NodeId) -> NodeRef<'_> {
         NodeRef { tree: self, id }
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
     }
@@ -109,35 +109,35 @@ impl Tree {
         self.documents.push(root);
     }
 
-    /// Adds a node that no chain holds yet.
+    /// Adds a node outside of all chains.
     pub(super) fn add(&mut self, value: Value, span: Span) -> NodeId {
         let id = NodeId(internal::number(self.nodes.len()));
         self.nodes.push(Node { value, span, next: NONE });
         id
     }
 
-    /// Adds a string node that no chain holds yet.
+    /// Adds a string node outside of all chains.
     pub fn add_string(&mut self, text: &str, span: Span) -> NodeId {
         let value = self.intern(text);
         self.add(value, span)
     }
 
-    /// Adds a whole number that no chain holds yet.
+    /// Adds a whole number outside of all chains.
     pub fn add_int(&mut self, number: i64, span: Span) -> NodeId {
         self.add(Value::Int(number), span)
     }
 
-    /// Adds a boolean that no chain holds yet.
+    /// Adds a boolean outside of all chains.
     pub fn add_bool(&mut self, truth: bool, span: Span) -> NodeId {
         self.add(Value::Bool(truth), span)
     }
 
-    /// Adds a mapping without entries that no chain holds yet.
+    /// Adds a mapping without entries, outside of all chains.
     pub fn add_map(&mut self, span: Span) -> NodeId {
         self.add(Value::Map(Children::EMPTY), span)
     }
 
-    /// Adds a sequence without items that no chain holds yet.
+    /// Adds a sequence without items, outside of all chains.
     pub fn add_seq(&mut self, span: Span) -> NodeId {
         self.add(Value::Seq(Children::EMPTY), span)
     }
@@ -149,24 +149,23 @@ impl Tree {
         Value::Str(Text { start: internal::number(start), end: internal::number(self.strings.len()) })
     }
 
-    /// How long the string buffer is, in bytes.
+    /// Returns the length of the string buffer in bytes.
     pub(super) fn string_bytes(&self) -> usize {
         self.strings.len()
     }
 
-    /// Forgets the strings that came after the buffer was `length` bytes long. Nodes that hold one of them have to be
-    /// set anew.
+    /// Truncates the string buffer to `length` bytes. Nodes with a later string have to be set again.
     pub(super) fn forget_strings(&mut self, length: usize) {
         self.strings.truncate(length);
     }
 
-    /// Replaces what a node holds by a string.
+    /// Replaces the value of a node by a string.
     pub fn set_string(&mut self, id: NodeId, text: &str) {
         let value = self.intern(text);
         self.set(id, value);
     }
 
-    /// Replaces what a node holds.
+    /// Replaces the value of a node.
     pub fn set(&mut self, id: NodeId, value: Value) {
         if let Some(node) = self.nodes.get_mut(id.0 as usize) {
             node.value = value;
@@ -255,12 +254,12 @@ impl Chain {
         self.len += 1;
     }
 
-    /// As the children of a sequence.
+    /// Returns the chain as the children of a sequence.
     pub(super) fn items(self) -> Value {
         Value::Seq(Children { first: self.first, len: self.len })
     }
 
-    /// As the children of a mapping; the chain holds keys and values in turn.
+    /// Returns the chain of alternating keys and values as the children of a mapping.
     pub(super) fn entries(self) -> Value {
         Value::Map(Children { first: self.first, len: self.len / 2 })
     }
@@ -277,39 +276,39 @@ pub struct NodeRef<'t> {
 const I64_END: f64 = 9_223_372_036_854_775_808.0;
 
 impl<'t> NodeRef<'t> {
-    /// The node's name in its tree.
+    /// Returns the id of the node in its tree.
     pub fn id(self) -> NodeId {
         self.id
     }
 
-    /// The tree it stands in.
+    /// Returns the tree of the node.
     pub fn tree(self) -> &'t Tree {
         self.tree
     }
 
-    /// What it holds.
+    /// Returns the value of the node.
     pub fn value(self) -> Value {
         self.tree.node(self.id).value
     }
 
-    /// Its bytes in the text.
+    /// Returns the bytes of the node in the text.
     pub fn span(self) -> Span {
         self.tree.node(self.id).span
     }
 
-    /// Its place.
+    /// Returns the place of the node.
     pub fn origin(self) -> Origin {
         Origin { file: self.tree.file, span: self.span() }
     }
 
-    /// Its first character: underlining the whole of a map would say nothing.
+    /// Returns the place of the first character: an underlined map would be no help.
     pub fn beginning(self) -> Origin {
         let mut origin = self.origin();
         origin.span.end = origin.span.start + 1;
         origin
     }
 
-    /// The string, if it is one.
+    /// Returns the string, if the node is one.
     pub fn as_str(self) -> Option<&'t str> {
         match self.value() {
             Value::Str(text) => Some(self.tree.text(text)),
@@ -317,7 +316,7 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// Returns the text of a key. A key that is not a string, which the readers report as an error, has none.
+    /// Returns the text of a key. A key other than a string, an error for the readers, has an empty text.
     pub fn as_key(self) -> &'t str {
         match self.value() {
             Value::Str(text) => self.tree.text(text),
@@ -325,13 +324,13 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// Returns the string at a key of a mapping. A field that is absent or null reads as the empty string, as Go decodes
-    /// it into a field of type `string`.
+    /// Returns the string at a key of a mapping. An absent or null field reads as the empty string, as in Go's
+    /// decoder for a field of type `string`.
     pub fn text_at(self, key: &str) -> &'t str {
         self.get(key).and_then(NodeRef::as_str).unwrap_or_default()
     }
 
-    /// The bytes of a string; none for anything else.
+    /// Returns the bytes of a string; none for another node.
     fn bytes(self) -> &'t [u8] {
         match self.value() {
             Value::Str(text) => {
@@ -342,7 +341,7 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// The whole number, if it is one. `80.0` is one: on the way to the server it becomes `80`.
+    /// Returns the whole number, if the node is one. `80.0` is one: on the way to the server it becomes `80`.
     pub fn as_int(self) -> Option<i64> {
         match self.value() {
             Value::Int(number) => Some(number),
@@ -351,7 +350,7 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// The boolean, if it is one.
+    /// Returns the boolean, if the node is one.
     pub fn as_bool(self) -> Option<bool> {
         match self.value() {
             Value::Bool(truth) => Some(truth),
@@ -359,22 +358,22 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// True for null.
+    /// Whether the node is null.
     pub fn is_null(self) -> bool {
         self.value() == Value::Null
     }
 
-    /// True for a mapping.
+    /// Whether the node is a mapping.
     pub fn is_map(self) -> bool {
         matches!(self.value(), Value::Map(_))
     }
 
-    /// True for a sequence.
+    /// Whether the node is a sequence.
     pub fn is_seq(self) -> bool {
         matches!(self.value(), Value::Seq(_))
     }
 
-    /// Number of items or entries; 0 for a scalar.
+    /// Returns the number of items or entries; 0 for a scalar.
     pub fn len(self) -> usize {
         match self.value() {
             Value::Seq(children) | Value::Map(children) => children.len as usize,
@@ -382,12 +381,12 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// True for an empty collection and for every scalar.
+    /// Whether the node is a scalar or an empty collection.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// The items of a sequence; none for anything else.
+    /// Returns the items of a sequence; none for another node.
     pub fn items(self) -> Items<'t> {
         match self.value() {
             Value::Seq(children) => Items { tree: self.tree, next: children.first },
@@ -395,7 +394,7 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// Key and value of each entry of a mapping, in order; none for anything else.
+    /// Returns key and value of each entry of a mapping, in order; none for another node.
     pub fn entries(self) -> Entries<'t> {
         match self.value() {
             Value::Map(children) => Entries { tree: self.tree, next: children.first },
@@ -403,14 +402,14 @@ impl<'t> NodeRef<'t> {
         }
     }
 
-    /// The value of a key of a mapping.
+    /// Returns the value of a key of a mapping.
     pub fn get(self, key: &str) -> Option<NodeRef<'t>> {
         self.entry(key).map(|(_, value)| value)
     }
 
-    /// Key and value nodes of a key of a mapping.
+    /// Returns key and value nodes of a key of a mapping.
     pub fn entry(self, key: &str) -> Option<(NodeRef<'t>, NodeRef<'t>)> {
-        // The first byte tells most keys apart, which spares a call for each of them.
+        // The first byte differs for most keys, so that most need no call.
         let wanted = key.as_bytes();
         self.entries().find(|(found, _)| {
             let found = found.bytes();
@@ -423,7 +422,7 @@ impl<'t> NodeRef<'t> {
         keys.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// What kind of value this is, with its article, for messages.
+    /// Describes the kind of value, with its article, for messages.
     pub fn describe(self) -> String {
         match self.value() {
             Value::Null => "null".to_owned(),
@@ -437,7 +436,7 @@ impl<'t> NodeRef<'t> {
     }
 }
 
-/// At most 40 characters of a string, for messages.
+/// Returns at most 40 characters of a string, for messages.
 fn shorten(text: &str) -> String {
     if text.chars().count() <= 40 {
         return text.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'");

@@ -1,7 +1,7 @@
 //! The canonical writer: one tree, one text.
 //!
-//! Two spaces a level, sequences at their key's own indent, entries in the order of the tree, quotes only where
-//! some reader would otherwise see something else ([`super::scalar::quoting`]). `DESIGN` "Form of the YAML".
+//! Two spaces a level, sequences at their key's own indent, entries in the order of the tree, quotes only for a text
+//! with another meaning in some reader ([`super::scalar::quoting`]).
 
 use crate::internal;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::scalar::{Quoting, quoting};
 use super::tree::{NodeRef, Value};
 use crate::diag::foreign;
 
-/// What stands between two documents.
+/// The line between two documents.
 pub const SEPARATOR: &str = "---\n";
 
 /// Appends a document, ending with a line feed.
@@ -29,7 +29,7 @@ pub fn document(root: NodeRef<'_>, out: &mut String) {
 /// key has a line of its own, behind a question mark.
 const LONGEST_SIMPLE_KEY: usize = 1000;
 
-/// Entries at `indent`; with `behind_dash` the first key stands on the line of its dash.
+/// Writes entries at `indent`; with `behind_dash` the first key is on the line of its dash.
 fn map(node: NodeRef<'_>, indent: usize, behind_dash: bool, out: &mut String) {
     for (index, (key, value)) in node.entries().enumerate() {
         if index > 0 || !behind_dash {
@@ -76,7 +76,7 @@ fn sequence(node: NodeRef<'_>, indent: usize, out: &mut String) {
     }
 }
 
-/// A sequence that is itself an item: its first dash stands behind the outer one.
+/// Writes a sequence as an item: its first dash is behind the outer one.
 fn nested_sequence(node: NodeRef<'_>, indent: usize, out: &mut String) {
     let start = out.len();
     sequence(node, indent, out);
@@ -98,7 +98,7 @@ pub fn scalar(node: NodeRef<'_>, out: &mut String) {
     }
 }
 
-/// A number in a form that every reader takes for a number.
+/// Returns a number in a form that is a number for every reader.
 fn float(number: f64) -> String {
     if number.fract() == 0.0 && number.abs() < 1e15 { format!("{number:.0}") } else { format!("{number}") }
 }
@@ -116,7 +116,7 @@ pub fn string(text: &str, out: &mut String) {
     }
 }
 
-/// Appends a string between double quotes, escaped as in JSON, so that it is a YAML scalar as well.
+/// Appends a string between double quotes, escaped as in JSON, and so a YAML scalar as well.
 pub fn double_quoted(text: &str, out: &mut String) {
     out.push('"');
     let needs_escape =
@@ -133,7 +133,7 @@ pub fn double_quoted(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            // Controls, line breaks, and what nobody would see. JSON has no escape of one part for the planes above.
+            // Controls, line breaks, and invisible characters. JSON has no escape of one part for the planes above.
             '\0'..='\u{ffff}' if foreign::is_hidden(character) => {
                 let _ = write!(out, "\\u{:04X}", u32::from(character));
             }

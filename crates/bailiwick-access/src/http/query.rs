@@ -1,16 +1,16 @@
-//! The query of a list request: is it a watch, and does its field selector name one object?
+//! The query of a list request: whether it is a watch, and the one name of its field selector.
 //!
-//! A query with one value that the server cannot decode loses its selectors, but not its `watch`.
+//! A query with one undecodable value loses its selectors, but not its `watch`.
 
 mod labels;
 
 use crate::request::split_at_first;
 
-/// What the attributes take from the query.
+/// The part of a query for the attributes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ListOptions {
     pub(super) watch: bool,
-    /// The one name that the field selector asks for.
+    /// The one name of the field selector.
     pub(super) name: Option<String>,
 }
 
@@ -33,13 +33,13 @@ impl ListOptions {
     }
 }
 
-/// A number as Go's `strconv.ParseInt` takes it.
+/// Whether a text is a number for Go's `strconv.ParseInt`.
 fn is_int64(value: &str) -> bool {
     // Rust reads the same signs and digits.
     value.parse::<i64>().is_ok()
 }
 
-/// The pairs of a query; a pair that is broken is left out, as Go's `url.ParseQuery` does.
+/// Returns the pairs of a query; a broken pair is left out, as in Go's `url.ParseQuery`.
 fn parse(raw: &str) -> Vec<(String, String)> {
     let pairs = raw.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';'));
     pairs
@@ -68,8 +68,8 @@ pub(super) fn unescape(text: &str, is_query: bool) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The terms of a field selector that ask for a value (`a=b` and `a==b`, not `a!=b`); none when it does not parse
-/// (`staging/src/k8s.io/apimachinery/pkg/fields/selector.go`).
+/// Returns the terms of a field selector with an equality (`a=b` and `a==b`, not `a!=b`); none for an invalid
+/// selector (`staging/src/k8s.io/apimachinery/pkg/fields/selector.go`).
 fn field_terms(selector: &str) -> Option<Vec<(String, String)>> {
     let mut terms = Vec::new();
     let mut written = split_unescaped(selector, ',');
@@ -93,7 +93,7 @@ fn field_terms(selector: &str) -> Option<Vec<(String, String)>> {
     Some(terms)
 }
 
-/// Splits at a character that no backslash precedes.
+/// Splits at a character without a backslash before it.
 fn split_unescaped(text: &str, separator: char) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -112,7 +112,7 @@ fn split_unescaped(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// Where the operator of a term begins: at the first one, since a field knows no escapes.
+/// Returns the position of the operator of a term: the first one, since a field has no escapes.
 fn operator_position(term: &str) -> Option<usize> {
     [term.find("!="), term.find('=')].into_iter().flatten().min()
 }

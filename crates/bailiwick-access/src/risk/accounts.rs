@@ -1,8 +1,8 @@
-//! B016 and T004: service accounts with dangerous permissions, by the workloads that run as them and by the users who can run
-//! pods as them.
+//! B016 and T004: service accounts with dangerous permissions, by their workloads and by the users with access to
+//! pods of the namespace.
 //!
-//! Both rules have one cause where they are about one account: the account is stronger than its surroundings. T004 then stands for
-//! B016. An account is looked at by its own bindings, as everywhere in this module.
+//! Both rules have one cause if they report one account: the account is stronger than its surroundings. T004 then
+//! replaces B016. An account is judged by its own bindings, as everywhere in this module.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -30,7 +30,7 @@ struct Power<'j> {
     place: Place,
 }
 
-/// The findings about a service account that are high or critical, the worst first.
+/// The high and critical findings about a service account, the worst first.
 struct Account<'j> {
     namespace: &'j str,
     name: &'j str,
@@ -101,7 +101,7 @@ impl Judge<'_> {
         !holder.is_group && service_account(self.world.symbols.text(holder.name)).is_some()
     }
 
-    /// Returns the service accounts with findings that are high or critical, by namespace and name.
+    /// Returns the service accounts with high or critical findings, by namespace and name.
     fn strong_accounts<'j>(&'j self, classes: &'j Classes, powers: &Powers) -> Vec<Account<'j>> {
         let chooses_powers = self.options.rules.iter().any(|rule| rule.condition().is_some());
         let is_counted = |rule: &Rule| !chooses_powers || self.is_selected(rule);
@@ -109,7 +109,7 @@ impl Judge<'_> {
         for (place, all) in classes.iter().filter(|((holder, _), _)| !holder.is_group) {
             let Some(account) = service_account(self.world.symbols.text(place.0.name)) else { continue };
             let told = self.told(place, all, powers, &is_counted);
-            // The finding that stands for others comes first among its equals.
+            // A finding with folded ones comes first among its equals.
             let head = self.head(&told).map(|head| head.rule.id);
             let mut found: Vec<Power<'j>> = told
                 .iter()
@@ -128,7 +128,7 @@ impl Judge<'_> {
         accounts.into_iter().map(account).collect()
     }
 
-    /// Whether a holder has what an account has, in the same scope or a wider one.
+    /// Whether a holder has a permission of an account, in the same scope or a wider one.
     fn has_power(&self, holder: Holder, power: &Power<'_>, judged_at: &HashMap<Place, &[Judged]>) -> bool {
         let has_at = |namespace: Option<Symbol>| {
             judged_at.get(&(holder, namespace)).into_iter().copied().flatten().any(|own| {
@@ -139,7 +139,7 @@ impl Judge<'_> {
         has_at(power.place.1) || (power.place.1.is_some() && has_at(None))
     }
 
-    /// Adds the finding that a workload runs as an account.
+    /// Adds the finding about a workload of an account.
     fn tell_runs(&self, rule: &'static Rule, account: &Account<'_>, workload: &Running, findings: &mut Findings) {
         let Some(worst) = account.powers.first() else { return };
         let place = place(workload.layer);
@@ -159,7 +159,7 @@ impl Judge<'_> {
         });
     }
 
-    /// Adds the finding that users who can create pods lack what an account of their namespace has.
+    /// Adds the finding about users with access to pods and without the permissions of an account of their namespace.
     fn tell_above_users(
         &self,
         rule: &'static Rule,

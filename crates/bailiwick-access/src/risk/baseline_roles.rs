@@ -1,4 +1,4 @@
-//! B019: roles of the baseline that given bindings name. The binding is the one cause of the findings about such a role, and
+//! B019: roles of the baseline in given bindings. The binding is the one cause of the findings about such a role, and
 //! they are one finding.
 
 use std::borrow::Cow;
@@ -20,33 +20,33 @@ use bailiwick_yaml::digest::digest_of_run;
 /// So many findings of one role are folded.
 const MINIMUM_FOLDED: usize = 2;
 
-/// The roles of the baseline that a holder has by given bindings of a scope.
+/// The baseline roles of a holder by given bindings of a scope.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 struct Grants {
     /// The roles by number, in order.
     roles: Vec<u32>,
-    /// The lists of these roles that no other given binding of the scope gives.
+    /// The lists of these roles that no other given binding of the scope contains.
     lists: Vec<RuleListId>,
 }
 
 /// The findings of a set of lists, by their causes.
 struct Parted {
-    /// Findings that no role of the baseline gives by itself, or that something else gives as well.
+    /// Findings that no baseline role causes by itself, or with further causes.
     others: Vec<Judged>,
     /// For each role by number the findings of the role alone.
     by_role: Vec<(u32, Vec<Judged>)>,
 }
 
-/// The parted sets that are known: by class and roles.
+/// The known divisions, by class and roles.
 #[derive(Default)]
 pub(super) struct Parts(HashMap<(usize, Grants), Rc<Parted>>);
 
-/// For each role by number the rules that the baseline gives it.
+/// For each role by number its rules in the baseline.
 pub(super) type RulesOfBaseline = RefCell<HashMap<u32, Rc<HashSet<rules::Rule>>>>;
 
 impl Judge<'_> {
-    /// Reports what roles of the baseline give at a place, each role as one finding, and returns the findings that are left to
-    /// report. A class is a set of lists and its number.
+    /// Reports the baseline roles of a scope, each role as one finding, and returns the remaining findings. A class
+    /// is a set of lists and its number.
     pub(super) fn tell_baseline_roles<'j>(
         &self,
         place: Place,
@@ -57,7 +57,7 @@ impl Judge<'_> {
         let Some(rule) = self.options.rules.iter().find(|rule| rule.id == BASELINE_ROLE) else {
             return Cow::Borrowed(all);
         };
-        // Full authority says everything already.
+        // Full authority includes all other findings.
         if all.iter().any(|judged| judged.is_told && judged.rule.id == FULL_AUTHORITY) {
             return Cow::Borrowed(all);
         }
@@ -85,7 +85,7 @@ impl Judge<'_> {
         Cow::Owned(others)
     }
 
-    /// Adds the finding about a role, which stands for others.
+    /// Adds the finding about a role, with folded findings.
     fn tell_baseline_role(
         &self,
         rule: &'static Rule,
@@ -124,7 +124,7 @@ impl Judge<'_> {
         });
     }
 
-    /// Returns the roles of the baseline that a holder has by given bindings of a scope.
+    /// Returns the baseline roles of a holder by given bindings of a scope.
     fn baseline_grants(&self, (holder, namespace): Place) -> Grants {
         let mut grants = Grants::default();
         let mut elsewhere: Vec<RuleListId> = Vec::new();
@@ -157,10 +157,10 @@ impl Judge<'_> {
             (*id, judged)
         };
         let by_role: Vec<(u32, Vec<Judged>)> = roles.iter().map(judged_alone).collect();
-        // A rule that the inputs add to such a role is looked at below, where the role alone does not give the same.
+        // A rule added to such a role by the inputs is judged below, unless the role alone causes the same.
         let mut others = self.judged(held, *in_control_plane, &|list, _| !grants.lists.contains(&list));
         others.retain(is_in_all);
-        // A finding that needs several causes belongs to none of them.
+        // A finding with several causes belongs to none of them.
         for judged in all.iter().filter(|judged| judged.is_told) {
             let mut alone = by_role.iter().flat_map(|(_, of_role)| of_role);
             let is_folded = alone.any(|other| other.rule.id == judged.rule.id && other.severity >= judged.severity);
@@ -172,7 +172,7 @@ impl Judge<'_> {
         Parted { others, by_role }
     }
 
-    /// Returns the number of a role, the binding that gives it, and the role; none where the server makes the binding for itself.
+    /// Returns the number of a role, its binding, and the role; none for a binding of the server.
     fn bound_by_given(&self, binding: u32) -> Option<(u32, &Binding, &Role)> {
         let (id, binding) = (binding, self.world.binding(binding)?);
         let role = self.world.role_of(binding)?;
@@ -180,7 +180,7 @@ impl Judge<'_> {
         (!self.gives_default(id, binding, role)).then_some((number, binding, role))
     }
 
-    /// Returns the rules of a role that the baseline gives it: those that no given role adds by aggregation.
+    /// Returns the rules of a role in the baseline: the rules that no given role adds by aggregation.
     fn rules_of_baseline(&self, id: u32) -> Option<Rc<HashSet<rules::Rule>>> {
         if let Some(known) = self.rules_of_baseline.borrow().get(&id) {
             return Some(Rc::clone(known));

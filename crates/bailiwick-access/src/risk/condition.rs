@@ -25,22 +25,22 @@ use crate::served::Liveness;
 use crate::symbols::{Symbol, Symbols};
 use crate::world::World;
 
-/// A condition for one world: cases, the first of which that is met counts.
+/// A condition for one world: cases; the first one met counts.
 #[derive(Debug)]
 pub(super) struct Condition {
     pub(super) cases: Vec<Case>,
 }
 
-/// Needs that all have to be met.
+/// Needs to be met together.
 #[derive(Debug)]
 pub(super) struct Case {
-    /// A severity that stands in the place of the rule's.
+    /// A severity in place of the rule's.
     pub(super) level: Option<Severity>,
     pub(super) needs: Vec<Need>,
     pub(super) unless: Vec<Need>,
 }
 
-/// Asks of which one has to be met.
+/// Asks, one of them to be met.
 #[derive(Debug)]
 pub(super) struct Need {
     pub(super) atoms: Vec<Atom>,
@@ -52,16 +52,16 @@ pub(super) struct Atom {
     pub(super) what: What,
     /// True when a rule with names is as good as one without.
     pub(super) of_any_name: bool,
-    /// The name of the object that it is about, where it is about one.
+    /// The name of the object, for an ask about one object.
     pub(super) of_name: Option<Symbol>,
-    /// The group that a rule has to name: nobody knows whether the cluster has it.
+    /// The group a rule has to name, because it is unknown whether the cluster has the group.
     pub(super) named_group: Option<Symbol>,
-    /// Whether a grant that holds cluster-wide, and one in a namespace, can ever take effect.
+    /// Whether a grant can take effect cluster-wide, and in a namespace.
     pub(super) live_in_cluster: bool,
     pub(super) live_in_namespace: bool,
 }
 
-/// What is asked for.
+/// The target of an ask.
 #[derive(Debug)]
 pub(super) enum What {
     /// As a request would ask.
@@ -70,7 +70,7 @@ pub(super) enum What {
         group: Symbol,
         resource: Symbol,
         any_of_subresource: Option<Symbol>,
-        /// What a request does about a name.
+        /// The effect of a request's name.
         naming: Naming,
     },
     /// Some request or other.
@@ -84,9 +84,9 @@ pub(super) enum What {
 pub(super) enum Naming {
     /// They do.
     Always,
-    /// They do where a selector gives one.
+    /// Names match with a selector for one.
     Sometimes,
-    /// They do where server-side apply, allowed to patch the object of that name, makes it (`specs/rbac.md` 4.4).
+    /// Names match with server-side apply, allowed to patch the object of this name.
     ByApply,
     /// They never do.
     Never,
@@ -202,13 +202,13 @@ impl Atom {
     }
 }
 
-/// The symbol of a text; a star is one that no rule has, so that only a star matches it.
+/// Returns the symbol of a text; a star gets a symbol of no rule, so that only a star matches it.
 fn exact(text: &str, symbols: &Symbols) -> Symbol {
     if text == "*" { Symbol::FOREIGN } else { symbols.find(text) }
 }
 
-/// `rbac` is `rbac.authorization.k8s.io`, and another word without a dot is short for the group of that name below
-/// `k8s.io`, unless it is a group of the first days.
+/// Returns the full name of a group: `rbac` is `rbac.authorization.k8s.io`, and another word without a dot is short
+/// for the group of that name below `k8s.io`, unless it is one of the oldest groups.
 fn full_group(short: &str) -> String {
     match short {
         "" | "*" | "?" | "apps" | "autoscaling" | "batch" | "extensions" | "policy" => short.to_owned(),
@@ -259,7 +259,7 @@ impl Word {
         }
     }
 
-    /// True when some entry of a rule's list fits.
+    /// Whether some entry of a rule's list fits.
     pub(super) fn is_in(&self, list: &[Symbol], symbols: &Symbols) -> bool {
         list.iter().any(|&entry| {
             entry == Symbol::STAR

@@ -1,6 +1,6 @@
-//! Parts of rules that match no request. [`bailiwick_kubernetes::dead`] decides, for the compiler too.
+//! Parts of rules without a matching request. [`bailiwick_kubernetes::dead`] decides, for the compiler too.
 //!
-//! The rules of an aggregated role are judged in the roles that they come from.
+//! The rules of an aggregated role are judged in their source roles.
 
 use std::rc::Rc;
 
@@ -15,12 +15,12 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 /// A dead part with the position of its rule.
 pub(super) type DeadPart = (usize, Dead);
 
-/// D004.
+/// Returns the hits of D004, dead verbs.
 pub(super) fn verbs(applied: &Applied<'_>) -> Vec<RoleHit> {
     hits(applied, |reason| (reason == Reason::Verb).then_some(None))
 }
 
-/// D005, with D012 (spelling) and D017 (version). D001 reports stars in names of resources.
+/// Returns the hits of D005, with D012 (spelling) and D017 (version). D001 reports stars in names of resources.
 pub(super) fn resources(applied: &Applied<'_>) -> Vec<RoleHit> {
     hits(applied, |reason| match reason {
         Reason::WrongGroup | Reason::NotServed | Reason::Misspelt => Some(None),
@@ -30,13 +30,13 @@ pub(super) fn resources(applied: &Applied<'_>) -> Vec<RoleHit> {
     })
 }
 
-/// D019.
+/// Returns the hits of D019, dead URLs.
 pub(super) fn urls(applied: &Applied<'_>) -> Vec<RoleHit> {
     hits(applied, |reason| (reason == Reason::Url).then_some(None))
 }
 
-/// One hit for each rule and severity with parts that are dead for such a reason; `severity` gives the severity of a wanted
-/// reason, where it differs from the rule's.
+/// Returns one hit for each rule and severity with dead parts for such a reason; `severity` returns the severity of a
+/// wanted reason, if it differs from the rule's.
 fn hits(applied: &Applied<'_>, severity: impl Fn(Reason) -> Option<Option<Severity>>) -> Vec<RoleHit> {
     let parts = applied.judge.dead_parts(applied.role);
     let mut hits: Vec<(usize, Option<Severity>, Vec<&Dead>)> = Vec::new();
@@ -55,7 +55,7 @@ fn hits(applied: &Applied<'_>, severity: impl Fn(Reason) -> Option<Option<Severi
 }
 
 impl Judge<'_> {
-    /// The dead parts of the rules of a role, rule by rule.
+    /// Returns the dead parts of the rules of a role, rule by rule.
     fn dead_parts(&self, role: &Role) -> Rc<[DeadPart]> {
         if role.aggregation.is_some() {
             return Rc::default();
@@ -83,7 +83,7 @@ fn dead_in(judge: &Judge<'_>, rule: &PolicyRule) -> Vec<Dead> {
     found
 }
 
-/// True for a dead verb that D008 or D009 reports, with what was meant.
+/// Whether D008 or D009 reports a dead verb, with the intended one.
 fn has_rule_of_its_own(rule: &PolicyRule, dead: &Dead) -> bool {
     let Part::Verb(position) = dead.part else { return false };
     let names_any =

@@ -1,5 +1,5 @@
-//! D015: given objects of the default policy that lack something. The API server adds it again at every start
-//! (`pkg/registry/rbac/rest/storage_rbac.go` of Kubernetes 1.36.3), unless the object says that it must be left alone.
+//! D015: given objects of the default policy with missing parts. The API server adds the parts again at every start
+//! (`pkg/registry/rbac/rest/storage_rbac.go` of Kubernetes 1.36.3), unless the object excludes itself.
 
 use super::judge::{Findings, Judge, Likeness};
 use super::objects::few;
@@ -15,7 +15,7 @@ use bailiwick_yaml::diag::Origin;
 use bailiwick_yaml::digest::digest_of_run;
 use bailiwick_yaml::internal;
 
-/// An object that the server changes.
+/// An object to be changed by the server.
 #[derive(Debug)]
 pub(super) struct Edited {
     name: String,
@@ -25,14 +25,14 @@ pub(super) struct Edited {
 }
 
 impl Edited {
-    /// A given role that lacks what the server's own has.
+    /// Returns a given role without all of the server's own rules.
     pub(super) fn role(world: &World, role: &Role, expected: &World, known: &Role) -> Option<Self> {
         let texts = |world: &World, role: &Role| -> Vec<PolicyRule> {
             world.rules_of(role).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect()
         };
         let what = match (known.aggregation.is_some(), role.aggregation.is_some()) {
             (true, false) => "its `aggregationRule`".to_owned(),
-            // What an aggregated role has is the aggregation controller's doing.
+            // The aggregation controller fills in the rules of an aggregated role.
             (_, true) => return None,
             (false, false) => {
                 let missing = cover::uncovered(&texts(world, role), &texts(expected, known));
@@ -48,7 +48,7 @@ impl Edited {
         })
     }
 
-    /// A given binding that lacks subjects of the server's own, or binds another role.
+    /// Returns a given binding without all of the server's own subjects, or with another role.
     pub(super) fn binding(world: &World, binding: &Binding, expected: &World, known: &Binding) -> Option<Self> {
         let role_name = expected.symbols.text(known.role_name);
         let is_same_role = binding.role_kind == known.role_kind && world.symbols.text(binding.role_name) == role_name;
@@ -77,7 +77,7 @@ fn names(world: &World, binding: &Binding) -> Vec<String> {
     subjects.filter_map(|subject| world.subject_name(*subject, binding.namespace)).collect()
 }
 
-/// A smallest part of a rule.
+/// Writes a smallest part of a rule.
 fn part_text(part: &PolicyRule) -> String {
     let targets = part.non_resource_urls.first().or_else(|| part.resources.first());
     let parts = part.verbs.first().zip(targets);

@@ -1,5 +1,5 @@
-//! What users, groups and accounts hold, scope by scope. Each distinct set of lists of rules is judged once, and the
-//! outcome given to everybody who holds that set.
+//! The permissions of users, groups and accounts, scope by scope. Each distinct set of lists of rules is judged once,
+//! and the result is shared by all holders with the set.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -22,25 +22,25 @@ use bailiwick_yaml::diag::Origin;
 /// A holder in a scope.
 pub(super) type Place = (Holder, Option<Symbol>);
 
-/// What a set of lists comes to.
+/// A result for a set of lists.
 #[derive(Debug, Clone)]
 pub(super) struct Judged {
     pub(super) rule: &'static Rule,
     /// How bad it is without names.
     level: Severity,
-    /// How bad it is, as far as the rules alone can tell.
+    /// The severity, as far as the rules alone decide it.
     pub(super) severity: Severity,
     met: Met,
-    /// True when something given is needed for it; what the server gives is not told, but what it makes somebody able
-    /// to do counts where another may act as them.
+    /// Whether a given object is needed for the finding. Permissions by the server's own objects are not reported,
+    /// but they count for identities that another may act as.
     pub(super) is_told: bool,
 }
 
-/// Everything that is held, by class.
+/// The permissions of all holders, by class.
 pub(super) struct Classes {
     /// Each place with the number of its class, sorted by name.
     places: Vec<(Place, usize)>,
-    /// For each class what is held, and whether that is in the control plane.
+    /// For each class the permissions, and whether they are in the control plane.
     sets: Vec<(Held, bool)>,
     judged: Vec<Vec<Judged>>,
 }
@@ -48,16 +48,16 @@ pub(super) struct Classes {
 /// How many verbs a message names.
 const MAXIMUM_VERBS: usize = 10;
 
-/// True for a rule for every resource of every API group, whatever it is called.
+/// Whether a rule covers every resource of every API group.
 pub(super) fn is_wide(rule: &rules::Rule) -> bool {
     rule.groups().contains(&Symbol::STAR) && rule.resources().contains(&Symbol::STAR) && rule.names().is_empty()
 }
 
-/// The worst that a user or group holds anywhere.
+/// The worst severity of a user or group in any scope.
 pub(super) type Powers = HashMap<Holder, Severity>;
 
 impl Judge<'_> {
-    /// Judges what everybody holds.
+    /// Judges the permissions of all holders.
     pub(super) fn holders(&self, findings: &mut Findings) {
         let classes = self.classes(false);
         let needs_powers = classes.judged.iter().flatten().any(|judged| {
@@ -104,7 +104,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns what is to be told of a place, with its severity there.
+    /// Returns the findings to report in a scope, with their severity there.
     pub(super) fn told<'j>(
         &self,
         place: Place,
@@ -118,7 +118,7 @@ impl Judge<'_> {
         with_severity.filter(|found| !self.is_behind(place, *found, all, (powers, is_selected))).collect()
     }
 
-    /// The finding that stands for all others that the same rules open: they allow some verbs on every resource.
+    /// Returns the finding that replaces all others of the same rules: some verbs on every resource.
     pub(super) fn head<'j>(&self, told: &[(&'j Judged, Severity)]) -> Option<&'j Judged> {
         NEARLY_FULL.iter().find_map(|id| {
             let found = told.iter().map(|(judged, _)| *judged).find(|judged| judged.rule.id == *id);
@@ -126,12 +126,12 @@ impl Judge<'_> {
         })
     }
 
-    /// True when nothing but rules for every resource is needed.
+    /// Whether only rules for every resource are needed.
     fn is_only_wide(&self, judged: &Judged) -> bool {
         judged.met.steps.iter().all(|step| self.world.lists.get(step.list).get(step.rule).is_some_and(is_wide))
     }
 
-    /// What is held by those to whom something was given, or by everybody.
+    /// Returns the permissions of holders with given grants, or of all holders.
     fn classes(&self, by_everybody: bool) -> Classes {
         let symbols = &self.world.symbols;
         let mut places: Vec<Place> = self.world.index.places().collect();
@@ -143,7 +143,7 @@ impl Judge<'_> {
         let mut classes = Classes { places: Vec::with_capacity(places.len()), sets: Vec::new(), judged: Vec::new() };
         let mut known: HashMap<(Held, bool), usize> = HashMap::new();
         for (holder, namespace) in places {
-            // No binding gives its members anything: they have everything before anybody is asked.
+            // No binding changes its members: they have all permissions before the authorizer.
             if holder.is_group && holder.name == masters {
                 continue;
             }
@@ -163,7 +163,7 @@ impl Judge<'_> {
         classes
     }
 
-    /// What a holder has in a scope.
+    /// Returns the permissions of a holder in a scope.
     fn held(&self, holder: Holder, namespace: Option<Symbol>) -> Held {
         let mut held = Held::nothing(namespace.is_some());
         let mut add = |namespace, given, default| {
@@ -196,7 +196,7 @@ impl Judge<'_> {
                 let met = self.world.meets_by(condition, held, counts)?;
                 let is_told = met.steps.iter().any(|step| !step.part.is_default());
                 let is_here = met.steps.iter().any(|step| step.part.is_own());
-                // What holds cluster-wide is told there, and not once more in each namespace.
+                // Cluster-wide permissions are reported there, and not again in each namespace.
                 let is_told_wide = || {
                     let wide = wide.as_ref().filter(|_| rule.cluster.is_some())?;
                     self.world.meets(condition, wide).filter(|wide| !wide.is_named() || wide.names == met.names)
@@ -217,8 +217,8 @@ impl Judge<'_> {
             .collect()
     }
 
-    /// True when another selected rule says more of the same, and finds it no less bad. Where that one is itself
-    /// behind a third, the third is what is told.
+    /// Whether another selected rule reports more of the same, at no lower severity. Of a chain of such rules the
+    /// last one is reported.
     fn is_behind(
         &self,
         place: Place,
@@ -236,7 +236,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Adds a finding, which stands for those that are folded into it.
+    /// Adds a finding with its folded findings.
     fn tell(
         &self,
         (holder, namespace): Place,
@@ -247,7 +247,7 @@ impl Judge<'_> {
     ) {
         let Some(anchor) = judged.met.steps.iter().find(|step| !step.part.is_default()) else { return };
         let Some((binding, role)) = self.granting(holder, namespace, *anchor) else { return };
-        // B005 says so of the binding.
+        // B005 reports the binding.
         let is_cluster_admin = role.namespace.is_none() && self.world.symbols.text(role.name) == "cluster-admin";
         if judged.rule.id == "E001" && is_cluster_admin && self.options.rules.iter().any(|rule| rule.id == "B005") {
             return;
@@ -258,7 +258,7 @@ impl Judge<'_> {
                 steps.push(*step);
             }
         }
-        // The server's own binding has no place, and the role that somebody widened has.
+        // The server's own binding has no place; a widened role has one.
         let place_of: Option<Origin> = place(binding.layer).or_else(|| place(role.layer));
         let likeness = Likeness {
             rule: judged.rule.id,
@@ -278,14 +278,14 @@ impl Judge<'_> {
         });
     }
 
-    /// How bad it is for a holder in a scope.
+    /// Returns the severity for a holder in a scope.
     fn severity(&self, (holder, namespace): Place, judged: &Judged, powers: &Powers) -> Severity {
         let severity = self.resolved(judged, namespace, powers);
         if self.is_ordinary(holder, namespace, judged) { severity.step_down() } else { severity }
     }
 
-    /// True for what `admin`, `edit` or `view` give by themselves in a namespace of users: these names say what they
-    /// open, and who binds them there means it. What was added to them the names do not say.
+    /// Whether `admin`, `edit` or `view` contain a permission by themselves in a namespace of users: these names
+    /// describe it, and their bindings there are intended. Added rules are not described by the names.
     fn is_ordinary(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged) -> bool {
         let symbols = &self.world.symbols;
         let is_for_users = namespace.is_some_and(|namespace| !CONTROL_PLANE.contains(&symbols.text(namespace)));
@@ -295,7 +295,7 @@ impl Judge<'_> {
             })
     }
 
-    /// The binding by which a holder has a list.
+    /// Returns the binding by which a holder has a list.
     fn granting(&self, holder: Holder, namespace: Option<Symbol>, step: Step) -> Option<(&Binding, &Role)> {
         let scope = if step.part.is_own() { namespace } else { None };
         let ids = self.world.index.held(holder, scope, &self.world.symbols).iter().map(|held| held.binding);
@@ -306,7 +306,7 @@ impl Judge<'_> {
         bound.find(is_it).map(|(_, found)| found)
     }
 
-    /// True where the objects are that a rule needs: in the namespace, or anywhere for what holds cluster-wide.
+    /// Whether the objects that a rule needs exist: in the namespace, or anywhere for cluster-wide permissions.
     fn has_what_it_needs(&self, place: Place, judged: &Judged) -> bool {
         match judged.rule.needs {
             Needs::Nothing => true,
@@ -315,7 +315,7 @@ impl Judge<'_> {
         }
     }
 
-    /// The accounts with an identity in a cloud in a scope, without the holder itself.
+    /// Returns the accounts with an identity in a cloud in a scope, without the holder itself.
     fn cloud_accounts(&self, (holder, namespace): Place) -> Vec<String> {
         let symbols = &self.world.symbols;
         let own = Some(symbols.text(holder.name)).filter(|_| !holder.is_group).and_then(service_account);
@@ -335,7 +335,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns what a message says of a finding beside the rule's own words.
+    /// Returns the text of a message for a finding beside the rule's own words.
     pub(super) fn what_of(&self, place: Place, judged: &Judged) -> String {
         self.what(place, judged, &judged.met.steps)
     }
@@ -349,7 +349,7 @@ impl Judge<'_> {
         names
     }
 
-    /// Returns the rules of a role that prove a finding, as far as the finding is about them.
+    /// Returns the proving rules of a role for a finding, reduced to the relevant part.
     pub(super) fn rules_that_prove(&self, judged: &Judged, role: &Role) -> Vec<RuleLink> {
         let condition = self.conditions.iter().find(|(rule, _)| rule.id == judged.rule.id);
         let case = condition.and_then(|(_, condition)| condition.cases.get(judged.met.case));
@@ -364,12 +364,12 @@ impl Judge<'_> {
         judged.met.steps.iter().filter_map(link).collect()
     }
 
-    /// Returns what proves a finding.
+    /// Returns the proof of a finding.
     pub(super) fn proof_of(&self, (holder, namespace): Place, judged: &Judged) -> Vec<Chain> {
         self.chains(holder, namespace, judged, &judged.met.steps)
     }
 
-    /// The verbs of rules, each once, in words.
+    /// Returns the verbs of rules, each once, in words.
     fn verbs(&self, steps: &[Step]) -> String {
         let rules = steps.iter().filter_map(|step| self.world.lists.get(step.list).get(step.rule));
         let mut verbs: Vec<&str> = Vec::new();
@@ -382,8 +382,8 @@ impl Judge<'_> {
         verbs.join(", ")
     }
 
-    /// What proves it as chains, the rules by one binding together. Of rules that stand for more than the finding, all is
-    /// shown.
+    /// Returns the proof as chains, with the rules of one binding together. Rules with folded findings are shown in
+    /// full.
     fn chains(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged, steps: &[Step]) -> Vec<Chain> {
         let condition = self.conditions.iter().find(|(rule, _)| rule.id == judged.rule.id);
         let case = condition.and_then(|(_, condition)| condition.cases.get(judged.met.case));
@@ -410,7 +410,7 @@ impl Judge<'_> {
         chains
     }
 
-    /// How bad it is, with a look at what the names stand for.
+    /// Returns the severity, after a look at the named objects.
     fn resolved(&self, judged: &Judged, namespace: Option<Symbol>, powers: &Powers) -> Severity {
         let names = judged.met.names.first().map_or(&[][..], Vec::as_slice);
         let symbols = &self.world.symbols;
@@ -454,7 +454,7 @@ impl Judge<'_> {
         found.map(|role| self.worst_of(role.rules, namespace.is_some(), &|_| true)).max()
     }
 
-    /// What certificates of the named signers are good for: the first is for users, the next two for nodes.
+    /// Returns the severity of certificates of the named signers: the first is for users, the next two for nodes.
     fn of_signers(&self, met: &Met, level: Severity) -> Severity {
         let of_signer = |name: &Symbol| match self.world.symbols.text(*name) {
             "kubernetes.io/kube-apiserver-client" | "kubernetes.io/*" => level,
@@ -464,7 +464,8 @@ impl Judge<'_> {
         met.names.iter().flatten().map(of_signer).max().unwrap_or(level)
     }
 
-    /// What pods may do under the named policies: those of OpenShift are known by name, others may be anything.
+    /// Returns the severity of pods under the named policies: the policies of OpenShift are known by name, others may
+    /// permit anything.
     fn of_policies(&self, met: &Met, level: Severity) -> Severity {
         let of_policy = |name: &Symbol| match self.world.symbols.text(*name) {
             "restricted" | "restricted-v2" | "restricted-v3" | "nonroot" | "nonroot-v2" => Severity::Info,
@@ -487,7 +488,7 @@ impl Judged {
         self.met.is_named()
     }
 
-    /// Whether the names that limit it, if any, are at least the names of another finding of its rule.
+    /// Whether the limiting names, if any, include the names of another finding of its rule.
     pub(super) fn has_names_of(&self, other: &Judged) -> bool {
         let names = |judged: &Judged| judged.met.names.iter().flatten().copied().collect::<HashSet<_>>();
         !self.is_named() || (other.is_named() && names(other).is_subset(&names(self)))
@@ -514,7 +515,7 @@ impl Classes {
 }
 
 impl World {
-    /// A holder as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+    /// Returns a holder as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
     pub(crate) fn holder_name(&self, holder: Holder) -> String {
         let name = self.symbols.text(holder.name);
         match (holder.is_group, service_account(name)) {

@@ -1,6 +1,6 @@
-//! Findings about objects that could be left out or written once: unused roles, bindings that add nothing, repetition.
+//! Findings about superfluous or repeated objects: unused roles, bindings without effect, repetition.
 //!
-//! Objects that come from one place are written once already, however many a policy makes of them.
+//! Objects of one place are written once already, however many objects a policy generates.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -31,29 +31,29 @@ const MAXIMUM_PARTS: usize = 10_000;
 /// Beside so many bindings a binding is not compared.
 const MAXIMUM_BINDINGS: usize = 256;
 
-/// Answers that need a look at the whole world, each found when the first rule asks for it.
+/// Results about the whole world, each computed for the first rule that needs it.
 #[derive(Debug, Default)]
 pub(super) struct Overview {
-    /// The names of roles that some rule allows to bind by name.
+    /// The names of roles that some rule permits to bind by name.
     offered: OnceCell<HashSet<Symbol>>,
     /// For the first of several roles with the same rules the names of the others.
     repeated_roles: OnceCell<HashMap<RoleName, Vec<String>>>,
-    /// For the first of several bindings that name the same users how many others do.
+    /// For the first of several bindings with the same users the number of the others.
     repeated_users: OnceCell<HashMap<RoleName, usize>>,
-    /// Bindings that add nothing, with those that give the same. All of them can be removed together.
+    /// Bindings without effect, with the bindings that grant the same. All of them can be removed together.
     shadowed: OnceCell<HashMap<u32, Vec<u32>>>,
 }
 
-/// The namespace of an object, where it has one, and its name.
+/// The namespace of an object, if it has one, and its name.
 type RoleName = (Option<Symbol>, Symbol);
 
-/// A list of rules, whether it holds in a namespace, and the lists that are held beside it.
+/// A list of rules, whether it is for a namespace, and the lists beside it.
 type Compared = (RuleListId, bool, Vec<RuleListId>);
 
 /// The lists of a rule, each sorted.
 type SortedRule = [Vec<Symbol>; 5];
 
-/// B010. A role that a rule names for `bind` waits for a subject with that rule.
+/// Returns the hits of B010. A role in a rule for `bind` waits for a subject with that rule.
 pub(super) fn unused_role(applied: &Applied<'_>) -> Vec<RoleHit> {
     let (judge, role) = (applied.judge, applied.role);
     let is_gathered = || {
@@ -69,7 +69,7 @@ pub(super) fn unused_role(applied: &Applied<'_>) -> Vec<RoleHit> {
     vec![RoleHit { rule: WHOLE_ROLE, what: String::new(), severity: None, help: None }]
 }
 
-/// B014.
+/// Returns the hits of B014, repeated roles.
 pub(super) fn repeated_role(applied: &Applied<'_>) -> Vec<RoleHit> {
     let key = (applied.role.namespace, applied.role.name);
     let others = applied.judge.repeated_roles().get(&key);
@@ -77,7 +77,7 @@ pub(super) fn repeated_role(applied: &Applied<'_>) -> Vec<RoleHit> {
     others.map(hit).into_iter().collect()
 }
 
-/// B012.
+/// Returns the hits of B012, repeated users.
 pub(super) fn repeated_users(bound: &Bound<'_>) -> Vec<String> {
     let binding = bound.binding;
     let Some(others) = bound.judge.repeated_users().get(&(binding.namespace, binding.name)) else { return Vec::new() };
@@ -85,7 +85,7 @@ pub(super) fn repeated_users(bound: &Bound<'_>) -> Vec<String> {
     vec![format!("{}, as {others} other bindings do", few(&users))]
 }
 
-/// B013.
+/// Returns the hits of B013, shadowed bindings.
 pub(super) fn shadowed(bound: &Bound<'_>) -> Vec<String> {
     let judge = bound.judge;
     let Some(others) = judge.shadowed().get(&bound.id) else { return Vec::new() };
@@ -94,7 +94,7 @@ pub(super) fn shadowed(bound: &Bound<'_>) -> Vec<String> {
     vec![format!("{}; all its rules are also granted by {}", few(&bound.subjects(|_, _| true)), few(&names))]
 }
 
-/// B017: how many roles with different rules a subject has, where these are many.
+/// Returns the hit of B017: the number of roles with different rules of a subject, if it is large.
 pub(super) fn many_roles(roles: usize) -> Option<String> {
     (roles > MAXIMUM_ROLES).then(|| roles.to_string())
 }
@@ -162,7 +162,7 @@ impl<'w> Judge<'w> {
         self.overview.shadowed.get_or_init(|| {
             let mut found = HashMap::new();
             let mut known = HashMap::new();
-            // Of two bindings that give the same the first stays.
+            // Of two bindings with the same grant the first stays.
             for (id, binding) in (0..).zip(&self.world.bindings).collect::<Vec<(u32, _)>>().into_iter().rev() {
                 if self.is_default_binding(id, binding) {
                     continue;
@@ -175,7 +175,8 @@ impl<'w> Judge<'w> {
         })
     }
 
-    /// The bindings that give each subject of a binding all that the binding gives; none when it adds something.
+    /// Returns the bindings that grant each subject of a binding the whole grant of the binding; none if it has an
+    /// effect.
     fn shadowing(
         &self,
         id: u32,
@@ -209,7 +210,7 @@ impl<'w> Judge<'w> {
         has_holder.then(|| shadowing.into_iter().collect())
     }
 
-    /// The other bindings that count where a binding does, with their rules.
+    /// Returns the other bindings that apply together with a binding, with their rules.
     fn others(
         &self,
         holder: Holder,
@@ -226,7 +227,7 @@ impl<'w> Judge<'w> {
         Some(others.filter_map(|held| Some((held.binding, held.rules?))).collect())
     }
 
-    /// The lists that cover a list together: one that does so alone, or all that cover some of it.
+    /// Returns the lists that cover a list together: one covering it alone, or all that cover some of it.
     fn covering(&self, list: RuleListId, in_namespace: bool, others: &[RuleListId]) -> Option<Vec<RuleListId>> {
         let texts = |list: RuleListId| -> Vec<PolicyRule> {
             let rules = self.world.lists.get(list).iter().map(|rule| rule.to_policy_rule(&self.world.symbols));
@@ -252,8 +253,8 @@ impl<'w> Judge<'w> {
             .then(|| held.iter().filter(|(_, rules)| is_useful(rules)).map(|(other, _)| *other).collect())
     }
 
-    /// For each subject of given bindings how many roles with different rules it has, with the place of the first of these
-    /// bindings.
+    /// Returns for each subject of given bindings the number of its roles with different rules, with the place of the
+    /// first of these bindings.
     pub(super) fn roles_of_subjects(&self) -> Vec<(Holder, usize, Option<Origin>)> {
         type Held = (Holder, BTreeSet<RuleListId>, Option<Origin>);
         let mut subjects: BTreeMap<(bool, &'w str), Held> = BTreeMap::new();
@@ -272,13 +273,13 @@ impl<'w> Judge<'w> {
     }
 }
 
-/// True for objects from several places: what one place makes is written once.
+/// Whether objects are from several places: the objects of one place are written once.
 fn are_many(places: impl Iterator<Item = Option<Origin>>) -> bool {
     let distinct: HashSet<_> = places.flatten().map(|place| (place.file, place.span.start, place.span.end)).collect();
     distinct.len() >= MINIMUM_PLACES
 }
 
-/// How many smallest parts rules have.
+/// Returns the number of smallest parts of rules.
 fn parts(rules: &[Rule]) -> usize {
     let of_rule = |rule: &Rule| {
         let lists = [rule.groups(), rule.resources(), rule.names(), rule.urls(), rule.verbs()];

@@ -1,4 +1,4 @@
-//! The findings of a world. Those that are alike are one, with a count: of 3,000 tenants of one class, one is shown.
+//! The findings of a world. Alike findings are one, with a count: of 3,000 tenants of one class, one is shown.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -26,69 +26,69 @@ use bailiwick_yaml::diag::Origin;
 use bailiwick_yaml::digest::digest_of_run;
 use bailiwick_yaml::internal;
 
-/// What to look for, and how to put it together.
+/// The selection of rules, and the grouping of findings.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The rules. One that says less than another does so only where the other is not among them.
+    /// The selected rules. A rule that reports less than another yields only to a selected rule.
     pub rules: Vec<&'static Rule>,
-    /// Keep apart what comes from different places, so that each place can accept its own.
+    /// Whether findings of different places stay apart, so that each place can accept its own.
     pub apart: bool,
 }
 
-/// Something that was found.
+/// A finding of a risk rule.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// By which rule.
+    /// The risk rule.
     pub rule: &'static Rule,
     /// How bad it is.
     pub severity: Severity,
     /// How many principals, roles or bindings it concerns.
     pub count: usize,
-    /// The first of them, and where: what follows is about the very first.
+    /// The first holders with their scopes; the other fields are about the very first.
     pub first: Vec<Affected>,
-    /// The names that limit it; none for no limit.
+    /// The limiting names; none for no limit.
     pub names: Vec<String>,
-    /// The role it is about, where there is one.
+    /// The role of the finding, if there is one.
     pub role: Option<Link>,
-    /// What was found.
+    /// The problem in words.
     pub what: String,
-    /// The rules about other things that the same rules of roles open, which are not reported for themselves.
+    /// Rules about other permissions of the same rules of roles, not reported for themselves.
     pub folded: Vec<Folded>,
-    /// What to do, where that is more than the help of the rule.
+    /// The remedy, if it is more specific than the help of the rule.
     pub help: Option<String>,
-    /// The fewest bindings, with the rules of their roles, that prove it.
+    /// The fewest bindings, with the rules of their roles, that prove the finding.
     pub proof: Vec<Chain>,
-    /// The rule of the role that it is about.
+    /// The rule of the role with the problem.
     pub rule_of_role: Option<RuleLink>,
-    /// Where the binding or role stands.
+    /// The place of the binding or role.
     pub place: Option<Origin>,
 }
 
-/// A finding that another one stands for.
+/// A finding replaced by another one.
 #[derive(Debug, Clone, Copy)]
 pub struct Folded {
-    /// By which rule.
+    /// The risk rule.
     pub rule: &'static Rule,
     /// How bad it is.
     pub severity: Severity,
 }
 
-/// The namespace of a role, where it has one, and its name.
+/// The namespace of a role, if it has one, and its name.
 type RoleName = (Option<Symbol>, Symbol);
 
-/// The default roles that are made for people.
+/// The default roles for people.
 const USER_FACING: [&str; 3] = ["admin", "edit", "view"];
 
 /// How many of those a finding concerns are named.
 const MAXIMUM_FIRST: usize = 8;
 
-/// What makes findings alike.
+/// The key of alike findings.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Likeness {
     pub(super) rule: &'static str,
     pub(super) severity: Severity,
     pub(super) in_namespace: bool,
-    /// What grants it.
+    /// The granting lists.
     pub(super) shapes: Vec<u128>,
     pub(super) place: Option<Origin>,
 }
@@ -97,26 +97,26 @@ pub(super) struct Likeness {
 pub(super) struct Judge<'w> {
     pub(super) world: &'w World,
     pub(super) options: &'w Options,
-    /// The tenants, where they are known and a selected rule is about them.
+    /// The tenants, if known and a selected rule needs them.
     pub(super) tenancy: Option<Tenancy<'w>>,
-    /// The conditions of every rule that has one and what it needs, the selected ones and the others.
+    /// The conditions of all rules with present objects, both selected and others.
     pub(super) conditions: Vec<(&'static Rule, Condition)>,
-    /// Bindings and the names of roles that the server makes for itself, wherever they were read.
+    /// Bindings and names of roles of the server's own, from any source.
     default_bindings: HashSet<u32>,
     default_roles: HashSet<RoleName>,
-    /// The roles among them that aggregate others.
+    /// The roles among them with an aggregation rule.
     default_aggregated: Vec<&'w Role>,
     aggregated: Vec<&'w Role>,
-    /// Given roles of those names that grant more than the server's own.
+    /// Given roles of those names with more permissions than the server's own.
     widened: HashSet<RoleName>,
-    /// Given roles of those names that grant what the server's own do.
+    /// Given roles of those names with the permissions of the server's own.
     unchanged: HashSet<RoleName>,
     pub(super) rules_of_baseline: RulesOfBaseline,
-    /// For each of [`USER_FACING`] that is the server's by name, which of its rules the server gives it.
+    /// For each of [`USER_FACING`] with the server's name, whether each of its rules is the server's.
     ordinary: HashMap<Symbol, Vec<bool>>,
-    /// For each list of rules a number that lists have in common which differ in names alone.
+    /// For each list of rules a number, equal for lists that differ in names alone.
     shapes: Vec<u128>,
-    /// The dead parts of the lists of rules that were looked at.
+    /// The dead parts of already judged lists of rules.
     pub(super) dead_parts: RefCell<HashMap<RuleListId, Rc<[DeadPart]>>>,
     pub(super) overview: Overview,
     pub(super) edited: Vec<Edited>,
@@ -151,12 +151,12 @@ impl Findings {
 }
 
 impl World {
-    /// What is risky, dead or misleading, worst first.
+    /// Returns the risky, dead or misleading grants, worst first.
     pub fn findings(&self, options: &Options) -> Vec<Finding> {
         self.findings_among(None, options)
     }
 
-    /// As [`World::findings`], with the findings about tenants.
+    /// Returns the findings as [`World::findings`] does, with the findings about tenants.
     pub fn findings_among(&self, tenants: Option<&Tenants<'_>>, options: &Options) -> Vec<Finding> {
         let judge = Judge::new(self, tenants, options);
         let mut findings = Findings::default();
@@ -206,8 +206,8 @@ impl<'w> Judge<'w> {
         judge
     }
 
-    /// A dump of a cluster holds what the server made: the bindings that are as it makes them are not judged, and
-    /// neither is what stands in roles of those names, while they grant no more than the server's own.
+    /// Learns the server's own objects in a dump of a cluster. Unchanged bindings are not judged, and neither are
+    /// roles of those names, while they grant no more than the server's own.
     fn learn_defaults(&mut self) {
         let world = self.world;
         let minor = world.minor_of_defaults();
@@ -251,38 +251,37 @@ impl<'w> Judge<'w> {
         self.options.rules.iter().any(|selected| selected.id == rule.id)
     }
 
-    /// True for a binding as the server makes it.
+    /// Whether a binding is as the server makes it.
     pub(super) fn is_default_binding(&self, id: u32, binding: &Binding) -> bool {
         !is_given(binding.layer) || self.default_bindings.contains(&id)
     }
 
-    /// True when what somebody holds by a binding is what the server gives: by such a binding, to a role that was not
-    /// widened.
+    /// Whether a permission by a binding is the server's own: by such a binding, to a role that was not widened.
     pub(super) fn gives_default(&self, id: u32, binding: &Binding, role: &Role) -> bool {
         self.is_default_binding(id, binding) && !self.is_widened(role)
     }
 
-    /// True for a role that is the server's by name, whatever it grants.
+    /// Whether a role has a name of the server's own, with any rules.
     pub(super) fn has_default_name(&self, role: &Role) -> bool {
         !is_given(role.layer) || self.default_roles.contains(&(role.namespace, role.name))
     }
 
-    /// Every aggregated role.
+    /// Returns every aggregated role.
     pub(super) fn aggregated(&self) -> impl Iterator<Item = &'w Role> {
         self.aggregated.iter().copied()
     }
 
-    /// The aggregated roles that the server makes for itself, by name.
+    /// Returns the aggregated roles of the server's own, by name.
     pub(super) fn default_aggregated(&self) -> impl Iterator<Item = &'w Role> {
         self.default_aggregated.iter().copied()
     }
 
-    /// True for a given role that is the server's by name and grants more than the server's own.
+    /// Whether a given role has a name of the server's own and more permissions.
     pub(super) fn is_widened(&self, role: &Role) -> bool {
         self.widened.contains(&(role.namespace, role.name))
     }
 
-    /// Whether a given role is the server's by name and grants what the server's own does.
+    /// Whether a given role has a name and the permissions of the server's own.
     pub(super) fn is_unchanged(&self, role: &Role) -> bool {
         self.unchanged.contains(&(role.namespace, role.name))
     }
@@ -291,23 +290,23 @@ impl<'w> Judge<'w> {
         self.has_default_name(role) && !self.is_widened(role)
     }
 
-    /// True for a rule that the server gives to `admin`, `edit` or `view`.
+    /// Whether the server gives a rule to `admin`, `edit` or `view`.
     pub(super) fn is_ordinary_rule(&self, role: &Role, position: usize) -> bool {
         let rules = self.ordinary.get(&role.name).filter(|_| role.namespace.is_none());
         rules.is_some_and(|rules| rules.get(position) == Some(&true))
     }
 
-    /// What a list of rules has in common with those that differ in names alone.
+    /// Returns a number for a list of rules, equal for lists that differ in names alone.
     pub(super) fn shape(&self, list: RuleListId) -> u128 {
         internal::value(self.shapes.get(list.number()).copied(), "a list of rules is of another world")
     }
 
-    /// The place by which findings are kept apart.
+    /// Returns the place by which findings are kept apart.
     pub(super) fn apart(&self, place: Option<Origin>) -> Option<Origin> {
         place.filter(|_| self.options.apart)
     }
 
-    /// The worst of what some rules of a list grant by themselves.
+    /// Returns the worst severity of some rules of a list by themselves.
     pub(super) fn worst_of(
         &self,
         list: RuleListId,
@@ -485,7 +484,7 @@ impl<'w> Judge<'w> {
 }
 
 impl Finding {
-    /// Makes a finding about nothing in particular: who is concerned is counted when the finding is added to others.
+    /// Creates a finding without holders: they are counted on addition to others.
     pub(super) fn new(rule: &'static Rule, severity: Severity, place: Option<Origin>) -> Self {
         Self {
             rule,
@@ -503,7 +502,7 @@ impl Finding {
         }
     }
 
-    /// What was found, in one line, of the first that it concerns.
+    /// Returns the message in one line, for the first holder.
     pub fn message(&self) -> String {
         let Some(first) = self.first.first() else { return String::new() };
         format!("`{}` {}", first.subject, self.predicate())
@@ -524,7 +523,7 @@ impl Finding {
         format!("{says}{place}")
     }
 
-    /// What the rule says, with the names that limit it in the place of what it has in brackets.
+    /// Returns the text of the rule, with the limiting names in place of its brackets.
     fn says(&self) -> String {
         let parts = self.rule.says.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
         match parts {
@@ -534,7 +533,7 @@ impl Finding {
         }
     }
 
-    /// Counts the findings that it stands for, and the worst of them.
+    /// Returns the number of folded findings, and the worst of them.
     fn powers(&self) -> String {
         let worst = self.folded.iter().filter(|folded| folded.severity == self.severity).count();
         let severity = self.severity;
@@ -545,9 +544,9 @@ impl Finding {
         }
     }
 
-    /// Judges again what a finding stands for: `severity` gives the severity of each, and none for those that do not count. Returns
-    /// none where nothing is left of a finding that stands for nothing else. The severity of a finding that is more than those
-    /// that it stands for stays.
+    /// Judges the folded findings again: `severity` returns the severity of each, and none for findings to drop.
+    /// Returns none if a finding that only replaces others has none left. The severity of a finding with own contents
+    /// stays.
     pub fn with_folded_judged(mut self, severity: impl Fn(Folded) -> Option<Severity>) -> Option<Self> {
         self.folded = self
             .folded
@@ -560,12 +559,12 @@ impl Finding {
         Some(self)
     }
 
-    /// True when the message has the names.
+    /// Whether the message has the names.
     pub fn says_names(&self) -> bool {
         self.rule.says.contains('[')
     }
 
-    /// The first of the names that limit it.
+    /// Returns the first of the limiting names.
     pub fn named(&self) -> String {
         let names: Vec<String> = self.names.iter().map(|name| format!("`{name}`")).collect();
         few(&names)
@@ -581,13 +580,13 @@ fn texts(world: &World, role: &Role) -> Vec<PolicyRule> {
     world.rules_of(role).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect()
 }
 
-/// Whether a given role lacks something that the server's own grants.
+/// Whether a given role lacks permissions of the server's own.
 fn is_narrower(world: &World, role: &Role, expected: &World, known: &Role) -> bool {
     !cover::uncovered(&texts(world, role), &texts(expected, known)).is_empty()
 }
 
-/// True when a given role grants what neither the server's own does, nor the given roles that the server would gather
-/// for it: of these E016 tells.
+/// Whether a given role has more permissions than the server's own and the given roles that the server would gather
+/// for it. E016 reports the gathered ones.
 fn is_wider(world: &World, role: &Role, expected: &World, known: &Role) -> bool {
     let mut allowed = texts(expected, known);
     let is_gathered = |other: &Role| {
@@ -601,7 +600,7 @@ fn is_wider(world: &World, role: &Role, expected: &World, known: &Role) -> bool 
     !cover::uncovered(&allowed, &texts(world, role)).is_empty()
 }
 
-/// True when a binding gives the same role as the server's own, and to nobody else.
+/// Whether a binding grants the same role as the server's own, to no further subject.
 fn is_made_so(world: &World, binding: &Binding, expected: &World, known: &Binding) -> bool {
     fn subjects<'w>(
         world: &'w World,
@@ -619,7 +618,7 @@ fn is_made_so(world: &World, binding: &Binding, expected: &World, known: &Bindin
         && subjects(world, binding).all(|found| subjects(expected, known).any(|wanted| wanted == found))
 }
 
-/// A number for a list of rules without the names in it.
+/// Returns a number for a list of rules without its names.
 fn shape(list: &[rules::Rule]) -> u128 {
     let without_names = |rule| {
         let rule: &rules::Rule = rule;

@@ -1,4 +1,4 @@
-//! Whether rules that are held together meet a condition, and by which of them.
+//! Matching of rules with conditions, and the proving rules.
 
 use super::condition::{Atom, Case, Condition, Naming, Need, What, Word};
 use crate::decide::{Query, url_matches};
@@ -7,8 +7,8 @@ use crate::symbols::Symbol;
 use crate::world::World;
 use bailiwick_kubernetes::rbac::PolicyRule;
 
-/// By which bindings something is held. What was given stands before what the server makes for itself, and what holds
-/// here before what holds everywhere, so that the first fitting rule is the one to tell of.
+/// The source of a permission. Given objects come before the server's own, and the scope's before cluster-wide ones,
+/// so that the first fitting rule is the one to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Part {
     /// By a given binding of this scope.
@@ -24,18 +24,18 @@ pub(super) enum Part {
 impl Part {
     const ALL: [Part; 4] = [Part::Own, Part::Wide, Part::OwnDefault, Part::WideDefault];
 
-    /// True for a binding of the scope itself.
+    /// Whether a binding is of the scope itself.
     pub(super) fn is_own(self) -> bool {
         matches!(self, Part::Own | Part::OwnDefault)
     }
 
-    /// True for what the server makes for itself.
+    /// Whether an object is the server's own.
     pub(super) fn is_default(self) -> bool {
         matches!(self, Part::OwnDefault | Part::WideDefault)
     }
 }
 
-/// The lists of rules that somebody holds in a scope, each once and in order.
+/// The lists of rules of a holder in a scope, each once and in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Held {
     in_namespace: bool,
@@ -46,12 +46,12 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Nothing.
+    /// Creates an empty set of lists.
     pub(super) fn nothing(in_namespace: bool) -> Self {
         Self { in_namespace, ..Self::default() }
     }
 
-    /// One list alone.
+    /// Creates a set of one list.
     pub(super) fn only(list: RuleListId, in_namespace: bool) -> Self {
         Self { in_namespace, own: vec![list], ..Self::default() }
     }
@@ -81,18 +81,18 @@ impl Held {
         }
     }
 
-    /// What holds everywhere, by itself.
+    /// Returns the cluster-wide lists alone.
     pub(super) fn wide_alone(&self) -> Self {
         Self { in_namespace: false, own: self.wide.clone(), own_default: self.wide_default.clone(), ..Self::default() }
     }
 
-    /// True when nothing given is among it.
+    /// Whether all objects are the server's own.
     pub(super) fn is_all_default(&self) -> bool {
         self.own.is_empty() && self.wide.is_empty()
     }
 }
 
-/// A rule that helps to meet a condition.
+/// A rule that contributes to a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Step {
     pub(super) part: Part,
@@ -106,14 +106,14 @@ pub(super) struct Step {
 pub(super) struct Met {
     /// The position of the case.
     pub(super) case: usize,
-    /// The fewest rules that do it, in the order of the needs.
+    /// The fewest sufficient rules, in the order of the needs.
     pub(super) steps: Vec<Step>,
     /// For each need the names it is limited to; none for no limit.
     pub(super) names: Vec<Vec<Symbol>>,
 }
 
 impl Met {
-    /// True when names limit it.
+    /// Whether names limit the match.
     pub(super) fn is_named(&self) -> bool {
         self.names.iter().any(|names| !names.is_empty())
     }
@@ -132,12 +132,13 @@ enum Fit {
 pub(super) type Counts<'c> = dyn Fn(RuleListId, &Rule) -> bool + 'c;
 
 impl World {
-    /// How a condition is met by what is held: without limits if that can be, else for some names; none when it is not.
+    /// Returns how permissions meet a condition: without limits if possible, else for some names; none if they do
+    /// not.
     pub(super) fn meets(&self, condition: &Condition, held: &Held) -> Option<Met> {
         self.meets_by(condition, held, &|_, _| true)
     }
 
-    /// As [`World::meets`], by some of the rules alone.
+    /// Matches as [`World::meets`] does, with some of the rules alone.
     pub(super) fn meets_by(&self, condition: &Condition, held: &Held, counts: &Counts<'_>) -> Option<Met> {
         let mut named = None;
         for (position, case) in condition.cases.iter().enumerate() {
@@ -163,7 +164,7 @@ impl World {
         Some((steps, names))
     }
 
-    /// Adds the rule that meets a need, unless one that is there does; returns the names it is limited to.
+    /// Adds the rule for a need, unless an earlier one is sufficient; returns the limiting names.
     fn meets_need(&self, need: &Need, held: &Held, counts: &Counts<'_>, steps: &mut Vec<Step>) -> Option<Vec<Symbol>> {
         let can_apply = |atom: &Atom, name| self.can_apply(atom, name, held, counts);
         let fit_of = |step: &Step| {
@@ -203,8 +204,8 @@ impl World {
         Some(names)
     }
 
-    /// True when some rule allows the request that creates an object of this name: server-side apply, or an update of a kind
-    /// that an update creates.
+    /// Whether some rule permits the request to create an object of this name: server-side apply, or an update of a
+    /// kind that an update creates.
     fn can_apply(&self, atom: &Atom, name: Symbol, held: &Held, counts: &Counts<'_>) -> bool {
         Part::ALL.into_iter().any(|part| {
             let is_live = !held.in_namespace || !part.is_own() || atom.live_in_namespace;
@@ -214,7 +215,7 @@ impl World {
         })
     }
 
-    /// True when a rule allows the request that creates what an atom is about under this name.
+    /// Whether a rule permits the request to create the object of an atom under this name.
     fn is_applying(&self, atom: &Atom, rule: &Rule, name: Symbol) -> bool {
         let What::Exact { group, resource, any_of_subresource, naming: Naming::ByApply, .. } = &atom.what else {
             return false;
@@ -231,14 +232,14 @@ impl World {
         })
     }
 
-    /// The verbs of requests that create an object and carry its name.
+    /// Returns the verbs of requests that create an object and carry its name.
     fn creating_verbs(&self, group: Symbol, resource: Symbol) -> &'static [&'static str] {
         let (group, resource) = (self.symbols.text(group), self.symbols.text(resource));
         let by_update = self.api().catalogue().creates_on_update(self.minor(), group, resource);
         if by_update { &["patch", "update"] } else { &["patch"] }
     }
 
-    /// What of a rule a case is about: the rest proves nothing.
+    /// Returns the part of a rule relevant for a case.
     pub(super) fn narrowed(&self, case: &Case, rule: &Rule) -> PolicyRule {
         let symbols = &self.symbols;
         let atoms: Vec<&Atom> = case
@@ -293,7 +294,7 @@ impl World {
             let is_live = if in_namespace {
                 atom.live_in_namespace
             } else {
-                // What holds everywhere holds in a namespace too.
+                // Cluster-wide permissions apply in a namespace too.
                 atom.live_in_cluster || (in_scope && atom.live_in_namespace)
             };
             if !is_live {
@@ -348,7 +349,7 @@ impl World {
             }
             What::Loose { verb, group, resource } => {
                 let is_of_group = match (group, resource) {
-                    // A resource that is named is of that group only where the group is named too.
+                    // A named resource is of that group only if the rule names the group too.
                     (Word::Is(group), Word::Any) => {
                         rule.groups().contains(group)
                             || rule.groups().contains(&Symbol::STAR) && rule.resources().contains(&Symbol::STAR)

@@ -1,7 +1,7 @@
-//! What is said of single objects: roles as they are applied, and bindings with their subjects.
+//! Checks of single objects: roles with their bindings, and bindings with their subjects.
 //!
-//! What a rule names has to be wrong in every group that the rule names before anything is said: `groups: ["", apps]`
-//! with a list of resources is how people write, and the useless half of it harms nobody.
+//! A rule is reported only if its parts are wrong in every group of the rule: `groups: ["", apps]` with a list of
+//! resources is a common form, and its useless half is harmless.
 
 use std::collections::HashSet;
 
@@ -23,9 +23,9 @@ use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
 
 /// A check of a role.
 pub(super) type OfRole = fn(&Applied<'_>) -> Vec<RoleHit>;
-/// A check of a binding: what is wrong, once for each subject that is.
+/// A check of a binding: the problem of each wrong subject.
 pub(super) type OfBinding = fn(&Bound<'_>) -> Vec<String>;
-/// A check of the number of roles that a subject has.
+/// A check of the number of roles of a subject.
 pub(super) type OfSubject = fn(usize) -> Option<String>;
 
 /// A role as it is applied.
@@ -38,18 +38,18 @@ pub(super) struct Applied<'j> {
     pub(super) is_bound: bool,
 }
 
-/// What is wrong in a rule.
+/// A problem of a rule.
 pub(super) struct RoleHit {
     /// The position of the rule.
     pub(super) rule: usize,
     pub(super) what: String,
     /// A severity in the place of the rule's.
     pub(super) severity: Option<Severity>,
-    /// What to do, in the place of the rule's help.
+    /// The remedy, in place of the rule's help.
     pub(super) help: Option<String>,
 }
 
-/// The position of a hit that is about a role as a whole.
+/// The position of a hit for a role as a whole.
 pub(super) const WHOLE_ROLE: usize = usize::MAX;
 
 /// A binding.
@@ -62,7 +62,7 @@ pub(super) struct Bound<'j> {
 /// How many things of one kind are named.
 const MAXIMUM_NAMED: usize = 3;
 
-/// ClusterRoles that everybody is meant to have.
+/// ClusterRoles intended for all users.
 const PUBLIC: [&str; 3] = ["system:basic-user", "system:discovery", "system:public-info-viewer"];
 
 impl Applied<'_> {
@@ -82,7 +82,7 @@ impl Applied<'_> {
         list.iter().map(|&symbol| self.text(symbol)).collect()
     }
 
-    /// One hit for each rule in which something is wrong.
+    /// Returns one hit for each rule with a problem.
     fn each_rule(&self, wrong: impl Fn(&Rule) -> Vec<String>) -> Vec<RoleHit> {
         let hits = self.rules().iter().enumerate().map(|(rule, own)| (rule, wrong(own)));
         hits.filter(|(_, words)| !words.is_empty())
@@ -91,7 +91,7 @@ impl Applied<'_> {
     }
 }
 
-/// The first of some words.
+/// Returns the first of some words.
 pub(super) fn few(words: &[String]) -> String {
     let shown = words.iter().take(MAXIMUM_NAMED).cloned().collect::<Vec<_>>().join(", ");
     match words.len().saturating_sub(MAXIMUM_NAMED) {
@@ -104,18 +104,19 @@ fn quoted<'t>(words: impl IntoIterator<Item = &'t str>) -> Vec<String> {
     words.into_iter().map(|word| format!("`{word}`")).collect()
 }
 
-/// D001.
+/// Returns the hits of D001, stars behind slashes.
 pub(super) fn slash_star(applied: &Applied<'_>) -> Vec<RoleHit> {
     applied.each_rule(|rule| {
         quoted(applied.texts(rule.resources()).into_iter().filter(|resource| resource.ends_with("/*")))
     })
 }
 
-/// The first minor that asks for `get` on the resource of a `paramKind` with the name `*`, of who writes the policy
+/// The first minor that checks `get` on the resource of a `paramKind` with the name `*` for authors of policies
 /// (`pkg/registry/admissionregistration/validatingadmissionpolicy/authz.go` of Kubernetes 1.36.3).
 const PARAM_KIND_SINCE: u32 = 26;
 
-/// D002. Some components ask with a name that holds a star: signers as `DOMAIN/*`, impersonation, tiers of policies.
+/// Returns the hits of D002. Some components check names with a star: signers as `DOMAIN/*`, impersonation, tiers of
+/// policies.
 pub(super) fn glob_in_names(applied: &Applied<'_>) -> Vec<RoleHit> {
     let api = applied.world().api();
     applied.each_rule(|rule| {
@@ -134,7 +135,7 @@ pub(super) fn glob_in_names(applied: &Applied<'_>) -> Vec<RoleHit> {
     })
 }
 
-/// D003.
+/// Returns the hits of D003, `create` with names.
 pub(super) fn named_create(applied: &Applied<'_>) -> Vec<RoleHit> {
     let mut hits = applied.each_rule(|rule| named_creates(applied, rule, NamedCreate::Never));
     let deletes = applied.each_rule(|rule| {
@@ -148,17 +149,17 @@ pub(super) fn named_create(applied: &Applied<'_>) -> Vec<RoleHit> {
     hits
 }
 
-/// D018.
+/// Returns the hits of D018, `create` with names by apply.
 pub(super) fn named_create_by_apply(applied: &Applied<'_>) -> Vec<RoleHit> {
     applied.each_rule(|rule| named_creates(applied, rule, NamedCreate::ByApply))
 }
 
-/// True for a rule that matches no request without a name.
+/// Whether a rule matches no request without a name.
 fn is_named(rule: &Rule) -> bool {
     !rule.names().is_empty() && !rule.names().contains(&Symbol::EMPTY)
 }
 
-/// The resources of a rule with names for which `create` is good for this, and in no group for more.
+/// Returns the resources of a rule with names for which `create` has this effect, and in no group a greater one.
 fn named_creates(applied: &Applied<'_>, rule: &Rule, wanted: NamedCreate) -> Vec<String> {
     if !is_named(rule) || !applied.texts(rule.verbs()).contains(&"create") {
         return Vec::new();
@@ -181,7 +182,7 @@ fn named_creates(applied: &Applied<'_>, rule: &Rule, wanted: NamedCreate) -> Vec
         .collect()
 }
 
-/// True when some rule of the role allows a verb on the same objects.
+/// Whether some rule of the role permits a verb on the same objects.
 fn may_also(applied: &Applied<'_>, named: &Rule, resource: &str, wanted: &str) -> bool {
     let shares = |left: &[Symbol], right: &[Symbol]| {
         left.iter().any(|entry| *entry == Symbol::STAR || right.contains(entry) || right.contains(&Symbol::STAR))
@@ -194,7 +195,7 @@ fn may_also(applied: &Applied<'_>, named: &Rule, resource: &str, wanted: &str) -
     })
 }
 
-/// D006.
+/// Returns the hits of D006, cluster-scoped resources in a namespace.
 pub(super) fn cluster_scoped_in_namespace(applied: &Applied<'_>) -> Vec<RoleHit> {
     if !applied.in_namespaces_only {
         return Vec::new();
@@ -218,12 +219,12 @@ pub(super) fn cluster_scoped_in_namespace(applied: &Applied<'_>) -> Vec<RoleHit>
     })
 }
 
-/// D007.
+/// Returns the hits of D007, URLs in a namespace.
 pub(super) fn url_in_namespace(applied: &Applied<'_>) -> Vec<RoleHit> {
     applied.each_rule(|rule| quoted(applied.texts(rule.urls()).into_iter().filter(|_| applied.in_namespaces_only)))
 }
 
-/// D008.
+/// Returns the hits of D008, `bind` on bindings.
 pub(super) fn bind_on_bindings(applied: &Applied<'_>) -> Vec<RoleHit> {
     applied.each_rule(|rule| {
         let resources = applied.texts(rule.resources());
@@ -238,7 +239,7 @@ pub(super) fn bind_on_bindings(applied: &Applied<'_>) -> Vec<RoleHit> {
     })
 }
 
-/// D009.
+/// Returns the hits of D009, `impersonate` in a wrong group.
 pub(super) fn impersonate_in_wrong_group(applied: &Applied<'_>) -> Vec<RoleHit> {
     applied.each_rule(|rule| {
         let groups = applied.texts(rule.groups());
@@ -263,7 +264,7 @@ pub(super) fn impersonate_in_wrong_group(applied: &Applied<'_>) -> Vec<RoleHit> 
     })
 }
 
-/// D010.
+/// Returns the hits of D010, `list` with names.
 pub(super) fn named_list(applied: &Applied<'_>) -> Vec<RoleHit> {
     applied.each_rule(|rule| {
         if rule.names().is_empty() || rule.names().contains(&Symbol::EMPTY) {
@@ -273,7 +274,7 @@ pub(super) fn named_list(applied: &Applied<'_>) -> Vec<RoleHit> {
     })
 }
 
-/// D011.
+/// Returns the hits of D011, empty names.
 pub(super) fn empty_name(applied: &Applied<'_>) -> Vec<RoleHit> {
     const NAMELESS: [&str; 4] = ["create", "deletecollection", "list", "watch"];
     applied.each_rule(|rule| {
@@ -283,7 +284,7 @@ pub(super) fn empty_name(applied: &Applied<'_>) -> Vec<RoleHit> {
     })
 }
 
-/// D016. A role that says which thing it reads, such as `secret-reader`, does not hide it.
+/// Returns the hits of D016. A role with the read resource in its name, such as `secret-reader`, is not reported.
 pub(super) fn read_only_in_name(applied: &Applied<'_>) -> Vec<RoleHit> {
     let name = applied.text(applied.role.name).to_lowercase();
     let says_so = name.split(|letter: char| !letter.is_alphanumeric()).any(|word| {
@@ -313,8 +314,8 @@ pub(super) fn read_only_in_name(applied: &Applied<'_>) -> Vec<RoleHit> {
     hits
 }
 
-/// B018: the first rule with a star; full authority is E001, and E024 or S007 reports a subject whose rule is for every
-/// resource.
+/// Returns the hit of B018: the first rule with a star; full authority is E001, and E024 or S007 reports a subject
+/// with a rule for every resource.
 pub(super) fn wildcard(applied: &Applied<'_>) -> Vec<RoleHit> {
     let says_so = |id| table::of_id(id).is_some_and(|rule| applied.judge.is_selected(rule));
     let is_said = applied.is_bound && NEARLY_FULL.into_iter().all(says_so);
@@ -332,7 +333,7 @@ pub(super) fn wildcard(applied: &Applied<'_>) -> Vec<RoleHit> {
     hits
 }
 
-/// E016: what a given role adds to those that the server makes for itself, beyond what they have.
+/// Returns the hits of E016: additions of a given role to roles of the server's own, beyond their rules.
 pub(super) fn adds_to_default_roles(applied: &Applied<'_>) -> Vec<RoleHit> {
     let world = applied.world();
     if applied.role.namespace.is_some() {
@@ -373,13 +374,13 @@ impl Bound<'_> {
         self.binding.role_kind == kind && names.contains(&self.world().symbols.text(self.binding.role_name))
     }
 
-    /// As [`Bound::role_is`], for roles that are harmless while nobody has widened them.
+    /// Compares the role as [`Bound::role_is`] does, for roles that are harmless unless widened.
     fn harmless_role_is(&self, kind: RoleKind, names: &[&str]) -> bool {
         let is_widened = || self.world().role_of(self.binding).is_some_and(|role| self.judge.is_widened(role));
         self.role_is(kind, names) && !is_widened()
     }
 
-    /// The subjects that are so, by kind and name.
+    /// Returns the fitting subjects, by kind and name.
     pub(super) fn subjects(&self, wanted: impl Fn(&Subject, &str) -> bool) -> Vec<String> {
         let world = self.world();
         let subjects = world.subjects(self.binding).iter();
@@ -395,7 +396,7 @@ fn is_group(subject: &Subject) -> bool {
     subject.kind == SubjectKind::Group
 }
 
-/// B001. kubeadm publishes the cluster's address so, and every server its health.
+/// Returns the hits of B001. kubeadm publishes the cluster's address in this way, and every server its health.
 pub(super) fn anonymous(bound: &Bound<'_>) -> Vec<String> {
     if bound.harmless_role_is(RoleKind::ClusterRole, &["system:public-info-viewer"])
         || bound.role_is(RoleKind::Role, &["kubeadm:bootstrap-signer-clusterinfo"])
@@ -407,7 +408,7 @@ pub(super) fn anonymous(bound: &Bound<'_>) -> Vec<String> {
     })
 }
 
-/// B002.
+/// Returns the hits of B002, bindings for all users.
 pub(super) fn everybody(bound: &Bound<'_>) -> Vec<String> {
     if bound.harmless_role_is(RoleKind::ClusterRole, &PUBLIC) {
         return Vec::new();
@@ -415,7 +416,7 @@ pub(super) fn everybody(bound: &Bound<'_>) -> Vec<String> {
     bound.subjects(|subject, name| is_group(subject) && name == AUTHENTICATED)
 }
 
-/// B003. The accounts of a namespace are meant to share what holds in it.
+/// Returns the hits of B003. The accounts of a namespace share the permissions in it on purpose.
 pub(super) fn all_accounts(bound: &Bound<'_>) -> Vec<String> {
     let own = bound.binding.namespace.map(|namespace| bound.world().symbols.text(namespace));
     bound.subjects(|subject, name| {
@@ -427,12 +428,12 @@ pub(super) fn all_accounts(bound: &Bound<'_>) -> Vec<String> {
     })
 }
 
-/// B004.
+/// Returns the hits of B004, `system:masters` as a subject.
 pub(super) fn masters(bound: &Bound<'_>) -> Vec<String> {
     bound.subjects(|subject, name| is_group(subject) && name == MASTERS)
 }
 
-/// B005.
+/// Returns the hits of B005, bindings to `cluster-admin`.
 pub(super) fn cluster_admin(bound: &Bound<'_>) -> Vec<String> {
     if !bound.role_is(RoleKind::ClusterRole, &["cluster-admin"]) {
         return Vec::new();
@@ -441,12 +442,12 @@ pub(super) fn cluster_admin(bound: &Bound<'_>) -> Vec<String> {
     if found.is_empty() { found } else { vec![few(&found)] }
 }
 
-/// B006.
+/// Returns the hits of B006, default accounts.
 pub(super) fn default_account(bound: &Bound<'_>) -> Vec<String> {
     bound.subjects(|subject, name| subject.kind == SubjectKind::ServiceAccount && name == "default")
 }
 
-/// B007.
+/// Returns the hits of B007, needlessly cluster-wide grants.
 pub(super) fn needlessly_cluster_wide(bound: &Bound<'_>) -> Vec<String> {
     let world = bound.world();
     let subjects = world.subjects(bound.binding);
@@ -474,7 +475,7 @@ pub(super) fn needlessly_cluster_wide(bound: &Bound<'_>) -> Vec<String> {
     vec![few(&bound.subjects(|_, _| true))]
 }
 
-/// B008.
+/// Returns the hits of B008, missing roles.
 pub(super) fn dangling(bound: &Bound<'_>) -> Vec<String> {
     if bound.binding.role.is_some() {
         return Vec::new();
@@ -482,12 +483,12 @@ pub(super) fn dangling(bound: &Bound<'_>) -> Vec<String> {
     vec![format!("`{}`", bound.world().missing_role(bound.binding))]
 }
 
-/// B011.
+/// Returns the hits of B011, bindings without subjects.
 pub(super) fn without_subjects(bound: &Bound<'_>) -> Vec<String> {
     if bound.world().subjects(bound.binding).is_empty() { vec![String::new()] } else { Vec::new() }
 }
 
-/// B015.
+/// Returns the hits of B015, accounts of other namespaces.
 pub(super) fn foreign_account(bound: &Bound<'_>) -> Vec<String> {
     let Some(own) = bound.binding.namespace else { return Vec::new() };
     bound.subjects(|subject, _| {
@@ -495,7 +496,7 @@ pub(super) fn foreign_account(bound: &Bound<'_>) -> Vec<String> {
     })
 }
 
-/// D014.
+/// Returns the hits of D014, groups with a namespace.
 pub(super) fn namespace_on_group(bound: &Bound<'_>) -> Vec<String> {
     let world = bound.world();
     let subjects = world.subjects(bound.binding).iter().filter(|subject| {

@@ -1,9 +1,9 @@
-//! How an identity can become more than it is: the edges of `specs/rbac.md` section 3 that RBAC alone can tell.
+//! Escalation paths: the steps by which an identity gains permissions, as far as RBAC alone decides them.
 //!
-//! The edges come in an order, and what comes first says more: being somebody else, holding more, the accounts and nodes
-//! behind what runs, and last what changes the objects of others. Of one way only its widest end is told: who may act as
-//! a member of `system:masters` is not told to be able to act as a user, too. Where it goes on from there is the next
-//! identity's question.
+//! The edges have an order, the strongest first: acting as another identity, more permissions, the accounts and nodes
+//! behind running pods, and last changes of objects of others. Of one kind of step only the strongest target is
+//! reported: for an identity that may act as a member of `system:masters`, users are not reported too. Further steps
+//! are a question about the next identity.
 
 use std::collections::HashMap;
 
@@ -15,31 +15,30 @@ use crate::request::{AUTHENTICATED, Identity, MASTERS, UNAUTHENTICATED};
 use crate::symbols::Symbol;
 use crate::world::{Binding, Holder, Layer, Role, World};
 
-/// A way to become more.
+/// A step to more permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// The risk whose condition opens it, such as `S001`; of several alike the first.
+    /// The id of the risk rule with the same condition, such as `S001`; of several alike the first.
     pub rule: &'static str,
-    /// The namespaces in which it is open; none for the whole cluster.
+    /// The namespaces of the path; none for the whole cluster.
     pub namespaces: Vec<String>,
-    /// By what: rights, with the role they come from, and the namespace they are limited to.
+    /// The permissions, with their roles, and the namespace they are limited to.
     pub via: String,
-    /// What one becomes, or reaches.
+    /// The gained identity or permission.
     pub to: String,
-    /// The bindings, with the rules of their roles, that open it.
+    /// The bindings, with the rules of their roles, that prove the path.
     pub links: Vec<Chain>,
 }
 
-/// An edge of the graph. In the texts `{roles}` stands for the roles it comes from, and names take the place of what is
-/// in brackets.
+/// An edge of the graph. In the texts `{roles}` is replaced by the granting roles, and the text in brackets by names.
 struct Edge {
-    /// The rule whose condition it has.
+    /// The rule with the same condition.
     rule: &'static str,
     via: &'static str,
     to: &'static str,
-    /// What one becomes within a namespace; `{namespace}` stands for it.
+    /// The gain within a namespace; `{namespace}` is replaced by it.
     to_here: &'static str,
-    /// Edges that say more, where no names limit them.
+    /// Stronger edges, if they are not limited by names.
     hidden_by: &'static [&'static str],
 }
 
@@ -128,16 +127,16 @@ const EDGES: &[Edge] = &[
     edge("C009", "writing of customresourcedefinitions{roles}", "every custom resource, by conversion", ""),
 ];
 
-/// Handing on what one holds.
+/// The edge of delegation.
 const LATERAL: &str = "E014";
 
-/// How many names a path tells.
+/// The most names of a path.
 const MAXIMUM_NAMES: usize = 8;
 
-/// How many namespaces a path tells.
+/// The most namespaces of a path.
 const MAXIMUM_NAMESPACES: usize = 3;
 
-/// A path in one scope, before those of several scopes are put together.
+/// A path in one scope, before paths of several scopes are joined.
 struct Found {
     edge: usize,
     via: String,
@@ -147,9 +146,9 @@ struct Found {
     links: Vec<Chain>,
 }
 
-/// The conditions that are asked of an identity.
+/// The conditions for an identity.
 struct Conditions {
-    /// Those of the edges.
+    /// One for each edge, if it can be met in this world.
     edges: Vec<Option<Condition>>,
     /// Writing bindings: of each kind, and anew.
     writes: Vec<(&'static str, Option<Condition>)>,
@@ -166,8 +165,8 @@ struct Seat<'w> {
 }
 
 impl World {
-    /// The ways in which an identity can become more than it is, most powerful first. A member of `system:masters` is
-    /// everything already.
+    /// Returns the escalation paths of an identity, strongest first. A member of `system:masters` has none: it has
+    /// all permissions.
     pub fn escalation_paths(&self, who: &Identity) -> Vec<Path> {
         if who.is_master() {
             return Vec::new();
@@ -181,7 +180,7 @@ impl World {
         let seat = |namespace| Seat::new(self, &conditions, holders.clone(), namespace);
         let wide = seat(None).paths(&[]);
         let mut all: Vec<Found> = Vec::new();
-        // In namespaces where the same rules hold there are the same paths.
+        // Namespaces with the same rules have the same paths.
         let mut known: HashMap<Held, Vec<usize>> = HashMap::new();
         for namespace in namespaces {
             let seat = seat(Some(namespace));
@@ -203,7 +202,7 @@ impl World {
     }
 }
 
-/// Finished paths; those that differ in the rights alone are one.
+/// Joins paths that differ in the rights alone.
 fn together(all: Vec<Found>) -> Vec<Path> {
     let mut paths: Vec<Path> = Vec::new();
     for found in all {
@@ -265,14 +264,14 @@ impl<'w> Seat<'w> {
         seat
     }
 
-    /// Every binding that counts here and whose role is there.
+    /// Returns every binding of this scope with a present role.
     fn bound(&self) -> Vec<(&'w Binding, &'w Role, Part)> {
         let world = self.world;
         let bindings = self.bindings().into_iter();
         bindings.filter_map(|(_, binding, part)| Some((binding, world.role_of(binding)?, part))).collect()
     }
 
-    /// Every binding that counts here, with whose it is.
+    /// Returns every binding of this scope, with its holder.
     fn bindings(&self) -> Vec<(Holder, &'w Binding, Part)> {
         let world = self.world;
         let mut all = Vec::new();
@@ -290,10 +289,10 @@ impl<'w> Seat<'w> {
         self.world.symbols.text(symbol)
     }
 
-    /// The paths here, but for those that are there cluster-wide.
+    /// Returns the paths of this scope, except for cluster-wide ones.
     fn paths(&self, wide: &[Found]) -> Vec<Found> {
         let mut all: Vec<Found> = Vec::new();
-        // What is everything leaves nothing to become.
+        // Full authority leaves nothing to gain.
         if wide.iter().any(|found| is_everything(found.edge)) {
             return all;
         }
@@ -346,7 +345,7 @@ impl<'w> Seat<'w> {
             met.names.first().into_iter().flatten().map(|&name| self.text(name).to_owned()).collect();
         let parts = text.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
         let text = match parts {
-            // Of several groups the one that may do everything is what counts.
+            // Of several groups the one with all permissions counts.
             Some((head, (_, tail))) if names.iter().any(|name| name == MASTERS) => format!("{head}{MASTERS}{tail}"),
             Some((head, (_, tail))) if !names.is_empty() => format!("{head}{}{tail}", listed(&names, MAXIMUM_NAMES)),
             Some((head, (any, tail))) => format!("{head}{any}{tail}"),
@@ -355,14 +354,14 @@ impl<'w> Seat<'w> {
         text.replace("{certificates}", &certificates(&self.signers(met)))
     }
 
-    /// The signers that limit an edge, sorted.
+    /// Returns the limiting signers of an edge, sorted.
     fn signers(&self, met: &Met) -> Vec<&'w str> {
         let mut signers: Vec<&str> = met.names.iter().flatten().map(|&name| self.text(name)).collect();
         signers.sort_unstable();
         signers
     }
 
-    /// The roles by which an edge is there, such as `ClusterRole edit`, each once.
+    /// Returns the roles of an edge, such as `ClusterRole edit`, each once.
     fn roles(&self, met: &Met) -> Vec<String> {
         let mut roles: Vec<String> = Vec::new();
         for (_, role) in met.steps.iter().filter_map(|step| self.granting(*step)) {
@@ -410,9 +409,9 @@ impl<'w> Seat<'w> {
         whose.map(|(holder, _, _)| self.world.holder_name(holder)).unwrap_or_default()
     }
 
-    /// What writing bindings hands on: the roles that are bound here. Any other role that the API server lets one bind
-    /// grants no more than these together. The role that the edge comes from goes without saying, as does what
-    /// everybody has.
+    /// Returns the permissions delegated by writing bindings: the roles bound here. Any other role that the API
+    /// server permits to bind has no more permissions than these together. The role of the edge itself is left out,
+    /// and so are roles of all users.
     fn handing_on(&self, met: &Met) -> (String, String) {
         let writes = self.conditions.writes.iter();
         let resources: Vec<&str> =
@@ -424,9 +423,9 @@ impl<'w> Seat<'w> {
             let is_public = holder.is_group && matches!(self.text(holder.name), AUTHENTICATED | UNAUTHENTICATED);
             let role = self.world.role_of(binding);
             let is_own = role.is_some_and(|role| own.iter().any(|own| std::ptr::eq(*own, role)));
-            // Whatever a role that is not here grants, its holder holds.
+            // The holder has the permissions of a missing role, whatever they are.
             let entry = (role.map_or(0, |role| self.width(role)), self.text(binding.role_name));
-            // Nor is it worth a word what the server gives to everybody of a kind by itself.
+            // The server's own grants for all identities of a kind are left out.
             let is_given = !matches!(binding.layer, Layer::Baseline);
             if is_given && !is_public && !is_own && !roles.contains(&entry) {
                 roles.push(entry);
@@ -448,7 +447,7 @@ impl<'w> Seat<'w> {
         )
     }
 
-    /// How many resources and URLs a role names.
+    /// Returns the number of resources and URLs of a role.
     fn width(&self, role: &Role) -> usize {
         let rules = self.world.rules_of(role).iter();
         rules.map(|rule| rule.groups().len() * rule.resources().len() + rule.urls().len()).sum()
@@ -459,7 +458,7 @@ fn is_everything(edge: usize) -> bool {
     EDGES.get(edge).is_some_and(|edge| edge.rule == "E001")
 }
 
-/// What certificates of some signers are good for; without signers, of any.
+/// Returns the use of certificates of some signers; without signers, of any.
 fn certificates(signers: &[&str]) -> String {
     let signs = |wanted: &[&str]| signers.is_empty() || signers.iter().any(|signer| wanted.contains(signer));
     if signs(&["kubernetes.io/kube-apiserver-client", "kubernetes.io/*"]) {

@@ -1,4 +1,4 @@
-//! The powers of an identity: the rules of the table with a power whose conditions it meets cluster-wide.
+//! The powers of an identity: the rules of the table with a power, if it meets their conditions cluster-wide.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub struct PowersOf<'w> {
 }
 
 impl<'w> PowersOf<'w> {
-    /// The powers in a world.
+    /// Creates the list of powers in a world.
     pub fn new(world: &'w World) -> Self {
         let of_rule = |rule: &'static Rule| Some((rule, Condition::parse(rule.condition()?, world)?));
         let conditions = table::all()
@@ -27,8 +27,8 @@ impl<'w> PowersOf<'w> {
         Self { world, conditions, known: HashMap::new() }
     }
 
-    /// The rules with a power whose conditions an identity meets cluster-wide, without a limit by names; in the order of the
-    /// table, in which the worst come first. Beside full authority no other rule is listed.
+    /// Returns the rules with a power and a condition met cluster-wide, without a limit by names; in the order of the
+    /// table, the worst first. Beside full authority no other rule is listed.
     pub fn of(&mut self, who: &Identity) -> Vec<&'static Rule> {
         let held = self.held(who);
         if let Some(known) = self.known.get(&held) {
@@ -39,8 +39,8 @@ impl<'w> PowersOf<'w> {
         found
     }
 
-    /// As [`PowersOf::of`], without the rules that something beside RBAC limits: `counts` gets the part of a rule that a condition
-    /// is about.
+    /// Returns the powers as [`PowersOf::of`] does, without rules limited by other means than RBAC: `counts` receives
+    /// the part of a rule relevant for the condition.
     pub fn of_unlimited(&self, who: &Identity, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static Rule> {
         self.met(&self.held(who), counts)
     }

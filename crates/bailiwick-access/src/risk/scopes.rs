@@ -1,4 +1,4 @@
-//! How far the rules of a role go for a subject that is to stay within its namespaces.
+//! The scope of the rules of a role for a subject confined to its namespaces.
 
 use super::Severity;
 use crate::Builder;
@@ -9,13 +9,13 @@ use crate::scope::is_checked_in_namespaces;
 use crate::world::{Holder, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
 
-/// A rule with more combinations of verbs, groups and resources is not compared with the rules that everybody has.
+/// A rule with more combinations of verbs, groups and resources is not compared with the rules of all users.
 const MOST_COMPARED: usize = 1 << 16;
 
-/// The groups whose objects are questions about permissions and identities, which are not kept.
+/// The groups of questions about permissions and identities. Their objects are not stored.
 const REVIEWS: [&str; 2] = ["authentication.k8s.io", "authorization.k8s.io"];
 
-/// The resources of a world by their scope, and what the default policy gives to everybody.
+/// The resources of a world by their scope, and the grants of the default policy to all users.
 pub(super) struct Scopes<'w> {
     world: &'w World,
     everybody: Vec<PolicyRule>,
@@ -39,8 +39,8 @@ impl<'w> Scopes<'w> {
         Self { world, everybody: rules.map(|rule| rule.to_policy_rule(&default.symbols)).collect() }
     }
 
-    /// Returns how bad a rule is in the namespace of another tenant, or in the whole cluster, without the table of risk rules; none
-    /// where it gives nothing beyond other rules and beyond the default policy.
+    /// Returns the severity of a rule in the namespace of another tenant, or in the whole cluster, without the table
+    /// of risk rules; none if it adds nothing to other rules and to the default policy.
     pub(super) fn level(&self, rule: &PolicyRule, in_namespace: bool, beside: &[PolicyRule]) -> Option<Severity> {
         let size = rule.verbs.len() * (rule.api_groups.len() * rule.resources.len() + rule.non_resource_urls.len());
         let is_new = |part: &PolicyRule| {
@@ -70,7 +70,8 @@ impl<'w> Scopes<'w> {
         level
     }
 
-    /// Returns how bad a rule is about a resource, with its verbs that match a request; none where no request matches.
+    /// Returns the severity of a rule for a resource, with its verbs that match a request; none if no request
+    /// matches.
     fn level_of(
         &self,
         rule: &PolicyRule,
@@ -117,7 +118,7 @@ impl<'w> Scopes<'w> {
         (is_new && size > 0).then_some(level)
     }
 
-    /// Returns the scope of a resource of a rule; none where the server serves no such resource.
+    /// Returns the scope of a resource of a rule; none if the server has no such resource.
     fn scope(&self, group: &str, resource: &str, base: &str) -> Option<Scope> {
         let api = self.world.api();
         let of_group = |group: &str| match self.world.is_cluster_scoped(group, base) {

@@ -1,4 +1,4 @@
-//! Every rule, once: what it looks for, how bad it is, what to say and what to do.
+//! Every risk rule, once: condition, severity, message and remedy.
 
 mod accounts;
 mod bindings;
@@ -18,59 +18,59 @@ use crate::symbols::Symbol;
 use crate::world::World;
 use bailiwick_yaml::diag::Code;
 
-/// A rule.
+/// A risk rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// Its id in the catalogue; from D018 on an id that the catalogue does not have.
+    /// The short id, such as `E001`.
     pub id: &'static str,
-    /// The ids of rules of the catalogue that are a part of this one.
+    /// The ids of rules included in this one.
     pub also: &'static [&'static str],
-    /// Its name, by which policies accept it; with its title and why it matters.
+    /// The code of the rule, the name for accepting it.
     pub code: Code,
-    /// How bad it is cluster-wide; none where it cannot be.
+    /// The severity cluster-wide; none if impossible.
     pub cluster: Option<Severity>,
-    /// How bad it is within a namespace; none where it cannot be.
+    /// The severity within a namespace; none if impossible.
     pub namespace: Option<Severity>,
-    /// What to do about it.
+    /// The remedy.
     pub help: &'static str,
-    /// What is said of whoever it concerns, behind the name. `{role}` and `{what}` stand for what was found, and names
-    /// take the place of what is in brackets.
+    /// The message behind the name of the subject. `{role}` and `{what}` are replaced by the found ones, and the text
+    /// in brackets by names.
     pub says: &'static str,
-    /// The power of an account that meets the condition cluster-wide, without a limit by names: a verb in the third person with
-    /// its object. None where the rule gives no power over others.
+    /// The power of an account with the condition met cluster-wide, without a limit by names: a verb in the third
+    /// person with its object. None for a rule without power over others.
     pub power: Option<&'static str>,
-    /// What one comes to by it.
+    /// The reach of the permission.
     pub reach: Reach,
     pub(super) when: When,
     pub(super) named: Named,
-    /// Rules that say more, beside which this one says nothing.
+    /// Stronger rules. Beside them this one is not reported.
     pub(super) behind: &'static [&'static str],
-    /// How bad it is in [`CONTROL_PLANE`], where that differs from other namespaces.
+    /// The severity in [`CONTROL_PLANE`], if it differs from other namespaces.
     in_control_plane: Option<Severity>,
     /// True when other namespaces do not matter.
     elsewhere: bool,
-    /// Objects beside roles and bindings that have to be there.
+    /// Required objects beside roles and bindings.
     pub(super) needs: Needs,
 }
 
-/// Objects without which a rule says nothing.
+/// Objects required for a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     /// Roles and bindings are enough.
     Nothing,
-    /// A service account with an identity in a cloud, where the rule is met.
+    /// A service account with an identity in a cloud, in the scope of the rule.
     CloudAccount,
-    /// The ConfigMap with the users of AWS, or a rule that names it.
+    /// The ConfigMap with the users of AWS, or a rule with its name.
     AwsAuth,
 }
 
-/// What one comes to by what one holds.
+/// The reach of a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Neither pods nor Secrets of others: it loosens what pods may be, hands on what one holds already, or is no way to become
+    /// Neither pods nor Secrets of others: changed limits of pods, delegation of own permissions, or no escalation.
     /// more.
     None,
-    /// Running something in pods of others, with what they and their nodes hold.
+    /// Running code in pods of others, with the permissions of the pods and their nodes.
     Pods,
     /// Secrets of others.
     Secrets,
@@ -79,8 +79,8 @@ pub enum Reach {
 /// The id of the rule about full authority.
 pub(super) const FULL_AUTHORITY: &str = "E001";
 
-/// The ids of the rules about single verbs on every resource. The first that is found stands for what else the same rules of
-/// roles open.
+/// The ids of the rules about single verbs on every resource. The first one replaces other findings of the same rules
+/// of roles.
 pub(super) const NEARLY_FULL: [&str; 2] = ["E024", "S007"];
 
 /// The id of the rule about roles of the baseline. Its findings take the place of other findings about these roles.
@@ -89,20 +89,20 @@ pub(super) const BASELINE_ROLE: &str = "B019";
 /// The namespaces of the control plane.
 pub(super) const CONTROL_PLANE: [&str; 2] = ["kube-node-lease", "kube-system"];
 
-/// When a rule has something to say.
+/// The trigger of a rule.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum When {
-    /// Somebody holds this.
+    /// A permission of a holder.
     Holds(&'static str),
-    /// A role is applied that is so.
+    /// A bound role with this property.
     Role(OfRole),
     /// A binding is so.
     Binding(OfBinding),
     /// A subject has so many roles.
     Subject(OfSubject),
-    /// An object of the default policy is given without something that the server adds again.
+    /// A given object of the default policy without a part that the server adds again.
     Default,
-    /// A role of the baseline is given by a binding, and other rules have something to say of it.
+    /// A given binding to a role of the baseline with other findings.
     BaselineRole,
     /// A service account with high or critical findings is so.
     Accounts(AccountCheck),
@@ -115,7 +115,7 @@ pub(super) enum When {
 pub(super) enum AccountCheck {
     /// A workload runs as the account, with a token.
     Runs,
-    /// Users who can create pods in its namespace lack what it has.
+    /// Users with access to pods of its namespace lack its permissions.
     AboveUsers,
 }
 
@@ -126,30 +126,30 @@ pub(super) enum TenantCheck {
     ReachesTenant,
     /// Permissions in the whole cluster.
     ReachesCluster,
-    /// Bindings that the other tenants of the Tenancy lack, and the other way round.
+    /// Bindings missing in the other tenants of the Tenancy, and the other way round.
     UnlikeOthers,
 }
 
-/// What names in a rule do to the severity.
+/// The effect of names in a rule on the severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     /// One step less.
     Step,
-    /// What is named is not what is meant.
+    /// The named object is not the intended one.
     Void,
     /// This instead.
     To(Severity),
-    /// What the named roles grant.
+    /// The permissions of the named roles.
     Roles,
-    /// What the named users hold.
+    /// The permissions of the named users.
     Users,
-    /// What the named groups hold.
+    /// The permissions of the named groups.
     Groups,
-    /// What the service accounts of these names hold.
+    /// The permissions of the service accounts of these names.
     Accounts,
-    /// What certificates of these signers are good for.
+    /// The use of certificates of these signers.
     Signers,
-    /// What the named pod security policies or security context constraints let pods do.
+    /// The limits of pods under the named pod security policies or security context constraints.
     Policies,
 }
 
@@ -225,7 +225,7 @@ impl Rule {
         self
     }
 
-    /// True where the objects are that the rule needs.
+    /// Whether the required objects of the rule are present.
     pub(super) fn has_what_it_needs(&self, world: &World) -> bool {
         let names_it = |rule: &crate::rules::Rule| {
             let is_it = |name: &Symbol| world.symbols.text(*name) == AWS_AUTH;
@@ -241,7 +241,7 @@ impl Rule {
         }
     }
 
-    /// How bad it is cluster-wide, in a namespace of the control plane, or in any other.
+    /// Returns the severity cluster-wide, in a namespace of the control plane, or in any other.
     pub(super) fn level(&self, in_namespace: bool, in_control_plane: bool) -> Option<Severity> {
         match (in_namespace, in_control_plane) {
             (false, _) => self.cluster,
@@ -250,7 +250,7 @@ impl Rule {
         }
     }
 
-    /// True for a rule that the compiler applies where a policy or manifest is written: its findings are warnings there.
+    /// Whether the compiler applies a rule to written policies and manifests: its findings are warnings there.
     pub fn is_applied_while_compiling(&self) -> bool {
         [codes::DEAD_URL, codes::DEAD_VERB, codes::UNSERVED_RESOURCE].contains(&self.code)
     }
@@ -260,7 +260,7 @@ impl Rule {
         matches!(self.when, When::Tenants(_))
     }
 
-    /// What somebody has to hold for it, as the condition's text; none for rules about objects.
+    /// Returns the required permission as the condition's text; none for rules about objects.
     pub fn condition(&self) -> Option<&'static str> {
         match self.when {
             When::Holds(text) => Some(text),
@@ -275,7 +275,7 @@ impl Rule {
     }
 }
 
-/// The letters of the catalogue.
+/// Returns the severity of a letter.
 const fn level(letter: u8) -> Option<Severity> {
     match letter {
         b'C' => Some(Severity::Critical),
@@ -287,7 +287,7 @@ const fn level(letter: u8) -> Option<Severity> {
     }
 }
 
-/// A rule about what somebody holds.
+/// Declares a rule about the permissions of holders.
 const fn holds(
     id: &'static str,
     code: Code,
@@ -299,7 +299,7 @@ const fn holds(
     Rule::new(id, code, levels, When::Holds(condition), says, help)
 }
 
-/// Every rule, family by family.
+/// Returns every rule, family by family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
     let families = [
         escalation::RULES,
@@ -315,12 +315,12 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     families.into_iter().flatten()
 }
 
-/// The rule with a catalogue id.
+/// Returns the rule with an id.
 pub fn of_id(id: &str) -> Option<&'static Rule> {
     all().find(|rule| rule.id == id || rule.also.contains(&id))
 }
 
-/// The rule with a code.
+/// Returns the rule with a code.
 pub fn of_code(code: Code) -> Option<&'static Rule> {
     all().find(|rule| rule.code == code)
 }

@@ -1,9 +1,9 @@
 //! T001 and T002: subjects of a tenant with permissions in the namespaces of other tenants, or in the whole cluster.
 //!
-//! The caller names the tenants with their namespaces. The subjects of a tenant are the service accounts of its namespaces, with
-//! their group, and the users and groups that its Tenancy binds in its namespaces and in those of no other tenant. What several
-//! tenants share belongs to none. Of escalation only the first step is looked at: permissions of the subject itself. A service
-//! account of the tenant is a subject of its own.
+//! The caller names the tenants with their namespaces. The subjects of a tenant are the service accounts of its
+//! namespaces, with their group, and the users and groups bound by its Tenancy in its namespaces and in no namespace
+//! of another tenant. Subjects of several tenants belong to none. Only the first step of an escalation is judged:
+//! permissions of the subject itself. A service account of the tenant is a subject of its own.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -27,7 +27,7 @@ use crate::world::{Binding, Holder, Role, Subject, SubjectKind, World, account_u
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::diag::{Code, Origin};
 
-/// The rules about the subjects of bindings that a finding about a tenant stands for.
+/// The rules about the subjects of bindings replaced by a finding about a tenant.
 const OF_BINDINGS: [&str; 4] = [ALL_ACCOUNTS, CLUSTER_ADMIN, CLUSTER_WIDE, FOREIGN_ACCOUNT];
 const ALL_ACCOUNTS: &str = "B003";
 const CLUSTER_ADMIN: &str = "B005";
@@ -56,8 +56,8 @@ pub struct Tenants<'t> {
 }
 
 impl<'t> Tenants<'t> {
-    /// Makes a list without tenants. `is_own` says whether a Tenancy makes the bindings of a place, `is_accepted` whether a policy
-    /// accepts a finding there.
+    /// Creates a list without tenants. `is_own` returns whether a Tenancy makes the bindings of a place,
+    /// `is_accepted` whether a policy accepts a finding there.
     pub fn new(is_own: &'t dyn Fn(Origin) -> bool, is_accepted: &'t dyn Fn(Code, Origin) -> bool) -> Self {
         Self {
             names: Vec::new(),
@@ -84,7 +84,7 @@ impl<'t> Tenants<'t> {
         self.classes.insert(namespace.to_owned(), class);
     }
 
-    /// Adds a user or group that a Tenancy binds for each of its tenants: it belongs to none, even where there is one tenant.
+    /// Adds a user or group bound by a Tenancy for each of its tenants: it belongs to none, even for one tenant.
     pub fn add_alike(&mut self, is_group: bool, name: &str) {
         self.alike.insert((is_group, name.to_owned()));
     }
@@ -102,12 +102,12 @@ impl<'t> Tenants<'t> {
 /// The tenants of a world with their subjects.
 pub(super) struct Tenancy<'w> {
     tenants: &'w Tenants<'w>,
-    /// Users and groups with their tenant; none for those of several.
+    /// Users and groups with their tenant; none for users and groups of several.
     members: HashMap<Holder, Option<usize>>,
     own: RefCell<HashMap<Origin, bool>>,
     scopes: Scopes<'w>,
     writes: Option<Condition>,
-    /// The bindings that findings are about.
+    /// The bindings with findings.
     reported: RefCell<HashSet<u32>>,
     /// The effect of a list of rules in a class, and the findings of a class without some lists.
     reaches: RefCell<HashMap<(usize, RuleListId), Rc<Reach>>>,
@@ -116,13 +116,13 @@ pub(super) struct Tenancy<'w> {
 
 /// The permissions of a role beyond the expected ones.
 struct Reach {
-    /// How bad it is without the risk rules; none where the role gives nothing.
+    /// The severity without the risk rules; none if the role has no effect.
     level: Option<Severity>,
-    /// The findings that the role gives alone.
+    /// The findings of the role alone.
     alone: Vec<Judged>,
 }
 
-/// The findings that are left of a class.
+/// The remaining findings of a class.
 type Left = Rc<[Judged]>;
 
 /// A binding with its number and its role.
@@ -132,7 +132,7 @@ struct Grant<'w> {
     role: &'w Role,
 }
 
-/// A binding that reaches further than a tenant is to.
+/// A binding beyond the namespaces of a tenant.
 #[derive(Clone, Copy)]
 struct Reached<'g> {
     /// The subject and its scope.
@@ -201,7 +201,7 @@ impl<'w> Tenancy<'w> {
         }
     }
 
-    /// Returns the number of the Tenancy that makes a namespace.
+    /// Returns the number of the Tenancy of a namespace.
     pub(super) fn class_of(&self, namespace: &str) -> Option<usize> {
         self.tenants.classes.get(namespace).copied()
     }
@@ -237,8 +237,8 @@ impl<'w> Tenancy<'w> {
 }
 
 impl Judge<'_> {
-    /// Reports what a subject of a tenant holds in a namespace of another tenant or in the whole cluster, and returns the findings
-    /// that are left to report. A class is a set of lists and its number.
+    /// Reports the permissions of a subject of a tenant in a namespace of another tenant or in the whole cluster, and
+    /// returns the remaining findings. A class is a set of lists and its number.
     pub(super) fn tell_tenants<'j>(
         &self,
         place: Place,
@@ -268,7 +268,7 @@ impl Judge<'_> {
             reach
         };
         grants.retain(|grant| reach_of(grant).level.is_some());
-        // Full authority says everything already.
+        // Full authority includes all other findings.
         let is_full = |grant: &Grant<'_>| reach_of(grant).alone.iter().any(is_full);
         if grants.iter().any(is_full) {
             grants.retain(is_full);
@@ -348,7 +348,7 @@ impl Judge<'_> {
         });
     }
 
-    /// Whether findings about tenants stand for what a rule about bindings says of a binding.
+    /// Whether findings about tenants replace the finding of a rule about a binding.
     pub(super) fn is_told_of_tenants(&self, rule: &Rule, number: u32, binding: &Binding) -> bool {
         let tenancy = self.tenancy.as_ref().filter(|_| OF_BINDINGS.contains(&rule.id));
         tenancy.is_some_and(|tenancy| {
@@ -356,7 +356,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether the subjects that a rule about bindings means are all of tenants that reach further than they are to.
+    /// Whether the subjects of a rule about bindings are all of reported tenants.
     fn is_of_tenants_alone(&self, rule: &str, tenancy: &Tenancy<'_>, binding: &Binding) -> bool {
         let symbols = &self.world.symbols;
         let is_meant = |subject: &&Subject| match rule {
@@ -386,8 +386,8 @@ impl Judge<'_> {
         meant.peek().is_some() && meant.all(|subject| reaches(subject).is_some())
     }
 
-    /// Returns the bindings that give a subject of a tenant something in a scope, that neither the server nor a Tenancy makes, and
-    /// whose rules no other binding of the scope gives.
+    /// Returns the effective bindings of a subject of a tenant in a scope, except for bindings of the server and of a
+    /// Tenancy, and for bindings repeated by another one of the scope.
     fn reaching(&self, rule: &Rule, tenancy: &Tenancy<'_>, (holder, namespace): Place) -> Vec<Grant<'_>> {
         let mut grants: Vec<Grant<'_>> = Vec::new();
         let mut elsewhere: HashSet<RuleListId> = HashSet::new();
@@ -410,7 +410,7 @@ impl Judge<'_> {
         grants
     }
 
-    /// Looks at the rules of a role that a class has by a binding.
+    /// Judges the rules of a role of a class by a binding.
     fn reach(&self, tenancy: &Tenancy<'_>, class: &(Held, bool), all: &[Judged], list: RuleListId) -> Reach {
         let (held, in_control_plane) = class;
         let in_namespace = held.is_in_namespace();
@@ -433,7 +433,7 @@ impl Judge<'_> {
         Reach { level, alone }
     }
 
-    /// Returns the findings of a class that bindings to some lists of rules do not give, each list alone.
+    /// Returns the findings of a class without the findings of bindings to some lists of rules, each list alone.
     fn left(&self, class: &(Held, bool), all: &[Judged], lists: &[RuleListId], reaches: &[Rc<Reach>]) -> Vec<Judged> {
         let mut alone = reaches.iter().flat_map(|reach| &reach.alone);
         if alone.any(is_full) {
@@ -442,7 +442,7 @@ impl Judge<'_> {
         let (held, in_control_plane) = class;
         let mut left = self.judged(held, *in_control_plane, &|list, _| lists.binary_search(&list).is_err());
         left.retain(|judged| is_told(all, judged));
-        // A finding that needs several causes belongs to none of them.
+        // A finding with several causes belongs to none of them.
         for judged in all.iter().filter(|judged| judged.is_told) {
             let mut alone = reaches.iter().flat_map(|reach| &reach.alone);
             let is_folded = alone.any(|other| other.rule.id == judged.rule.id && other.severity >= judged.severity);
@@ -454,7 +454,7 @@ impl Judge<'_> {
         left
     }
 
-    /// Returns the selected rules that a finding about a tenant stands for.
+    /// Returns the selected rules replaced by a finding about a tenant.
     fn folded_into_tenant(&self, place: Place, grant: &Grant<'_>, told: &[(&Judged, Severity)]) -> Vec<Folded> {
         let chooses_powers = self.options.rules.iter().any(|rule| rule.condition().is_some());
         let counted = told.iter().filter(|(judged, _)| !chooses_powers || self.is_selected(judged.rule));
@@ -484,12 +484,12 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a finding is full authority, which stands for every other.
+/// Whether a finding is full authority, the replacement of every other.
 fn is_full(judged: &Judged) -> bool {
     judged.rule.id == FULL_AUTHORITY && !judged.is_named()
 }
 
-/// Whether a rule is among the findings that are told.
+/// Whether a rule is among the reported findings.
 fn is_told(all: &[Judged], judged: &Judged) -> bool {
     all.iter().any(|other| other.is_told && other.rule.id == judged.rule.id)
 }

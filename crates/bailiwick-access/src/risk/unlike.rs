@@ -1,8 +1,8 @@
-//! T005: tenants whose namespaces have other bindings than the namespaces of most tenants of the same Tenancy.
+//! T005: tenants with other bindings in their namespaces than most tenants of the same Tenancy.
 //!
-//! A binding counts by its role and its subjects, and not by its name. The objects of a Tenancy are left out: its author states their
-//! differences. Names that contain the name of the tenant or of its namespace are alike, unless several namespaces have the very same
-//! name: then it is the name of a team of its own.
+//! A binding counts by its role and its subjects, and not by its name. The objects of a Tenancy are left out: its
+//! author states their differences. Names with the name of the tenant or of its namespace are alike, unless several
+//! namespaces have the very same name: then it is the name of a team of its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +16,7 @@ use crate::who_can::Scope;
 use crate::world::{Binding, Role};
 use bailiwick_yaml::digest::digest_of_run;
 
-/// The fewest namespaces of a Tenancy that have a majority.
+/// The fewest namespaces of a Tenancy with a majority.
 const FEWEST: usize = 4;
 
 /// A role for a subject, in a form that namespaces can share.
@@ -34,7 +34,7 @@ struct Given<'w> {
     text: String,
 }
 
-/// A namespace that is unlike the others: what it has more and what it lacks, by shape.
+/// A namespace unlike the others: its additional and missing grants, by shape.
 struct Unlike<'g, 'w> {
     namespace: &'w str,
     extra: BTreeMap<&'g Shape, &'g Given<'w>>,
@@ -42,7 +42,7 @@ struct Unlike<'g, 'w> {
 }
 
 impl Judge<'_> {
-    /// Adds a finding about each tenant that is unlike the others of its Tenancy.
+    /// Adds a finding about each tenant unlike the others of its Tenancy.
     pub(super) fn unlike_tenants(&self, findings: &mut Findings) {
         let is_it = |rule: &&&'static Rule| matches!(rule.when, When::Tenants(TenantCheck::UnlikeOthers));
         let Some((rule, tenancy)) = self.options.rules.iter().find(is_it).copied().zip(self.tenancy.as_ref()) else {
@@ -71,7 +71,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns what a binding gives to each of its subjects.
+    /// Returns the grants of a binding to each of its subjects.
     fn given<'w>(
         &'w self,
         tenancy: &Tenancy<'_>,
@@ -182,7 +182,7 @@ fn unlike<'g, 'w>(namespaces: &BTreeSet<&'w str>, given: &'g [Given<'w>]) -> Vec
     namespaces.iter().filter_map(differs).collect()
 }
 
-/// Puts a place where a text names one of some names as a whole word.
+/// Replaces names in a text by a placeholder, as whole words.
 fn without_names(text: &str, names: [&str; 2]) -> String {
     names.into_iter().filter(|name| !name.is_empty()).fold(text.to_owned(), |text, name| {
         let mut made = String::new();

@@ -1,4 +1,4 @@
-//! The kinds of problems that diagnostics report.
+//! The kinds of problems of diagnostics.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,10 +8,10 @@ use serde::{Serialize, Serializer};
 
 use super::severity::DefaultSeverity;
 
-/// The kind of problem that a diagnostic reports. A code names the bad pattern.
+/// The kind of problem of a diagnostic. A code names the bad pattern.
 ///
-/// A crate declares its codes with `declare_codes!`, beside the Markdown pages that explain them. Two
-/// codes with the same id are the same code.
+/// A crate declares its codes with `declare_codes!`, beside their Markdown pages. Two codes with the same id are the
+/// same code.
 #[derive(Clone, Copy)]
 pub struct Code(&'static CodeInfo);
 
@@ -20,10 +20,9 @@ pub struct Code(&'static CodeInfo);
 pub struct CodeInfo {
     /// The name on the command line, in reports and in `metadata.allow`: lower case with hyphens.
     pub id: &'static str,
-    /// The severities that diagnostics of the code have by default. Several mean that the severity of a diagnostic depends on
-    /// the problem.
+    /// The default severities of diagnostics of the code. Several mean a severity that depends on the problem.
     pub severities: &'static [DefaultSeverity],
-    /// One line that names the problem: lower case, no full stop.
+    /// A line that names the problem: lower case, no full stop.
     pub title: &'static str,
     /// The reason why the problem matters and the remedy, as paragraphs of Markdown.
     pub page: &'static str,
@@ -40,12 +39,12 @@ impl Code {
         self.0.id
     }
 
-    /// Returns the severities that diagnostics of the code have by default.
+    /// Returns the default severities of diagnostics of the code.
     pub const fn severities(self) -> &'static [DefaultSeverity] {
         self.0.severities
     }
 
-    /// Returns one line that names the problem.
+    /// Returns the line that names the problem.
     pub const fn title(self) -> &'static str {
         self.0.title
     }
@@ -118,8 +117,9 @@ impl Serialize for Code {
 
 /// Declares the codes of a module `codes` as constants, and `CODES`, the list of all of them.
 ///
-/// A declaration is `NAME: "id", [SEVERITY, ..], "title";`, where a severity is a variant of
-/// [`DefaultSeverity`](crate::diag::DefaultSeverity). The page of a code is the file `codes/ID.md` beside the module.
+/// A declaration is `NAME: "id", [SEVERITY, ..], "title";` with a variant of
+/// [`DefaultSeverity`](crate::diag::DefaultSeverity) as its severity. The page of a code is the file `codes/ID.md`
+/// beside the module.
 #[macro_export]
 macro_rules! declare_codes {
     ($($name:ident: $id:literal, [$($severity:ident),+], $title:literal;)*) => {
@@ -133,7 +133,7 @@ macro_rules! declare_codes {
             });
         )*
 
-        /// Every code that this module declares.
+        /// All codes declared by this module.
         pub const CODES: &[$crate::diag::Code] = &[$($name),*];
     };
 }

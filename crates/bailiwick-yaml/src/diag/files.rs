@@ -1,4 +1,4 @@
-//! The texts that diagnostics point into.
+//! The texts behind the places of diagnostics.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
@@ -13,12 +13,12 @@ use crate::internal;
 pub struct FileId(u32);
 
 impl FileId {
-    /// The bare number, for carrying an id through serde.
+    /// Returns the bare number, to write an id with serde.
     pub fn number(self) -> u32 {
         self.0
     }
 
-    /// The id of a bare number; one that was never given out names the nameless empty text.
+    /// Returns the id of a bare number; an unused number names the nameless empty text.
     pub fn from_number(number: u32) -> Self {
         Self(number)
     }
@@ -29,7 +29,7 @@ pub struct SourceFile {
     path: String,
     text: OnceLock<String>,
     blocks: OnceLock<Vec<Block>>,
-    /// How to get the text again, for one that is not kept.
+    /// The source of a text that is not kept.
     load: Option<Loader>,
 }
 
@@ -47,19 +47,19 @@ impl SourceFile {
         Self { path: path.into(), text: OnceLock::from(text), blocks: OnceLock::new(), load: None }
     }
 
-    /// The path, relative to the workspace, with forward slashes.
+    /// Returns the path, relative to the workspace, with forward slashes.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn text(&self) -> &str {
         self.text.get_or_init(|| self.load.as_ref().map_or_else(String::new, |load| load()))
     }
 
-    /// Line and column of a byte, both counted from 1; the column counts characters.
+    /// Returns line and column of a byte, both counted from 1; the column counts characters.
     ///
-    /// The cost does not depend on where the byte is: a file may have as many diagnostics as lines, or all in one line.
+    /// The cost does not depend on the position: a file may have as many diagnostics as lines, or all in one line.
     pub fn line_column(&self, byte: u32) -> LineColumn {
         let text = self.text();
         let end = boundary_before(text, byte as usize);
@@ -78,7 +78,7 @@ impl SourceFile {
         block.characters + inside.iter().filter(|&&byte| is_first(byte)).count()
     }
 
-    /// The position before the block of a byte, and the bytes of the block before it.
+    /// Returns the position before the block of a byte, and the bytes of the block before it.
     fn block_of(&self, end: usize) -> (Block, &[u8]) {
         let text = self.text().as_bytes();
         let blocks = self.blocks.get_or_init(|| blocks(text));
@@ -88,7 +88,7 @@ impl SourceFile {
     }
 }
 
-/// The last boundary between characters at or before a byte.
+/// Returns the last boundary between characters at or before a byte.
 pub fn boundary_before(text: &str, byte: usize) -> usize {
     let mut end = byte.min(text.len());
     while !text.is_char_boundary(end) {
@@ -105,7 +105,7 @@ const BLOCK: usize = 1024;
 struct Block {
     line_feeds: usize,
     characters: usize,
-    /// The first byte of the line that goes on in the block.
+    /// The first byte of the line across the beginning of the block.
     line_start: usize,
 }
 
@@ -131,13 +131,13 @@ fn is_first(byte: u8) -> bool {
 /// A position for people, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineColumn {
-    /// Line.
+    /// The line, from 1.
     pub line: usize,
     /// Column in characters.
     pub column: usize,
 }
 
-/// Every text that a diagnostic may point into. Threads may add to it; nothing is ever removed.
+/// All texts with places of diagnostics. Threads may add texts; no text is removed.
 #[derive(Debug)]
 pub struct Files {
     list: RwLock<Vec<Arc<SourceFile>>>,
@@ -151,7 +151,7 @@ impl Default for Files {
 }
 
 impl Files {
-    /// A table that holds one nameless empty text, the one [`FileId::default`] names.
+    /// Creates a table with one nameless empty text, the text of [`FileId::default`].
     pub fn new() -> Self {
         let nameless = Arc::new(SourceFile::of("", String::new()));
         Self { list: RwLock::new(vec![Arc::clone(&nameless)]), nameless }
@@ -162,8 +162,7 @@ impl Files {
         self.push(SourceFile::of(path, text.into()))
     }
 
-    /// Registers a text that is not kept: whoever asks for it loads it anew. For inputs of which only few places are
-    /// ever shown.
+    /// Registers a text that is loaded on demand and not kept, for inputs with few printed places.
     pub fn add_loaded(&self, path: impl Into<String>, load: Loader) -> FileId {
         self.push(SourceFile { path: path.into(), text: OnceLock::new(), blocks: OnceLock::new(), load: Some(load) })
     }
@@ -180,12 +179,12 @@ impl Files {
         self.list.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many texts there are.
+    /// Returns the number of texts.
     pub fn count(&self) -> usize {
         self.read().len()
     }
 
-    /// The ids of the texts that are there now.
+    /// Returns the ids of the present texts.
     pub fn ids(&self) -> impl Iterator<Item = FileId> + use<> {
         (0..self.count()).filter_map(|number| u32::try_from(number).ok().map(FileId))
     }
@@ -196,7 +195,7 @@ impl Files {
         list.iter().map(|file| file.path().to_owned()).collect()
     }
 
-    /// A hash of every path and text, in the order of their ids: with the same one, two runs mean the same by an id.
+    /// Returns a hash of every path and text, in the order of their ids. Runs with the same hash have the same ids.
     pub fn digest(&self) -> [u8; 32] {
         let list = self.read().clone();
         let mut hasher = blake3::Hasher::new();
@@ -209,13 +208,13 @@ impl Files {
         hasher.finalize().into()
     }
 
-    /// True when there is such a text, and the place is a piece of it.
+    /// Whether a place is a part of a registered text.
     pub fn has(&self, place: Origin) -> bool {
         let (start, end) = (place.span.start as usize, place.span.end as usize);
         (place.file.0 as usize) < self.count() && self.get(place.file).text().get(start..end).is_some()
     }
 
-    /// The text behind an id.
+    /// Returns the text of an id.
     pub fn get(&self, id: FileId) -> Arc<SourceFile> {
         match self.read().get(id.0 as usize) {
             Some(file) => Arc::clone(file),

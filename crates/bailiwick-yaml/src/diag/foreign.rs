@@ -1,15 +1,15 @@
-//! Foreign text, made fit to be shown: names, paths, values and file contents that anybody may have chosen.
+//! Foreign text, made fit for printing: names, paths, values and file contents of any author.
 //!
-//! A terminal obeys escape sequences, GitHub Actions runs workflow commands that it finds in a log, Markdown is links and
-//! HTML, a spreadsheet calculates. One function for each form makes a text harmless. A character that is shown as
-//! `\u{1b}` cannot be told from a text that has these six characters: what is shown is for people, and JSON is exact.
+//! A terminal obeys escape sequences, GitHub Actions runs workflow commands from a log, Markdown contains links and
+//! HTML, a spreadsheet calculates. One function for each form makes a text harmless. A character printed as `\u{1b}`
+//! looks like a text of these six characters: printed text is for people, and JSON is exact.
 
 use crate::internal;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Control and format characters, line and paragraph separators (Cc, Cf, Zl, Zp of Unicode 16), and characters without
-/// these properties that nobody sees (`Default_Ignorable_Code_Point`); sorted, both ends included.
+/// Control and format characters, line and paragraph separators (Cc, Cf, Zl, Zp of Unicode 16), and other invisible
+/// characters (`Default_Ignorable_Code_Point`); sorted, both ends included.
 const HIDDEN: [(char, char); 27] = [
     ('\0', '\u{1f}'),
     ('\u{7f}', '\u{9f}'),
@@ -48,7 +48,7 @@ pub fn is_hidden(character: char) -> bool {
     HIDDEN.iter().any(|(first, last)| (*first..=*last).contains(&character))
 }
 
-/// Makes a text harmless in a place that is one line, or a part of one.
+/// Makes a text harmless as one line, or a part of one.
 pub fn line(text: &str) -> Cow<'_, str> {
     if is_harmless(text) {
         return Cow::Borrowed(text);
@@ -63,7 +63,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The form in which a character of a line is shown, where it is not shown as it is.
+/// Returns the printed form of a character of a line, if it is not printed as it is.
 pub fn escaped(text: &str, offset: usize, character: char) -> Option<String> {
     if is_hidden(character) {
         return Some(character.escape_default().to_string());
@@ -102,7 +102,7 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Makes a text harmless as [`lines`] does, with the colours that this program chose itself.
+/// Makes a text harmless as [`lines`] does, with the colours of this program.
 pub fn coloured_lines(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return lines(text);
@@ -123,14 +123,14 @@ pub fn coloured_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The length of a sequence that sets colours: `ESC [ digits and semicolons m`.
+/// Returns the length of a sequence for colours: `ESC [ digits and semicolons m`.
 fn colour_length(text: &str) -> Option<usize> {
     let inside = text.strip_prefix("\u{1b}[")?;
     let end = inside.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
     inside.get(end..)?.starts_with('m').then_some(end + 3)
 }
 
-/// Makes a JSON text harmless: hidden characters, which stand in its strings only, become escapes.
+/// Makes a JSON text harmless: hidden characters, present in its strings only, become escapes.
 pub fn json(text: &str) -> Cow<'_, str> {
     if is_harmless_but_line_feeds(text) {
         return Cow::Borrowed(text);
@@ -189,7 +189,7 @@ pub fn markdown_cell(text: &str) -> String {
     code_span(&line(text)).replace('|', "\\|")
 }
 
-/// A text as a code span, which ends at no backtick of the text.
+/// Returns a text as a code span, with longer fences than any run of backticks in the text.
 fn code_span(text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -200,7 +200,7 @@ fn code_span(text: &str) -> String {
     format!("{fence}{blank}{text}{blank}{fence}")
 }
 
-/// Appends words, as code where they are more than plain words. Brackets inside a word make no link without a target.
+/// Appends words, as code unless they are plain words. Brackets inside a word make no link without a target.
 fn push_words(text: &str, shown: &mut String) {
     let is_plain = |word: &str| {
         word.chars().all(|letter| letter.is_ascii_alphanumeric() || ",;:()[]/.'\"-=%+".contains(letter))
@@ -221,7 +221,7 @@ fn push_words(text: &str, shown: &mut String) {
     }
 }
 
-/// Makes a text harmless as a cell of a table that a spreadsheet opens: none is a formula.
+/// Makes a text harmless as a cell of a spreadsheet: no cell is a formula.
 pub fn csv_cell(text: &str) -> Cow<'_, str> {
     let begins_formula =
         text.trim_start().starts_with(['=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'])
@@ -244,14 +244,14 @@ fn is_harmless_but_line_feeds(text: &str) -> bool {
     text.split('\n').all(is_harmless)
 }
 
-/// Whether GitHub Actions takes a line for a workflow command: `::` behind blanks of any kind, or behind nothing seen. With a
-/// third colon, which begins lines of our own, the name of the command would begin with a colon, and none does.
+/// Whether GitHub Actions reads a line as a workflow command: `::` at the start or behind invisible characters. With
+/// a third colon, as in lines of this program, the name of the command would begin with a colon, and no command does.
 fn opens_command(line: &str) -> bool {
     let line = line.trim_start_matches(|letter: char| letter.is_whitespace() || is_hidden(letter));
     line.starts_with("::") && !line.starts_with(":::")
 }
 
-/// Whether a `#` is the second of a command in the older form, which counts anywhere in a line: `##[error]`, and
+/// Whether a `#` is the second of a command in the older form, valid anywhere in a line: `##[error]`, and
 /// `##vso[...]` and `##teamcity[...]` of other systems.
 pub fn is_old_command(text: &str, offset: usize) -> bool {
     let is_second = text.get(..offset).is_some_and(|before| before.ends_with('#'));

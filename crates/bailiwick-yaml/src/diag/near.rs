@@ -1,13 +1,13 @@
-//! Near misses: which known name did somebody mean?
+//! Near misses: the known name nearest to a written one.
 
-/// How many bytes a name has at most that is compared: the cost is the product of both lengths.
+/// The most bytes of a compared name: the cost is the product of both lengths.
 const MAXIMUM_LENGTH: usize = 256;
 
 /// How many candidates are compared: a file may have as many slips as there are names.
 const MAXIMUM_CANDIDATES: usize = 1_000;
 
-/// The candidate closest to what was written, when it is close enough to be a likely slip: equal but for case
-/// and separators, or a distance of at most a third of its length.
+/// Returns the candidate closest to a written name, if it is a likely slip: equal but for case and separators, or a
+/// distance of at most a third of its length.
 pub fn nearest<'c>(written: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', '.', ' '], "");
     if written.len() > MAXIMUM_LENGTH {

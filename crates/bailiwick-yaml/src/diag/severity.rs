@@ -1,13 +1,13 @@
 //! The severities of a code, as its declaration has them.
 
-/// A severity that diagnostics of a code have unless `spec.diagnostics` of the workspace sets another.
+/// The severity of diagnostics of a code unless `spec.diagnostics` of the workspace sets another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultSeverity {
-    /// An error, which no workspace can lower.
+    /// An error. A workspace cannot lower it.
     Error,
-    /// A warning for which `check` ends with 1.
+    /// A warning that makes `check` end with 1.
     FailsCheck,
-    /// A warning.
+    /// A warning without effect on the exit code.
     Warning,
     /// A warning of a risk rule of `lint`, with a risk severity of its own.
     Finding,

@@ -1,15 +1,15 @@
-//! Reading a text beside the object that it is meant to be: nearly every document is proven right without a tree.
+//! Reading a text along its intended object: nearly every document is proven right without a tree.
 //!
-//! The text is read from the front, in the block style with one line for each scalar. Where it goes on otherwise than the
-//! object, or in another style, nothing is said of it: the caller then reads it in full.
+//! The text is read from the front, in the block style with one line for each scalar. A text in another style, or
+//! with a difference, is left open: the caller then reads it in full.
 //!
-//! INVARIANT: what this accepts, [`super::ReadBack::compare`] accepts without it. The tests compare the two.
+//! INVARIANT: [`super::ReadBack::compare`] accepts every text accepted here. The tests compare the two.
 
 use super::super::scalar::{self, Plain};
 use super::super::tree::{NodeRef, Value};
 use super::is_of_other_type;
 
-/// True when a text is proven to be the object at `root`; false when it takes a reader to tell.
+/// Whether a text is proven to be the object at `root`; if not, a reader has to decide.
 pub(super) fn is_object(text: &str, root: NodeRef<'_>) -> bool {
     let mut reader = Along { text: text.as_bytes(), position: 0 };
     let is_read = match root.value() {
@@ -25,7 +25,7 @@ struct Along<'t> {
 }
 
 impl Along<'_> {
-    /// The entries of a map at an indent; behind a dash the first key is on its line.
+    /// Reads the entries of a map at an indent; behind a dash the first key is on its line.
     fn map(&mut self, node: NodeRef<'_>, indent: usize, behind_dash: bool) -> bool {
         node.entries().enumerate().all(|(index, (key, value))| {
             ((index == 0 && behind_dash) || self.spaces(indent))
@@ -38,7 +38,7 @@ impl Along<'_> {
         })
     }
 
-    /// The items of a sequence, each behind its dash.
+    /// Reads the items of a sequence, each behind its dash.
     fn sequence(&mut self, node: NodeRef<'_>, indent: usize) -> bool {
         node.items().all(|item| {
             self.spaces(indent)
@@ -51,7 +51,7 @@ impl Along<'_> {
         })
     }
 
-    /// A scalar or an empty collection, with the end of its line.
+    /// Reads a scalar or an empty collection, with the end of its line.
     fn scalar(&mut self, node: NodeRef<'_>) -> bool {
         match node.value() {
             Value::Null => self.take(b"null\n"),
@@ -64,7 +64,7 @@ impl Along<'_> {
         }
     }
 
-    /// A string on its line, without escapes, and the byte behind it.
+    /// Reads a string on its line, without escapes, and the byte behind it.
     fn string(&mut self, meant: &str, behind: u8) -> bool {
         let quote = self.text.get(self.position).copied().filter(|byte| matches!(byte, b'"' | b'\''));
         self.position += usize::from(quote.is_some());
@@ -90,20 +90,20 @@ impl Along<'_> {
     }
 }
 
-/// True for a string of visible characters that stand for themselves between quotes of this kind.
+/// Whether a string consists of visible characters that are literal between quotes of this kind.
 fn is_same_between(quote: u8, text: &str) -> bool {
     let is_special = |byte: u8| byte == quote || (byte == b'\\' && quote == b'"');
     text.bytes().fold(true, |same, byte| same & (b' '..=b'~').contains(&byte) & !is_special(byte))
 }
 
-/// True for a string of words that no reader takes for another type or for a part of YAML's syntax.
+/// Whether a string consists of words of no other type and no part of YAML's syntax.
 fn is_plain_string(text: &str) -> bool {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return false };
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'.' | b'-' | b'*');
     let starts_as_word = first.is_ascii_alphanumeric() || first == b'/';
     let is_one_word = bytes.iter().fold(starts_as_word, |fine, &byte| fine & is_word(byte));
-    // Nearly every string. No word of another type that begins with a letter is longer than `false`.
+    // The common case. No word of another type that begins with a letter is longer than `false`.
     if is_one_word && bytes.len() > 5 && !first.is_ascii_digit() {
         return true;
     }

@@ -1,4 +1,4 @@
-//! Whether a label selector parses: only that, since no attribute of ours comes from it.
+//! Validation of label selectors. No attribute depends on their contents.
 
 use bailiwick_kubernetes::names;
 use bailiwick_yaml::internal;
@@ -17,7 +17,7 @@ enum Token<'t> {
     End,
 }
 
-/// True when the whole text is a selector.
+/// Whether the whole text is a selector.
 pub(super) fn parses(selector: &str) -> bool {
     let tokens = tokens(selector);
     let mut rest = tokens.as_slice();
@@ -33,7 +33,7 @@ pub(super) fn parses(selector: &str) -> bool {
     }
 }
 
-/// Reads one requirement; what is behind it, or none.
+/// Reads one requirement; returns the tokens behind it.
 fn requirement<'s, 't>(tokens: &'s [Token<'t>]) -> Option<&'s [Token<'t>]> {
     let (is_absence, tokens) = match tokens {
         [Token::Not, rest @ ..] => (true, rest),
@@ -46,7 +46,7 @@ fn requirement<'s, 't>(tokens: &'s [Token<'t>]) -> Option<&'s [Token<'t>]> {
         [Token::End | Token::Comma, ..] => Some(rest),
         [Token::Word("in" | "notin"), Token::Open, rest @ ..] => values(rest),
         [Token::Equals, Token::Word(value), rest @ ..] => names::label_value(value).is_ok().then_some(rest),
-        // A value that is left out is the empty one.
+        // An omitted value is the empty one.
         [Token::Equals, Token::End | Token::Comma, ..] => rest.get(1..),
         [Token::Compares, Token::Word(value), rest @ ..] => value.parse::<i64>().is_ok().then_some(rest),
         _ => None,

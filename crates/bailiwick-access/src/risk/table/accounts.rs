@@ -1,4 +1,4 @@
-//! Service accounts that are stronger than their surroundings.
+//! Service accounts stronger than their surroundings.
 
 use super::{AccountCheck, Rule, When};
 use crate::codes;

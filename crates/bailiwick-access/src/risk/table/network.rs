@@ -1,4 +1,4 @@
-//! N: where traffic goes.
+//! N: network traffic.
 
 use super::{Rule, holds};
 use crate::codes;

@@ -1,4 +1,4 @@
-//! T: tenants that are not kept to their namespaces.
+//! T: tenants beyond their namespaces.
 
 use super::{Rule, TenantCheck, When};
 use crate::codes;

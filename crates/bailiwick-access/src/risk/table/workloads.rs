@@ -1,4 +1,4 @@
-//! W: control of what runs.
+//! W: control of running workloads.
 
 use super::{Reach, Rule, holds};
 use crate::codes;
