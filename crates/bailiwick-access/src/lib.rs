@@ -1,26 +1,76 @@
-//! Who may do what, as Kubernetes 1.37 would decide it, from manifests alone.
+//! Kubernetes RBAC offline: the decisions of the authorizer of Kubernetes 1.37 and earlier, from manifests alone.
 //!
-//! Objects of any origin go into a [`world::Builder`]; the finished [`World`] answers. Nothing here knows policies,
-//! templates or this crate's own output, so that it judges foreign manifests as well and shares no mistake with the
-//! code that generates ours.
+//! The crate answers questions about any set of manifests: whether a subject may make a request and why, the subjects that may
+//! make it, the permissions gained and lost by a change, and the risks of all grants. It shares no code with generators of
+//! manifests, and depends on no policy format.
 //!
-//! ```text
-//! world        the objects, settled                     decide       may this identity do this
-//! aggregate    ClusterRoles that gather others          proof        the chain behind an answer
-//! rules        rules, each distinct list once           who_can      who may do this
-//! symbols      strings as numbers                       resolve      which rules hold for an identity here
-//! index        who holds what, where                    cover        do these rules cover those
-//! snapshot     a world as data                          write        may it write this object (escalation check)
-//! request      identities and attributes                impersonate  may it act as somebody else
-//! http         from an HTTP request to attributes       compare      what a change really grants
-//! served       could a server receive the request       risk         what a grant really opens
-//! scope        what belongs to no namespace
-//! objects      roles and bindings, to be read           lookup       what people call a resource
-//!                           reconcile    what the server does to its defaults
-//! crossplane   its own checks of what packages ask for
+//! # Types
+//!
+//! - [`Builder`] takes objects, the default policy of a minor as their baseline. [`Builder::build`] settles aggregated
+//!   ClusterRoles and returns a [`World`].
+//! - [`Identity`] and [`Request`] are the attributes of a question. [`http::attributes`] reads a request from a method and a URL.
+//! - [`World::decide`] returns a [`Decision`]. Its [`Answer`] is yes, no, unknown (a role is missing) or dead (no server receives
+//!   the request). [`World::chains`] returns its proof, [`World::near_misses`] the grants that nearly allow a request.
+//! - [`World::who_can`] returns all subjects of a request, and [`World::rules_for`] the rules of an identity.
+//! - [`World::may_write`] and [`World::may_impersonate`] decide the escalation checks of RBAC and impersonation.
+//! - [`compare::compare`] returns the change of permissions between two worlds, whatever objects they come from.
+//! - [`World::findings`] returns the findings of the risk rules in [`risk`], and [`World::escalation_paths`] the steps by which an
+//!   identity gains permissions.
+//! - [`snapshot`] stores a world as data.
+//!
+//! # Example
+//!
+//! ```
+//! use bailiwick_access::who_can::Where;
+//! use bailiwick_access::{Answer, Builder, Identity, Layer, Request, ResourceRequest};
+//! use bailiwick_yaml::diag::{Files, Sink};
+//!
+//! let manifests = r#"
+//! apiVersion: rbac.authorization.k8s.io/v1
+//! kind: Role
+//! metadata: { name: deployer, namespace: shop }
+//! rules:
+//! - { apiGroups: [apps], resources: [deployments], verbs: [get, patch] }
+//! ---
+//! apiVersion: rbac.authorization.k8s.io/v1
+//! kind: RoleBinding
+//! metadata: { name: deployer, namespace: shop }
+//! roleRef: { apiGroup: rbac.authorization.k8s.io, kind: Role, name: deployer }
+//! subjects:
+//! - { kind: User, apiGroup: rbac.authorization.k8s.io, name: ada }
+//! "#;
+//! let (files, mut sink) = (Files::new(), Sink::new());
+//! let file = files.add("manifests.yaml", manifests);
+//! let tree = bailiwick_yaml::read(manifests, file, &mut sink);
+//!
+//! let mut builder = Builder::new(36).with_default_policy(36);
+//! for object in tree.documents() {
+//!     builder.add(object, Layer::Input(object.origin()));
+//! }
+//! let world = builder.build();
+//!
+//! let request = Request::Resource(ResourceRequest {
+//!     verb: "patch".to_owned(),
+//!     group: "apps".to_owned(),
+//!     resource: "deployments".to_owned(),
+//!     namespace: "shop".to_owned(),
+//!     ..ResourceRequest::default()
+//! });
+//! let ada = Identity::of("ada");
+//! let decision = world.decide(&ada, &request);
+//! assert_eq!(decision.answer(true), Answer::Yes);
+//! let chains = world.chains(&ada, &decision);
+//! assert_eq!(chains.first().map(|chain| chain.binding.name.as_str()), Some("RoleBinding/shop/deployer"));
+//!
+//! let who = world.who_can(&request, Where::AsRequested).subjects();
+//! assert!(who.contains(&"User/ada".to_owned()), "{who:?}");
 //! ```
 //!
-//! The rules are those of `specs/kubernetes.md` sections 7 to 9 and `specs/rbac.md` section 4.
+//! # Limits
+//!
+//! The members of groups are not in manifests, so a group is a subject of its own. Webhook and Node authorizers, admission and
+//! authentication are outside of the crate. The decision of a role that is missing among the inputs is unknown and not no. The
+//! tests compare decisions with the authorizer in `k8s.io/kubernetes`.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
@@ -56,3 +106,8 @@ pub use objects::{BindingRef, RoleRef, SubjectRef};
 pub use request::{Identity, Request, ResourceRequest, UrlRequest};
 pub use served::Liveness;
 pub use world::{Builder, Layer, World};
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -93,7 +93,7 @@ impl Symbols {
         found.map_or(Symbol::FOREIGN, |entry| Symbol(entry.index))
     }
 
-    /// Returns the string of a symbol.
+    /// Returns the string of a symbol. [`Symbol::FOREIGN`] stands for strings that no object uses, and has none itself.
     pub(crate) fn text(&self, symbol: Symbol) -> &str {
         slice(&self.text, &self.ends, symbol.0)
     }
@@ -122,6 +122,9 @@ fn hash(text: &str) -> u64 {
 }
 
 fn slice<'t>(text: &'t str, ends: &[u32], index: u32) -> &'t str {
+    if index == Symbol::FOREIGN.0 {
+        return "";
+    }
     let index = index as usize;
     let end_of = |index: usize| internal::value(ends.get(index).copied(), "a symbol is of another world") as usize;
     let start = index.checked_sub(1).map_or(0, end_of);

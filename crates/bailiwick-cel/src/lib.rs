@@ -1,16 +1,46 @@
-//! CEL, the language of admission policies, as the API server evaluates it: cel-go with Kubernetes' own functions.
+//! CEL as kube-apiserver evaluates it: cel-go with the functions of Kubernetes.
 //!
-//! An expression is read and looked through once ([`Program::compile`]) and then evaluated any number of times. Two things
-//! can go wrong then, and they are not the same: a [`Fail::Error`] is what the API server would meet, too, and a
-//! [`Fail::Unknown`] is what cannot be told from here. The first is swallowed by `&&` and `||` as cel-go does it, the
-//! second never turns into an answer.
+//! The crate answers two questions about an expression of an admission policy, without a cluster: its value for an object, and
+//! the verdict of the API server's compiler.
 //!
-//! Reading and evaluating are bounded in depth and in work, so that no expression can hang or overflow.
+//! # Types
 //!
-//! Left out on purpose, and answered with [`Fail::Unknown`]: timestamps and durations, URLs, IP addresses, quantities,
-//! named formats, versions, `format()`, and everything of an authorizer. [`compiled`] says what an API server refuses for its
-//! names and types; the evaluation looks at static types only as far as they decide what an expression means, so that
-//! an expression that the API server refuses may have an answer here.
+//! - [`Program`] is a parsed expression. [`Program::compile`] parses and checks it for the [`Names`] of its policy.
+//! - [`Environment`] has the values of these names: `object`, `oldObject`, `request`, `params`, `namespaceObject`, `variables`.
+//! - [`Value`] is the result. [`Value::from_json`] converts an object.
+//! - [`Fail`] is a missing result. [`Fail::Error`] is an error in the API server too; `&&` and `||` swallow it as in cel-go.
+//!   [`Fail::Unknown`] means an unsupported part, and never becomes a result.
+//! - [`compiled`] returns the static type of an expression for a [`Scope`], or the [`Refusal`] of the API server.
+//!
+//! # Example
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use bailiwick_cel::{Environment, Fail, Names, Program, Value};
+//! use serde_json::json;
+//!
+//! let names = Names { minor: 37, ..Names::default() };
+//! let variables = BTreeMap::new();
+//! let mut environment = Environment::new(&variables, 1_000_000);
+//! environment.object = Value::from_json(&json!({ "spec": { "replicas": 8 } }));
+//!
+//! let limit = Program::compile("object.spec.replicas <= 5", &names);
+//! assert_eq!(limit.evaluate(&environment), Ok(Value::Bool(false)));
+//!
+//! let missing = Program::compile("object.metadata.name == 'web'", &names);
+//! assert_eq!(missing.evaluate(&environment), Err(Fail::Error("no such key: metadata".to_owned())));
+//!
+//! let unsupported = Program::compile("quantity('1Gi').isGreaterThan(quantity('1Mi'))", &names);
+//! assert!(matches!(unsupported.evaluate(&environment), Err(Fail::Unknown(_))));
+//! ```
+//!
+//! # Limits
+//!
+//! Depth and work are bounded: no expression hangs or overflows the stack. Timestamps, durations, URLs, IP addresses,
+//! quantities, named formats, versions, `format()` and authorizers are not implemented, because admission policies of access
+//! rarely use them; they evaluate to [`Fail::Unknown`]. The evaluation uses static types only if they decide the meaning of an
+//! expression, so an expression rejected by the API server may have a value here: check it with [`compiled`] first.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
@@ -116,3 +146,8 @@ impl Program {
         self.expr.as_ref().err().map(|reason| reason.0.as_str())
     }
 }
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

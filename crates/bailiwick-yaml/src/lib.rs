@@ -1,16 +1,46 @@
-//! YAML as Kubernetes reads and stores it.
+//! YAML as Kubernetes reads and stores it, with locations and diagnostics.
 //!
-//! Text is read once into a [`Tree`]: nodes with the bytes they came from. Typed policies ([`de`]), JSON Schema
-//! ([`schema`]), the API server's rules and the canonical writer ([`write`]) all work on that one
-//! representation. Plain scalars mean what kubectl's reader makes of them (`specs/kubernetes.md` section 6), so
-//! that a bare `y` is a boolean here as it is there.
+//! The crate answers three questions about a text: its value for kubectl and the API server, the place of each part, and the
+//! problems that kubectl passes in silence, such as doubled keys.
 //!
 //! ```text
-//! text -> fast (the block YAML we and our templates write) -> Tree -> write -> canonical text
-//!    \ -> full (anything else, by granit-parser)         /
+//! text -> fast reader (block YAML of templates and of the writer) -> Tree -> writer -> canonical text
+//!    \ -> full reader (any other text, by granit-parser)        /
 //! ```
 //!
-//! Left out on purpose: comments, tags of other vocabularies, and keys that are not scalars.
+//! # Types
+//!
+//! - [`read`] reads all documents of a text into a [`Tree`] of nodes with byte ranges. A [`NodeRef`] is a node with its tree.
+//! - [`diag::Sink`] collects each [`diag::Diagnostic`]; [`diag::Files`] has the texts and computes lines and columns.
+//! - [`de::from_node`] reads a node into a type with serde; [`Spanned`] keeps the place of a value.
+//! - [`schema::Schema`] checks a node against a JSON Schema and reports every mismatch with a remedy.
+//! - [`mod@write`] writes canonical text, and [`ReadBack`] proves that other readers of YAML read the same object from it.
+//! - [`internal`] records broken invariants of the program itself.
+//!
+//! # Example
+//!
+//! ```
+//! use bailiwick_yaml::NodeRef;
+//! use bailiwick_yaml::diag::{Files, Sink};
+//!
+//! let (files, mut sink) = (Files::new(), Sink::new());
+//! let file = files.add("role.yaml", "kind: Role\nverbs: [get, get, y]\nkind: ClusterRole\n");
+//! let tree = bailiwick_yaml::read(files.get(file).text(), file, &mut sink);
+//!
+//! let verbs = tree.document(0).and_then(|root| root.get("verbs"));
+//! let last = verbs.and_then(|verbs| verbs.items().last());
+//! assert_eq!(last.and_then(NodeRef::as_bool), Some(true), "a bare `y` is a boolean for Kubernetes");
+//!
+//! let found = sink.into_sorted(&files);
+//! let origin = found.first().and_then(|first| first.origin).expect("a doubled key");
+//! assert_eq!(files.get(file).line_column(origin.span.start).line, 3);
+//! ```
+//!
+//! # Limits
+//!
+//! Plain scalars have the values of sigs.k8s.io/yaml, the reader of kubectl and the API server. Comments, tags of other
+//! vocabularies, and keys other than scalars are left out: no Kubernetes object contains them. Depth, aliases and the number of
+//! diagnostics are bounded.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
@@ -70,3 +100,8 @@ pub fn read_full(text: &str, file: FileId, sink: &mut Sink) -> Tree {
     full::read(text, &mut tree, sink);
     tree
 }
+
+/// Runs the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
