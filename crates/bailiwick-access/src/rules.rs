@@ -81,7 +81,7 @@ impl Rule {
     }
 }
 
-/// Names a list of rules in [`RuleLists`].
+/// The id of a list of rules of a [`World`](crate::World).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RuleListId(u32);
 
