@@ -18,4 +18,4 @@ mod shape;
 
 pub use self::fold::{Distinct, Fold, Group, Ranges};
 pub use self::name::OwnName;
-pub use self::shape::{Hints, Note, Own, Shape, Values, common_prefix, common_suffix};
+pub use self::shape::{Hints, Hole, Note, Own, Shape, Values, common_prefix, common_suffix};

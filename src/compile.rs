@@ -16,7 +16,7 @@ use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use self::class::{Class, Classes, Filled, Scratch, StandIns, Unexplained, Way};
+use self::class::{Class, Classes, Columns, Filled, Scratch, StandIns};
 use crate::crossplane::stack::Stack;
 use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::emit::file;
@@ -30,7 +30,7 @@ use crate::model::{
     PolicyMeta, Target, Unit, Workspace,
 };
 use crate::parallel;
-use crate::render::{Columns, Renderer, TemplateSet};
+use crate::render::{Renderer, TemplateSet};
 use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Trees, Validator};
@@ -430,20 +430,17 @@ impl<'p> Worker<'p> {
             Some(verdict) if !verdict.is_silent() => return None,
             verdict => verdict.map(|verdict| verdict.filling),
         };
-        let number = match self.classes.way(policy, account, filling.as_ref()) {
-            Way::Stamp(number) => number,
-            Way::Make(fixed) => {
-                let made = self.make_class(policy, account, &fixed, filling.as_ref());
-                self.classes.keep(policy, account, filling.as_ref(), made)?
-            }
-            Way::General => return None,
-        };
-        let class = self.classes.get(number)?;
+        let mut classes = std::mem::take(&mut self.classes);
+        let class = classes.of(policy, account, filling.as_ref(), &mut |columns| {
+            self.make_class(policy, account, columns, filling.as_ref())
+        });
+        self.classes = classes;
+        let class = class?;
         class.fill(account, namespace, &mut self.scratch)?;
         let scratch = &self.scratch;
         let (text, filled) = match self.options.wanted {
-            Wanted::Trees => (String::new(), Some(Filled::new(class, scratch))),
-            Wanted::Text | Wanted::Json => (class.text(scratch)?, None),
+            Wanted::Trees => (String::new(), Some(Filled::new(&class, scratch))),
+            Wanted::Text | Wanted::Json => (class.text(scratch), None),
         };
         let path = file::path(Some(namespace), "Namespace", self.project.workspace.shards);
         let (kinds, origins) = (class.kinds(), class.origins(scratch));
@@ -451,49 +448,43 @@ impl<'p> Worker<'p> {
         Some((file, class.facts(scratch)))
     }
 
-    /// Makes the class of an account: two stand-ins go the whole way, and get the labels that it has.
+    /// Makes the class of the accounts that differ from one in some columns: two stand-ins go the whole way, and get the
+    /// labels that it has. None where it cannot be proven that they stand for all.
     fn make_class(
         &mut self,
         policy: usize,
         account: Account<'_>,
-        fixed: &Columns,
+        columns: &Columns,
         filling: Option<&Filling>,
-    ) -> Result<Class, Unexplained> {
-        let nothing = || Unexplained(Columns::new());
-        let stand_ins = StandIns::of(account, &class::open_columns(account, fixed)).ok_or_else(nothing)?;
-        let policy = self.policy(policy).ok_or_else(nothing)?;
+    ) -> Option<Class> {
+        let stand_ins = StandIns::of(account, columns)?;
+        let policy = self.policy(policy)?;
         let mut made = stand_ins.accounts().map(|account| {
             let mut units = Vec::new();
             policy.expand_account(self.target, account, &mut units);
             units
         });
-        let (first, second) = made.next().zip(made.next()).ok_or_else(nothing)?;
-        let namespace = first.first().map(|unit| Arc::clone(&unit.identity.name)).ok_or_else(nothing)?;
-        let mut builder = class::Builder::new(&stand_ins, &namespace);
-        let (mut facts, mut other_facts) = (HomeFacts::default(), HomeFacts::default());
-        let is_alike = |(first, second): (&Unit, &Unit)| {
-            let of_unit = |unit: &Unit| (unit.template, unit.origin, unit.content, unit.identity.object_type.clone());
-            of_unit(first) == of_unit(second)
-        };
-        if first.len() != second.len() || !first.iter().zip(&second).all(is_alike) {
-            return Err(nothing());
+        let (first, second) = made.next().zip(made.next())?;
+        let of_unit = |unit: &Unit| (unit.template, unit.origin, unit.content, unit.identity.object_type.clone());
+        if !first.iter().map(of_unit).eq(second.iter().map(of_unit)) {
+            return None;
         }
+        let mut builder = class::Builder::new(&stand_ins);
+        let (mut facts, mut other_facts) = (HomeFacts::default(), HomeFacts::default());
         for (unit, other) in first.into_iter().zip(&second) {
-            let marked = stand_ins.mark(&unit.data, &other.data)?;
-            let templates = &*self.project.templates;
-            for set in [Some(templates), templates.built_in()].into_iter().flatten() {
-                set.only_prints(unit.template, &marked).map_err(class::unexplained)?;
+            let printed = Unit { data: stand_ins.open(&unit.data, &other.data)?, ..unit.clone() };
+            let mut text = String::new();
+            let mut prints =
+                |renderer: &mut Renderer<'_>| renderer.prints_open(&printed, class::LONGEST_WRITTEN, &mut text);
+            if !prints(&mut self.renderer) || !self.built_in.as_mut().is_none_or(prints) {
+                return None;
             }
-            let tree = self.checked(&unit, filling, &mut facts).ok_or_else(nothing)?;
-            let longer = stand_ins.count_in(self.rendered.as_bytes()) * class::LONGEST_WRITTEN;
-            if !Renderer::has_room(self.rendered.len() + longer) {
-                return Err(nothing());
-            }
-            let other_tree = self.checked(other, filling, &mut other_facts).ok_or_else(nothing)?;
+            let tree = self.checked(&unit, filling, &mut facts)?;
+            let other_tree = self.checked(other, filling, &mut other_facts)?;
             // Whether somebody makes the constraints that a role names is asked of each name.
             let of = |tree: &yaml::Tree| tree.document(0).map(|root| label::names_constraints(root));
             if self.labels.is_some() && of(&tree) != of(&other_tree) {
-                return Err(nothing());
+                return None;
             }
             builder.add((unit, other), (&tree, &other_tree))?;
         }
@@ -504,13 +495,13 @@ impl<'p> Worker<'p> {
             let mut sink = Sink::new();
             TargetFacts::new(self.target, self.project.existing_on(self.target)).absorb(facts, &|_| true, &mut sink);
             if !is_told_once || !sink.is_empty() {
-                return Err(nothing());
+                return None;
             }
         }
-        builder.finish().ok_or_else(nothing)
+        builder.finish()
     }
 
-    /// The tree of a unit that nothing whatever is to be said about.
+    /// Returns the tree of a unit, if there is no diagnostic of it.
     fn checked(&mut self, unit: &Unit, filling: Option<&Filling>, facts: &mut HomeFacts) -> Option<yaml::Tree> {
         let mut sink = Sink::new();
         self.renderer.render(unit, &mut self.rendered).ok()?;

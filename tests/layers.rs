@@ -20,7 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("expand", &["codes", "diag", "model"]),
     ("render", &["codes", "diag", "yaml", "source", "model"]),
-    ("validate", &["codes", "diag", "digest", "yaml", "k8s", "model", "render", "admission"]),
+    ("validate", &["codes", "diag", "digest", "yaml", "k8s", "model", "render", "alike", "admission"]),
     ("label", &["codes", "diag", "yaml", "k8s", "model", "validate", "admission"]),
     ("alike", &["digest", "k8s"]),
     ("emit", &["codes", "diag", "digest", "yaml", "k8s", "git", "alike"]),

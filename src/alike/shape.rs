@@ -14,6 +14,8 @@
 //! INVARIANT: the shape and the values give back the text. So everything that a folded text does not share with the one
 //! that is shown is its name, or is described beside it, or stays as it was.
 
+use std::ops::Range;
+
 use memchr::{memchr, memrchr};
 
 use super::lines::{NoteLine, Place, notes};
@@ -95,7 +97,7 @@ impl OwnName<'_> {
 
 /// A place in a shape where a value stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Hole {
+pub enum Hole {
     /// A whole name.
     Name,
     /// The part of a name behind its first hyphen.
@@ -108,24 +110,20 @@ enum Hole {
     Note,
     /// The end of a part of a change.
     End,
-}
-
-/// The origin of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
-    Text,
+    /// The beginning of an object that is new.
     Created,
+    /// The same of an object that goes.
     Deleted,
+    /// The same of an object that changes.
     Changed,
 }
 
-/// A text with holes.
+/// A text with holes, each of which has data of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Shape {
-    kind: Kind,
+pub struct Shape<H = Hole> {
     text: String,
     /// The holes in order, each with its offset in the text.
-    holes: Vec<(usize, Hole)>,
+    holes: Vec<(usize, H)>,
 }
 
 /// The values that stand in the holes of a shape.
@@ -176,17 +174,71 @@ pub struct Note {
     pub shape: u128,
 }
 
+impl<H> Shape<H> {
+    /// Cuts a text at ranges, in order, with the data of their holes.
+    pub fn cut(text: &str, ranges: impl IntoIterator<Item = (Range<usize>, H)>) -> Option<Self> {
+        let mut shape = Self { text: String::with_capacity(text.len()), holes: Vec::new() };
+        let mut start = 0;
+        for (range, data) in ranges {
+            shape.text.push_str(text.get(start..range.start)?);
+            shape.holes.push((shape.text.len(), data));
+            start = range.end;
+        }
+        shape.text.push_str(text.get(start..)?);
+        Some(shape)
+    }
+
+    /// Returns the data of the holes.
+    pub fn holes(&self) -> impl Iterator<Item = &H> {
+        self.holes.iter().map(|(_, hole)| hole)
+    }
+
+    /// Finds the values in the holes of a text, as ranges of it; none where the text differs elsewhere. `length` returns the
+    /// length of the value that a text begins with.
+    pub fn find_values(
+        &self,
+        text: &str,
+        length: impl Fn(&H, &[u8]) -> Option<usize>,
+        values: &mut Vec<Range<usize>>,
+    ) -> Option<()> {
+        values.clear();
+        let (mut start, mut rest) = (0, text.as_bytes());
+        for (place, hole) in &self.holes {
+            rest = rest.strip_prefix(self.text.as_bytes().get(start..*place)?)?;
+            let length = length(hole, rest)?;
+            let at = text.len() - rest.len();
+            values.push(at..at + length);
+            rest = rest.get(length..)?;
+            start = *place;
+        }
+        (self.text.as_bytes().get(start..)? == rest).then_some(())
+    }
+
+    /// Returns the text with a value in each hole, by the number of the hole.
+    pub fn fill_with<V: AsRef<str>>(&self, value: impl Fn(usize, &H) -> V) -> String {
+        let mut filled = String::with_capacity(self.text.len() + 16 * self.holes.len());
+        let mut start = 0;
+        for (index, (place, hole)) in self.holes.iter().enumerate() {
+            filled.push_str(self.text.get(start..*place).unwrap_or_default());
+            filled.push_str(value(index, hole).as_ref());
+            start = *place;
+        }
+        filled.push_str(self.text.get(start..).unwrap_or_default());
+        filled
+    }
+}
+
 impl Shape {
     /// Splits an object in YAML.
     pub fn split<'t>(text: &'t str, hints: &Hints<'_>) -> (Self, Values<'t>) {
-        let mut splitter = Splitter::new(hints, Kind::Text);
+        let mut splitter = Splitter::new(hints);
         splitter.add(&mut Place::default(), text, Side::Only, &[]);
         splitter.finish()
     }
 
     /// Splits a text that is one value from its first word to its last.
     pub fn split_message<'t>(text: &'t str, hints: &Hints<'_>) -> (Self, Values<'t>) {
-        let mut splitter = Splitter::new(hints, Kind::Text);
+        let mut splitter = Splitter::new(hints);
         splitter.add_value(text, Side::Only);
         splitter.finish()
     }
@@ -203,18 +255,21 @@ impl Shape {
         if is_odd(old.unwrap_or_default()) || is_odd(new.unwrap_or_default()) {
             return None;
         }
-        let (kind, only) = match (old, new) {
+        let (hole, only) = match (old, new) {
             (Some(old), Some(new)) => {
-                let mut splitter = Splitter::new(hints, Kind::Changed);
+                let mut splitter = Splitter::new(hints);
+                splitter.push(Hole::Changed, "");
                 splitter.add_change(old, new);
                 return Some(splitter.finish());
             }
-            (None, Some(new)) => (Kind::Created, new),
-            (Some(old), None) => (Kind::Deleted, old),
+            (None, Some(new)) => (Hole::Created, new),
+            (Some(old), None) => (Hole::Deleted, old),
             (None, None) => return None,
         };
-        let (shape, values) = Self::split(only, hints);
-        Some((Self { kind, ..shape }, values))
+        let mut splitter = Splitter::new(hints);
+        splitter.push(hole, "");
+        splitter.add(&mut Place::default(), only, Side::Only, &[]);
+        Some(splitter.finish())
     }
 
     /// Returns the digest of the shape under a secret of this run.
@@ -224,33 +279,21 @@ impl Shape {
 
     /// Whether the text has a hole.
     pub fn has_holes(&self) -> bool {
-        self.holes.iter().any(|(_, hole)| *hole != Hole::End)
+        !self.holes.is_empty()
     }
 
     /// Returns the text with these values in its holes. A change comes as its parts, each with a zero byte behind it.
     pub fn fill(&self, values: &Values<'_>) -> String {
-        self.filled(|index, _| values.written.get(index).copied().unwrap_or_default())
+        self.fill_with(|index, _| values.written.get(index).copied().unwrap_or_default())
     }
 
     /// Returns the text with these values, and with another name in place of the name.
     pub fn fill_renamed(&self, values: &Values<'_>, name: OwnName<'_>) -> String {
-        self.filled(|index, hole| match hole {
+        self.fill_with(|index, hole| match hole {
             Hole::Name => name.name(),
             Hole::ShortName => name.short().unwrap_or_default(),
             _ => values.written.get(index).copied().unwrap_or_default(),
         })
-    }
-
-    fn filled<'v>(&self, value: impl Fn(usize, Hole) -> &'v str) -> String {
-        let mut filled = String::with_capacity(self.text.len() + 16 * self.holes.len());
-        let mut start = 0;
-        for (index, &(place, hole)) in self.holes.iter().enumerate() {
-            filled.push_str(self.text.get(start..place).unwrap_or_default());
-            filled.push_str(value(index, hole));
-            start = place;
-        }
-        filled.push_str(self.text.get(start..).unwrap_or_default());
-        filled
     }
 }
 
@@ -274,8 +317,8 @@ struct Splitter<'s, 't> {
 }
 
 impl<'s, 't> Splitter<'s, 't> {
-    fn new(hints: &'s Hints<'s>, kind: Kind) -> Self {
-        let shape = Shape { kind, text: String::new(), holes: Vec::new() };
+    fn new(hints: &'s Hints<'s>) -> Self {
+        let shape = Shape { text: String::new(), holes: Vec::new() };
         Self { hints, shape, values: Values::default(), numbers: Vec::new() }
     }
 

@@ -1,45 +1,52 @@
 //! Classes of tenants: what differs in nothing but scalars is rendered, checked and written once.
 //!
 //! Most tenants of a list differ in a name, a number and what is made of them. For such a class two stand-in accounts
-//! go the whole way ([`standin`]). Where every template is proven to only print what differs
-//! ([`crate::render::Refusal`]), and every value that differs stands where its checks are known
-//! ([`crate::k8s::validation::holes`]), the text of the first is cut at the values that differ, and an account of the
-//! class gets its file by filling them in, each one composed, checked and quoted anew.
+//! go the whole way ([`standin`]). Where every template only prints what differs ([`Renderer::prints_open`]), and every
+//! value that differs stands where it can be checked by itself ([`open`]), the text of the first is cut at the values that
+//! differ, and an account of the class gets its file by filling them in, each one composed, checked and quoted anew.
 //!
-//! Whatever cannot be proven goes the general way, and so does an account with a value that some check refuses: the
-//! general way tells why. The bytes are the same on both, which `--no-classes` and the tests hold against each other.
+//! Whatever cannot be proven takes the general path, and so does an account with a value that some check refuses: the
+//! general path reports why. The bytes are the same on both, which `--no-classes` and the tests compare.
 //!
 //! An account's class is decided by the values that something else than printing depends on: those that are missing,
-//! empty, zero, true or false, maps, and those of columns that a proof failed for. Where a cluster labels namespaces by
-//! what their service accounts may use, the labels it would write decide as well.
+//! empty, zero, true or false, maps, and those of columns for which alone no class can be made. Where a cluster labels
+//! namespaces by what their service accounts may use, the labels it would write decide as well.
+//!
+//! [`Renderer::prints_open`]: crate::render::Renderer::prints_open
 
 mod pattern;
 mod standin;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use self::pattern::Pattern;
 pub(in crate::compile) use self::pattern::{Filled, Patterns};
-use self::standin::{Composed, Piece, columns};
-pub(in crate::compile) use self::standin::{StandIns, Unexplained};
+pub(in crate::compile) use self::standin::StandIns;
+use self::standin::{Composed, Piece};
 use crate::diag::Origin;
 use crate::emit::file;
 use crate::expand;
-use crate::k8s::validation::holes::{self, Demand};
+use crate::k8s::rbac::SameRules;
+use crate::k8s::validation::open::{self, Accepts, OpenValue};
 use crate::label::Filling;
 use crate::model::{Account, AccountValue, ObjectType, Unit};
-use crate::render::{Columns, Refusal};
 use crate::validate::HomeFacts;
-use crate::yaml::{self, Cut, NodeId, NodeRef, ReadBack, Tree};
+use crate::yaml::{self, Blank, Cut, NodeId, NodeRef, ReadBack, Tree};
+
+/// The values of the first account that differ, each with its scalar, and the same values of the second account.
+type Differing<'t> = (Vec<(NodeId, usize)>, Vec<NodeRef<'t>>);
+
+/// Columns of an account list, by their numbers.
+pub(super) type Columns = BTreeSet<usize>;
 
 /// Room for a value, in bytes.
 const TYPICAL_VALUE: usize = 32;
 
 /// How many bytes a value of an account has at most in a rendered text of its class: each may be escaped there.
-pub(super) const LONGEST_WRITTEN: usize = 6 * holes::LONGEST;
+pub(super) const LONGEST_WRITTEN: usize = 6 * open::LONGEST;
 
 /// The number of accounts of a class that take the general path first. The first account reports the diagnostics that are
 /// reported once for a class ([`HomeFacts::is_told_once`]), and classes of few members are not worth it.
@@ -48,11 +55,14 @@ const FIRST_STAMPED: u8 = 3;
 /// Most classes of one policy: what differs more than that is no class.
 const MOST_CLASSES: usize = 1_000;
 
+/// How often it is tried which columns decide a class of one policy, once for each column: what is left takes the general
+/// path, so that many columns take no longer than some.
+const MOST_TRIES: usize = 300;
+
 /// The classes that one thread knows, by the number of their policy.
 #[derive(Default)]
 pub(super) struct Classes {
     policies: HashMap<usize, OfPolicy>,
-    made: Vec<Arc<Class>>,
 }
 
 /// The classes of one policy.
@@ -60,85 +70,70 @@ pub(super) struct Classes {
 struct OfPolicy {
     /// Columns whose values decide the class.
     fixed: Columns,
-    /// True when nothing of the policy can be stamped.
+    /// Whether nothing of the policy can be stamped.
     is_barren: bool,
+    tries: usize,
     known: HashMap<Box<[u8]>, State>,
     key: Vec<u8>,
 }
 
-#[derive(Clone, Copy)]
 enum State {
-    /// So many accounts of it went the general way.
+    /// So many accounts of it took the general path.
     Seen(u8),
-    /// It is the class of this number.
-    Made(usize),
-}
-
-/// The work for an account.
-pub(super) enum Way {
-    /// Stamp it with this class.
-    Stamp(usize),
-    /// Make its class first, with these columns deciding it.
-    Make(Columns),
-    /// Go the general way.
-    General,
+    Made(Arc<Class>),
 }
 
 impl Classes {
-    /// The way for an account of a policy.
-    pub(super) fn way(&mut self, policy: usize, account: Account<'_>, filling: Option<&Filling>) -> Way {
-        let of_policy = self.policies.entry(policy).or_default();
-        if of_policy.is_barren {
-            return Way::General;
-        }
-        key((account, filling), &of_policy.fixed, &mut of_policy.key);
-        let has_room = of_policy.known.len() < MOST_CLASSES;
-        match of_policy.known.get_mut(&*of_policy.key) {
-            Some(State::Made(class)) => return Way::Stamp(*class),
-            Some(State::Seen(FIRST_STAMPED)) => return Way::Make(of_policy.fixed.clone()),
-            Some(State::Seen(count)) => *count += 1,
-            None if has_room => {
-                of_policy.known.insert(of_policy.key.as_slice().into(), State::Seen(1));
-            }
-            None => {}
-        }
-        Way::General
-    }
-
-    /// Keeps a class that was made for an account, or what was in the way of it. Returns the number of the class.
-    pub(super) fn keep(
+    /// Returns the class of an account of a policy; none for an account that takes the general path. `make` makes a class
+    /// whose members differ in some columns.
+    pub(super) fn of(
         &mut self,
         policy: usize,
         account: Account<'_>,
         filling: Option<&Filling>,
-        made: Result<Class, Unexplained>,
-    ) -> Option<usize> {
-        let of_policy = self.policies.get_mut(&policy)?;
-        match made {
-            Ok(class) => {
-                self.made.push(Arc::new(class));
-                let number = self.made.len() - 1;
-                key((account, filling), &of_policy.fixed, &mut of_policy.key);
-                of_policy.known.insert(of_policy.key.as_slice().into(), State::Made(number));
-                Some(number)
+        make: &mut dyn FnMut(&Columns) -> Option<Class>,
+    ) -> Option<Arc<Class>> {
+        let of_policy = self.policies.entry(policy).or_default();
+        if of_policy.is_barren {
+            return None;
+        }
+        key((account, filling), &of_policy.fixed, &mut of_policy.key);
+        let has_room = of_policy.known.len() < MOST_CLASSES;
+        match of_policy.known.get_mut(&*of_policy.key) {
+            Some(State::Made(class)) => return Some(Arc::clone(class)),
+            Some(State::Seen(FIRST_STAMPED)) => {}
+            Some(State::Seen(count)) => {
+                *count += 1;
+                return None;
             }
-            Err(Unexplained(columns)) => {
-                let before = of_policy.fixed.len();
-                of_policy.fixed.extend(columns);
-                of_policy.is_barren = of_policy.fixed.len() == before;
-                of_policy.known.clear();
-                None
+            None => {
+                if has_room {
+                    of_policy.known.insert(of_policy.key.as_slice().into(), State::Seen(1));
+                }
+                return None;
             }
         }
-    }
-
-    /// A class by its number.
-    pub(super) fn get(&self, number: usize) -> Option<&Arc<Class>> {
-        self.made.get(number)
+        let values = account.values().enumerate();
+        let is_free = |column: usize, value| is_open(value) && !of_policy.fixed.contains(&column);
+        let columns: Columns =
+            values.filter(|(column, value)| is_free(*column, *value)).map(|(column, _)| column).collect();
+        if let Some(class) = make(&columns) {
+            let class = Arc::new(class);
+            of_policy.known.insert(of_policy.key.as_slice().into(), State::Made(Arc::clone(&class)));
+            return Some(class);
+        }
+        // A column decides the class if there is none even where the members differ in that column alone.
+        let decide: Columns =
+            columns.iter().copied().filter(|column| make(&Columns::from([*column])).is_none()).collect();
+        of_policy.tries += columns.len();
+        of_policy.is_barren = decide.is_empty() || decide.len() == columns.len() || of_policy.tries > MOST_TRIES;
+        of_policy.fixed.extend(decide);
+        of_policy.known.clear();
+        None
     }
 }
 
-/// The bytes that decide the class of an account: its values, and the labels of its namespace.
+/// Writes the bytes that decide the class of an account: its values, and the labels of its namespace.
 fn key((account, filling): (Account<'_>, Option<&Filling>), fixed: &Columns, key: &mut Vec<u8>) {
     key.clear();
     filling.into_iter().for_each(|filling| filling.write_bytes(key));
@@ -159,19 +154,13 @@ fn key((account, filling): (Account<'_>, Option<&Filling>), fixed: &Columns, key
     }
 }
 
-/// True for a value that counts as true wherever it stands and whatever it is.
+/// Whether a value counts as true wherever it stands and whatever it is.
 fn is_open(value: AccountValue<'_>) -> bool {
     match value {
         AccountValue::Text(text) => !text.is_empty(),
         AccountValue::Int(number) => number != 0,
         _ => false,
     }
-}
-
-/// Columns of an account that need not decide its class.
-pub(super) fn open_columns(account: Account<'_>, fixed: &Columns) -> Columns {
-    let values = account.values().enumerate();
-    values.filter(|(column, value)| is_open(*value) && !fixed.contains(column)).map(|(column, _)| column).collect()
 }
 
 /// A file whose scalars are still open.
@@ -182,13 +171,14 @@ pub(super) struct Class {
     /// The objects of one kind, where there are several: their names decide their order.
     runs: Vec<Range<usize>>,
     scalars: Vec<Scalar>,
-    /// The scalar that names the namespace.
-    namespace: usize,
+    /// Numbers that may not be more than others.
+    limits: Vec<(Number, Number)>,
+    /// The name of the namespace.
+    namespace: Name,
     /// Namespaces that the account's own may not be.
     other_namespaces: Vec<String>,
     /// How many bytes a file has at least, about.
     length: usize,
-    cluster_objects: usize,
     kinds: Arc<[Arc<str>]>,
     origins: Arc<[Origin]>,
 }
@@ -201,31 +191,33 @@ struct Object {
     content: Origin,
     /// Its type, where other files may hold one of its name.
     cluster: Option<ObjectType>,
-    /// Its text without the values that differ: those of the pattern's holes.
+    /// Its text without the values that differ.
     cut: Cut,
-    /// The object as a tree.
-    pattern: Pattern,
+    /// The object as a tree without them.
+    blank: Blank,
+    /// The number of the scalar in each of its holes.
+    holes: Vec<usize>,
+    /// For a role whose rules are the same for all.
+    same_rules: Option<SameRules>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Name {
     Same(Arc<str>),
     Scalar(usize),
 }
 
-/// A value that differs.
+#[derive(Debug, Clone, Copy)]
+enum Number {
+    Same(i64),
+    Scalar(usize),
+}
+
+/// A value that differs, and what its positions accept.
 #[derive(Debug)]
 struct Scalar {
     composed: Composed,
-    demands: Vec<Demand>,
-    /// For a number: what it may not be more than.
-    limits: Vec<Limit>,
-}
-
-#[derive(Debug)]
-enum Limit {
-    Number(i64),
-    Scalar(usize),
+    accepts: Vec<Accepts>,
 }
 
 /// Buffers that one thread uses again for every file.
@@ -240,25 +232,52 @@ pub(super) struct Scratch {
     order: Vec<usize>,
 }
 
+impl Scratch {
+    fn text(&self, scalar: usize) -> Option<&str> {
+        part(&self.texts, &self.ends, scalar)
+    }
+}
+
 impl Class {
     /// Makes the values of an account and settles the order of its objects; none when some value needs a closer look.
     pub(super) fn fill(&self, account: Account<'_>, namespace: &str, scratch: &mut Scratch) -> Option<()> {
-        if account.values().any(|value| matches!(value, AccountValue::Text(text) if text.len() > holes::LONGEST)) {
+        if account.values().any(|value| matches!(value, AccountValue::Text(text) if text.len() > open::LONGEST)) {
             return None;
         }
         self.compose(account, scratch)?;
-        let at = |index: usize| part(&scratch.texts, &scratch.ends, index);
-        if at(self.namespace)? != namespace || self.other_namespaces.iter().any(|other| other == namespace) {
+        let is_fine = self.scalars.iter().enumerate().all(|(index, scalar)| {
+            let text = scratch.text(index).unwrap_or_default();
+            scalar.accepts.iter().all(|accepts| match (&scalar.composed, accepts) {
+                (Composed::Number(column), accepts) => number(account, *column).is_some_and(|it| accepts.number(it)),
+                (Composed::Text(_), Accepts::Namespace) => text != namespace,
+                (Composed::Text(_), accepts) => accepts.text(text),
+            })
+        });
+        let is_own =
+            self.namespace.of(scratch)? == namespace && !self.other_namespaces.iter().any(|it| it == namespace);
+        let value = |end: &Number| match end {
+            Number::Same(number) => Some(*number),
+            Number::Scalar(index) => match self.scalars.get(*index)?.composed {
+                Composed::Number(column) => number(account, column),
+                Composed::Text(_) => None,
+            },
+        };
+        let is_limited =
+            self.limits.iter().all(|(least, most)| value(least).zip(value(most)).is_some_and(|(it, most)| it <= most));
+        if !is_fine || !is_own || !is_limited {
             return None;
         }
-        let is_fine = |(index, scalar)| self.is_fine(scalar, account, at(index).unwrap_or_default(), namespace);
-        if !self.scalars.iter().enumerate().all(is_fine) {
-            return None;
-        }
-        let Scratch { texts, ends, order, .. } = scratch;
-        let name = |object: &usize| self.name(*object, texts, ends);
+        let mut order = std::mem::take(&mut scratch.order);
         order.clear();
         order.extend(0..self.objects.len());
+        let is_sorted = self.sort(&mut order, scratch);
+        scratch.order = order;
+        is_sorted
+    }
+
+    /// Puts the objects of each kind in the order of their names; none where two have one name.
+    fn sort(&self, order: &mut [usize], scratch: &Scratch) -> Option<()> {
+        let name = |object: &usize| self.objects.get(*object).and_then(|object| object.name.of(scratch));
         for run in &self.runs {
             let order = order.get_mut(run.clone())?;
             if !order.is_sorted_by(|left, right| name(left) < name(right)) {
@@ -271,59 +290,45 @@ impl Class {
         Some(())
     }
 
-    /// The name of an object, for the account whose values are given.
-    fn name<'n>(&'n self, object: usize, texts: &'n str, ends: &[usize]) -> Option<&'n str> {
-        match &self.objects.get(object)?.name {
-            Name::Same(name) => Some(name),
-            Name::Scalar(index) => part(texts, ends, *index),
-        }
-    }
-
-    /// The whole file of the account whose values were made last.
-    pub(super) fn text(&self, scratch: &Scratch) -> Option<String> {
+    /// Returns the whole file of the account whose values were made last.
+    pub(super) fn text(&self, scratch: &Scratch) -> String {
         let mut text = String::with_capacity(file::HEADER.len() + self.length + scratch.written.len());
         text.push_str(file::HEADER);
-        for (position, index) in scratch.order.iter().enumerate() {
-            let object = self.objects.get(*index)?;
+        for (position, object) in self.ordered(scratch).enumerate() {
             if position > 0 {
                 text.push_str(yaml::write::SEPARATOR);
             }
             object.cut.fill(&mut text, |hole, text| {
-                let scalar = object.pattern.scalar(hole);
+                let scalar = object.holes.get(hole).copied().unwrap_or(usize::MAX);
                 text.push_str(part(&scratch.written, &scratch.written_ends, scalar).unwrap_or_default());
             });
         }
-        Some(text)
+        text
     }
 
-    /// The kinds of the objects, in the order of their file.
+    fn ordered<'c>(&'c self, scratch: &'c Scratch) -> impl Iterator<Item = &'c Object> {
+        scratch.order.iter().filter_map(|index| self.objects.get(*index))
+    }
+
+    /// Returns the kinds of the objects, in the order of their file.
     pub(super) fn kinds(&self) -> Arc<[Arc<str>]> {
         Arc::clone(&self.kinds)
     }
 
-    /// The places of their contents, for the account whose values were made last.
+    /// Returns the places of their contents, for the account whose values were made last.
     pub(super) fn origins(&self, scratch: &Scratch) -> Arc<[Origin]> {
-        if scratch.order.is_sorted() {
-            return Arc::clone(&self.origins);
+        match scratch.order.is_sorted() {
+            true => Arc::clone(&self.origins),
+            false => self.ordered(scratch).map(|object| object.content).collect(),
         }
-        scratch.order.iter().filter_map(|index| self.objects.get(*index)).map(|object| object.content).collect()
     }
 
-    /// Names that other files may hold as well, for the account whose values were made last.
+    /// Returns the names that other files may hold as well, for the account whose values were made last.
     pub(super) fn facts(&self, scratch: &Scratch) -> HomeFacts {
-        let objects = scratch.order.iter().filter_map(|index| Some((*index, self.objects.get(*index)?)));
-        let cluster = objects.filter_map(|(index, object)| {
-            let name = self.name(index, &scratch.texts, &scratch.ends)?;
-            Some((object.cluster.clone()?, Arc::from(name), object.origin))
-        });
-        let mut found = Vec::with_capacity(self.cluster_objects);
-        found.extend(cluster);
-        HomeFacts::of_cluster_objects(found)
-    }
-
-    /// True for the scalar of this number where it is a number itself.
-    fn is_number(&self, scalar: usize) -> bool {
-        matches!(self.scalars.get(scalar), Some(Scalar { composed: Composed::Number(_), .. }))
+        let cluster = self
+            .ordered(scratch)
+            .filter_map(|object| Some((object.cluster.clone()?, object.name.of(scratch)?.into(), object.origin)));
+        HomeFacts::of_cluster_objects(cluster.collect())
     }
 
     /// Makes the texts of every scalar, as they are and as they are written.
@@ -348,7 +353,7 @@ impl Class {
                         }
                     }
                     let text = texts.get(start..)?;
-                    if !holes::is_plain_text(text) {
+                    if !open::is_plain_text(text) {
                         return None;
                     }
                     yaml::write::string(text, written);
@@ -359,33 +364,26 @@ impl Class {
         }
         Some(())
     }
+}
 
-    /// True when a scalar, which is `text` for this account, satisfies what is demanded of it.
-    fn is_fine(&self, scalar: &Scalar, account: Account<'_>, text: &str, namespace: &str) -> bool {
-        let number = |column: usize| match account.value(column) {
-            AccountValue::Int(number) => Some(number),
-            _ => None,
-        };
-        match scalar.composed {
-            Composed::Text(_) => scalar.demands.iter().all(|demand| match demand {
-                Demand::OtherNamespace => text != namespace,
-                demand => demand.is_met_by(text),
-            }),
-            Composed::Number(column) => number(column).is_some_and(|value| {
-                let limited = scalar.limits.iter().all(|limit| match limit {
-                    Limit::Number(most) => value <= *most,
-                    Limit::Scalar(index) => match self.scalars.get(*index).map(|end| &end.composed) {
-                        Some(Composed::Number(end)) => number(*end).is_some_and(|most| value <= most),
-                        _ => false,
-                    },
-                });
-                limited && scalar.demands.iter().all(|demand| demand.is_met_by_number(value))
-            }),
+impl Name {
+    /// Returns the name for the account whose values were made last.
+    fn of<'n>(&'n self, scratch: &'n Scratch) -> Option<&'n str> {
+        match self {
+            Name::Same(name) => Some(name),
+            Name::Scalar(index) => scratch.text(*index),
         }
     }
 }
 
-/// A part of a text that consists of parts.
+fn number(account: Account<'_>, column: usize) -> Option<i64> {
+    match account.value(column) {
+        AccountValue::Int(number) => Some(number),
+        _ => None,
+    }
+}
+
+/// Returns a part of a text that consists of parts.
 fn part<'t>(text: &'t str, ends: &[usize], index: usize) -> Option<&'t str> {
     let start = index.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied())?;
     text.get(start..*ends.get(index)?)
@@ -397,75 +395,97 @@ pub(super) struct Builder<'s> {
     scalars: Vec<Scalar>,
     by_composed: HashMap<Composed, usize>,
     objects: Vec<(Unit, Object)>,
+    limits: Vec<(Number, Number)>,
     other_namespaces: Vec<String>,
-    /// The namespace of the first account.
-    namespace: String,
-}
-
-/// A value that differs, in the tree of the first account.
-struct Hole {
-    node: NodeId,
-    scalar: usize,
-    /// True among the rules of a role.
-    is_in_rules: bool,
 }
 
 impl<'s> Builder<'s> {
-    /// A class without objects; `namespace` is that of the first of the two accounts.
-    pub(super) fn new(stand_ins: &'s StandIns, namespace: &str) -> Self {
+    /// A class without objects.
+    pub(super) fn new(stand_ins: &'s StandIns) -> Self {
         Self {
             stand_ins,
             scalars: Vec::new(),
             by_composed: HashMap::new(),
             objects: Vec::new(),
+            limits: Vec::new(),
             other_namespaces: Vec::new(),
-            namespace: namespace.to_owned(),
         }
     }
 
-    /// Adds an object by its units and checked trees, those of the first account and of the second.
-    pub(super) fn add(&mut self, units: (Unit, &Unit), trees: (&Tree, &Tree)) -> Result<(), Unexplained> {
-        let (unit, other) = units;
-        let (tree, other_tree) = trees;
-        let nothing = || Unexplained(Columns::new());
-        let (first, second) = tree.document(0).zip(other_tree.document(0)).ok_or_else(nothing)?;
-        let kind = Arc::clone(&unit.identity.object_type.kind);
-        let mut found = Vec::new();
-        let mut walk = Walk { builder: self, kind: &kind, path: Vec::new(), found: &mut found, annotations: 0 };
-        walk.compare(first, second, first)?;
-        if !holes::annotations_fit(first, walk.annotations) {
-            return Err(nothing());
+    /// Adds an object by its units and checked trees, those of the first account and of the second. None where the two
+    /// differ in anything else than values that can be checked by themselves.
+    pub(super) fn add(&mut self, units: (Unit, &Unit), trees: (&Tree, &Tree)) -> Option<()> {
+        let ((unit, other), (tree, _)) = (units, trees);
+        let (first, second) = trees.0.document(0).zip(trees.1.document(0))?;
+        let kind = &*unit.identity.object_type.kind;
+        let (values, others) = (open::values(kind, first)?, open::values(kind, second)?);
+        let (holes, of_second) = self.holes(&unit, &values, &others)?;
+        self.limit_ranges(&values, &holes);
+        let nodes: Vec<NodeId> = holes.iter().map(|(node, _)| *node).collect();
+        let subjects = first.get("subjects").into_iter().flat_map(NodeRef::items);
+        let namespaces = subjects.filter_map(|subject| subject.get("namespace"));
+        let same_for_all = namespaces.filter(|namespace| !nodes.contains(&namespace.id()));
+        self.other_namespaces.extend(same_for_all.filter_map(NodeRef::as_str).map(str::to_owned));
+        let cut = Cut::new(first, &nodes)?;
+        let filled = |nodes: &[NodeRef<'_>]| {
+            let mut text = String::new();
+            cut.fill(&mut text, |hole, out| {
+                nodes.get(hole).into_iter().for_each(|node| yaml::write::scalar(*node, out))
+            });
+            text
+        };
+        let mut written = String::new();
+        yaml::write::document(second, &mut written);
+        if filled(&of_second) != written {
+            return None;
         }
-        self.limit_ranges(first, &found)?;
-        self.note_subjects(first, &found);
+        // The general path reports the difference.
+        let of_first: Vec<NodeRef<'_>> = nodes.iter().map(|node| tree.at(*node)).collect();
+        ReadBack::default().compare(&filled(&of_first), first).ok()?;
         let name = if unit.identity.name == other.identity.name {
             Name::Same(Arc::clone(&unit.identity.name))
         } else {
             let composed = self.stand_ins.explain_text(&unit.identity.name, &other.identity.name)?;
             Name::Scalar(self.scalar(composed))
         };
-        let nodes: Vec<NodeId> = found.iter().map(|hole| hole.node).collect();
-        let cut = Cut::new(first, &nodes).ok_or_else(nothing)?;
-        let mut written = String::new();
-        cut.fill(&mut written, |hole, out| {
-            nodes.get(hole).into_iter().for_each(|node| yaml::write::scalar(tree.at(*node), out));
-        });
-        // The general way tells the difference.
-        ReadBack::default().compare(&written, first).map_err(|_| nothing())?;
-        let is_cluster = unit.identity.namespace.is_none() && *kind != *"Namespace";
+        let is_in_rules = |value: &OpenValue<'_>| value.top.0 == "rules" && nodes.contains(&value.node.id());
+        let is_cluster = unit.identity.namespace.is_none() && kind != "Namespace";
         let object = Object {
             name,
             origin: unit.origin,
             content: unit.content,
             cluster: is_cluster.then(|| unit.identity.object_type.clone()),
             cut,
-            pattern: Pattern::new(tree, &found),
+            blank: Blank::new(tree, nodes.clone()),
+            holes: holes.into_iter().map(|(_, scalar)| scalar).collect(),
+            same_rules: (!values.iter().any(is_in_rules)).then(SameRules::new),
         };
         self.objects.push((unit, object));
-        Ok(())
+        Some(())
     }
 
-    /// Returns the class; none where no object names the namespace.
+    /// Compares the values of the first account with the values of the second.
+    fn holes<'t>(&mut self, unit: &Unit, values: &[OpenValue<'_>], others: &[OpenValue<'t>]) -> Option<Differing<'t>> {
+        let mut holes: Vec<(NodeId, usize)> = Vec::new();
+        let mut of_second: Vec<NodeRef<'t>> = Vec::new();
+        for (value, other) in values.iter().zip(others) {
+            let Some(composed) = self.stand_ins.explain(value.node, other.node)? else { continue };
+            if matches!(composed, Composed::Number(_)) != value.accepts.is_number() {
+                return None;
+            }
+            let scalar = self.scalar(composed);
+            holes.push((value.node.id(), scalar));
+            of_second.push(other.node);
+            // What is the namespace of the object by its making needs no comparison.
+            let is_own = value.node.as_str() == unit.identity.namespace.as_deref();
+            if !(is_own && matches!(value.accepts, Accepts::Namespace)) {
+                self.scalars.get_mut(scalar)?.accepts.push(value.accepts);
+            }
+        }
+        Some((holes, of_second))
+    }
+
+    /// Returns the class; none where no object is the namespace.
     pub(super) fn finish(mut self) -> Option<Class> {
         self.objects.sort_by(|(left, _), (right, _)| expand::kind_order(left).cmp(&expand::kind_order(right)));
         let same_kind =
@@ -478,19 +498,17 @@ impl<'s> Builder<'s> {
             }
             start += run.len();
         }
-        let (namespace, _) = self.objects.iter().find(|(unit, _)| *unit.identity.object_type.kind == *"Namespace")?;
-        let second = self.objects.iter().position(|(unit, _)| std::ptr::eq(unit, namespace))?;
-        let Name::Scalar(namespace) = self.objects.get(second)?.1.name else { return None };
+        let (_, namespace) = self.objects.iter().find(|(unit, _)| *unit.identity.object_type.kind == *"Namespace")?;
+        let namespace = namespace.name.clone();
         let kinds = self.objects.iter().map(|(unit, _)| Arc::clone(&unit.identity.object_type.kind)).collect();
         let origins = self.objects.iter().map(|(unit, _)| unit.content).collect();
         let objects: Vec<Object> = self.objects.into_iter().map(|(_, object)| object).collect();
-        let holes: usize = objects.iter().map(|object| object.cut.holes()).sum();
         Some(Class {
-            length: objects.iter().map(|object| object.cut.bytes()).sum::<usize>() + holes * TYPICAL_VALUE,
-            cluster_objects: objects.iter().filter(|object| object.cluster.is_some()).count(),
+            length: objects.iter().map(|object| object.cut.bytes() + object.holes.len() * TYPICAL_VALUE).sum(),
             objects,
             runs,
             scalars: self.scalars,
+            limits: self.limits,
             namespace,
             other_namespaces: self.other_namespaces,
             kinds,
@@ -501,100 +519,19 @@ impl<'s> Builder<'s> {
     fn scalar(&mut self, composed: Composed) -> usize {
         let scalars = &mut self.scalars;
         *self.by_composed.entry(composed.clone()).or_insert_with(|| {
-            scalars.push(Scalar { composed, demands: Vec::new(), limits: Vec::new() });
+            scalars.push(Scalar { composed, accepts: Vec::new() });
             scalars.len() - 1
         })
     }
 
-    /// Notes the namespaces that service accounts come from: whether it is the account's own decides about advice.
-    fn note_subjects(&mut self, root: NodeRef<'_>, found: &[Hole]) {
-        let subjects = root.get("subjects").into_iter().flat_map(NodeRef::items);
-        let namespaces = subjects.filter_map(|subject| subject.get("namespace"));
-        let same_for_all = namespaces.filter(|namespace| !found.iter().any(|hole| hole.node == namespace.id()));
-        self.other_namespaces.extend(same_for_all.filter_map(NodeRef::as_str).map(str::to_owned));
-    }
-
-    /// Notes what the starts of ranges may not be more than.
-    fn limit_ranges(&mut self, root: NodeRef<'_>, found: &[Hole]) -> Result<(), Unexplained> {
-        let strategies = root.get("spec").into_iter().flat_map(NodeRef::entries);
-        let ranges = strategies.filter_map(|(_, strategy)| strategy.get("ranges")).flat_map(NodeRef::items);
-        for (min, max) in ranges.filter_map(|range| range.get("min").zip(range.get("max"))) {
-            let scalar_of = |end: NodeRef<'_>| found.iter().find(|hole| hole.node == end.id()).map(|hole| hole.scalar);
-            let limit = scalar_of(max).map_or(Limit::Number(max.as_int().unwrap_or_default()), Limit::Scalar);
-            match (scalar_of(min), &limit) {
-                (Some(start), _) => {
-                    if let Some(start) = self.scalars.get_mut(start) {
-                        start.limits.push(limit);
-                    }
-                }
-                (None, Limit::Number(_)) => {}
-                // That the end is not less than a start which is the same for all is for the general way to see.
-                (None, Limit::Scalar(end)) => {
-                    let end = self.scalars.get(*end).map(|end| columns(&end.composed));
-                    return Err(Unexplained(end.unwrap_or_default()));
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A walk over the trees of one object for two accounts.
-struct Walk<'w, 's> {
-    builder: &'w mut Builder<'s>,
-    kind: &'w str,
-    path: Vec<String>,
-    found: &'w mut Vec<Hole>,
-    annotations: usize,
-}
-
-impl Walk<'_, '_> {
-    fn compare(&mut self, first: NodeRef<'_>, second: NodeRef<'_>, parent: NodeRef<'_>) -> Result<(), Unexplained> {
-        if first.len() != second.len() || first.is_map() != second.is_map() || first.is_seq() != second.is_seq() {
-            return Err(Unexplained(Columns::new()));
-        }
-        for (item, other) in first.items().zip(second.items()) {
-            self.path.push("[]".to_owned());
-            self.compare(item, other, first)?;
-            self.path.pop();
-        }
-        for ((key, value), (other_key, other)) in first.entries().zip(second.entries()) {
-            let name = key.as_str().unwrap_or_default();
-            if key.as_str() != other_key.as_str() {
-                return Err(Unexplained(self.builder.stand_ins.columns_in(name)));
-            }
-            self.path.push(name.to_owned());
-            self.compare(value, other, first)?;
-            self.path.pop();
-        }
-        if first.is_map() || first.is_seq() {
-            return Ok(());
-        }
-        let Some(composed) = self.builder.stand_ins.explain(first, second)? else { return Ok(()) };
-        let of_columns = columns(&composed);
-        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
-        let demand = holes::demand(self.kind, &path, parent).ok_or_else(|| Unexplained(of_columns.clone()))?;
-        if matches!(composed, Composed::Number(_)) != matches!(demand, Demand::RangeEnd | Demand::RangeStart) {
-            return Err(Unexplained(of_columns));
-        }
-        self.annotations += usize::from(holes::is_annotation(&path));
-        let scalar = self.builder.scalar(composed);
-        let is_in_rules = path.first() == Some(&"rules");
-        self.found.push(Hole { node: first.id(), scalar, is_in_rules });
-        let is_own = demand == Demand::OtherNamespace && first.as_str() == Some(&self.builder.namespace);
-        if let Some(scalar) =
-            self.builder.scalars.get_mut(scalar).filter(|scalar| !is_own && !scalar.demands.contains(&demand))
-        {
-            scalar.demands.push(demand);
-        }
-        Ok(())
-    }
-}
-
-/// A refusal of a template as columns that cannot be stamped.
-pub(super) fn unexplained(refusal: Refusal) -> Unexplained {
-    match refusal {
-        Refusal::Uses(columns) => Unexplained(columns),
-        Refusal::Unknown => Unexplained(Columns::new()),
+    /// Notes which ends of ranges may not be more than others.
+    fn limit_ranges(&mut self, values: &[OpenValue<'_>], holes: &[(NodeId, usize)]) {
+        let end = |node: NodeRef<'_>| match holes.iter().find(|(hole, _)| *hole == node.id()) {
+            Some((_, scalar)) => Some(Number::Scalar(*scalar)),
+            None => node.as_int().map(Number::Same),
+        };
+        let starts = values.iter().filter(|value| matches!(value.accepts, Accepts::RangeStart));
+        let ranges = starts.filter_map(|value| Some((end(value.node)?, end(value.parent.get("max")?)?)));
+        self.limits.extend(ranges.filter(|range| !matches!(range, (Number::Same(_), Number::Same(_)))));
     }
 }

@@ -22,6 +22,8 @@ pub enum Data {
     List(Arc<[Data]>),
     /// A map, in the order it is written.
     Map(Arc<[(Arc<str>, Data)]>),
+    /// A string or a whole number in the place of the values of several accounts. A template may print it, and nothing else.
+    Open(Arc<Data>),
 }
 
 impl Data {
@@ -103,6 +105,16 @@ impl Data {
         }
     }
 
+    /// Returns the number of open values in it.
+    pub fn count_open(&self) -> usize {
+        match self {
+            Data::Open(_) => 1,
+            Data::List(items) => items.iter().map(Data::count_open).sum(),
+            Data::Map(entries) => entries.iter().map(|(_, value)| value.count_open()).sum(),
+            _ => 0,
+        }
+    }
+
     /// True for null and for empty lists and maps.
     pub fn is_empty(&self) -> bool {
         match self {
@@ -147,6 +159,7 @@ impl Data {
             Data::Int(number) => out.push_str(&number.to_string()),
             Data::Float(number) => out.push_str(&format!("{number:?}")),
             Data::Str(text) => yaml::write::double_quoted(text, out),
+            Data::Open(scalar) => scalar.write_json_by(part, out),
             Data::List(items) => {
                 out.push('[');
                 for (index, item) in items.iter().enumerate() {

@@ -137,8 +137,9 @@ impl<'r, 't> Run<'r, 't> {
         name: &'t str,
         root: &'r [(Arc<str>, Data)],
         out: String,
+        budget: Budget,
     ) -> (String, Outcome<'t, ()>) {
-        let mut run = Self { parsed, root, scope: Vec::new(), budget: Budget::new(), out, template: name, loops: 0 };
+        let mut run = Self { parsed, root, scope: Vec::new(), budget, out, template: name, loops: 0 };
         let outcome = run.included(name, None).and_then(|is_there| {
             let missing = || run.fault(Cause::NoTemplate(name.to_owned()), Span::default());
             if is_there { Ok(()) } else { Err(missing()) }
@@ -328,7 +329,9 @@ impl<'r, 't> Run<'r, 't> {
     /// What statements print, as a string.
     fn capture(&mut self, statements: &[Stmt<'t>], span: Span) -> Outcome<'t, Data> {
         let around = std::mem::take(&mut self.out);
+        self.budget.capture();
         self.inner_body(statements)?;
+        self.budget.release();
         let text = std::mem::replace(&mut self.out, around);
         let paid = self.budget.text(text.len());
         self.at(paid, span)?;
@@ -340,6 +343,9 @@ impl<'r, 't> Run<'r, 't> {
             Data::List(names) => names,
             name => [name].into(),
         };
+        if names.iter().any(|name| name.count_open() > 0) {
+            return Err(self.fault(value::more_than_printed(), span));
+        }
         for name in names.iter() {
             let paid = self.budget.bytes(name.as_str().map_or(0, str::len));
             self.at(paid, span)?;

@@ -7,7 +7,7 @@ use minijinja::value::ValueKind;
 use super::budget::Cause;
 use super::evaluate::{Binding, Fault, LOOP, Loop, Run};
 use super::filters::{self, Arguments};
-use super::value::{self, Value, is_true, number, text, type_of};
+use super::value::{self, Value, is_true, number, type_of};
 use crate::model::Data;
 
 type Outcome<'t, R> = Result<R, Box<Fault<'t>>>;
@@ -204,6 +204,7 @@ impl<'t> Run<'_, 't> {
     /// An item of a list by its number, which counts from the end below 0, or a value of a map by its key.
     fn item(&mut self, whole: &Data, key: &Data) -> Result<Value, Cause> {
         match (whole, key) {
+            (_, Data::Open(_)) => Err(value::more_than_printed()),
             (Data::List(items), Data::Int(number)) => {
                 let size = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
                 let position = if *number < 0 { items.len().checked_sub(size) } else { Some(size) };
@@ -309,9 +310,7 @@ impl<'t> Run<'_, 't> {
     }
 
     fn concat(&mut self, left: &Data, right: &Data) -> Result<Data, Cause> {
-        let (left, right) = (text(left, &mut self.budget)?, text(right, &mut self.budget)?);
-        self.budget.text(left.len() + right.len())?;
-        Ok(Data::text(format!("{left}{right}")))
+        value::joined(left, right, &mut self.budget)
     }
 
     fn calculated(&mut self, operator: BinOpKind, left: &Data, right: &Data) -> Result<Data, Cause> {

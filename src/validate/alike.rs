@@ -1,19 +1,20 @@
 //! Rendered texts that differ from a checked one in names and numbers alone.
 //!
-//! The objects of tenants are much the same text with other names in it. Where a text is, but for values at the places
-//! that [`holes`] knows, byte for byte one that was found valid without a word, reading and checking it again would
-//! come to the same: the values are checked, put into a copy of the checked object, and that is the object.
+//! The objects of tenants are much the same text with other names in it. Where a text has the shape ([`Shape`]) of one that
+//! was found valid without a diagnostic, with holes for the values at open positions ([`open`]), reading and checking it
+//! again would have the same result: the values are checked, put into a copy of the checked object, and that is the object.
 //!
-//! What is compared is the text alone, whatever template and policy made it. This is the general way's counterpart of
-//! the classes of `compile::class`, which need not even render; here nothing has to be proven of templates.
+//! The texts alone are compared, whatever template and policy made them. This is the general path's counterpart of the
+//! classes of `compile::class`, which need not even render.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use crate::alike::Shape;
 use crate::diag::Origin;
-use crate::k8s::validation::holes::{self, Demand};
+use crate::k8s::validation::open::{self, Accepts, OpenValue};
 use crate::model::{ObjectType, Unit};
 use crate::yaml::scalar::{Quoting, quoting};
 use crate::yaml::{self, Blank, Cut, NodeId, NodeRef, Tree, Value};
@@ -54,9 +55,7 @@ struct Known {
     name: Option<Arc<str>>,
     namespace: Option<Arc<str>>,
     has_namespace: bool,
-    /// The text before each value, and after the last one.
-    literals: Vec<Box<str>>,
-    holes: Vec<Hole>,
+    shape: Shape<Hole>,
     /// The text that is written of it.
     cut: Cut,
     blank: Blank,
@@ -64,18 +63,14 @@ struct Known {
 
 /// A value that may differ.
 struct Hole {
-    /// Where it is in the text that was kept, without quotes.
-    place: Range<usize>,
-    node: NodeId,
     spelling: Spelling,
-    demand: Demand,
+    accepts: Accepts,
     /// The first hole that has the same value. Values that are the same stay so, and others stay apart, so that nothing
     /// depends on what is compared with what.
     first: usize,
     /// True where the namespace of the object is called the same.
     equals_namespace: bool,
     names: Option<Names>,
-    is_annotation: bool,
 }
 
 /// How a value is written.
@@ -154,56 +149,37 @@ fn asker(unit: &Unit) -> Asker {
 
 impl Known {
     fn new(unit: &Unit, text: &str, root: NodeRef<'_>) -> Option<Self> {
-        let mut found = Vec::new();
-        let mut walk = Walk { kind: &unit.identity.object_type.kind, text, path: Vec::new(), found: &mut found };
-        walk.visit(root, root);
-        found.sort_by_key(|hole| hole.place.start);
-        let apart = found.is_sorted_by(|left, right| left.place.end <= right.place.start);
-        let annotations = found.iter().filter(|hole| hole.is_annotation).count();
-        if found.is_empty() || found.len() > MOST_HOLES || !apart || !holes::annotations_fit(root, annotations) {
+        let identity = &unit.identity;
+        let mut found: Vec<(Range<usize>, NodeId, Hole)> = open::values(&identity.object_type.kind, root)?
+            .iter()
+            .filter_map(|value| hole(text, value, identity.namespace.as_deref()))
+            .collect();
+        found.sort_by_key(|(place, ..)| place.start);
+        let apart = found.is_sorted_by(|(left, ..), (right, ..)| left.end <= right.start);
+        if found.is_empty() || found.len() > MOST_HOLES || !apart {
             return None;
         }
-        let mut literals = Vec::with_capacity(found.len() + 1);
-        let mut start = 0;
         for index in 0..found.len() {
-            let value = |hole: &Hole| text.get(hole.place.clone());
-            let own = value(found.get(index)?)?;
-            let first = found.iter().position(|hole| value(hole) == Some(own))?;
-            let hole = found.get_mut(index)?;
-            hole.first = first;
-            hole.equals_namespace = unit.identity.namespace.as_deref() == Some(own);
-            literals.push(text.get(start..hole.place.start)?.into());
-            start = hole.place.end;
+            let own = text.get(found.get(index)?.0.clone());
+            let first = found.iter().position(|(place, ..)| text.get(place.clone()) == own)?;
+            found.get_mut(index)?.2.first = first;
         }
-        literals.push(text.get(start..)?.into());
-        let nodes: Vec<NodeId> = found.iter().map(|hole| hole.node).collect();
-        let names = |what| found.iter().any(|hole| hole.names == Some(what));
-        let identity = &unit.identity;
+        let nodes: Vec<NodeId> = found.iter().map(|(_, node, _)| *node).collect();
+        let names = |what| found.iter().any(|(.., hole)| hole.names == Some(what));
         Some(Self {
             object_type: identity.object_type.clone(),
             name: (!names(Names::Object)).then(|| Arc::clone(&identity.name)),
             namespace: identity.namespace.clone().filter(|_| !names(Names::Namespace)),
             has_namespace: identity.namespace.is_some(),
-            literals,
             cut: Cut::new(root, &nodes)?,
             blank: Blank::new(root.tree(), nodes),
-            holes: found,
+            shape: Shape::cut(text, found.into_iter().map(|(place, _, hole)| (place, hole)))?,
         })
     }
 
     /// Finds the values of a text; none where anything else differs.
     fn find_values(&self, text: &str, values: &mut Vec<Range<usize>>) -> Option<()> {
-        values.clear();
-        let bytes = text.as_bytes();
-        let mut rest = bytes;
-        for (literal, hole) in self.literals.iter().zip(&self.holes) {
-            rest = rest.strip_prefix(literal.as_bytes())?;
-            let length = hole.spelling.length(rest)?;
-            let start = bytes.len() - rest.len();
-            values.push(start..start + length);
-            rest = rest.get(length..)?;
-        }
-        (self.literals.last()?.as_bytes() == rest).then_some(())
+        self.shape.find_values(text, |hole, rest| hole.spelling.length(rest), values)
     }
 
     /// True when the values are those of the unit's object, and all that is demanded of them holds.
@@ -219,7 +195,7 @@ impl Known {
             let own = value(index);
             // One that others are the same as differs from all before it.
             let is_apart = || (0..index).all(|other| value(other) != own);
-            hole.spelling.is_met_by(own, hole.demand)
+            hole.spelling.is_met_by(own, hole.accepts)
                 && is_named(hole, own)
                 && hole.equals_namespace == (identity.namespace.as_deref() == Some(own))
                 && if hole.first < index { value(hole.first) == own } else { is_apart() }
@@ -228,14 +204,14 @@ impl Known {
             && self.has_namespace == identity.namespace.is_some()
             && self.name.as_ref().is_none_or(|name| *name == identity.name)
             && self.namespace.as_ref().is_none_or(|name| identity.namespace.as_ref() == Some(name))
-            && self.holes.iter().enumerate().all(holds)
+            && self.shape.holes().enumerate().all(holds)
     }
 
     fn fill(&mut self, text: &str, values: &[Range<usize>]) {
         let value = |(hole, range): (&Hole, &Range<usize>)| {
             (text.get(range.clone()).unwrap_or_default(), hole.spelling == Spelling::Number)
         };
-        self.blank.fill(self.holes.iter().zip(values).map(value));
+        self.blank.fill(self.shape.holes().zip(values).map(value));
     }
 
     /// Writes the object with the values that were filled in.
@@ -247,19 +223,15 @@ impl Known {
 
     /// True when the text with other values in all places reads as the object with these values put in, which it should.
     fn holds_for_others(&mut self, text: &str, read: &mut dyn FnMut(&str) -> Option<Tree>) -> bool {
-        let mut other = String::with_capacity(text.len() + self.holes.len());
-        for (literal, hole) in self.literals.iter().zip(&self.holes) {
-            other.push_str(literal);
-            let value = text.get(hole.place.clone()).unwrap_or_default();
-            match value.parse::<i64>().ok().and_then(|number| number.checked_add(1)) {
-                Some(number) => other.push_str(&number.to_string()),
-                None => {
-                    other.push_str(value);
-                    other.push('x');
-                }
-            }
+        let mut own = Vec::new();
+        if self.find_values(text, &mut own).is_none() {
+            return false;
         }
-        self.literals.last().into_iter().for_each(|literal| other.push_str(literal));
+        let other = self.shape.fill_with(|index, _| {
+            let value = own.get(index).and_then(|range| text.get(range.clone())).unwrap_or_default();
+            let next = value.parse::<i64>().ok().and_then(|number| number.checked_add(1));
+            next.map_or_else(|| format!("{value}x"), |number| number.to_string())
+        });
         let mut values = Vec::new();
         let Some(tree) = read(&other) else { return false };
         if self.find_values(&other, &mut values).is_none() {
@@ -288,75 +260,46 @@ impl Spelling {
         text.iter().position(is_over)
     }
 
-    /// True for a value that is read as what it looks like and satisfies a demand.
-    fn is_met_by(self, value: &str, demand: Demand) -> bool {
+    /// Whether a value is read as what it looks like, and is accepted.
+    fn is_met_by(self, value: &str, accepts: Accepts) -> bool {
         match self {
             Spelling::Number => {
                 let number = value.parse().ok().filter(|_| !value.starts_with('0'));
-                number.is_some_and(|number| demand.is_met_by_number(number))
+                number.is_some_and(|number| accepts.number(number))
             }
-            Spelling::Plain => {
-                quoting(value) == Quoting::Plain && holes::is_plain_text(value) && demand.is_met_by(value)
-            }
-            Spelling::Quoted => holes::is_plain_text(value) && demand.is_met_by(value),
+            Spelling::Plain => quoting(value) == Quoting::Plain && open::is_plain_text(value) && accepts.text(value),
+            Spelling::Quoted => open::is_plain_text(value) && accepts.text(value),
         }
     }
 }
 
-/// A walk over an object for the values that may differ.
-struct Walk<'w, 't> {
-    kind: &'w str,
-    text: &'w str,
-    path: Vec<&'t str>,
-    found: &'w mut Vec<Hole>,
-}
-
-impl<'t> Walk<'_, 't> {
-    fn visit(&mut self, node: NodeRef<'t>, parent: NodeRef<'t>) {
-        if !node.is_map() && !node.is_seq() {
-            self.found.extend(self.hole(node, parent));
+/// Returns the hole for a value of a text, with its place without quotes; none where its spelling is another.
+fn hole(text: &str, value: &OpenValue<'_>, namespace: Option<&str>) -> Option<(Range<usize>, NodeId, Hole)> {
+    let node = value.node;
+    let (start, end) = (node.span().start as usize, node.span().end as usize);
+    let written = text.get(start..end)?;
+    let (place, spelling) = match (node.value(), node.as_str()) {
+        // Both ends of a range are the same, and stay so: which of them is less is then no question.
+        (Value::Int(number), _) => {
+            let is_it = |end: &str| {
+                let span = value.parent.get(end)?.span();
+                Some(text.get(span.start as usize..span.end as usize)? == number.to_string())
+            };
+            let is_one = is_it("min")? && is_it("max")?;
+            (start..end, is_one.then_some(Spelling::Number)?)
         }
-        for item in node.items() {
-            self.path.push("[]");
-            self.visit(item, node);
-            self.path.pop();
+        (_, Some(value)) if written == value => (start..end, Spelling::Plain),
+        (_, Some(value)) if written.strip_prefix('"')?.strip_suffix('"')? == value => {
+            (start + 1..end - 1, Spelling::Quoted)
         }
-        for (key, value) in node.entries() {
-            self.path.push(key.as_str().unwrap_or_default());
-            self.visit(value, node);
-            self.path.pop();
-        }
-    }
-
-    fn hole(&self, node: NodeRef<'t>, parent: NodeRef<'t>) -> Option<Hole> {
-        let demand = holes::demand(self.kind, &self.path, parent)?;
-        let (start, end) = (node.span().start as usize, node.span().end as usize);
-        let written = self.text.get(start..end)?;
-        let (place, spelling) = match (node.value(), node.as_str()) {
-            // Both ends of a range are the same, and stay so: which of them is less is then no question.
-            (Value::Int(number), _) => {
-                let is_it = |end: &str| {
-                    let span = parent.get(end)?.span();
-                    Some(self.text.get(span.start as usize..span.end as usize)? == number.to_string())
-                };
-                let is_one = is_it("min")? && is_it("max")?;
-                (start..end, is_one.then_some(Spelling::Number)?)
-            }
-            (_, Some(value)) if written == value => (start..end, Spelling::Plain),
-            (_, Some(value)) if written.strip_prefix('"')?.strip_suffix('"')? == value => {
-                (start + 1..end - 1, Spelling::Quoted)
-            }
-            _ => return None,
-        };
-        let is_annotation = holes::is_annotation(&self.path);
-        let names = match *self.path.as_slice() {
-            ["metadata", "name"] => Some(Names::Object),
-            ["metadata", "namespace"] => Some(Names::Namespace),
-            _ => None,
-        };
-        let value = self.text.get(place.clone())?;
-        let hole =
-            Hole { place, node: node.id(), spelling, demand, first: 0, equals_namespace: false, names, is_annotation };
-        spelling.is_met_by(value, demand).then_some(hole)
-    }
+        _ => return None,
+    };
+    let names = match value.top {
+        ("metadata", "name") => Some(Names::Object),
+        ("metadata", "namespace") => Some(Names::Namespace),
+        _ => None,
+    };
+    let own = text.get(place.clone())?;
+    let hole = Hole { spelling, accepts: value.accepts, first: 0, equals_namespace: namespace == Some(own), names };
+    spelling.is_met_by(own, value.accepts).then(|| (place, node.id(), hole))
 }

@@ -2,45 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Class, Hole, Scratch};
+use super::standin::Composed;
+use super::{Class, Scratch};
 use crate::diag::Origin;
 use crate::k8s::rbac::SameRules;
-use crate::yaml::{self, Blank, Tree};
-
-/// An object in the form in which it is written, with places for the values that differ.
-#[derive(Debug, Clone)]
-pub(super) struct Pattern {
-    blank: Blank,
-    /// The number of the scalar for each place.
-    scalars: Vec<usize>,
-    same_rules: Option<SameRules>,
-}
-
-impl Pattern {
-    /// The pattern of an object in the form in which it is written.
-    pub(super) fn new(tree: &Tree, holes: &[Hole]) -> Self {
-        let same_rules = !holes.iter().any(|hole| hole.is_in_rules);
-        Self {
-            blank: Blank::new(tree, holes.iter().map(|hole| hole.node).collect()),
-            scalars: holes.iter().map(|hole| hole.scalar).collect(),
-            same_rules: same_rules.then(SameRules::new),
-        }
-    }
-
-    /// The number of the scalar of a hole.
-    pub(super) fn scalar(&self, hole: usize) -> usize {
-        self.scalars.get(hole).copied().unwrap_or(usize::MAX)
-    }
-
-    /// Fills in the values of an account.
-    fn fill(&mut self, filled: &Filled) {
-        let value = |&scalar: &usize| {
-            let text = super::part(&filled.texts, &filled.ends, scalar).unwrap_or_default();
-            (text, filled.class.is_number(scalar))
-        };
-        self.blank.fill(self.scalars.iter().map(value));
-    }
-}
+use crate::yaml::{self, Blank};
 
 /// The file of an account as its class and the values that fill it in.
 #[derive(Debug)]
@@ -60,7 +26,7 @@ impl Filled {
         Self { class: Arc::clone(class), texts: texts.as_str().into(), ends: ends.as_slice().into(), order }
     }
 
-    /// The class, by which patterns that were copied are found again.
+    /// Returns the class, by which patterns that were copied are found again.
     pub(in crate::compile) fn class(&self) -> &Arc<Class> {
         &self.class
     }
@@ -72,11 +38,16 @@ impl Filled {
         patterns: &mut Patterns,
         visit: &mut dyn FnMut(yaml::NodeRef<'_>, Origin, Option<SameRules>),
     ) {
+        let value = |scalar: &usize| {
+            let is_number = |scalar: &super::Scalar| matches!(scalar.composed, Composed::Number(_));
+            let text = super::part(&self.texts, &self.ends, *scalar).unwrap_or_default();
+            (text, self.class.scalars.get(*scalar).is_some_and(is_number))
+        };
         let mut show = |index: usize| {
-            let Some((pattern, origin)) = patterns.0.get_mut(index) else { return };
-            pattern.fill(self);
-            if let Some(root) = pattern.blank.tree().document(0) {
-                visit(root, *origin, pattern.same_rules);
+            let Some((blank, object)) = patterns.0.get_mut(index).zip(self.class.objects.get(index)) else { return };
+            blank.fill(object.holes.iter().map(value));
+            if let Some(root) = blank.tree().document(0) {
+                visit(root, object.content, object.same_rules);
             }
         };
         match &self.order {
@@ -86,11 +57,11 @@ impl Filled {
     }
 }
 
-/// Copies of the patterns of a class, to be filled in, with the places of their contents.
-pub(in crate::compile) struct Patterns(Vec<(Pattern, Origin)>);
+/// Copies of the trees of a class, to be filled in.
+pub(in crate::compile) struct Patterns(Vec<Blank>);
 
 impl Patterns {
     pub(in crate::compile) fn of(class: &Class) -> Self {
-        Self(class.objects.iter().map(|object| (object.pattern.clone(), object.content)).collect())
+        Self(class.objects.iter().map(|object| object.blank.clone()).collect())
     }
 }

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
+use super::Columns;
 use crate::model::{Account, AccountValue, Accounts, Data};
-use crate::render::{Columns, Marked};
 use crate::yaml::{NodeRef, Value};
 
 /// A part of a scalar that differs from account to account.
@@ -27,10 +27,6 @@ pub(super) enum Composed {
     /// The number of a column.
     Number(usize),
 }
-
-/// A difference without an explanation: the columns that take part, as far as they are known.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::compile) struct Unexplained(pub(in crate::compile) Columns);
 
 /// Most columns that stand-ins are made for.
 const MOST_COLUMNS: usize = 100;
@@ -80,47 +76,47 @@ impl StandIns {
         self.list.iter()
     }
 
-    /// Collects the differences of two values. Maps must have the same keys, and lists the same length.
-    pub(in crate::compile) fn mark(&self, first: &Data, second: &Data) -> Result<Marked, Unexplained> {
+    /// Opens the differences of two values. Maps must have the same keys, and lists the same length.
+    pub(in crate::compile) fn open(&self, first: &Data, second: &Data) -> Option<Data> {
         if first == second {
-            return Ok(Marked::Same);
+            return Some(first.clone());
         }
         match (first, second) {
-            (Data::List(first), Data::List(second)) if first.len() == second.len() => {
-                let items = first.iter().zip(second.iter()).map(|(first, second)| self.mark(first, second));
-                Ok(Marked::List(items.collect::<Result<_, _>>()?))
+            (Data::List(items), Data::List(others)) if items.len() == others.len() => {
+                let items = items.iter().zip(others.iter()).map(|(first, second)| self.open(first, second));
+                Some(Data::List(items.collect::<Option<_>>()?))
             }
-            (Data::Map(first), Data::Map(second)) if first.len() == second.len() => {
-                let entries = first.iter().zip(second.iter()).map(|((key, first), (other, second))| {
-                    if key == other {
-                        Ok((key.to_string(), self.mark(first, second)?))
-                    } else {
-                        Err(Unexplained(self.columns_in(key)))
-                    }
+            (Data::Map(entries), Data::Map(others)) if entries.len() == others.len() => {
+                let entries = entries.iter().zip(others.iter()).map(|((key, first), (other, second))| {
+                    (key == other).then_some((Arc::clone(key), self.open(first, second)?))
                 });
-                Ok(Marked::Map(entries.collect::<Result<_, _>>()?))
+                Some(Data::Map(entries.collect::<Option<_>>()?))
             }
-            (Data::Str(first), Data::Str(second)) => Ok(Marked::Hole(columns(&self.explain_text(first, second)?))),
-            (Data::Int(first), Data::Int(second)) => Ok(Marked::Hole(columns(&self.explain_number(*first, *second)?))),
-            _ => Err(Unexplained(Columns::new())),
+            (Data::Str(text), Data::Str(other)) => {
+                self.explain_text(text, other).map(|_| Data::Open(Arc::new(first.clone())))
+            }
+            (Data::Int(number), Data::Int(other)) => {
+                self.explain_number(*number, *other).map(|_| Data::Open(Arc::new(first.clone())))
+            }
+            _ => None,
         }
     }
 
-    /// Explains two scalars of the objects; none if they are equal.
-    pub(super) fn explain(&self, first: NodeRef<'_>, second: NodeRef<'_>) -> Result<Option<Composed>, Unexplained> {
+    /// Explains two scalars of the objects: none within if they are equal, none at all if there is no explanation.
+    pub(super) fn explain(&self, first: NodeRef<'_>, second: NodeRef<'_>) -> Option<Option<Composed>> {
         match (first.value(), second.value()) {
             (Value::Str(_), Value::Str(_)) => {
-                let (first, second) = (first.as_str().unwrap_or_default(), second.as_str().unwrap_or_default());
-                if first == second { Ok(None) } else { self.explain_text(first, second).map(Some) }
+                let (first, second) = (first.as_str()?, second.as_str()?);
+                if first == second { Some(None) } else { self.explain_text(first, second).map(Some) }
             }
-            (first, second) if first == second => Ok(None),
+            (first, second) if first == second => Some(None),
             (Value::Int(first), Value::Int(second)) => self.explain_number(first, second).map(Some),
-            _ => Err(Unexplained(Columns::new())),
+            _ => None,
         }
     }
 
     /// As [`StandIns::explain`], for two texts that differ.
-    pub(super) fn explain_text(&self, first: &str, second: &str) -> Result<Composed, Unexplained> {
+    pub(super) fn explain_text(&self, first: &str, second: &str) -> Option<Composed> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut other = String::with_capacity(second.len());
         let mut rest = first;
@@ -130,7 +126,7 @@ impl StandIns {
             {
                 pieces.push(Piece::Column(*column));
                 other.push_str(of_second);
-                rest = rest.get(text.len()..).unwrap_or_default();
+                rest = rest.get(text.len()..)?;
                 continue;
             }
             match pieces.last_mut() {
@@ -138,44 +134,15 @@ impl StandIns {
                 _ => pieces.push(Piece::Text(letter.to_string())),
             }
             other.push(letter);
-            rest = rest.get(letter.len_utf8()..).unwrap_or_default();
+            rest = rest.get(letter.len_utf8()..)?;
         }
-        if other == second { Ok(Composed::Text(pieces)) } else { Err(Unexplained(self.columns_in(first))) }
+        (other == second).then_some(Composed::Text(pieces))
     }
 
-    fn explain_number(&self, first: i64, second: i64) -> Result<Composed, Unexplained> {
+    fn explain_number(&self, first: i64, second: i64) -> Option<Composed> {
         let is_one = |(_, of_first, of_second): &&(usize, String, String)| {
             *of_first == first.to_string() && *of_second == second.to_string()
         };
-        let found = self.texts.iter().find(is_one);
-        found.map(|(column, ..)| Composed::Number(*column)).ok_or(Unexplained(Columns::new()))
-    }
-
-    /// How often stand-ins of the first account are in a text.
-    pub(in crate::compile) fn count_in(&self, text: &[u8]) -> usize {
-        self.texts.iter().map(|(_, stand_in, _)| memchr::memmem::find_iter(text, stand_in).count()).sum()
-    }
-
-    /// The columns whose stand-ins are somewhere in a text.
-    pub(super) fn columns_in(&self, text: &str) -> Columns {
-        self.texts
-            .iter()
-            .filter(|(_, stand_in, _)| text.contains(stand_in.as_str()))
-            .map(|(column, ..)| *column)
-            .collect()
-    }
-}
-
-/// The columns that a scalar is made of.
-pub(super) fn columns(composed: &Composed) -> Columns {
-    match composed {
-        Composed::Number(column) => Columns::from([*column]),
-        Composed::Text(pieces) => pieces
-            .iter()
-            .filter_map(|piece| match piece {
-                Piece::Column(column) => Some(*column),
-                Piece::Text(_) => None,
-            })
-            .collect(),
+        self.texts.iter().find(is_one).map(|(column, ..)| Composed::Number(*column))
     }
 }

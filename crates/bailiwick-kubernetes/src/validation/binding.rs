@@ -3,10 +3,46 @@
 use crate::names;
 use bailiwick_yaml::NodeRef;
 
+use super::metadata::NameRule;
+use super::open::{self, Accepts, Position};
 use super::{ErrorKind, Path, Report, items, place, text};
 
 /// The only API group that role references, users and groups have.
 const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The names in a binding of a namespace. What is asked of subjects in `lints` and `set` holds for these values, too.
+pub(super) const POSITIONS: &[Position] = &[
+    Position {
+        kinds: &["RoleBinding"],
+        path: &["roleRef", "name"],
+        holds: |_, role| open::is(role, "kind", "Role"),
+        accepts: Accepts::Text(|name| NameRule::SEGMENT.fits(name)),
+    },
+    Position {
+        kinds: &["RoleBinding"],
+        path: &["subjects", "[]", "name"],
+        holds: |_, subject| open::is(subject, "kind", "User"),
+        accepts: Accepts::Text(|name| !name.starts_with("system:serviceaccount:")),
+    },
+    Position {
+        kinds: &["RoleBinding"],
+        path: &["subjects", "[]", "name"],
+        holds: |_, subject| open::is(subject, "kind", "Group"),
+        accepts: Accepts::Text(|name| !name.starts_with("system:")),
+    },
+    Position {
+        kinds: &["RoleBinding"],
+        path: &["subjects", "[]", "name"],
+        holds: |_, subject| open::is(subject, "kind", "ServiceAccount"),
+        accepts: Accepts::Text(|name| NameRule::SUBDOMAIN.fits(name)),
+    },
+    Position {
+        kinds: &["RoleBinding"],
+        path: &["subjects", "[]", "namespace"],
+        holds: |_, _| true,
+        accepts: Accepts::Namespace,
+    },
+];
 
 /// Checks a binding, of the whole cluster or of a namespace.
 pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, cluster: bool, report: &mut Report<'_>) {

@@ -4,7 +4,49 @@ use crate::catalogue::Catalogue;
 use crate::names::{self, Grammar};
 use bailiwick_yaml::NodeRef;
 
+use super::namespace::POD_SECURITY;
+use super::open::{Accepts, Position};
 use super::{ErrorKind, Path, Report, entries, finalizer, items, place, shown, text};
+
+/// Names, labels and annotations. The labels of Pod Security and the annotations of Kubernetes have rules of their own.
+pub(super) const POSITIONS: &[Position] = &[
+    Position {
+        kinds: &["Role", "RoleBinding"],
+        path: &["metadata", "name"],
+        holds: |_, _| true,
+        accepts: Accepts::Text(|name| NameRule::SEGMENT.fits(name)),
+    },
+    Position {
+        kinds: &["Namespace"],
+        path: &["metadata", "name"],
+        holds: |_, _| true,
+        accepts: Accepts::Text(|name| NameRule::LABEL.fits(name)),
+    },
+    Position {
+        kinds: &["ServiceAccount", "ResourceQuota", "LimitRange", "PodSecurityPolicy"],
+        path: &["metadata", "name"],
+        holds: |_, _| true,
+        accepts: Accepts::Text(|name| NameRule::SUBDOMAIN.fits(name)),
+    },
+    Position {
+        kinds: &[],
+        path: &["metadata", "namespace"],
+        holds: |_, _| true,
+        accepts: Accepts::Text(|name| NameRule::LABEL.fits(name)),
+    },
+    Position {
+        kinds: &[],
+        path: &["metadata", "labels", "*"],
+        holds: |key, _| !key.starts_with(POD_SECURITY),
+        accepts: Accepts::Text(|value| names::label_value(value).is_ok()),
+    },
+    Position {
+        kinds: &[],
+        path: &["metadata", "annotations", "*"],
+        holds: |key, _| !key.contains("kubernetes.io/"),
+        accepts: Accepts::Text(|_| true),
+    },
+];
 
 /// What a kind demands of its metadata.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,30 @@
 use crate::names;
 use bailiwick_yaml::NodeRef;
 
+use super::open::{Accepts, Position};
 use super::{ErrorKind, Path, Report, entries, is_empty, items, place, shown, strings, text};
+
+/// The ids of ranges, and the paths of the host.
+pub(super) const POSITIONS: &[Position] = &[
+    Position {
+        kinds: &["PodSecurityPolicy"],
+        path: &["spec", "*", "ranges", "[]", "min"],
+        holds: |_, _| true,
+        accepts: Accepts::RangeStart,
+    },
+    Position {
+        kinds: &["PodSecurityPolicy"],
+        path: &["spec", "*", "ranges", "[]", "max"],
+        holds: |_, _| true,
+        accepts: Accepts::RangeEnd,
+    },
+    Position {
+        kinds: &["PodSecurityPolicy"],
+        path: &["spec", "allowedHostPaths", "[]", "pathPrefix"],
+        holds: |_, _| true,
+        accepts: Accepts::Text(|path| !path.split('/').any(|step| step == "..")),
+    },
+];
 
 const GROUP_RULES: [&str; 3] = ["MustRunAs", "MayRunAs", "RunAsAny"];
 

@@ -4,7 +4,16 @@
 
 use bailiwick_yaml::NodeRef;
 
+use super::open::{Accepts, Position};
 use super::{ErrorKind, Path, Report, is_empty, items, place, selector};
+
+/// The strings in rules are not checked; other modules of the program read all of them but the names of objects.
+pub(super) const POSITIONS: &[Position] = &[Position {
+    kinds: &["Role"],
+    path: &["rules", "[]", "resourceNames", "[]"],
+    holds: |_, _| true,
+    accepts: Accepts::Text(|_| true),
+}];
 
 /// Checks a Role.
 pub(super) fn role(object: NodeRef<'_>, report: &mut Report<'_>) {
