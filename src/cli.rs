@@ -1,6 +1,7 @@
 //! The command line: options, one file per command, exit codes. Nothing but reading options and choosing a report.
 
 mod ask;
+mod book;
 mod can_i;
 mod check;
 mod completions;
@@ -343,7 +344,9 @@ impl Command {
 
 /// Every generated file below `docs/`, with its path there: what `explain` and `schema` print.
 pub fn generated_docs() -> Vec<(String, String)> {
-    let mut files = vec![("README.md".to_owned(), pages::contents())];
+    let lists =
+        [("README.md", book::introduction()), ("SUMMARY.md", book::contents()), ("commands.md", book::commands())];
+    let mut files: Vec<(String, String)> = lists.map(|(path, text)| (path.to_owned(), text)).into();
     files.extend(pages::all());
     files.extend(schema::files().into_iter().map(|(name, text)| (format!("schema/{name}"), text)));
     files

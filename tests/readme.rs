@@ -1,21 +1,26 @@
-//! The commands of the README, of `docs/ask.md` and of `docs/parts.md`: each `console` block is run, and prints what it says.
+//! The pages whose commands are tests: each `console` block of the README and of `docs/` is run, and prints what stands there.
+//!
+//! `UPDATE=1` writes the printed text into the pages. `every_link_leads_to_a_file` checks the links of all pages.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::repository;
 
-/// A command of the README with what it prints.
+/// A command of a page with its lines in the page: the command itself, and its output.
 #[derive(Debug)]
 struct Step {
     command: String,
     output: String,
+    /// The lines of the page that hold the output.
+    lines: std::ops::Range<usize>,
 }
 
 fn steps(text: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut inside = false;
-    for line in text.lines() {
+    for (number, line) in text.lines().enumerate() {
         match (line, inside) {
             ("```console", false) => inside = true,
             ("```", true) => inside = false,
@@ -23,9 +28,16 @@ fn steps(text: &str) -> Vec<Step> {
                 // A command over several lines: the further ones are marked as the shell marks them.
                 (None, Some(step)) if step.output.is_empty() && line.starts_with("> ") => {
                     step.command.push_str(&format!("\n{}", &line[2..]));
+                    step.lines = number + 1..number + 1;
                 }
-                (Some(command), _) => steps.push(Step { command: command.to_owned(), output: String::new() }),
-                (None, Some(step)) => step.output.push_str(&format!("{line}\n")),
+                (Some(command), _) => {
+                    let lines = number + 1..number + 1;
+                    steps.push(Step { command: command.to_owned(), output: String::new(), lines });
+                }
+                (None, Some(step)) => {
+                    step.output.push_str(&format!("{line}\n"));
+                    step.lines.end = number + 1;
+                }
                 (None, None) => panic!("output before any command: {line}"),
             },
             _ => {}
@@ -39,6 +51,18 @@ fn the_commands_print_what_the_readme_says() {
     run_all("README.md", 8);
 }
 
+/// A newcomer gets from nothing to a workspace of three clusters, twelve teams and an operator.
+#[test]
+fn the_tutorial_leads_to_its_end() {
+    run_all("docs/tutorial.md", 20);
+    let text = std::fs::read_to_string(repository().join("docs/tutorial.md")).expect("the tutorial");
+    let ends_well = |command: &str| {
+        let (_, rest) = text.rsplit_once(&format!("$ bailiwick {command}; echo \"exit code $?\"\n")).expect(command);
+        rest.lines().take_while(|line| !line.starts_with(['$', '`'])).any(|line| line == "exit code 0")
+    };
+    assert!(ends_well("check") && ends_well("lint"));
+}
+
 #[test]
 fn the_questions_have_the_answers_of_their_page() {
     run_all("docs/ask.md", 2);
@@ -49,17 +73,50 @@ fn parts_print_what_their_page_says() {
     run_all("docs/parts.md", 5);
 }
 
-/// Runs the commands of a text, of which there are at least so many, in a fresh folder.
-fn run_all(path: &str, least: usize) {
-    let text = std::fs::read_to_string(repository().join(path)).expect("the text is there");
+#[test]
+fn questions_print_what_their_page_says() {
+    run_all("docs/questions.md", 6);
+}
+
+#[test]
+fn pods_print_what_their_page_says() {
+    run_all("docs/pods.md", 4);
+}
+
+#[test]
+fn the_migration_prints_what_its_page_says() {
+    run_all("docs/psp-migration.md", 3);
+}
+
+#[test]
+fn stacks_print_what_their_page_says() {
+    run_all("docs/crossplane.md", 7);
+}
+
+#[test]
+fn nodes_print_what_their_page_says() {
+    run_all("docs/nodes.md", 8);
+}
+
+#[test]
+fn the_gate_prints_what_its_page_says() {
+    run_all("docs/ci.md", 4);
+}
+
+/// Runs the commands of a page, of which there are at least so many, in a fresh folder.
+fn run_all(page: &str, least: usize) {
+    let text = std::fs::read_to_string(repository().join(page)).expect("the text is there");
     let steps = steps(&text);
-    assert!(steps.len() >= least, "{path} has {} commands", steps.len());
+    assert!(steps.len() >= least, "{page} has {} commands", steps.len());
     let folder = tempfile::tempdir().expect("a folder");
     let binary = PathBuf::from(env!("CARGO_BIN_EXE_bailiwick"));
     let path =
         format!("{}:{}", binary.parent().expect("a folder").display(), std::env::var("PATH").unwrap_or_default());
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut lines: Vec<&str> = text.lines().collect();
+    let mut printed = Vec::new();
     let mut current = folder.path().to_path_buf();
-    for step in steps {
+    for step in &steps {
         if let Some(target) = step.command.strip_prefix("cd ") {
             current = current.join(target);
             continue;
@@ -72,9 +129,95 @@ fn run_all(path: &str, least: usize) {
             .env("BAILIWICK_NO_CACHE", "1")
             .output()
             .expect("a shell");
-        let printed = String::from_utf8_lossy(&run.stdout);
-        assert_eq!(printed, step.output, "$ {}", step.command);
+        let output = String::from_utf8_lossy(&run.stdout).into_owned();
+        if !update {
+            assert_eq!(output, step.output, "{page}: $ {}; UPDATE=1 writes the page", step.command);
+        }
+        printed.push((step.lines.clone(), output));
     }
+    if update {
+        for (range, output) in printed.iter().rev() {
+            lines.splice(range.clone(), output.lines());
+        }
+        std::fs::write(repository().join(page), lines.join("\n") + "\n").expect("a page");
+    }
+}
+
+/// Every page of `docs/`, and the pages at the root of the repository.
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].map(Into::into).into();
+    let mut folders = vec![PathBuf::from("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(repository().join(&folder)).expect("a folder") {
+            let entry = entry.expect("an entry");
+            let path = folder.join(entry.file_name());
+            if entry.path().is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    pages
+}
+
+/// The relative targets of Markdown links outside code, without their fragments.
+fn links(text: &str) -> Vec<&str> {
+    let mut links = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        }
+        // Every second piece between backticks is code.
+        let pieces = line.split("](").skip(1).filter(|_| !fenced);
+        for piece in pieces {
+            let target = piece.split(')').next().unwrap_or_default();
+            let target = target.split('#').next().unwrap_or_default();
+            if !target.is_empty() && !target.contains("://") && !target.contains(['`', ' ']) {
+                links.push(target);
+            }
+        }
+    }
+    links
+}
+
+/// A link of a page leads to a file or folder of the repository.
+#[test]
+fn every_link_leads_to_a_file() {
+    let mut broken = Vec::new();
+    let mut checked = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(repository().join(&page)).expect("a page");
+        let folder = page.parent().unwrap_or(Path::new(""));
+        for target in links(&text) {
+            checked += 1;
+            if !repository().join(folder).join(target).exists() {
+                broken.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(checked > 300, "{checked} links");
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// The table of contents of the book has every page of `docs/` once.
+#[test]
+fn the_book_has_every_page() {
+    let summary = std::fs::read_to_string(repository().join("docs/SUMMARY.md")).expect("a table of contents");
+    let listed: Vec<&str> = links(&summary);
+    let unique: BTreeSet<&str> = listed.iter().copied().collect();
+    assert_eq!(unique.len(), listed.len(), "a page is listed twice");
+    let pages: BTreeSet<String> = pages()
+        .iter()
+        .filter_map(|page| page.strip_prefix("docs").ok())
+        .map(|page| page.display().to_string())
+        .filter(|page| page != "SUMMARY.md")
+        .collect();
+    let listed: BTreeSet<String> = unique.into_iter().map(str::to_owned).filter(|page| page.ends_with(".md")).collect();
+    assert_eq!(listed, pages, "edit `src/cli/book.rs`");
 }
 
 /// The README names the two commands that a newcomer needs, and CI runs the second as it stands there.

@@ -29,18 +29,9 @@ pub(super) fn all() -> Vec<(String, String)> {
     kinds.chain(codes).collect()
 }
 
-/// The list of all pages as links.
-pub(super) fn contents() -> String {
-    let mut text = "# Bailiwick's manual\n\nThese pages are what `bailiwick explain` prints, and `schema/` is what `bailiwick schema` prints.\n\n## Policy kinds\n\n".to_owned();
-    for name in kinds::names() {
-        let about = first_sentence(&description(&schema(name)));
-        let _ = writeln!(text, "- [{name}](kinds/{}.md): {about}", name.to_lowercase());
-    }
-    text.push_str("\n## Diagnostics\n\n");
-    for code in codes::all() {
-        let _ = writeln!(text, "- [{0}](diagnostics/{0}.md): {1}", code.id(), code.title());
-    }
-    text
+/// Returns the first sentence of the description of a kind.
+pub(super) fn summary(kind: &str) -> String {
+    first_sentence(&description(&schema(kind)))
 }
 
 /// The page of a diagnostic; for a risk rule with its condition and its risk severity.
