@@ -29,7 +29,7 @@ pub(super) fn admission_policy(body: &Value) -> Result<Value, String> {
     };
     let requests = given("requests").and_then(Value::as_array).ok_or("`requests` is not a list")?;
     let answers = requests.iter().map(|request| {
-        let request = AdmissionRequest::from_json(request)?;
+        let request = AdmissionRequest::from_json(request).map_err(|error| error.to_string())?;
         let verdict = policy.evaluate(&request, binding.as_ref(), given("namespace"));
         Ok(json!({
             "answer": verdict.answer.name(),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::admission::pod::{Container, Pod};
 use crate::admission::psp::admit::Provider;
 use crate::admission::psp::mapping::{self, Mapping, Reading};
-use crate::admission::psp::migrate::{self, Fate};
+use crate::admission::psp::migrate::{self, FieldOutcome};
 use crate::admission::psp::select::{Operation, choose_among};
 use crate::admission::psp::{PodSecurityPolicy, Violation, compare, synchronise, validity};
 use crate::yaml;
@@ -41,7 +41,7 @@ pub(super) fn admit(body: &Value) -> Result<Value, String> {
     let (policy, pod) = (policy(body, "psp")?, pod(body)?);
     let provider = match Provider::new(&policy) {
         Ok(provider) => provider,
-        Err(reasons) => return Ok(json!({ "allowed": false, "broken": reasons })),
+        Err(error) => return Ok(json!({ "allowed": false, "broken": error.texts() })),
     };
     let admission = provider.admit(&pod);
     let mut stored = admission.pod.clone();
@@ -106,16 +106,16 @@ pub(super) fn migrate(body: &Value) -> Result<Value, String> {
     let migration = migrate::migrate(&policy, reading.ok_or_else(|| format!("there is no reading `{name}`"))?);
     let fates = migration.fields.iter().map(|field| {
         let (fate, text) = match &field.fate {
-            Fate::Unlimited => ("unlimited", None),
-            Fate::KeptByLevel => ("level", None),
-            Fate::NeedsPolicy(limit) => ("policy", Some(limit.as_str())),
-            Fate::FilledIn => ("dropped", Some(FILLED_IN)),
-            Fate::NoEffect(reason) | Fate::Dropped(reason) => ("dropped", Some(reason.as_str())),
+            FieldOutcome::Unlimited => ("unlimited", None),
+            FieldOutcome::KeptByLevel => ("level", None),
+            FieldOutcome::NeedsPolicy(limit) => ("policy", Some(limit.as_str())),
+            FieldOutcome::FilledIn => ("dropped", Some(FILLED_IN)),
+            FieldOutcome::NoEffect(reason) | FieldOutcome::Dropped(reason) => ("dropped", Some(reason.as_str())),
         };
         json!({ "field": field.field, "fate": fate, "text": text })
     });
     let relied = match body.get("pod") {
-        Some(_) => Some(migrate::relied_on(&policy, &pod(body)?).map_err(|reasons| reasons.join("; "))?),
+        Some(_) => Some(migrate::relied_on(&policy, &pod(body)?).map_err(|error| error.to_string())?),
         None => None,
     };
     Ok(json!({

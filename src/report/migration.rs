@@ -10,7 +10,7 @@ use super::human::number;
 use super::page::Page;
 use crate::admission::level::Level;
 use crate::admission::psp::mapping::{Mapping, Reading};
-use crate::admission::psp::migrate::{Fate, Filled};
+use crate::admission::psp::migrate::{FieldOutcome, Filled};
 use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, WorkloadPlan};
 use crate::diag::foreign;
 use crate::migrate::superfluous::Superfluous;
@@ -224,10 +224,10 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
         details.push(Entry::new(format!("{}: {}{because}", reading_text(*reading), mapping.level)));
     }
     let fields = &policy.migration.fields;
-    let named = |wanted: &dyn Fn(&Fate) -> bool| -> Vec<&str> {
+    let named = |wanted: &dyn Fn(&FieldOutcome) -> bool| -> Vec<&str> {
         fields.iter().filter(|field| wanted(&field.fate)).map(|field| field.field).collect()
     };
-    let by_level = named(&|fate| *fate == Fate::KeptByLevel);
+    let by_level = named(&|fate| *fate == FieldOutcome::KeptByLevel);
     if !by_level.is_empty() {
         details.push(Entry::new(format!("kept by the Pod Security level: {}", by_level.join(", "))));
     }
@@ -236,14 +236,16 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
     if !limits.is_empty() {
         details.push(Entry::with("kept by the admission policy:", limits));
     }
-    let open = named(&|fate| *fate == Fate::Unlimited);
+    let open = named(&|fate| *fate == FieldOutcome::Unlimited);
     if !open.is_empty() {
         details.push(Entry::new(format!("without a limit: {}", open.join(", "))));
     }
     let dropped: Vec<Entry> = fields
         .iter()
         .filter_map(|field| match &field.fate {
-            Fate::NoEffect(reason) | Fate::Dropped(reason) => Some(Entry::new(format!("{}: {reason}", field.field))),
+            FieldOutcome::NoEffect(reason) | FieldOutcome::Dropped(reason) => {
+                Some(Entry::new(format!("{}: {reason}", field.field)))
+            }
             _ => None,
         })
         .collect();
@@ -404,12 +406,12 @@ fn policy_json(report: &Report<'_>, policy: &PolicyPlan) -> Value {
         policy.levels.iter().map(|(reading, mapping)| (reading.name().to_owned(), mapped(mapping))).collect();
     let fields = policy.migration.fields.iter().map(|field| {
         let (fate, text) = match &field.fate {
-            Fate::Unlimited => ("unlimited", None),
-            Fate::KeptByLevel => ("level", None),
-            Fate::NeedsPolicy(limit) => ("policy", Some(limit)),
-            Fate::FilledIn => ("filledIn", None),
-            Fate::NoEffect(reason) => ("noEffect", Some(reason)),
-            Fate::Dropped(reason) => ("dropped", Some(reason)),
+            FieldOutcome::Unlimited => ("unlimited", None),
+            FieldOutcome::KeptByLevel => ("level", None),
+            FieldOutcome::NeedsPolicy(limit) => ("policy", Some(limit)),
+            FieldOutcome::FilledIn => ("filledIn", None),
+            FieldOutcome::NoEffect(reason) => ("noEffect", Some(reason)),
+            FieldOutcome::Dropped(reason) => ("dropped", Some(reason)),
         };
         json!({ "field": field.field, "fate": fate, "text": text })
     });

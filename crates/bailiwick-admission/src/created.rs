@@ -1,28 +1,29 @@
-//! A pod as the API server of 1.30 and later makes it of a manifest, as JSON: what admission policies see.
+//! Pods as JSON, as the API server of 1.30 and later creates them from a manifest and admission policies read them.
 //!
-//! Done here is what a policy about pods can see: null and empty lists are absent, volumes and ports of the node have
-//! their defaults, the token of the service account is mounted (`plugin/pkg/admission/serviceaccount`), and annotations
-//! for AppArmor become fields (`pkg/registry/core/pod/strategy.go`, both of Kubernetes v1.37.2). Annotations for seccomp
-//! have no effect since 1.27. Fields that no policy of a profile reads keep what the manifest says.
+//! Null and empty lists are absent, volumes and ports of the node have their defaults, and the token of the service
+//! account is mounted (`plugin/pkg/admission/serviceaccount` of Kubernetes v1.37.2). Annotations for AppArmor become
+//! fields (`pkg/registry/core/pod/strategy.go` of the same version). Annotations for seccomp have no effect since
+//! 1.27. Other fields keep the value of the manifest.
 
 use serde_json::{Map, Value, json};
 
 use super::pod::VOLUME_SOURCES;
+use bailiwick_kubernetes::absent;
 
-/// Where the token of the service account is mounted.
+/// Mount path of the token of the service account.
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// The beginning of the name of the volume that has the token.
+/// Prefix of the name of the token volume.
 const TOKEN_VOLUME: &str = "kube-api-access-";
 
-/// The annotation that named the AppArmor profile of a container before 1.30, without the name of the container.
+/// Prefix of the annotation for the AppArmor profile of a container before 1.30; the name of the container follows.
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// The lists of containers that a new pod has.
+/// The lists of containers of a new pod.
 const LISTS: [&str; 2] = ["initContainers", "containers"];
 
-/// The pod that comes of a template in a namespace, before policies change it. `automounts` is what its service account says
-/// about the token.
+/// Returns the pod for a template in a namespace, before policies change it. `automounts` is the setting of the
+/// service account.
 pub(super) fn created(template: &Value, namespace: &str, automounts: bool) -> Value {
     let part = |key| match template.get(key).map(stored) {
         Some(Value::Object(part)) => part,
@@ -32,13 +33,18 @@ pub(super) fn created(template: &Value, namespace: &str, automounts: bool) -> Va
     metadata.insert("namespace".to_owned(), namespace.into());
     fill_volumes(&mut spec);
     fill_ports(&mut spec);
-    if spec.get("automountServiceAccountToken").and_then(Value::as_bool).unwrap_or(automounts) {
+    // The pod's own field comes before the account's (`plugin/pkg/admission/serviceaccount/admission.go`).
+    let mounts = match spec.get("automountServiceAccountToken").and_then(Value::as_bool) {
+        Some(own) => own,
+        None => automounts,
+    };
+    if mounts {
         mount_token(&mut spec);
     }
     json!({ "apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec })
 }
 
-/// A value without null and without empty lists, which the API server does not keep.
+/// Returns a value without null and without empty lists, as the API server stores it.
 pub(super) fn stored(value: &Value) -> Value {
     match value {
         Value::Object(entries) => {
@@ -65,7 +71,7 @@ fn fill_volumes(spec: &mut Map<String, Value>) {
     }
 }
 
-/// A pod on the network of the node has its ports there.
+/// Returns a pod on the network of the node has its ports there.
 fn fill_ports(spec: &mut Map<String, Value>) {
     if spec.get("hostNetwork").and_then(Value::as_bool) != Some(true) {
         return;
@@ -86,7 +92,10 @@ fn mount_token(spec: &mut Map<String, Value>) {
         volume.get("name").and_then(Value::as_str).filter(|name| name.starts_with(TOKEN_VOLUME)).map(str::to_owned)
     });
     // The server ends the name with five random characters.
-    let name = known.clone().unwrap_or_else(|| format!("{TOKEN_VOLUME}xxxxx"));
+    let name = match &known {
+        Some(name) => name.clone(),
+        None => format!("{TOKEN_VOLUME}xxxxx"),
+    };
     for list in LISTS {
         for container in items(spec, list) {
             let is_mounted = items(container, "volumeMounts")
@@ -126,7 +135,7 @@ pub(super) fn take_annotations(pod: &mut Value) {
     let of_pod = spec.get("securityContext").and_then(|context| context.get("appArmorProfile")).cloned();
     for list in LISTS {
         for container in items(spec, list) {
-            let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
+            let name = absent::text(container.get("name").and_then(Value::as_str));
             let annotation = annotations.get(&format!("{APP_ARMOR}{name}")).and_then(Value::as_str);
             let Some(profile) = annotation.and_then(app_armor).filter(|profile| Some(profile) != of_pod.as_ref())
             else {
@@ -140,7 +149,7 @@ pub(super) fn take_annotations(pod: &mut Value) {
     }
 }
 
-/// The field that an annotation stands for; none for one that stands for no valid field.
+/// Returns the field for an annotation; none for an invalid annotation.
 fn app_armor(annotation: &str) -> Option<Value> {
     match annotation {
         "runtime/default" => Some(json!({ "type": "RuntimeDefault" })),

@@ -1,10 +1,11 @@
-//! Defaults of a pod, as the API server fills them in before admission policies see the pod
+//! Defaults of a pod, as the API server fills them in before admission policies read the pod
 //! (`pkg/apis/core/v1/defaults.go` and the admission plugins ServiceAccount and DefaultTolerationSeconds of Kubernetes
-//! v1.37.2). Probes, ports and volumes keep what the manifest says, but for `created.rs`.
+//! v1.37.2). Probes, ports and volumes keep the values of the manifest, except for the defaults in `created.rs`.
 
+use bailiwick_kubernetes::absent;
 use serde_json::{Map, Value, json};
 
-/// The taints that every pod tolerates for five minutes.
+/// Taints tolerated by every pod for five minutes.
 const TOLERATED: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /// Fills in the defaults of a template of pods.
@@ -32,7 +33,7 @@ pub(super) fn fill_template(template: &mut Value) {
     }
 }
 
-/// Fills in the defaults of a pod, with the fields that admission plugins set.
+/// Fills in the defaults of a pod, with the fields of admission plugins.
 pub(super) fn fill_pod(pod: &mut Value) {
     fill_template(pod);
     let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else { return };
@@ -59,8 +60,8 @@ pub(super) fn fill_pod(pod: &mut Value) {
 }
 
 fn fill_container(container: &mut Map<String, Value>) {
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-    let name = image.rsplit('/').next().unwrap_or_default();
+    let image = absent::text(container.get("image").and_then(Value::as_str));
+    let name = image.rsplit_once('/').map_or(image, |(_, name)| name);
     let is_latest = !image.contains('@') && name.split_once(':').is_none_or(|(_, tag)| tag == "latest");
     fill(container, "imagePullPolicy", json!(if is_latest { "Always" } else { "IfNotPresent" }));
     fill(container, "terminationMessagePath", json!("/dev/termination-log"));

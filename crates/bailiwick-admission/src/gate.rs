@@ -1,5 +1,5 @@
-//! Everything that admission asks about the pods of a workload, in one cluster: PodSecurityPolicies or constraints,
-//! then the Pod Security level of the namespace, then the profile that the namespace is held to.
+//! The whole admission of the pods of a workload in one cluster: PodSecurityPolicies or constraints, then the Pod
+//! Security level of the namespace, then the profile of the namespace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
 use super::policy::{AdmissionRequest, Binding, Patches, Policy};
-use super::psp::select::{Operation, choose};
+use super::psp::select::{Operation, PodRequest, choose};
 use super::psp::{PodSecurityPolicy, Violation};
 use super::scc::admit::{Allocated, Verdict, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
@@ -22,17 +22,18 @@ use super::workload::Workload;
 use bailiwick_access::World;
 use bailiwick_access::request::{Identity, Request, ResourceRequest};
 use bailiwick_access::world::account_user;
+use bailiwick_kubernetes::absent;
 use bailiwick_yaml::de::DeError;
 use bailiwick_yaml::{self as yaml, NodeRef};
 
 /// A namespace, as far as admission looks at it.
 #[derive(Debug, Clone, Default)]
-pub struct Place {
-    /// Its labels.
+pub struct NamespaceContext {
+    /// Labels of the Namespace object.
     pub labels: BTreeMap<String, String>,
-    /// Its annotations.
+    /// Annotations of the Namespace object.
     pub annotations: BTreeMap<String, String>,
-    /// The admission policy that holds its pods to a profile.
+    /// The admission policy for the profile of its pods.
     pub profile: Option<Profile>,
 }
 
@@ -41,12 +42,12 @@ pub struct Place {
 pub struct Profile {
     /// The name of the ValidatingAdmissionPolicy.
     pub policy: String,
-    /// What another policy fills in before.
+    /// Defaults from a mutating policy, filled in before.
     pub patches: Option<Arc<Patches>>,
 }
 
-impl Place {
-    /// The Namespace object.
+impl NamespaceContext {
+    /// Returns the Namespace object.
     fn object(&self, name: &str) -> Json {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/metadata.name".to_owned(), name.to_owned());
@@ -64,18 +65,18 @@ pub struct Gate<'w> {
     world: &'w World,
     minor: u32,
     is_openshift: bool,
-    places: BTreeMap<String, Place>,
+    places: BTreeMap<String, NamespaceContext>,
     policies: Vec<PodSecurityPolicy>,
     constraints: Vec<Scc>,
     /// Admission policies by name.
     admission_policies: BTreeMap<String, Policy>,
     /// Bindings by the names of their policies.
     bindings: BTreeMap<String, Vec<Binding>>,
-    /// The service accounts whose token is not mounted, by namespace and name.
+    /// Service accounts without a mounted token, by namespace and name.
     without_token: BTreeSet<(String, String)>,
 }
 
-/// Who refuses the pods of a workload.
+/// The part of admission with an objection to the pods of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// The Pod Security level of the namespace.
@@ -91,36 +92,36 @@ pub enum By {
 /// Why the pods of a workload would be refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// By whom.
+    /// The part of admission.
     pub by: By,
-    /// In a few words, one for each thing that is wrong.
+    /// Short texts, one for each violation.
     pub reasons: Vec<String>,
 }
 
-/// The first minor that looks at Pod Security levels without being asked to.
+/// The first minor with Pod Security levels on by default.
 const FIRST_WITH_LEVELS: u32 = 23;
 
 /// The last minor with PodSecurityPolicies.
 const LAST_WITH_POLICIES: u32 = 24;
 
-/// The first minor whose API server reads admission policies from files without being asked to: `staticManifestsDir` of
-/// the admission configuration (`plugin/policy/config` of k8s.io/apiserver v0.37.2).
+/// The first minor with admission policies from files on by default: `staticManifestsDir` of the admission
+/// configuration (`plugin/policy/config` of k8s.io/apiserver v0.37.2).
 const FIRST_WITH_POLICIES_FROM_FILES: u32 = 37;
 
-/// The policies that no object of the API shows, in words; none where the version of the cluster has no such policies.
+/// Returns a text about the policies without an object in the API; none for a version without such policies.
 pub fn unseen_policies(minor: u32) -> Option<&'static str> {
     (minor >= FIRST_WITH_POLICIES_FROM_FILES)
         .then_some("admission policies and webhooks from files of the API server are not judged: no API shows them")
 }
 
-/// What a namespace gets whose range is not known here.
+/// Range of user ids for a namespace without a known range.
 const SOME_RANGE: &str = "1000000000/10000";
 
-/// The SELinux level that goes with it.
+/// SELinux level for a namespace without a known range.
 const SOME_SELINUX_LEVEL: &str = "s0:c1,c0";
 
 impl<'w> Gate<'w> {
-    /// A cluster of a Kubernetes minor without namespaces, with the access that a world grants.
+    /// Returns a cluster of a Kubernetes minor without namespaces, with the access granted by a world.
     pub fn new(world: &'w World, minor: u32, is_openshift: bool) -> Self {
         Self {
             world,
@@ -138,16 +139,17 @@ impl<'w> Gate<'w> {
     /// Adds a Namespace, a ServiceAccount, a PodSecurityPolicy or constraints; others are passed over.
     ///
     /// # Errors
-    /// The first field whose value has another type than the API's.
+    /// The first field with a value of another type than in the API.
     pub fn add(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
-        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        let text = |keys: &[&str]| absent::text_at(object, keys);
         match (text(&["apiVersion"]), text(&["kind"])) {
             ("v1", "Namespace") => {
                 let texts = |key: &str| -> BTreeMap<String, String> {
                     let entries = object.path(&["metadata", key]).into_iter().flat_map(NodeRef::entries);
                     entries.filter_map(|(key, value)| Some((key.as_str()?.into(), value.as_str()?.into()))).collect()
                 };
-                let place = Place { labels: texts("labels"), annotations: texts("annotations"), profile: None };
+                let place =
+                    NamespaceContext { labels: texts("labels"), annotations: texts("annotations"), profile: None };
                 self.places.insert(text(&["metadata", "name"]).to_owned(), place);
             }
             ("policy/v1beta1", "PodSecurityPolicy") if self.minor <= LAST_WITH_POLICIES => {
@@ -171,7 +173,7 @@ impl<'w> Gate<'w> {
     /// Adds a ValidatingAdmissionPolicy or a binding of one; others are passed over.
     ///
     /// # Errors
-    /// The first field whose value has another type than the API's.
+    /// The first field with a value of another type than in the API.
     pub fn add_admission_policy(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
         match object.get("kind").and_then(NodeRef::as_str) {
             Some("ValidatingAdmissionPolicy") => {
@@ -187,17 +189,20 @@ impl<'w> Gate<'w> {
         Ok(())
     }
 
-    /// The namespaces, to tell what they are held to.
-    pub fn places(&mut self) -> impl Iterator<Item = (&str, &mut Place)> {
+    /// Iterates over the namespaces, to set their profiles.
+    pub fn places(&mut self) -> impl Iterator<Item = (&str, &mut NamespaceContext)> {
         self.places.iter_mut().map(|(name, place)| (name.as_str(), place))
     }
 
-    /// Why the cluster would refuse the pods of a workload with this template; nothing where it lets them in. The answer is about objects of
-    /// the API: see [`unseen_policies`].
+    /// Returns the objections of the cluster to the pods of a workload with this template; an empty list means
+    /// admission. The result covers objects of the API: see [`unseen_policies`].
     pub fn judge(&self, workload: &Workload, template: &Json) -> Vec<Refused> {
         let namespace = workload.namespace();
-        let nowhere = Place::default();
-        let place = self.places.get(namespace).unwrap_or(&nowhere);
+        let nowhere = NamespaceContext::default();
+        let place = match self.places.get(namespace) {
+            Some(place) => place,
+            None => &nowhere,
+        };
         let account = Identity::of(&account_user(namespace, workload.service_account()));
         let mut refused = Vec::new();
         let mut pod = workload.pod();
@@ -209,14 +214,16 @@ impl<'w> Gate<'w> {
         match filled {
             Ok(filled) => pod = filled,
             Err(reasons) => {
-                // What a level would make of a pod that nothing was filled in for says little.
+                // The level of a pod without its defaults means little.
                 let by = if self.is_openshift { By::Constraints } else { By::Policies };
                 return vec![Refused { by, reasons }];
             }
         }
         if let Some(profile) = &place.profile {
-            let (judged, reasons) = self.by_profile(profile, workload, template, (namespace, place));
-            pod = judged.unwrap_or(pod);
+            let (judged, reasons) = self.by_profile(profile, workload, template, place);
+            if let Some(judged) = judged {
+                pod = judged;
+            }
             if !reasons.is_empty() {
                 refused.push(Refused { by: By::Profile, reasons });
             }
@@ -227,12 +234,16 @@ impl<'w> Gate<'w> {
         refused
     }
 
-    /// The pod with everything filled in that the policies fill in. Without any policy there is no such admission.
+    /// Returns the pod with the defaults of the policies. A cluster without policies has no such admission.
     fn by_policies(&self, pod: &Pod, namespace: &str, account: &Identity) -> Result<Pod, Vec<String>> {
         if self.policies.is_empty() {
             return Ok(pod.clone());
         }
-        let choice = choose(self.world, account, namespace, &self.policies, pod, Operation::Create);
+        let choice = choose(
+            self.world,
+            &self.policies,
+            &PodRequest { user: account, namespace, pod, operation: Operation::Create },
+        );
         if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
             return Ok(pod);
         }
@@ -251,7 +262,7 @@ impl<'w> Gate<'w> {
         &self,
         pod: &Pod,
         namespace: &str,
-        place: &Place,
+        place: &NamespaceContext,
         account: &Identity,
     ) -> Result<Pod, Vec<String>> {
         let run_level = place.labels.get(RUN_LEVEL_LABEL).map(String::as_str);
@@ -259,7 +270,7 @@ impl<'w> Gate<'w> {
             return Ok(pod.clone());
         }
         let annotation = |key: &str| place.annotations.get(key).map(String::as_str);
-        // What a namespace does not declare, the cluster gives to it.
+        // The cluster allocates the annotations missing from the namespace.
         let allocated = Allocated {
             uid_range: annotation(range::UID_RANGE).or(Some(SOME_RANGE)),
             supplemental_groups: annotation(range::SUPPLEMENTAL_GROUPS),
@@ -295,14 +306,14 @@ impl<'w> Gate<'w> {
         }
     }
 
-    /// The Namespace object of a workload, if it is known.
+    /// Returns the Namespace object of a workload, if it is known.
     pub fn namespace_object(&self, workload: &Workload) -> Option<Json> {
         let namespace = workload.namespace();
         self.places.get(namespace).map(|place| place.object(namespace))
     }
 
-    /// The pod that the API server makes of a template, after the mutating policy of a profile; none where the defaults of the
-    /// profile cannot be filled in.
+    /// Returns the pod for a template after the mutating policy of a profile; none if the defaults of the profile
+    /// cannot be filled in.
     pub fn created_pod(&self, workload: &Workload, template: &Json) -> Option<Json> {
         let namespace = workload.namespace();
         let account = (namespace.to_owned(), workload.service_account().to_owned());
@@ -316,15 +327,16 @@ impl<'w> Gate<'w> {
         Some(pod)
     }
 
-    /// The pod as the admission policy of a profile sees it, if it can be read, and the reasons of the policy to refuse it. An
-    /// answer that cannot be told is none.
+    /// Returns the pod after the defaults of a profile, if it can be read, and the objections of the profile's policy.
+    /// An unknown answer is no objection.
     fn by_profile(
         &self,
         profile: &Profile,
         workload: &Workload,
         template: &Json,
-        (namespace, place): (&str, &Place),
+        place: &NamespaceContext,
     ) -> (Option<Pod>, Vec<String>) {
+        let namespace = workload.namespace();
         let account = (namespace.to_owned(), workload.service_account().to_owned());
         let mut pod = created(template, namespace, !self.without_token.contains(&account));
         let object = place.object(namespace);
@@ -349,8 +361,8 @@ impl<'w> Gate<'w> {
         (judged, verdicts.flat_map(|verdict| verdict.denials).collect())
     }
 
-    /// The level is enforced on the pods, whatever brought them.
-    fn by_level(&self, pod: &Pod, place: &Place) -> Option<String> {
+    /// Checks the pods against the level of the namespace, for every kind of workload.
+    fn by_level(&self, pod: &Pod, place: &NamespaceContext) -> Option<String> {
         if self.minor < FIRST_WITH_LEVELS {
             return None;
         }

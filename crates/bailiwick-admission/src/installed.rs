@@ -1,10 +1,11 @@
-//! ValidatingAdmissionPolicies that are in a cluster, and what they make of workloads.
+//! ValidatingAdmissionPolicies of a cluster, and their decisions about workloads.
 //!
-//! The API server asks a policy about a workload when the workload is created, and about each pod when a controller creates
-//! it. Both requests are made up from the manifest. Parts of them are not known: the user, the names that the API server makes,
-//! and the changes of webhooks. A policy that reads such a part gives no answer, and the reason is kept.
+//! The API server evaluates a policy for a workload at its creation, and for each pod created by a controller. Both
+//! requests are derived from the manifest. Some parts are unknown: the user, generated names, and the changes of
+//! webhooks. A policy with an expression on such a part gives no answer, and the reason is kept.
 //!
-//! Left out on purpose: the Jobs of a CronJob and the ReplicaSets of a Deployment, which are requests of their own.
+//! Left out on purpose: the Jobs of a CronJob and the ReplicaSets of a Deployment, because they have requests of their
+//! own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,12 +15,13 @@ use super::created::stored;
 use super::defaulted::{fill_pod, fill_template};
 use super::policy::{Action, AdmissionRequest, Answer, Binding, Known, Policy};
 use super::workload::{Workload, resource_of, template_within_mut};
+use bailiwick_kubernetes::absent::{group_and_version, text_at};
 use bailiwick_yaml::NodeRef;
 
 /// The API group of admission policies.
 const GROUP: &str = "admissionregistration.k8s.io";
 
-/// Parts of any request that are not known.
+/// Parts unknown in any request.
 const NEVER_KNOWN: [(&str, &str); 8] = [
     ("userInfo", "it reads the user of the request"),
     ("authorizer", "it reads the permissions of the user"),
@@ -31,7 +33,7 @@ const NEVER_KNOWN: [(&str, &str); 8] = [
     ("dryRun", "it reads whether the request is a dry run"),
 ];
 
-/// Further parts that are not known of the pods of a controller.
+/// Further parts unknown in the pods of a controller.
 const UNKNOWN_OF_PODS: [(&str, &str); 4] = [
     ("metadata.name", "it reads the name of a pod that the API server names"),
     ("generateName", "it reads the name of a pod that the API server names"),
@@ -39,7 +41,7 @@ const UNKNOWN_OF_PODS: [(&str, &str); 4] = [
     ("ownerReferences", "it reads the owner of a pod"),
 ];
 
-/// A part that is not known in a namespace with a LimitRange.
+/// The part unknown in a namespace with a LimitRange.
 const UNKNOWN_UNDER_LIMITS: (&str, &str) = ("resources", "a LimitRange of the namespace sets resources of containers");
 
 /// How many letters of a reason are kept.
@@ -55,27 +57,27 @@ pub struct Installed {
     limited: BTreeSet<String>,
     /// Whether a mutating policy or webhook may change objects before.
     may_change: bool,
-    /// The policies and bindings that cannot be read.
+    /// Unreadable policies and bindings.
     unreadable: BTreeSet<String>,
 }
 
-/// A policy that rejects a workload or its pods.
+/// The rejection of a workload or its pods by one policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     /// The name of the policy.
     pub policy: String,
     /// Whether the workload itself is rejected, and not only its pods.
     pub is_workload: bool,
-    /// The messages of the validations that fail.
+    /// The messages of the failed validations.
     pub reasons: Vec<String>,
 }
 
 /// The decisions about a workload.
 #[derive(Debug, Default)]
 pub struct Decisions {
-    /// The policies that reject the workload or its pods.
+    /// The policies with a rejection of the workload or its pods.
     pub rejections: Vec<Rejection>,
-    /// The policies that give no answer, each with the first reason.
+    /// The policies without an answer, each with the first reason.
     pub unknown: BTreeMap<String, String>,
 }
 
@@ -85,14 +87,13 @@ impl Installed {
         Self { minor, ..Self::default() }
     }
 
-    /// Adds an object that matters; any other is passed over.
+    /// Adds an object; an object of another kind has no effect.
     pub fn add(&mut self, object: NodeRef<'_>) {
-        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
-        let (api_version, kind, name) = (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "name"]));
-        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let (kind, name) = (text_at(object, &["kind"]), text_at(object, &["metadata", "name"]));
+        let (group, version) = group_and_version(text_at(object, &["apiVersion"]));
         match (group, kind) {
             ("", "LimitRange") if version == "v1" => {
-                _ = self.limited.insert(text(&["metadata", "namespace"]).to_owned())
+                _ = self.limited.insert(text_at(object, &["metadata", "namespace"]).to_owned())
             }
             (GROUP, "ValidatingAdmissionPolicy") => match Policy::read(object, self.minor) {
                 Ok(policy) => _ = self.policies.insert(policy.name.clone(), policy),
@@ -112,54 +113,56 @@ impl Installed {
         self.policies.is_empty() && self.unreadable.is_empty()
     }
 
-    /// The names of the policies that have a binding.
+    /// Returns the names of the policies with a binding.
     pub fn bound(&self) -> impl Iterator<Item = &str> {
         self.policies.keys().filter(|name| self.bindings.contains_key(*name)).map(String::as_str)
     }
 
-    /// Whether a mutating policy or webhook may change an object before a policy sees it.
+    /// Whether a mutating policy or webhook may change an object before validation.
     pub fn may_change(&self) -> bool {
         self.may_change
     }
 
-    /// The policies and bindings that cannot be read, each with a reason.
+    /// Returns the unreadable policies and bindings, each with a reason.
     pub fn unreadable(&self) -> impl Iterator<Item = (String, String)> {
         self.unreadable.iter().map(|name| (name.clone(), "it is not an object that the API server takes".to_owned()))
     }
 
-    /// Decides about a workload, given as JSON, and about its pod as the API server creates it. The Namespace object is none
-    /// where it is not known.
+    /// Decides about a workload, given as JSON, and about its pod as created by the API server. `namespace` is none
+    /// for an unknown Namespace object.
     pub fn judge(&self, workload: &Workload, object: &Json, pod: Option<Json>, namespace: Option<&Json>) -> Decisions {
         let mut decisions = Decisions::default();
         if !workload.is_pod() {
             let mut object = stored(object);
             fill_workload(workload, &mut object);
-            self.ask(workload, (object, true), namespace, &mut decisions);
+            self.ask(workload, Asked::Workload(object), namespace, &mut decisions);
         }
         if let Some(mut pod) = pod.filter(|_| workload.kind != "PodTemplate") {
             fill_pod(&mut pod);
-            self.ask(workload, (pod, false), namespace, &mut decisions);
+            self.ask(workload, Asked::Pod(pod), namespace, &mut decisions);
         }
         decisions
     }
 
     /// Asks every bound policy about one request.
-    fn ask(
-        &self,
-        workload: &Workload,
-        (object, is_workload): (Json, bool),
-        namespace: Option<&Json>,
-        decisions: &mut Decisions,
-    ) {
+    fn ask(&self, workload: &Workload, asked: Asked, namespace: Option<&Json>, decisions: &mut Decisions) {
+        let (object, is_workload) = match asked {
+            Asked::Workload(object) => (object, true),
+            Asked::Pod(object) => (object, false),
+        };
         let is_of_controller = !is_workload && !workload.is_pod();
         let kind = if is_workload { workload.kind } else { "Pod" };
         let Some((group, resource)) = resource_of(kind) else { return };
         let in_namespace = workload.namespace();
-        let version = object.get("apiVersion").and_then(Json::as_str).unwrap_or("v1");
+        // A pod made of a template has no `apiVersion` of its own.
+        let version = match object.get("apiVersion").and_then(Json::as_str) {
+            Some(api_version) => group_and_version(api_version).1,
+            None => "v1",
+        };
         let request = AdmissionRequest {
             operation: "CREATE".to_owned(),
             api_group: group.to_owned(),
-            version: version.rsplit('/').next().unwrap_or(version).to_owned(),
+            version: version.to_owned(),
             resource,
             kind: kind.to_owned(),
             namespace: in_namespace.to_owned(),
@@ -175,7 +178,7 @@ impl Installed {
             words.push(UNKNOWN_UNDER_LIMITS);
         }
         for (name, policy) in &self.policies {
-            // A policy that only warns or audits rejects nothing.
+            // A policy with warnings or audit alone rejects nothing.
             let denies = |binding: &&Binding| binding.actions.contains(&Action::Deny);
             let mut bindings = self.bindings.get(name).into_iter().flatten().filter(denies).peekable();
             if bindings.peek().is_none() || decisions.rejections.iter().any(|known| known.policy == *name) {
@@ -195,7 +198,15 @@ impl Installed {
     }
 }
 
-/// Fills in the defaults of a workload that policies commonly read.
+/// The object of a request.
+enum Asked {
+    /// The workload itself.
+    Workload(Json),
+    /// The pod created for the workload.
+    Pod(Json),
+}
+
+/// Fills in the defaults commonly read by policies.
 fn fill_workload(workload: &Workload, object: &mut Json) {
     let has_replicas = ["Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"].contains(&workload.kind);
     if let Some(spec) = object.get_mut("spec").and_then(Json::as_object_mut).filter(|_| has_replicas)

@@ -1,5 +1,5 @@
-//! The label synchroniser of OpenShift: from the constraints that service accounts may use to the Pod Security labels of
-//! their namespace (`specs/openshift.md` 2 and 3).
+//! The label synchroniser of OpenShift: from the constraints of service accounts to the Pod Security labels of their
+//! namespace (`pkg/psalabelsyncer` of openshift/cluster-policy-controller).
 //!
 //! ```text
 //! namespace   what is known of a namespace          grants       who may use which constraints
@@ -9,7 +9,7 @@
 //! users       users whose pods the level refuses
 //! ```
 //!
-//! Not here: the order of events. What comes out is where the controllers come to rest.
+//! The order of events is left out. The result is the stable state of the controllers.
 
 pub mod chain;
 pub mod control;
@@ -24,19 +24,19 @@ pub mod world;
 use super::level::PolicyVersion;
 use super::scc::release::{Mode, Release};
 
-/// What a cluster is like.
+/// The settings of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Its release.
+    /// Release of OpenShift.
     pub release: Release,
-    /// Which labels its syncer writes.
+    /// The labels written by the syncer.
     pub mode: Mode,
-    /// The version of the checks for the level that is really guaranteed.
+    /// The version of the checks for the guaranteed level.
     pub checks: PolicyVersion,
 }
 
 impl Settings {
-    /// A cluster of a release as it comes.
+    /// Returns a cluster of a release as it comes.
     pub fn of(release: Release) -> Self {
         let checks = PolicyVersion::Latest.on_server_of(release.kubernetes_minor());
         Self { release, mode: release.default_mode(), checks }

@@ -1,4 +1,4 @@
-//! Pod Security levels and the versions of their checks (`specs/openshift.md` 5).
+//! Pod Security levels and the versions of their checks.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 pub enum Level {
     /// Current hardening practice.
     Restricted,
-    /// Nothing by which a pod is known to become more than it is.
+    /// No known privilege escalation.
     Baseline,
     /// Anything.
     Privileged,
@@ -26,7 +26,30 @@ impl Level {
         Self::ALL.into_iter().find(|level| level.name() == text)
     }
 
-    /// Its name in labels.
+    /// Reads the value of an enforce label. An unknown value counts as the strictest level
+    /// (`PolicyToEvaluate` in `pod-security-admission/api/helpers.go` of Kubernetes 1.37).
+    pub fn parse_enforced(text: &str) -> Self {
+        match Self::parse(text) {
+            Some(level) => level,
+            None => Level::Restricted,
+        }
+    }
+
+    /// Reads the value of an audit or warn label. An unknown value counts as the loosest level
+    /// (`PolicyToEvaluate` in `pod-security-admission/api/helpers.go` of Kubernetes 1.37).
+    pub fn parse_observed(text: &str) -> Self {
+        match Self::parse(text) {
+            Some(level) => level,
+            None => Level::Privileged,
+        }
+    }
+
+    /// Returns the loosest of several levels; the strictest level of all for an empty list.
+    pub fn loosest(levels: impl IntoIterator<Item = Self>) -> Self {
+        levels.into_iter().fold(Level::Restricted, Self::max)
+    }
+
+    /// Returns the name in labels.
     pub fn name(self) -> &'static str {
         match self {
             Level::Restricted => "restricted",
@@ -42,12 +65,12 @@ impl fmt::Display for Level {
     }
 }
 
-/// Which version of the checks counts: `latest`, or that of a Kubernetes minor.
+/// The version of the checks: `latest` or a Kubernetes minor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyVersion {
     /// The checks of a minor: 25 for `v1.25`.
     Minor(u64),
-    /// The newest checks that the cluster knows.
+    /// The newest checks of the cluster.
     Latest,
 }
 
@@ -64,14 +87,14 @@ impl PolicyVersion {
         number.map(PolicyVersion::Minor)
     }
 
-    /// The version whose checks a server of a minor runs: it has none of a later minor, and its own are the latest
-    /// (`policy/registry.go` of k8s.io/pod-security-admission).
+    /// Returns the effective version on a server of a minor: a server has no checks of a later minor, and its own are
+    /// the latest (`policy/registry.go` of k8s.io/pod-security-admission).
     #[must_use]
     pub fn on_server_of(self, minor: u32) -> Self {
         PolicyVersion::Minor(self.minor_up_to(minor.into()))
     }
 
-    /// The minor whose checks count, where those of `newest` are the last that are known.
+    /// Returns the effective minor, with `newest` as the last known one.
     pub fn minor_up_to(self, newest: u64) -> u64 {
         match self {
             PolicyVersion::Minor(minor) => minor.min(newest),

@@ -1,9 +1,10 @@
-//! A pod, with the fields that admission looks at.
+//! A pod, with the fields read by admission.
 //!
-//! Reading is lenient towards fields that are not here and strict towards the types of those that are. Null is the
-//! same as absent, as it is for the API server. [`Pod::read`] fills in the defaults on which verdicts depend.
+//! The reader ignores unknown fields and checks the types of known fields. Null counts as absent, as in the API
+//! server. [`Pod::read`] fills in the defaults with an effect on verdicts.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::de::{DeError, from_node};
 
-/// The sources that a volume may have, in the order in which Pod Security looks for those that it restricts
+/// The sources of a volume, in the order of the check for restricted types
 /// (`pod-security-admission/policy/check_restrictedVolumes.go`).
 pub const VOLUME_SOURCES: [&str; 30] = [
     "configMap",
@@ -50,33 +51,33 @@ pub const VOLUME_SOURCES: [&str; 30] = [
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Pod {
-    /// Its metadata.
+    /// Metadata in the manifest.
     #[serde(deserialize_with = "or_default")]
     pub metadata: Metadata,
-    /// Its spec.
+    /// Spec in the manifest.
     #[serde(deserialize_with = "or_default")]
     pub spec: PodSpec,
 }
 
-/// What names and annotates a pod.
+/// Names, labels and annotations of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
     /// Its name; empty for a template.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
-    /// Its namespace; empty where none is given.
+    /// Namespace; empty if the manifest has none.
     #[serde(deserialize_with = "or_default")]
     pub namespace: String,
-    /// Its labels.
+    /// Labels in the manifest.
     #[serde(deserialize_with = "or_default")]
     pub labels: BTreeMap<String, String>,
-    /// Its annotations.
+    /// Annotations in the manifest.
     #[serde(deserialize_with = "or_default")]
     pub annotations: BTreeMap<String, String>,
 }
 
-/// The spec of a pod.
+/// The parts of `spec` with an effect on admission.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSpec {
@@ -85,7 +86,7 @@ pub struct PodSpec {
     /// Whether it uses the node's network.
     #[serde(deserialize_with = "or_default")]
     pub host_network: bool,
-    /// Whether it sees the node's processes.
+    /// Whether the pod shares the process namespace of the node.
     #[serde(rename = "hostPID", deserialize_with = "or_default")]
     pub host_pid: bool,
     /// Whether it uses the node's inter-process communication.
@@ -96,20 +97,20 @@ pub struct PodSpec {
     /// The service account it runs as; empty means `default`.
     #[serde(deserialize_with = "or_default")]
     pub service_account_name: String,
-    /// Its older name for the same, which counts where the newer is empty.
+    /// Older name of the same field, effective for an empty newer field.
     #[serde(deserialize_with = "or_default")]
     pub service_account: String,
-    /// The RuntimeClass.
+    /// Name of the RuntimeClass object.
     pub runtime_class_name: Option<String>,
-    /// What holds for all of its containers.
+    /// Settings for all containers.
     pub security_context: Option<PodSecurityContext>,
-    /// Its volumes.
+    /// Volumes in the manifest.
     #[serde(deserialize_with = "or_default")]
     pub volumes: Vec<Volume>,
-    /// Containers that run before the others.
+    /// Containers started before the others.
     #[serde(deserialize_with = "or_default")]
     pub init_containers: Vec<Container>,
-    /// Its containers.
+    /// Containers in the manifest, without init containers.
     #[serde(deserialize_with = "or_default")]
     pub containers: Vec<Container>,
     /// Containers added to a running pod.
@@ -126,47 +127,47 @@ pub struct Os {
     pub name: String,
 }
 
-/// The security context of a pod.
+/// Security settings for all containers of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PodSecurityContext {
-    /// The user id of containers that name none.
+    /// User id for containers without one.
     pub run_as_user: Option<i64>,
-    /// The group id of containers that name none.
+    /// Group id for containers without one.
     pub run_as_group: Option<i64>,
     /// Whether the kubelet refuses to start containers as root.
     pub run_as_non_root: Option<bool>,
-    /// The group that owns its volumes.
+    /// Group of its volumes.
     pub fs_group: Option<i64>,
     /// Further groups; an empty list is not the same as none, because only the latter is filled in.
     pub supplemental_groups: Option<Vec<i64>>,
-    /// The SELinux context of containers that name none.
+    /// SELinux context for containers without one.
     pub se_linux_options: Option<SeLinuxOptions>,
-    /// The seccomp profile of containers that name none.
+    /// Seccomp profile for containers without one.
     pub seccomp_profile: Option<SyscallProfile>,
-    /// The AppArmor profile of containers that name none.
+    /// AppArmor profile for containers without one.
     pub app_armor_profile: Option<SyscallProfile>,
     /// Kernel parameters.
     #[serde(deserialize_with = "or_default")]
     pub sysctls: Vec<Sysctl>,
-    /// What holds on Windows.
+    /// Settings for Windows.
     pub windows_options: Option<WindowsOptions>,
 }
 
-/// An SELinux context; an empty text is one that is not given.
+/// An SELinux context; an empty text counts as absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeLinuxOptions {
-    /// User.
+    /// User of the context.
     #[serde(deserialize_with = "or_default")]
     pub user: String,
-    /// Role.
+    /// Role of the context.
     #[serde(deserialize_with = "or_default")]
     pub role: String,
-    /// Type.
+    /// Type of the context.
     #[serde(deserialize_with = "or_default")]
     pub r#type: String,
-    /// Level.
+    /// Level of the context.
     #[serde(deserialize_with = "or_default")]
     pub level: String,
 }
@@ -186,12 +187,12 @@ pub struct SyscallProfile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Sysctl {
-    /// Its name.
+    /// Name of the kernel parameter.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
 }
 
-/// What holds on Windows.
+/// Settings for Windows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WindowsOptions {
@@ -203,16 +204,16 @@ pub struct WindowsOptions {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Container {
-    /// Its name.
+    /// Name, unique in the pod.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
-    /// Its ports.
+    /// Ports in the manifest.
     #[serde(deserialize_with = "or_default")]
     pub ports: Vec<ContainerPort>,
-    /// Where its volumes appear.
+    /// Mounts of the pod's volumes.
     #[serde(deserialize_with = "or_default")]
     pub volume_mounts: Vec<VolumeMount>,
-    /// What holds for it alone.
+    /// Settings for this container alone.
     pub security_context: Option<SecurityContext>,
     /// Asks whether it is alive.
     pub liveness_probe: Option<Handler>,
@@ -220,15 +221,15 @@ pub struct Container {
     pub readiness_probe: Option<Handler>,
     /// Asks whether it has started.
     pub startup_probe: Option<Handler>,
-    /// What runs at its start and end.
+    /// Handlers at its start and end.
     pub lifecycle: Option<Lifecycle>,
 }
 
-/// A port of a container.
+/// An exposed port.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ContainerPort {
-    /// The port of the container.
+    /// The port inside the container.
     #[serde(deserialize_with = "or_default")]
     pub container_port: i32,
     /// The port of the node; 0 for none.
@@ -236,7 +237,7 @@ pub struct ContainerPort {
     pub host_port: i32,
 }
 
-/// Where a volume appears in a container.
+/// A mount of a volume in a container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct VolumeMount {
@@ -248,13 +249,13 @@ pub struct VolumeMount {
     pub read_only: bool,
 }
 
-/// The security context of a container; what it does not say is as in the pod's.
+/// The security context of a container; absent settings come from the pod's context.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SecurityContext {
-    /// Capabilities.
+    /// Added and dropped capabilities.
     pub capabilities: Option<Capabilities>,
-    /// Whether it may do what the node's root may.
+    /// Whether the container has the permissions of root on the node.
     pub privileged: Option<bool>,
     /// The user id.
     pub run_as_user: Option<i64>,
@@ -270,11 +271,11 @@ pub struct SecurityContext {
     pub proc_mount: Option<String>,
     /// The SELinux context.
     pub se_linux_options: Option<SeLinuxOptions>,
-    /// The seccomp profile.
+    /// Seccomp profile of the container.
     pub seccomp_profile: Option<SyscallProfile>,
-    /// The AppArmor profile.
+    /// AppArmor profile of the container.
     pub app_armor_profile: Option<SyscallProfile>,
-    /// What holds on Windows.
+    /// Settings for Windows.
     pub windows_options: Option<WindowsOptions>,
 }
 
@@ -290,7 +291,7 @@ pub struct Capabilities {
     pub drop: Vec<String>,
 }
 
-/// A probe or lifecycle handler, with the actions that name a host.
+/// A probe or lifecycle handler, with the actions on a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Handler {
@@ -309,7 +310,7 @@ pub struct HostAction {
     pub host: String,
 }
 
-/// What runs at the start and end of a container.
+/// Handlers at the start and end of a container.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Lifecycle {
@@ -319,16 +320,16 @@ pub struct Lifecycle {
     pub pre_stop: Option<Handler>,
 }
 
-/// A volume.
+/// A volume of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Volume {
-    /// Its name.
+    /// Name, unique in the pod.
     pub name: String,
     /// Its sources by the name of the field; a valid volume has one.
     pub sources: BTreeMap<String, VolumeSource>,
 }
 
-/// Where a volume comes from: the parts of all sources that matter.
+/// The source of a volume: the relevant fields of all kinds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct VolumeSource {
@@ -348,14 +349,14 @@ pub struct Projection {
     pub kinds: BTreeMap<String, ProjectionSource>,
 }
 
-/// Where a part of a projected volume comes from: the parts of all sources that matter.
+/// The source of a part of a projected volume: the relevant fields of all kinds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ProjectionSource {
     /// The file of a token.
     #[serde(deserialize_with = "or_default")]
     pub path: String,
-    /// Whom a token is for; empty for the API server.
+    /// Audience of a token; empty for the API server.
     #[serde(deserialize_with = "or_default")]
     pub audience: String,
     /// The name of a ConfigMap or Secret.
@@ -376,7 +377,7 @@ pub struct ProjectionItem {
     /// The file.
     #[serde(deserialize_with = "or_default")]
     pub path: String,
-    /// The field of the pod that it holds.
+    /// The field of the pod in the file.
     pub field_ref: Option<FieldRef>,
 }
 
@@ -384,21 +385,21 @@ pub struct ProjectionItem {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FieldRef {
-    /// The version of the API in which it is named; empty means `v1`.
+    /// The API version of the field path; empty means `v1`.
     #[serde(deserialize_with = "or_default")]
     pub api_version: String,
-    /// Its path.
+    /// Path inside the pod.
     #[serde(deserialize_with = "or_default")]
     pub field_path: String,
 }
 
 impl Pod {
-    /// Reads a pod, or a pod template as the pod that comes of it: anything with `metadata` and `spec` of a pod.
-    /// Defaults that verdicts depend on are filled in: a volume without a source is an emptyDir, and a pod on the
-    /// node's network has its container ports there (`specs/openshift.md` 5.1; `pkg/apis/core/v1/defaults.go`).
+    /// Reads a pod, or a pod template as a pod: any object with `metadata` and `spec` of a pod. Defaults with an
+    /// effect on verdicts are filled in: a volume without a source is an emptyDir, and a pod on the node's network has
+    /// its container ports there (`pkg/apis/core/v1/defaults.go`).
     ///
     /// # Errors
-    /// The first field whose value has another type than the API's.
+    /// The first field with a value of another type than in the API.
     pub fn read(node: NodeRef<'_>) -> Result<Self, DeError> {
         Self::read_template(node).map(Self::defaulted)
     }
@@ -407,7 +408,7 @@ impl Pod {
     /// filled in when the pod is made.
     ///
     /// # Errors
-    /// The first field whose value has another type than the API's.
+    /// The first field with a value of another type than in the API.
     pub fn read_template(node: NodeRef<'_>) -> Result<Self, DeError> {
         let mut pod: Self = from_node(node)?;
         let spec = &mut pod.spec;
@@ -420,7 +421,7 @@ impl Pod {
         Ok(pod)
     }
 
-    /// The pod that comes of a template.
+    /// Returns the pod for a template.
     #[must_use]
     pub fn defaulted(mut self) -> Self {
         if self.spec.host_network {
@@ -432,25 +433,67 @@ impl Pod {
         self
     }
 
-    /// The names of its containers that are of some kind, in that order.
+    /// Returns the names of the containers with a property, in order.
     pub(super) fn container_names<'p>(&'p self, mut is_meant: impl FnMut(&'p Container) -> bool) -> Vec<&'p str> {
         let meant = self.containers().filter(|container| is_meant(container));
         meant.map(|container| container.name.as_str()).collect()
     }
 
-    /// Whether it says that it is for Windows.
+    /// Returns the security context; the empty context for a pod without one (`NewPodSecurityContextAccessor` in
+    /// `pkg/securitycontext/accessors.go` of Kubernetes 1.24).
+    pub fn security_context(&self) -> &PodSecurityContext {
+        static EMPTY: LazyLock<PodSecurityContext> = LazyLock::new(PodSecurityContext::default);
+        match &self.spec.security_context {
+            Some(context) => context,
+            None => &EMPTY,
+        }
+    }
+
+    /// Returns the name of the service account of the pod, by default `default`
+    /// (`plugin/pkg/admission/serviceaccount/admission.go` of Kubernetes 1.37).
+    pub fn account_name(&self) -> &str {
+        match self.spec.service_account_name.as_str() {
+            "" => "default",
+            name => name,
+        }
+    }
+
+    /// Whether the pod declares Windows as its operating system.
     pub fn is_for_windows(&self) -> bool {
         self.spec.os.as_ref().is_some_and(|os| os.name == "windows")
     }
 
-    /// Whether it has a user namespace of its own, in which root is nobody outside.
+    /// Whether the pod has its own user namespace, without root permissions outside.
     pub fn has_user_namespace(&self) -> bool {
         self.spec.host_users == Some(false)
     }
 
-    /// Its containers of all three lists: init containers, containers, ephemeral containers.
+    /// Returns the containers of all three lists: init containers, containers, ephemeral containers.
     pub fn containers(&self) -> impl Iterator<Item = &Container> {
         self.spec.init_containers.iter().chain(&self.spec.containers).chain(&self.spec.ephemeral_containers)
+    }
+}
+
+impl Container {
+    /// Returns the security context; the empty context for a container without one
+    /// (`NewContainerSecurityContextAccessor` in `pkg/securitycontext/accessors.go` of Kubernetes 1.24).
+    pub fn security_context(&self) -> &SecurityContext {
+        static EMPTY: LazyLock<SecurityContext> = LazyLock::new(SecurityContext::default);
+        match &self.security_context {
+            Some(context) => context,
+            None => &EMPTY,
+        }
+    }
+}
+
+impl SecurityContext {
+    /// Returns the kind of the `/proc` mount, by default `Default` (`pkg/securitycontext/accessors.go` of Kubernetes
+    /// 1.24).
+    pub fn proc_mount(&self) -> &str {
+        match &self.proc_mount {
+            Some(kind) => kind,
+            None => "Default",
+        }
     }
 }
 
@@ -469,7 +512,7 @@ impl<'de> Deserialize<'de> for Volume {
                 let mut volume = Volume::default();
                 while let Some(key) = map.next_key::<String>()? {
                     if key == "name" {
-                        volume.name = map.next_value::<Option<String>>()?.unwrap_or_default();
+                        volume.name = value_or_default(map.next_value::<Option<String>>()?);
                     } else if !VOLUME_SOURCES.contains(&key.as_str()) {
                         map.next_value::<IgnoredAny>()?;
                     } else if let Some(source) = map.next_value::<Option<VolumeSource>>()? {
@@ -491,11 +534,18 @@ impl<'de> Deserialize<'de> for Projection {
     }
 }
 
-/// Null is the same as absent.
+/// Reads null as the default value.
 pub(super) fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    Option::<T>::deserialize(deserializer).map(Option::unwrap_or_default)
+    Option::<T>::deserialize(deserializer).map(value_or_default)
+}
+
+fn value_or_default<T: Default>(value: Option<T>) -> T {
+    match value {
+        Some(value) => value,
+        None => T::default(),
+    }
 }
 
 #[cfg(test)]

@@ -1,18 +1,18 @@
-//! ValidatingAdmissionPolicy: what a policy answers to a request, as kube-apiserver 1.37 evaluates it.
+//! ValidatingAdmissionPolicy: the decision of a policy about a request, as kube-apiserver 1.37 evaluates it.
 //!
 //! ```text
 //! policy, binding -> read -> matching (rules, selectors) -> conditions -> validations -> Verdict
 //!                                                             \ cel, variables /
 //! ```
 //!
-//! What cannot be told from the input, or is not evaluated here ([`cel`] says what), never becomes an answer:
-//! [`Answer::Unknown`] says why. A condition that is false, or a validation that fails, decides all the same.
+//! An expression on unknown input, or outside of the supported part of CEL ([`bailiwick_cel`]), never becomes a
+//! decision: the answer is [`Answer::Unknown`] with the reason. A false condition or a failed validation decides all
+//! the same.
 //!
-//! Left out on purpose: parameters (`params` are null or unknown), the authorizer, and what the API server does to an
-//! object before, such as filling in defaults; objects are taken as they are given. `tests/conformance/admissionpolicy`
-//! holds this against the real code.
+//! Left out on purpose: parameters (`params` are null or unknown), the authorizer, and changes by the API server
+//! before admission, such as defaults. `tests/conformance/admissionpolicy` compares the results with the real code.
 //!
-//! [`Patches`] are what a MutatingAdmissionPolicy of ours does to an object, for pods that are judged after it.
+//! [`Patches`] are the mutations of a generated MutatingAdmissionPolicy, for pods evaluated after it.
 mod decide;
 mod known;
 mod matching;
@@ -23,23 +23,23 @@ mod request;
 mod tests;
 
 pub use known::Known;
-pub use patches::Patches;
+pub use patches::{PatchError, Patches};
 pub use read::{Action, Binding, Policy};
-pub use request::AdmissionRequest;
+pub use request::{AdmissionRequest, RequestError};
 
-/// What is answered.
+/// The answer of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The request may pass, as far as the policy goes.
     Allow,
     /// It is refused.
     Deny,
-    /// It cannot be told.
+    /// The input does not decide.
     Unknown,
 }
 
 impl Answer {
-    /// The word for it.
+    /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -49,26 +49,26 @@ impl Answer {
     }
 }
 
-/// What a policy makes of a request.
+/// The decision of a policy about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// What is answered.
+    /// Admission, denial or neither.
     pub answer: Answer,
-    /// Whether the policy is about the request at all: its rules, its binding's, and its conditions. False where that
-    /// cannot be told.
+    /// Whether the rules, the binding and the conditions of the policy match the request. False if this is unknown.
     pub matched: bool,
-    /// Why it is refused, as the API server words it behind the name of the object; or why it cannot be told.
+    /// The reason for a denial, as the API server prints it after the name of the object; or the reason for an unknown
+    /// answer.
     pub message: String,
-    /// The reason that the API server answers with, for one that is refused.
+    /// The status reason of the API server, for a denial.
     pub reason: Option<String>,
-    /// Every reason for which the request is refused; `message` has the first.
+    /// Every reason for a denial; `message` has the first.
     pub denials: Vec<String>,
-    /// What is told to the user, who may go on.
+    /// The warnings for the user of an admitted request.
     pub warnings: Vec<String>,
-    /// What goes to the audit log.
+    /// The annotations in the audit log.
     pub audit: Vec<String>,
-    /// What cannot be told, whether it decides or not: beside a refusal, what may have been the first thing that the
-    /// API server says.
+    /// The unknown parts, whether they decide or not. Beside a denial, they may precede its message in the real
+    /// server.
     pub unknown: Vec<String>,
 }
 

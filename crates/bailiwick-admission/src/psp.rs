@@ -1,12 +1,12 @@
-//! PodSecurityPolicy, as the API servers up to 1.24 knew it: which pods a policy admits and what it makes of them,
-//! which policy a pod gets, which Pod Security level it stands for, and what a change of it means.
+//! PodSecurityPolicy of Kubernetes up to 1.24: the admission and mutation of pods, the selection of a policy, the
+//! corresponding Pod Security level, and the effect of a change.
 //!
-//! [`PodSecurityPolicy`] is the object as written, with the one default the API fills in. Whether it can be used at
-//! all is a fact of its own: [`admit::Provider`]. Rules are those of Kubernetes 1.24.17
-//! (`pkg/security/podsecuritypolicy`), and `tests/conformance/psp` holds them against that code.
+//! [`PodSecurityPolicy`] is the object as written, with the one default of the API. [`admit::Provider`] is a usable
+//! policy. The rules are from Kubernetes 1.24.17 (`pkg/security/podsecuritypolicy`), and `tests/conformance/psp`
+//! compares them with the real code.
 //!
-//! Left out: what other admission plugins do to a pod before, such as the token volume that the ServiceAccount plugin
-//! adds, and the gates of that release that are not at their defaults.
+//! Left out: the changes of other admission plugins, such as the token volume of the ServiceAccount plugin, and
+//! feature gates of the release with another value than the default.
 
 pub mod admit;
 pub mod compare;
@@ -28,29 +28,30 @@ use super::pod::{SeLinuxOptions, or_default};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::de::{DeError, from_node};
 
+use bailiwick_kubernetes::absent;
 pub use profiles::{Syscalls, synchronise};
-pub use strategies::SAFE_SYSCTLS;
+pub use strategies::{SAFE_SYSCTLS, StrategyError, UnusablePolicy};
 
-/// The largest id that an API server takes for a user or group.
+/// The largest valid id of a user or group.
 const LAST_ID: i64 = i32::MAX as i64;
 
 /// A PodSecurityPolicy as written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct PodSecurityPolicy {
-    /// What names and annotates it.
+    /// Name and annotations of the policy.
     #[serde(deserialize_with = "or_default")]
     pub metadata: Metadata,
-    /// What it allows.
+    /// The permissions and defaults.
     #[serde(deserialize_with = "or_default")]
     pub spec: Spec,
 }
 
-/// What names and annotates a policy.
+/// Name and annotations of a policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
-    /// Its name.
+    /// Name in the cluster.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
     /// Its annotations; four of them hold syscall profiles.
@@ -65,20 +66,20 @@ pub struct Spec {
     /// Whether containers may be privileged.
     #[serde(deserialize_with = "or_default")]
     pub privileged: bool,
-    /// Capabilities that every container gets which does not drop them.
+    /// Capabilities added to every container, unless dropped there.
     #[serde(deserialize_with = "or_default")]
     pub default_add_capabilities: Vec<String>,
-    /// Capabilities that every container has to drop.
+    /// Capabilities to be dropped by every container.
     #[serde(deserialize_with = "or_default")]
     pub required_drop_capabilities: Vec<String>,
-    /// Capabilities that containers may add; none is the same as an empty list.
+    /// Capabilities allowed to containers; an absent list equals an empty one.
     pub allowed_capabilities: Option<Vec<String>>,
     /// Kinds of volumes; none is the same as an empty list, and allows none.
     pub volumes: Option<Vec<String>>,
     /// Whether pods may use the node's network.
     #[serde(deserialize_with = "or_default")]
     pub host_network: bool,
-    /// Ports of the node that containers may bind.
+    /// Ports of the node allowed to containers.
     pub host_ports: Option<Vec<IdRange>>,
     /// Whether pods may see the node's processes.
     #[serde(rename = "hostPID", deserialize_with = "or_default")]
@@ -97,18 +98,18 @@ pub struct Spec {
     /// How further groups are chosen.
     #[serde(deserialize_with = "or_default")]
     pub supplemental_groups: IdStrategy,
-    /// How the group that owns the volumes is chosen.
+    /// Strategy for the group of the volumes.
     #[serde(deserialize_with = "or_default")]
     pub fs_group: IdStrategy,
     /// Whether root file systems have to be read-only.
     #[serde(deserialize_with = "or_default")]
     pub read_only_root_filesystem: bool,
-    /// What a container gets that does not say whether it may gain privileges.
+    /// Privilege escalation of a container without the setting.
     pub default_allow_privilege_escalation: Option<bool>,
-    /// Whether processes may gain privileges; true where the policy says nothing.
+    /// Whether processes may gain privileges, by default true.
     #[serde(deserialize_with = "or_true")]
     pub allow_privilege_escalation: bool,
-    /// The paths of the node that hostPath volumes may mount; an empty list allows every path.
+    /// Paths of the node allowed to hostPath volumes; an empty list allows every path.
     pub allowed_host_paths: Option<Vec<HostPath>>,
     /// The drivers of flexVolumes; an empty list allows all.
     pub allowed_flex_volumes: Option<Vec<FlexVolume>>,
@@ -117,7 +118,7 @@ pub struct Spec {
     pub allowed_csi_drivers: Option<Vec<CsiDriver>>,
     /// Kernel parameters allowed beside the safe ones.
     pub allowed_unsafe_sysctls: Option<Vec<String>>,
-    /// Kernel parameters that are forbidden, safe or not.
+    /// Forbidden kernel parameters, safe or not.
     pub forbidden_sysctls: Option<Vec<String>>,
     /// Ways to mount /proc; an empty list allows the default one.
     pub allowed_proc_mount_types: Option<Vec<String>>,
@@ -126,7 +127,7 @@ pub struct Spec {
 }
 
 impl Default for Spec {
-    /// An empty spec, as the API server defaults it (`pkg/apis/policy/v1beta1/defaults.go`).
+    /// Returns an empty spec, as the API server defaults it (`pkg/apis/policy/v1beta1/defaults.go`).
     fn default() -> Self {
         Self {
             privileged: false,
@@ -196,7 +197,7 @@ pub struct SeLinuxStrategy {
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HostPath {
-    /// The path; what lies below it is meant, too.
+    /// The path, with all paths below it.
     #[serde(deserialize_with = "or_default")]
     pub path_prefix: String,
     /// Whether it may only be mounted to be read.
@@ -217,7 +218,7 @@ pub struct FlexVolume {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CsiDriver {
-    /// Its name.
+    /// Name, as registered on the nodes.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
 }
@@ -229,11 +230,11 @@ pub struct RuntimeClass {
     /// Their names; `*` for all.
     #[serde(deserialize_with = "or_default")]
     pub allowed_runtime_class_names: Vec<String>,
-    /// What a pod gets that names none.
+    /// The RuntimeClass for a pod without one.
     pub default_runtime_class_name: Option<String>,
 }
 
-/// Something about a pod that is not allowed.
+/// A violation of a policy by a pod.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Violation {
     /// The field, as the API server writes it; the prefix `pod.` of some is its own.
@@ -246,19 +247,19 @@ impl PodSecurityPolicy {
     /// Reads a PodSecurityPolicy.
     ///
     /// # Errors
-    /// The first field whose value has another type than the API's.
+    /// The first field with a value of another type than in the API.
     pub fn read(node: NodeRef<'_>) -> Result<Self, DeError> {
         from_node(node)
     }
 
-    /// Its name.
+    /// Returns the name of the pod security policy.
     pub fn name(&self) -> &str {
         &self.metadata.name
     }
 }
 
 impl IdRange {
-    /// True when an id lies in the range.
+    /// Whether an id lies in the range.
     pub fn has(self, id: i64) -> bool {
         (self.min..=self.max).contains(&id)
     }
@@ -274,19 +275,19 @@ impl std::fmt::Display for IdRange {
     }
 }
 
-/// The entries of a list that may be absent.
+/// Returns the entries of a list; none for an absent list.
 fn entries<T>(list: Option<&Vec<T>>) -> &[T] {
-    list.map(Vec::as_slice).unwrap_or_default()
+    absent::list(list)
 }
 
-/// Ranges as a reader sees them.
+/// Prints ranges for a reader.
 fn shown(ranges: &[IdRange]) -> String {
     ranges.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Absent and null are true.
+/// Reads a boolean; absent and null are true.
 fn or_true<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Option::<bool>::deserialize(deserializer).map(|value| value.unwrap_or(true))
+    Option::<bool>::deserialize(deserializer).map(|value| value != Some(false))
 }
 
 #[cfg(test)]

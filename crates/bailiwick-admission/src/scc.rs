@@ -1,5 +1,4 @@
-//! SecurityContextConstraints of OpenShift: what they say, which Pod Security level that comes to, which of them admits
-//! a pod.
+//! SecurityContextConstraints of OpenShift: the object, its Pod Security level, and the admission of pods.
 //!
 //! ```text
 //! release    what differs between releases of OpenShift   defaults   the constraints a cluster starts with
@@ -8,7 +7,7 @@
 //! semantic   the level that is really guaranteed          lints      what is worth a word
 //! ```
 //!
-//! An [`Scc`] is read as the API server stores it (`specs/openshift.md` 4.2), since everything downstream sees only that.
+//! An [`Scc`] is read in its stored form, because every reader in OpenShift gets the stored form.
 
 pub mod admit;
 pub mod convert;
@@ -22,6 +21,7 @@ pub mod semantic;
 use serde::Deserialize;
 
 use super::pod::{SeLinuxOptions, or_default};
+use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::stored::effective_volumes;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::de::{DeError, from_node};
@@ -35,7 +35,7 @@ pub const RESOURCE: &str = "securitycontextconstraints";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Scc {
-    /// Its metadata.
+    /// Metadata in the manifest.
     #[serde(deserialize_with = "or_default")]
     pub metadata: SccMetadata,
     /// The higher, the earlier admission tries it.
@@ -43,19 +43,19 @@ pub struct Scc {
     /// Whether containers may be privileged.
     #[serde(deserialize_with = "or_default")]
     pub allow_privileged_container: bool,
-    /// Capabilities that every container gets.
+    /// Capabilities added to every container.
     #[serde(deserialize_with = "or_default")]
     pub default_add_capabilities: Vec<String>,
-    /// Capabilities that every container loses.
+    /// Capabilities dropped from every container.
     #[serde(deserialize_with = "or_default")]
     pub required_drop_capabilities: Vec<String>,
-    /// Capabilities that a container may ask for.
+    /// Capabilities allowed to a container.
     #[serde(deserialize_with = "or_default")]
     pub allowed_capabilities: Vec<String>,
     /// Whether paths of the node may be mounted.
     #[serde(deserialize_with = "or_default")]
     pub allow_host_dir_volume_plugin: bool,
-    /// The kinds of volumes; none where the field is absent, which only a raw reading has.
+    /// Kinds of volumes; none for an absent field, in a raw reading alone.
     pub volumes: Option<Vec<String>>,
     /// The FlexVolume drivers; none means every driver.
     #[serde(deserialize_with = "or_default")]
@@ -75,47 +75,47 @@ pub struct Scc {
     /// `AllowHostLevel`, or `RequirePodLevel` for pods with a user namespace of their own.
     #[serde(deserialize_with = "or_default")]
     pub user_namespace_level: String,
-    /// What a container gets that does not say whether it may gain privileges.
+    /// Privilege escalation of a container without the setting.
     pub default_allow_privilege_escalation: Option<bool>,
     /// Whether a container may gain privileges.
     pub allow_privilege_escalation: Option<bool>,
     /// The SELinux context.
     #[serde(deserialize_with = "or_default")]
     pub se_linux_context: SeLinuxContext,
-    /// The user.
+    /// Strategy for user ids.
     #[serde(deserialize_with = "or_default")]
     pub run_as_user: RunAsUser,
-    /// The supplemental groups.
+    /// Strategy for supplemental group ids.
     #[serde(deserialize_with = "or_default")]
     pub supplemental_groups: GroupStrategy,
-    /// The group that owns volumes.
+    /// Strategy for the group of volumes.
     #[serde(deserialize_with = "or_default")]
     pub fs_group: GroupStrategy,
     /// Whether root file systems can only be read.
     #[serde(deserialize_with = "or_default")]
     pub read_only_root_filesystem: bool,
-    /// Users who may use it.
+    /// Users with access.
     #[serde(deserialize_with = "or_default")]
     pub users: Vec<String>,
-    /// Groups whose members may use it.
+    /// Groups with access.
     #[serde(deserialize_with = "or_default")]
     pub groups: Vec<String>,
-    /// The seccomp profiles; the first that is not `*` is given to pods that name none.
+    /// The seccomp profiles; the first profile other than `*` is the default for pods.
     #[serde(deserialize_with = "or_default")]
     pub seccomp_profiles: Vec<String>,
     /// Kernel parameters beyond the safe ones.
     #[serde(deserialize_with = "or_default")]
     pub allowed_unsafe_sysctls: Vec<String>,
-    /// Kernel parameters that are not allowed, safe or not.
+    /// Forbidden kernel parameters, safe or not.
     #[serde(deserialize_with = "or_default")]
     pub forbidden_sysctls: Vec<String>,
 }
 
-/// What names SecurityContextConstraints.
+/// Metadata of SecurityContextConstraints.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct SccMetadata {
-    /// The name.
+    /// Name in the cluster.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
 }
@@ -124,7 +124,7 @@ pub struct SccMetadata {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct FlexVolume {
-    /// Its driver.
+    /// Name of the driver.
     #[serde(deserialize_with = "or_default")]
     pub driver: String,
 }
@@ -136,7 +136,7 @@ pub struct SeLinuxContext {
     /// `MustRunAs` or `RunAsAny`.
     #[serde(deserialize_with = "or_default")]
     pub r#type: String,
-    /// The context for `MustRunAs`; what it leaves out comes from the namespace.
+    /// Context for `MustRunAs`; missing parts come from the namespace.
     pub se_linux_options: Option<SeLinuxOptions>,
 }
 
@@ -162,7 +162,7 @@ pub struct GroupStrategy {
     /// `MustRunAs` or `RunAsAny`.
     #[serde(deserialize_with = "or_default")]
     pub r#type: String,
-    /// The ranges for `MustRunAs`; none means that of the namespace.
+    /// Ranges for `MustRunAs`; an empty list stands for the range of the namespace.
     #[serde(deserialize_with = "or_default")]
     pub ranges: Vec<IdRange>,
 }
@@ -183,20 +183,20 @@ impl Scc {
     /// Reads constraints as the API server would store them.
     ///
     /// # Errors
-    /// The first field whose value has another type than the API's.
+    /// The first field with a value of another type than in the API.
     pub fn read(node: NodeRef<'_>) -> Result<Self, DeError> {
         Self::read_raw(node).map(|scc| scc.defaulted(node))
     }
 
-    /// Reads constraints word by word, for objects that were stored already.
+    /// Reads constraints without defaults, for objects already stored.
     ///
     /// # Errors
-    /// The first field whose value has another type than the API's.
+    /// The first field with a value of another type than in the API.
     pub fn read_raw(node: NodeRef<'_>) -> Result<Self, DeError> {
         from_node(node)
     }
 
-    /// Fills in what the server's defaulting does (`specs/openshift.md` 4.2).
+    /// Fills in the defaults of the server (`security/v1/defaults.go` of openshift/apiserver-library-go).
     fn defaulted(mut self, node: NodeRef<'_>) -> Self {
         let written = node.get("volumes").filter(|list| !list.is_null());
         let volumes = effective_volumes(written, self.allow_host_dir_volume_plugin);
@@ -213,29 +213,38 @@ impl Scc {
         self
     }
 
-    /// The name.
+    /// Returns the name of the scc.
     pub fn name(&self) -> &str {
         &self.metadata.name
     }
 
-    /// The kinds of volumes.
-    pub fn volumes(&self) -> &[String] {
-        self.volumes.as_deref().unwrap_or_default()
+    /// Returns the priority; constraints without a priority have 0
+    /// (`ByPriority` in `pkg/securitycontextconstraints/util/sort/bypriority.go` of apiserver-library-go).
+    pub fn priority(&self) -> i32 {
+        match self.priority {
+            Some(priority) => priority,
+            None => 0,
+        }
     }
 
-    /// True when a user of these groups is named by the constraints themselves.
+    /// Returns the kinds of volumes.
+    pub fn volumes(&self) -> &[String] {
+        absent::list(self.volumes.as_ref())
+    }
+
+    /// Whether a user of these groups is named by the constraints themselves.
     pub fn names(&self, user: &str, groups: &[impl AsRef<str>]) -> bool {
         self.users.iter().any(|known| known == user)
             || groups.iter().any(|group| self.groups.iter().any(|known| known == group.as_ref()))
     }
 
-    /// True when pods need a user namespace of their own.
+    /// Whether pods need a user namespace of their own.
     pub fn requires_user_namespace(&self) -> bool {
         self.user_namespace_level == "RequirePodLevel"
     }
 }
 
-/// True for an object of this kind.
+/// Whether this is an object of this kind.
 pub fn is_scc(api_version: &str, kind: &str) -> bool {
     kind == "SecurityContextConstraints" && api_version.split('/').next() == Some(GROUP)
 }
@@ -247,7 +256,7 @@ mod tests {
     use bailiwick_yaml as yaml;
     use bailiwick_yaml::diag::{FileId, Sink};
 
-    /// The typed defaults and those of the stored form are one.
+    /// The typed defaults equal the defaults of the stored form.
     #[test]
     fn reading_defaults_as_storing_does() {
         let texts = [

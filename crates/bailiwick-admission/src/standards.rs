@@ -1,8 +1,7 @@
-//! The Pod Security standards: what a pod must not do at a level, by the checks of a version, and in which namespace
-//! which of them counts (`specs/openshift.md` 5).
+//! The Pod Security standards: the checks of a level and a version, and the levels of a namespace.
 //!
-//! Left out: what the API server does to a pod between its defaults and this admission, such as copying AppArmor
-//! annotations into fields. It changes what a message names, and no verdict.
+//! Left out: changes by the API server between the defaults and this admission, such as AppArmor fields copied from
+//! annotations. They change the names in a message, and no verdict.
 
 pub mod admit;
 mod checks;
@@ -21,21 +20,21 @@ pub(super) use profiles::allows_se_linux_type;
 use super::level::{Level, PolicyVersion};
 use super::pod::Pod;
 
-/// The newest version whose checks are known; `latest` is this one, and so is any that is newer.
+/// The newest version with known checks; `latest` and any newer version stand for it.
 pub const NEWEST: u64 = 37;
 
-/// What a check has against a pod.
+/// A violation of a check by a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The check.
+    /// Id of the check.
     pub check: &'static str,
-    /// What is wrong, in few words.
+    /// The reason in a few words.
     pub reason: &'static str,
-    /// Where, and what there is instead.
+    /// The location and the value.
     pub detail: String,
 }
 
-/// Everything that the checks of a level have against a pod, in the order in which the API server reports it.
+/// Returns the violations of a level by a pod, in the order of the API server.
 pub fn violations(pod: &Pod, level: Level, version: PolicyVersion) -> Vec<Violation> {
     let found = checks::of(level, version.minor_up_to(NEWEST)).filter_map(|(check, minor)| {
         let (reason, detail) = (check.rule)(pod, minor)?;
@@ -44,18 +43,22 @@ pub fn violations(pod: &Pod, level: Level, version: PolicyVersion) -> Vec<Violat
     found.collect()
 }
 
-/// The strictest level that a pod fits, by the checks of a version.
+/// Returns the strictest level of a pod, by the checks of a version.
 pub fn strictest(pod: &Pod, version: PolicyVersion) -> Level {
     let fits = |level: &Level| violations(pod, *level, version).is_empty();
-    Level::ALL.into_iter().find(fits).unwrap_or(Level::Privileged)
+    match [Level::Restricted, Level::Baseline].into_iter().find(fits) {
+        Some(level) => level,
+        // Privileged has no check.
+        None => Level::Privileged,
+    }
 }
 
-/// The reasons alone, as the API server lists them for the pods that a namespace already has.
+/// Returns the reasons alone, as the API server lists them for existing pods.
 pub fn reasons(violations: &[Violation]) -> String {
     violations.iter().map(|violation| violation.reason).collect::<Vec<_>>().join(", ")
 }
 
-/// The reasons, each with its detail, as the API server lists them for a pod.
+/// Returns the reasons, each with its detail, as the API server lists them for a pod.
 pub fn details(violations: &[Violation]) -> String {
     let each = violations.iter().map(|Violation { reason, detail, .. }| match detail.as_str() {
         // A kernel parameter without a name.
@@ -65,7 +68,7 @@ pub fn details(violations: &[Violation]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// What the API server answers to who creates a pod that does not fit.
+/// Returns the error message of the API server for a rejected pod.
 pub fn message(policy: labels::LevelVersion, violations: &[Violation]) -> String {
     format!("violates PodSecurity {}: {}", words::quoted(&policy.to_string()), details(violations))
 }

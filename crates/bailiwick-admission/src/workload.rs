@@ -1,30 +1,30 @@
-//! What brings pods: pods themselves, and the workload kinds of Kubernetes with their templates.
+//! Workloads: pods themselves, and the workload kinds of Kubernetes with their templates.
 //!
 //! Kinds of others are left out, however much they look like these: Pod Security does not know them either.
 
 use std::fmt;
 
 use super::pod::Pod;
+use bailiwick_kubernetes::absent::{self, group_and_version, text_at};
 use bailiwick_kubernetes::templates::KINDS;
 pub use bailiwick_kubernetes::templates::template_of_kind;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::de::DeError;
 use bailiwick_yaml::diag::Origin;
 
-/// The kind of an object that brings pods, and its template; a pod is its own.
+/// Returns the kind of a workload, and its template; a pod is its own template.
 fn template_of(object: NodeRef<'_>) -> Option<(&'static str, NodeRef<'_>)> {
-    let text = |key| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
-    let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-    template_of_kind(group, text("kind"), object)
+    let (group, _) = group_and_version(text_at(object, &["apiVersion"]));
+    template_of_kind(group, text_at(object, &["kind"]), object)
 }
 
-/// The template within the JSON of an object of a kind that brings pods.
+/// Returns the template in the JSON of a workload.
 pub fn template_within<'o>(kind: &str, object: &'o serde_json::Value) -> Option<&'o serde_json::Value> {
     let (_, _, path) = KINDS.iter().find(|(_, known, _)| *known == kind)?;
     path.iter().try_fold(object, |node, key| node.get(key))
 }
 
-/// As [`template_within`], to change the template.
+/// Returns the template in the JSON of a workload, to change it.
 pub(super) fn template_within_mut<'o>(
     kind: &str,
     object: &'o mut serde_json::Value,
@@ -33,24 +33,24 @@ pub(super) fn template_within_mut<'o>(
     path.iter().try_fold(object, |node, key| node.get_mut(key))
 }
 
-/// The API group and the resource of a kind that brings pods.
+/// Returns the API group and the resource of a workload kind.
 pub(super) fn resource_of(kind: &str) -> Option<(&'static str, String)> {
     let (group, kind, _) = KINDS.iter().find(|(_, known, _)| *known == kind)?;
     Some((group, format!("{}s", kind.to_lowercase())))
 }
 
-/// An object that brings pods.
+/// An object with a pod template, or a pod.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// Its kind.
+    /// Kind in the manifest.
     pub kind: &'static str,
-    /// Its name.
+    /// Name in the manifest.
     pub name: String,
-    /// Its namespace; empty where none is given.
+    /// Namespace; empty if the manifest has none.
     pub namespace: String,
     /// Its template as the API server holds it, or the pod itself.
     pub template: Pod,
-    /// Where the template stands.
+    /// The location of the template.
     pub origin: Origin,
 }
 
@@ -65,9 +65,9 @@ impl Workload {
     /// Reads an object; none if it brings no pods, or has no template.
     ///
     /// # Errors
-    /// The first field whose value has another type than the API's.
+    /// The first field with a value of another type than in the API.
     pub fn read(object: NodeRef<'_>) -> Result<Option<Self>, DeError> {
-        let text = |node: Option<NodeRef<'_>>| node.and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+        let text = |node: Option<NodeRef<'_>>| absent::text(node.and_then(NodeRef::as_str)).to_owned();
         let Some((kind, template)) = template_of(object) else { return Ok(None) };
         let read = if kind == "Pod" { Pod::read } else { Pod::read_template };
         let metadata = object.get("metadata");
@@ -80,24 +80,24 @@ impl Workload {
         }))
     }
 
-    /// Whether it is a pod, on which a level is enforced, or only brings pods, of which a level warns.
+    /// Whether it is a pod, with an enforced level, or an object with a template, with warnings alone.
     pub fn is_pod(&self) -> bool {
         self.kind == "Pod"
     }
 
-    /// The pod that comes of it, in its namespace.
+    /// Returns the pod of the workload, in its namespace.
     pub fn pod(&self) -> Pod {
         let mut pod = self.template.clone().defaulted();
         pod.metadata.namespace.clone_from(&self.namespace);
         pod
     }
 
-    /// The namespace that the object is in.
+    /// Returns the namespace of the object.
     pub fn namespace(&self) -> &str {
         if self.namespace.is_empty() { "default" } else { &self.namespace }
     }
 
-    /// The service account that its pods run as.
+    /// Returns the name of the service account of its pods.
     pub fn service_account(&self) -> &str {
         match self.template.spec.service_account_name.as_str() {
             "" => "default",
@@ -130,7 +130,7 @@ mod tests {
             let workload = read(&text).expect("right types").unwrap_or_else(|| panic!("{kind} brings pods: {text}"));
             assert_eq!((workload.name.as_str(), workload.service_account()), ("x", "runner"), "{kind}");
             assert!(!workload.is_pod());
-            // The ports of the node are those of the pod, and not of its template.
+            // The ports of the node are in the pod, and not in its template.
             assert_eq!(workload.template.spec.containers[0].ports[0].host_port, 0);
             let pod = workload.pod();
             assert_eq!((pod.metadata.namespace.as_str(), pod.spec.containers[0].ports[0].host_port), ("ns", 80));

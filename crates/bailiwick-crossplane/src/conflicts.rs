@@ -36,7 +36,7 @@ pub struct Owner<'s> {
 }
 
 impl<'s> Owners<'s> {
-    /// The owners among stacks, in the order of the stacks.
+    /// Returns the owners among stacks, in the order of the stacks.
     pub fn of(stacks: &[&'s Stack]) -> Self {
         let mut owners = Self::default();
         for (index, stack) in stacks.iter().enumerate() {
@@ -48,12 +48,12 @@ impl<'s> Owners<'s> {
         owners
     }
 
-    /// Each definition with its owners, by group and plural.
+    /// Returns each definition with its owners, by group and plural.
     pub fn iter(&self) -> impl Iterator<Item = &[Owner<'s>]> {
         self.by_group.values().flat_map(BTreeMap::values).map(Vec::as_slice)
     }
 
-    /// The definitions that a dependency means.
+    /// Returns the definitions that a dependency means.
     pub fn meant(&self, dependency: &Dependency) -> impl Iterator<Item = &[Owner<'s>]> {
         let group = self.by_group.get(dependency.group.as_str());
         let wanted = dependency.resource.as_str();
@@ -62,7 +62,7 @@ impl<'s> Owners<'s> {
         one.into_iter().chain(all).map(Vec::as_slice)
     }
 
-    /// A definition of the group that a dependency means by another of its names.
+    /// Returns a definition of the group that a dependency means by another of its names.
     fn misnamed(&self, dependency: &Dependency) -> Option<&'s Definition> {
         let group = self.by_group.get(dependency.group.as_str())?;
         let owners = group.values().filter_map(|owners| owners.first());
@@ -92,7 +92,7 @@ pub fn check(stacks: &[&Stack], around: &dyn KnownDefinitions, sink: &mut Sink) 
     }
 }
 
-/// One definition, several owners: which schema wins?
+/// Returns one definition, several owners: which schema wins?
 fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownDefinitions, sink: &mut Sink) {
     let Some((first, others)) = owners.split_first() else { return };
     let shown = |owner: &Owner<'_>| {

@@ -30,14 +30,14 @@ impl Controller {
         self.object.pointer("/spec/template/spec").and_then(Value::as_object)
     }
 
-    /// The account that the package names; the manager replaces it.
+    /// Returns the account that the package names; the manager replaces it.
     pub fn named_account(&self) -> Option<&str> {
         let pod = self.pod()?;
         let named = ["serviceAccountName", "serviceAccount"].into_iter().find_map(|key| pod.get(key)?.as_str());
         named.filter(|name| !name.is_empty())
     }
 
-    /// The parts of the node that its pods use, in words; what the manager replaces is not among them.
+    /// Returns the parts of the node that its pods use, in words; what the manager replaces is not among them.
     pub fn on_node(&self, revision: Revision) -> Vec<&'static str> {
         let Some(pod) = self.pod() else { return Vec::new() };
         let is_on = |key: &str| pod.get(key).and_then(Value::as_bool) == Some(true);
@@ -62,7 +62,7 @@ impl Controller {
         parts
     }
 
-    /// The object as the manager makes it for an install.
+    /// Returns the object as the manager makes it for an install.
     pub fn made_for(&self, install: &Install, revision: Revision) -> Value {
         let mut object = self.object.clone();
         if let Some(map) = object.as_object_mut() {

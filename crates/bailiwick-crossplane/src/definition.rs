@@ -18,7 +18,7 @@ pub struct Definition {
     pub group: String,
     /// The resource in rules.
     pub plural: String,
-    /// The kind.
+    /// Kind of the definition.
     pub kind: String,
     /// Whether its objects live in namespaces.
     pub is_namespaced: bool,
@@ -66,7 +66,7 @@ impl Definition {
         })
     }
 
-    /// The resources of a rule about it: itself, and the subresources it declares.
+    /// Returns the resources of a rule about it: itself, and the subresources it declares.
     pub fn resources(&self) -> Vec<String> {
         let mut resources = vec![self.plural.clone()];
         let declared = [("status", self.has_status), ("scale", self.has_scale)];
@@ -132,7 +132,7 @@ impl Names {
     }
 }
 
-/// True for objects in namespaces; none for a scope that there is not.
+/// Whether this is objects in namespaces; none for a scope that there is not.
 fn read_scope(root: NodeRef<'_>, api_version: &str, place: Origin, sink: &mut Sink) -> Option<bool> {
     let scope = root.path(&["spec", "scope"]);
     match scope.map(|scope| scope.as_str().unwrap_or_default()) {
@@ -162,8 +162,8 @@ struct Version<'t> {
     subresources: Vec<&'t str>,
 }
 
-/// The versions of a definition that are served. The older form may have schema and subresources of all of them beside
-/// them, and may name a single one.
+/// Returns the versions of a definition that are served. The older form may have schema and subresources of all of
+/// them beside them, and may name a single one.
 fn versions(root: NodeRef<'_>) -> Vec<Version<'_>> {
     let schema = root.path(&["spec", "validation", "openAPIV3Schema"]);
     let common = root.path(&["spec", "subresources"]);
@@ -186,7 +186,7 @@ fn versions(root: NodeRef<'_>) -> Vec<Version<'_>> {
     found
 }
 
-/// The subresources that are declared at a place.
+/// Returns the subresources that are declared at a place.
 fn declared(place: Option<NodeRef<'_>>) -> Vec<&str> {
     let declared = place.into_iter().flat_map(NodeRef::entries).filter(|(_, value)| !value.is_null());
     declared.filter_map(|(key, _)| key.as_str()).collect()

@@ -132,22 +132,22 @@ impl Dependency {
         warn_of(group, resource, self.origin, "uses", sink);
     }
 
-    /// True for all definitions of a group.
+    /// Whether this is all definitions of a group.
     pub fn is_wildcard(&self) -> bool {
         self.resource == "*"
     }
 
-    /// True for a name with capitals, which is a kind's and no resource's.
+    /// Whether this is a name with capitals, which is a kind's and no resource's.
     pub fn is_kind(&self) -> bool {
         self.resource.bytes().any(|byte| byte.is_ascii_uppercase())
     }
 
-    /// True for what lets a stack install others, or decide over access.
+    /// Whether this is what lets a stack install others, or decide over access.
     pub fn is_privileged(&self) -> bool {
         is_installer(&self.group, &self.resource) || SECURITY.contains(&self.group.as_str())
     }
 
-    /// The rule that it becomes.
+    /// Returns the rule that it becomes.
     pub fn rule(&self, verbs: Vec<String>) -> PolicyRule {
         rule(&[&self.group], vec![self.resource.clone()], verbs)
     }

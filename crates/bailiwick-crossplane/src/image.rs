@@ -72,7 +72,8 @@ impl Image {
         Some(Self { registry: registry.to_owned(), repository: repository.to_owned(), tag: None })
     }
 
-    /// The first part of the repository's path: whose it is. Docker's registry has its own images under `library`.
+    /// Returns the first part of the repository's path: whose it is. Docker's registry has its own images under
+    /// `library`.
     fn organisation(&self) -> &str {
         match self.repository.split_once('/') {
             Some((first, _)) => first,
@@ -82,7 +83,8 @@ impl Image {
     }
 }
 
-/// True for what Go's `net/url` takes for a host: more than any registry is called, and no more than that is checked.
+/// Whether this is what Go's `net/url` takes for a host: more than any registry is called, and no more than that is
+/// checked.
 fn is_host(text: &str) -> bool {
     let is_letter = |letter: char| {
         !letter.is_ascii() || letter.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:[]<>\"".contains(letter)

@@ -20,12 +20,12 @@ pub enum InstallKind {
 }
 
 impl InstallKind {
-    /// True for the whole cluster.
+    /// Whether this is the whole cluster.
     pub fn is_cluster(self) -> bool {
         matches!(self, InstallKind::ClusterStackInstall | InstallKind::ClusterPackageInstall)
     }
 
-    /// The kind.
+    /// Returns the kind of the install kind.
     pub fn name(self) -> &'static str {
         match self {
             InstallKind::StackInstall => "StackInstall",

@@ -22,8 +22,8 @@ pub struct Rights {
     pub namespaces: BTreeMap<String, Vec<PolicyRule>>,
 }
 
-/// The least rights that install stacks: their objects and their definitions can be created, applied again, read and
-/// removed by name. `further` is what the manager needs for itself.
+/// Returns the least rights that install stacks: their objects and their definitions can be created, applied again,
+/// read and removed by name. `further` is what the manager needs for itself.
 pub fn rights(stacks: &[&Stack], further: &[PolicyRule]) -> Rights {
     let mut cluster = Wanted::default();
     let mut namespaces: BTreeMap<&str, Wanted> = BTreeMap::new();
@@ -134,7 +134,7 @@ pub fn in_roles(rules: &[PolicyRule]) -> Vec<Vec<PolicyRule>> {
     roles
 }
 
-/// A rule in so many parts, each for some of its names, or else for some of its resources.
+/// Returns a rule in so many parts, each for some of its names, or else for some of its resources.
 fn by_names(rule: &PolicyRule, parts: usize) -> Vec<PolicyRule> {
     let in_parts = |list: &[String]| -> Vec<Vec<String>> {
         list.chunks(list.len().div_ceil(parts).max(1)).map(<[String]>::to_vec).collect()

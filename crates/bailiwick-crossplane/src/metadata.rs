@@ -36,12 +36,12 @@ pub enum PackageKind {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ObjectMetadata {
-    /// Its name.
+    /// Name of the object metadata.
     pub name: String,
     /// Its labels; `pkg.crossplane.io/provider-family` claims a family.
     #[serde(default)]
     pub labels: BTreeMap<String, Spanned<String>>,
-    /// Its annotations.
+    /// Annotations of the object metadata.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
@@ -106,6 +106,6 @@ pub struct PackageDependency {
     /// The image of any other package.
     #[serde(default)]
     pub package: Option<String>,
-    /// Its versions.
+    /// Versions of the package dependency.
     pub version: String,
 }

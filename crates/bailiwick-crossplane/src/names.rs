@@ -22,8 +22,8 @@ pub enum Dots {
     Trimmed,
 }
 
-/// A text of at most `length` bytes, or one that is cut so that it stays distinct. Nothing shorter than the suffix can
-/// be asked for.
+/// Returns a text of at most `length` bytes, or one that is cut so that it stays distinct. Nothing shorter than the
+/// suffix can be asked for.
 pub fn cut(text: &str, length: usize, dots: Dots) -> String {
     if text.len() <= length {
         return text.to_owned();
@@ -35,7 +35,7 @@ pub fn cut(text: &str, length: usize, dots: Dots) -> String {
     format!("{kept}-{}", hash.get(..SUFFIX - 1).unwrap_or_default())
 }
 
-/// The label by which a definition remembers one of the stacks that brought it; `prefix` ends in a slash.
+/// Returns the label by which a definition remembers one of the stacks that brought it; `prefix` ends in a slash.
 pub fn owner_label(prefix: &str, namespace: &str, name: &str, dots: Dots) -> String {
     let whole = format!("{}-{name}", cut(namespace, OWNER_NAMESPACE, dots));
     format!("{prefix}{}", cut(&whole, LABEL, dots))

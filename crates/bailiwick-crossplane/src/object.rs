@@ -45,26 +45,26 @@ pub enum Content {
 /// A service account.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Account {
-    /// Its namespace.
+    /// Namespace of the account.
     pub namespace: String,
-    /// Its name.
+    /// Name of the account.
     pub name: String,
 }
 
 impl Object {
-    /// A service account.
+    /// Returns a service account.
     pub fn account(account: &Account) -> Self {
         let namespace = Some(account.namespace.clone());
         Self { namespace, name: account.name.clone(), labels: Labels::new(), content: Content::ServiceAccount }
     }
 
-    /// A role; a ClusterRole without a namespace.
+    /// Returns a role; a ClusterRole without a namespace.
     pub fn role(namespace: Option<&str>, name: impl Into<String>, rules: Vec<PolicyRule>) -> Self {
         let namespace = namespace.map(str::to_owned);
         Self { namespace, name: name.into(), labels: Labels::new(), content: Content::Role(rules) }
     }
 
-    /// A binding of a role; a ClusterRoleBinding without a namespace.
+    /// Returns a binding of a role; a ClusterRoleBinding without a namespace.
     pub fn binding(
         namespace: Option<&str>,
         name: impl Into<String>,
@@ -91,7 +91,7 @@ impl Object {
         }
     }
 
-    /// The API group.
+    /// Returns the API group.
     pub fn group(&self) -> &'static str {
         match self.content {
             Content::ServiceAccount => "",
@@ -110,7 +110,7 @@ impl Object {
         }
     }
 
-    /// The resource that the kind is served as.
+    /// Returns the resource that the kind is served as.
     pub fn resource(&self) -> &'static str {
         match self.kind() {
             "ServiceAccount" => "serviceaccounts",
@@ -121,7 +121,7 @@ impl Object {
         }
     }
 
-    /// The rules of a role.
+    /// Returns the rules of a role.
     pub fn rules(&self) -> &[PolicyRule] {
         match &self.content {
             Content::Role(rules) => rules,
@@ -129,7 +129,7 @@ impl Object {
         }
     }
 
-    /// The object as a manifest.
+    /// Returns the object as a manifest.
     pub fn to_json(&self) -> Value {
         let mut metadata = Map::new();
         metadata.insert("name".to_owned(), json!(self.name));
@@ -153,25 +153,25 @@ impl Object {
     }
 }
 
-/// The `aggregationRule` of selectors.
+/// Returns the `aggregationRule` of selectors.
 pub fn aggregation_rule(selectors: &[Labels]) -> Value {
     let selectors: Vec<Value> = selectors.iter().map(|labels| json!({ "matchLabels": labels })).collect();
     json!({ "clusterRoleSelectors": selectors })
 }
 
-/// The `roleRef` of a binding.
+/// Returns the `roleRef` of a binding.
 pub fn role_ref(kind: &str, role: &str) -> Value {
     json!({ "apiGroup": GROUP, "kind": kind, "name": role })
 }
 
-/// The `subjects` of a binding.
+/// Returns the `subjects` of a binding.
 pub fn subjects(accounts: &[Account]) -> Value {
     let subject =
         |account: &Account| json!({ "kind": "ServiceAccount", "name": account.name, "namespace": account.namespace });
     accounts.iter().map(subject).collect()
 }
 
-/// A rule without names.
+/// Returns a rule without names.
 pub fn rule(groups: &[&str], resources: Vec<String>, verbs: Vec<String>) -> PolicyRule {
     PolicyRule {
         api_groups: groups.iter().map(|group| (*group).to_owned()).collect(),

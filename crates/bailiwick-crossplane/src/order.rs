@@ -16,7 +16,7 @@ pub struct Step {
     pub is_in_ring: bool,
 }
 
-/// The order; cluster stacks come first where nothing else decides, then by namespace and name.
+/// Returns the order; cluster stacks come first where nothing else decides, then by namespace and name.
 pub fn order(stacks: &[&Stack]) -> Vec<Step> {
     let owners = Owners::of(stacks);
     let rank = |index: usize| {

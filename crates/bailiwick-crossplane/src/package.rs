@@ -146,7 +146,7 @@ pub struct RequestedRule {
 }
 
 impl RequestedRule {
-    /// The rule without its places.
+    /// Returns the rule without its places.
     pub fn policy_rule(&self) -> PolicyRule {
         let plain = |list: &[Spanned<String>]| list.iter().map(|text| text.value.clone()).collect();
         PolicyRule {
@@ -172,7 +172,7 @@ pub enum PermissionScope {
 }
 
 impl PermissionScope {
-    /// The word of `app.yaml`.
+    /// Returns the word of `app.yaml`.
     pub fn name(self) -> &'static str {
         match self {
             PermissionScope::Namespaced => "Namespaced",
@@ -203,8 +203,8 @@ pub struct Package {
 }
 
 impl Package {
-    /// A package from its parts; `place` is the beginning of `app.yaml`. None when it is refused; why is then in the
-    /// sink.
+    /// Returns a package from its parts; `place` is the beginning of `app.yaml`. None when it is refused; why is then
+    /// in the sink.
     pub fn new(
         app: &App,
         definitions: Vec<Definition>,
@@ -236,7 +236,7 @@ impl Package {
         })
     }
 
-    /// True when another is the same package, perhaps of another version: by its image, by its title, or by what it
+    /// Whether another is the same package, perhaps of another version: by its image, by its title, or by what it
     /// owns.
     pub fn is_kin(&self, other: &Package) -> bool {
         if let (Some(own), Some(others)) = (self.repository(), other.repository()) {
@@ -252,7 +252,7 @@ impl Package {
         Some((image.registry, image.repository))
     }
 
-    /// The version for people.
+    /// Returns the version for people.
     pub fn shown_version(&self) -> &str {
         self.version.as_deref().unwrap_or("without a version")
     }
@@ -318,7 +318,7 @@ fn disallowed(message: String, origin: Origin) -> Diagnostic {
     ))
 }
 
-/// A package brings each definition once.
+/// Returns a package brings each definition once.
 fn check_doubles(definitions: &[Definition], sink: &mut Sink) {
     let mut known: BTreeMap<&str, Origin> = BTreeMap::new();
     for definition in definitions {

@@ -8,7 +8,7 @@ use super::stack::parent_labels;
 /// The label by which a namespace asks for the roles.
 pub const MANAGED_ROLES: &str = "rbac.crossplane.io/managed-roles";
 
-/// The three roles of a namespace; none where its labels do not ask for them.
+/// Returns the three roles of a namespace; none where its labels do not ask for them.
 pub fn of_namespace(namespace: &str, label: impl Fn(&str) -> bool) -> Vec<Object> {
     if !label(MANAGED_ROLES) {
         return Vec::new();

@@ -40,8 +40,8 @@ const READ: [&str; 3] = ["get", "list", "watch"];
 const RECONCILE: [&str; 6] = ["get", "list", "watch", "update", "patch", "create"];
 
 impl Provider {
-    /// Its roles and the binding of its controllers; none for a provider without definitions. `family` are the names of
-    /// the definitions of other members that it may use.
+    /// Returns the roles and the binding of its controllers; none for a provider without definitions. `family` are the
+    /// names of the definitions of other members that it may use.
     pub fn objects(&self, revision: Revision, family: &[String]) -> Vec<Object> {
         let mut resources: Vec<(&str, &str)> =
             self.definitions.iter().chain(family).filter_map(|name| name.split_once('.')).collect();
@@ -103,7 +103,7 @@ fn is_safe_start(capability: &str) -> bool {
 }
 
 impl Composite {
-    /// Its roles: for Crossplane itself, to edit, to view, to browse.
+    /// Returns the roles: for Crossplane itself, to edit, to view, to browse.
     pub fn objects(&self, revision: Revision) -> Vec<Object> {
         let is_old = revision == Revision::RbacManagerV1;
         let rule = |plural: &str, suffixes: &[&str], verbs: &[&str]| {

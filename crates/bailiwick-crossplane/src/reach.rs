@@ -26,7 +26,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// True when it ends at the namespace.
+    /// Whether it ends at the namespace.
     pub fn is_isolated(&self) -> bool {
         self.outside.is_empty()
             && self.stepping_stones.is_empty()
@@ -91,7 +91,7 @@ fn creation(group: &str, resource: &str, namespace: &str) -> Request {
     })
 }
 
-/// The namespace that a grant holds in; none for the whole cluster.
+/// Returns the namespace that a grant holds in; none for the whole cluster.
 fn place_of(chain: &Chain) -> Option<&str> {
     chain.binding.name.strip_prefix("RoleBinding/")?.split('/').next()
 }
@@ -105,7 +105,7 @@ fn secrets(verb: &str, namespace: &str) -> Request {
     })
 }
 
-/// The grants of an account that hold outside its namespace.
+/// Returns the grants of an account that hold outside its namespace.
 fn outside(world: &World, account: &Account) -> Vec<Chain> {
     let mut grants = world.all_grants_of(&identity(account));
     // What the API server itself gives to groups it gives to every account there is.

@@ -33,12 +33,12 @@ impl Revision {
         matches!(self, Revision::RbacManagerV1 | Revision::RbacManager)
     }
 
-    /// True where the roles carry the version in their names, and come with personas and labels.
+    /// Whether the roles carry the version in their names, and come with personas and labels.
     pub fn has_personas(self) -> bool {
         matches!(self, Revision::StackManager | Revision::PackageManager)
     }
 
-    /// The revision of a name, also by the full names of releases.
+    /// Returns the revision of a name, also by the full names of releases.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
             "1.0" => Revision::Seed,
@@ -53,7 +53,7 @@ impl Revision {
         })
     }
 
-    /// Its name, as policies write it.
+    /// Returns the name, as policies write it.
     pub fn name(self) -> &'static str {
         match self {
             Revision::Seed => "1.0",
@@ -78,7 +78,7 @@ pub enum Verbs {
 }
 
 impl Verbs {
-    /// The list in a rule.
+    /// Returns the list in a rule.
     pub fn list(self) -> Vec<String> {
         let words: &[&str] = match self {
             Verbs::Any => &["*"],

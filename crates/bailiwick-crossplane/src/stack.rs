@@ -70,7 +70,7 @@ const PACKAGES: Vocabulary = Vocabulary {
 };
 
 impl Stack {
-    /// True when it works in the whole cluster.
+    /// Whether it works in the whole cluster.
     pub fn is_cluster(&self) -> bool {
         self.package.scope == PermissionScope::Cluster
     }
@@ -121,7 +121,7 @@ impl Stack {
         }
     }
 
-    /// The service account with its role and its binding, then the roles for people.
+    /// Returns the service account with its role and its binding, then the roles for people.
     pub fn objects(&self) -> Vec<Object> {
         let install = &self.install;
         let account = install.account();
@@ -170,7 +170,7 @@ impl Stack {
         rules
     }
 
-    /// The labels that its definitions get; none before v0.9.
+    /// Returns the labels that its definitions get; none before v0.9.
     pub fn definition_labels(&self) -> Labels {
         if !self.revision.has_personas() {
             return Labels::new();
@@ -193,7 +193,7 @@ impl Stack {
         format!("{}:{namespace}:{name}:{version}:{whose}", self.vocabulary().role)
     }
 
-    /// The labels by which the manager finds its objects again; the uid is known to the cluster alone.
+    /// Returns the labels by which the manager finds its objects again; the uid is known to the cluster alone.
     fn parent_labels(&self) -> Labels {
         let words = self.vocabulary();
         let Install { namespace, name, .. } = &self.install;

@@ -118,7 +118,7 @@ pub struct Resource {
 /// The same stored objects under several groups.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Equivalent {
-    /// The resource.
+    /// Resource of the equivalent.
     pub resource: String,
     /// The groups, oldest first.
     pub groups: Vec<String>,
@@ -216,7 +216,7 @@ pub struct Presence<'c> {
 }
 
 impl Catalogue {
-    /// The catalogue.
+    /// Returns the catalogue of the catalogue.
     pub fn get() -> &'static Catalogue {
         static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
         CATALOGUE.get_or_init(|| read().unwrap_or_default())
@@ -242,18 +242,18 @@ impl Catalogue {
         known.any(|resource| resource.versions.iter().any(|found| found.version == version))
     }
 
-    /// The entry of a kind in a group, whatever the minor.
+    /// Returns the entry of a kind in a group, whatever the minor.
     pub fn find_kind(&self, group: &str, kind: &str) -> Option<&Resource> {
         self.of_group(group).find(|found| found.kind == kind)
     }
 
-    /// True for a group that some version of Kubernetes itself has, as opposed to one of custom resources.
+    /// Whether this is a group that some version of Kubernetes itself has, as opposed to one of custom resources.
     pub fn is_builtin_group(&self, group: &str) -> bool {
         self.of_group(group).any(|found| !found.is_custom)
     }
 
-    /// The kinds that a minor serves by default for a resource, by its plural or singular name in any letters, in the order of the table
-    /// (`pkg/api/meta/restmapper.go` of apimachinery 0.37.2).
+    /// Returns the kinds that a minor serves by default for a resource, by its plural or singular name in any letters,
+    /// in the order of the table (`pkg/api/meta/restmapper.go` of apimachinery 0.37.2).
     pub fn kinds_of_resource(&self, minor: u32, name: &str) -> impl Iterator<Item = ServedKind<'_>> {
         let by_name = self.by_name.get_or_init(|| {
             let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
@@ -276,12 +276,12 @@ impl Catalogue {
         })
     }
 
-    /// The kinds that a minor serves by default in some version.
+    /// Returns the kinds that a minor serves by default in some version.
     pub fn kinds(&self, minor: u32) -> impl Iterator<Item = &str> {
         self.served(minor).map(|resource| resource.kind.as_str())
     }
 
-    /// The apiVersions under which a minor serves a kind by default.
+    /// Returns the apiVersions under which a minor serves a kind by default.
     pub fn api_versions_of_kind(&self, minor: u32, kind: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for resource in self.resources.iter().filter(|resource| resource.kind == kind) {
@@ -329,12 +329,12 @@ impl Catalogue {
         known.map_or(matches!(name, "status" | "scale"), is_served) || self.virtual_resources.iter().any(is_named)
     }
 
-    /// The entry of a resource, without subresource, whatever the minor.
+    /// Returns the entry of a resource, without subresource, whatever the minor.
     pub fn find(&self, group: &str, resource: &str) -> Option<&Resource> {
         self.of_group(group).find(|found| found.resource == resource)
     }
 
-    /// The resources of a group, in the order of the table.
+    /// Returns the resources of a group, in the order of the table.
     pub fn of_group(&self, group: &str) -> impl Iterator<Item = &Resource> {
         let places = self.by_group.get(group).into_iter().flatten();
         places.filter_map(|&place| self.resources.get(place))
@@ -349,7 +349,7 @@ impl Catalogue {
         }
     }
 
-    /// Every group in which a minor serves a resource by default, in the order of the table.
+    /// Returns every group in which a minor serves a resource by default, in the order of the table.
     pub fn groups_of(&self, minor: u32, resource: &str) -> Vec<&str> {
         let (name, _) = split(resource);
         self.resources
@@ -360,29 +360,29 @@ impl Catalogue {
             .collect()
     }
 
-    /// True when some minor served a resource in some group.
+    /// Whether some minor served a resource in some group.
     pub fn has_ever_served(&self, resource: &str) -> bool {
         self.resources.iter().any(|found| found.resource == split(resource).0)
     }
 
-    /// Every resource that a minor serves by default.
+    /// Returns every resource that a minor serves by default.
     pub fn served(&self, minor: u32) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(move |resource| resource.is_served(minor))
     }
 
-    /// The groups that share the objects of a resource.
+    /// Returns the groups that share the objects of a resource.
     pub fn equivalents(&self, resource: &str) -> Option<&Equivalent> {
         self.equivalents.iter().find(|equivalent| equivalent.resource == resource)
     }
 
-    /// The entries that give a resource a meaning beyond discovery, such as `use` on `podsecuritypolicies`.
+    /// Returns the entries that give a resource a meaning beyond discovery, such as `use` on `podsecuritypolicies`.
     pub fn virtual_entries(&self, minor: u32, group: &str, resource: &str) -> impl Iterator<Item = &VirtualResource> {
         self.virtual_resources
             .iter()
             .filter(move |entry| entry.is_present(minor) && entry.is_in(group) && entry.names(resource))
     }
 
-    /// True when a verb on a resource means something that no discovery document lists.
+    /// Whether a verb on a resource means something that no discovery document lists.
     pub fn is_virtual(&self, minor: u32, group: &str, resource: &str, verb: &str) -> bool {
         // A verb of constrained impersonation goes with every resource, and the right to delete what cannot be read with
         // every resource that is no subresource (`pkg/endpoints/handlers/delete.go` of apiserver 0.36.3).
@@ -397,7 +397,7 @@ impl Catalogue {
             })
     }
 
-    /// True when `update` of an object that does not exist creates it. Server-side apply creates every kind.
+    /// Whether `update` of an object that does not exist creates it. Server-side apply creates every kind.
     pub fn creates_on_update(&self, minor: u32, group: &str, resource: &str) -> bool {
         self.create_on_update.iter().any(|entry| {
             entry.group == group
@@ -406,7 +406,7 @@ impl Catalogue {
         })
     }
 
-    /// The first and the last minor that serve a resource by default; none when no known minor does.
+    /// Returns the first and the last minor that serve a resource by default; none when no known minor does.
     pub fn served_minors(&self, group: &str, resource: &str) -> Option<(u32, u32)> {
         let mut minors =
             (FIRST_MINOR..=LAST_MINOR).filter(|minor| self.presence(*minor, group, resource).served == Served::Yes);
@@ -421,7 +421,7 @@ impl Resource {
         if self.singular.is_empty() { self.kind.to_lowercase() } else { self.singular.clone() }
     }
 
-    /// True when a minor serves the resource by default in some version.
+    /// Whether a minor serves the resource by default in some version.
     pub fn is_served(&self, minor: u32) -> bool {
         self.versions.iter().any(|version| version.served(minor) == Served::Yes && !version.verbs_in(minor).is_empty())
     }
@@ -441,7 +441,7 @@ impl ResourceVersion {
         dated.map_or(&self.verbs, |dated| &dated.verbs)
     }
 
-    /// The verbs of the resource or a subresource; none when this version lacks it.
+    /// Returns the verbs of the resource or a subresource; none when this version lacks it.
     fn verbs_of(&self, minor: u32, subresource: Option<&str>) -> Option<&[String]> {
         if !holds(&self.present, minor) {
             return None;
@@ -458,7 +458,7 @@ impl ResourceVersion {
 }
 
 impl VirtualResource {
-    /// True when the entry holds for a minor.
+    /// Whether the entry holds for a minor.
     fn is_present(&self, minor: u32) -> bool {
         self.present.as_ref().is_none_or(|ranges| holds(ranges, minor))
     }
@@ -476,8 +476,8 @@ impl VirtualResource {
         self.resource.starts_with('<')
     }
 
-    /// True when the entry names a resource: literally, by a placeholder such as `userextras/<key>`, or as a subresource of
-    /// every resource.
+    /// Whether the entry names a resource: literally, by a placeholder such as `userextras/<key>`, or as a subresource
+    /// of every resource.
     fn names(&self, resource: &str) -> bool {
         if let Some(subresource) = self.resource.strip_prefix("*/") {
             return resource.split_once('/').is_some_and(|(name, own)| !name.is_empty() && own == subresource);

@@ -73,17 +73,17 @@ impl CustomFields {
         self.api_version == api_version && self.kind == kind
     }
 
-    /// The `openAPIV3Schema`.
+    /// Returns the `openAPIV3Schema`.
     pub fn schema(&self) -> NodeRef<'_> {
         self.tree.at(self.schema)
     }
 
-    /// A schema inside the `openAPIV3Schema`.
+    /// Returns a schema inside the `openAPIV3Schema`.
     pub fn schema_at(&self, id: NodeId) -> NodeRef<'_> {
         self.tree.at(id)
     }
 
-    /// The fields of an object, each with its schema, by the schema of the object.
+    /// Returns the fields of an object, each with its schema, by the schema of the object.
     pub fn properties_of(&self, schema: NodeId) -> Option<&HashMap<String, NodeId>> {
         let all = self.properties.get_or_init(|| {
             let mut all = HashMap::new();
@@ -134,14 +134,15 @@ struct Conversion {
 }
 
 impl Conversion {
-    /// The schema of a custom resource.
+    /// Returns the schema of a custom resource.
     fn object(&mut self, schema: NodeRef<'_>) -> Value {
         let mut converted = self.value(schema, false);
         converted.as_object_mut().into_iter().for_each(add_identity);
         converted
     }
 
-    /// The schema of a value. `is_pruned` is set where the server prunes a null: the value of a field that is not nullable.
+    /// Returns the schema of a value. `is_pruned` is set where the server prunes a null: the value of a field that is
+    /// not nullable.
     fn value(&mut self, schema: NodeRef<'_>, is_pruned: bool) -> Value {
         let flag = |key: &str| schema.get(key).and_then(NodeRef::as_bool) == Some(true);
         // The default takes the place of a null.

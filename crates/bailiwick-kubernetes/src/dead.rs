@@ -11,7 +11,7 @@ use bailiwick_yaml::diag::nearest;
 /// A resource of a rule, with the groups that it may be in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// The groups.
+    /// Groups of the cell.
     pub groups: Vec<String>,
     /// The resource, its subresource behind a slash.
     pub resource: String,
@@ -113,7 +113,7 @@ enum State {
     Open,
 }
 
-/// The dead parts of a rule for resources.
+/// Returns the dead parts of a rule for resources.
 pub fn of_resources(api: &Api, cells: &[Cell], names: &[String], verbs: &[String]) -> Vec<Dead> {
     let states: Vec<State> = cells.iter().map(|cell| state_of(api, cell, verbs)).collect();
     let mut dead: Vec<Dead> = cells
@@ -150,7 +150,7 @@ pub fn of_resources(api: &Api, cells: &[Cell], names: &[String], verbs: &[String
 /// The HTTP methods that verbs of URL rules are, in lower case.
 pub const METHODS: [&str; 7] = ["get", "head", "options", "post", "put", "patch", "delete"];
 
-/// The dead parts of a rule for URLs (`specs/rbac.md` 4.5).
+/// Returns the dead parts of a rule for URLs (`specs/rbac.md` 4.5).
 pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
     let mut dead = Vec::new();
     for (index, url) in urls.iter().enumerate() {
@@ -187,7 +187,7 @@ pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
     dead
 }
 
-/// The method that does to a URL what a verb does to resources.
+/// Returns the method that does to a URL what a verb does to resources.
 fn method_of(verb: &str) -> Option<&'static str> {
     match verb {
         "list" | "watch" | "read" => Some("get"),
@@ -277,7 +277,7 @@ fn by(api: &Api) -> String {
     if api.is_newer_than_known() { format!(" by Kubernetes 1.{}", api.minor()) } else { String::new() }
 }
 
-/// The group that a resource moved to.
+/// Returns the group that a resource moved to.
 fn moved_help(api: &Api, cell: &Cell) -> Option<String> {
     let group = *api.catalogue().groups_of(api.minor(), &cell.resource).first()?;
     Some(if group.is_empty() {
@@ -307,7 +307,7 @@ fn reason_of(api: &Api, cell: &Cell) -> Reason {
     }
 }
 
-/// A resource of a group that is not known here and looks like one that is.
+/// Returns a resource of a group that is not known here and looks like one that is.
 fn doubtful(api: &Api, cell: &Cell, index: usize) -> Dead {
     let message = format!("`{}` is not known {}", cell.resource, place_of(cell));
     Dead { part: Part::Resource(index), message, help: missing_help(api, cell), reason: Reason::UnknownGroup }
@@ -363,7 +363,7 @@ fn missing_help(api: &Api, cell: &Cell) -> String {
     })
 }
 
-/// True when some request with the verb is for the resource.
+/// Whether some request with the verb is for the resource.
 fn takes(api: &Api, cell: &Cell, verb: &str) -> bool {
     let groups: Vec<&str> = if cell.groups.iter().any(|group| group == "*") {
         api.catalogue().groups_of(api.minor(), &cell.resource)

@@ -22,7 +22,7 @@ fn tree() -> &'static Tree {
     POLICY.get_or_init(|| yaml::read(TEXT, FileId::default(), &mut Sink::new()))
 }
 
-/// True when an object is there in a minor: its `minors` are stretches such as `16-20 22-36`.
+/// Whether an object is there in a minor: its `minors` are stretches such as `16-20 22-36`.
 fn holds(object: NodeRef<'_>, minor: u32) -> bool {
     let minors = object.get("minors").and_then(NodeRef::as_str).unwrap_or_default();
     minors.split(' ').filter_map(|stretch| stretch.split_once('-')).any(|(first, last)| {
@@ -35,19 +35,19 @@ fn text<'t>(object: NodeRef<'t>, keys: &[&str]) -> &'t str {
     object.path(keys).and_then(NodeRef::as_str).unwrap_or_default()
 }
 
-/// The names of the ClusterRoles that a minor has from the start.
+/// Returns the names of the ClusterRoles that a minor has from the start.
 pub fn cluster_roles(minor: u32) -> impl Iterator<Item = &'static str> {
     objects(minor)
         .filter(|object| text(*object, &["kind"]) == "ClusterRole")
         .map(|object| text(object, &["metadata", "name"]))
 }
 
-/// True for a ClusterRole that a minor has from the start.
+/// Whether this is a ClusterRole that a minor has from the start.
 pub fn is_cluster_role(name: &str, minor: u32) -> bool {
     cluster_roles(minor).any(|known| known == name)
 }
 
-/// True for a Role that a minor has from the start.
+/// Whether this is a Role that a minor has from the start.
 pub fn is_role(namespace: &str, name: &str, minor: u32) -> bool {
     objects(minor).any(|object| {
         text(object, &["kind"]) == "Role"

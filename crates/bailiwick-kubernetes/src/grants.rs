@@ -12,7 +12,7 @@ pub struct Grant<'t> {
     pub group: &'t str,
     /// The resource, with its subresource after a slash.
     pub resource: &'t str,
-    /// The verb.
+    /// Verb of the grant.
     pub verb: &'t str,
 }
 
@@ -27,7 +27,7 @@ pub enum Effect {
     NotServed,
 }
 
-/// Every grant of a list of rules, each once, in the order of the rules. URL rules have none.
+/// Returns every grant of a list of rules, each once, in the order of the rules. URL rules have none.
 pub fn grants(rules: NodeRef<'_>) -> Vec<Grant<'_>> {
     let mut seen = BTreeSet::new();
     let mut list = Vec::new();

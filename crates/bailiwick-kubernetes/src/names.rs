@@ -11,7 +11,7 @@ pub struct Reasons {
 }
 
 impl Reasons {
-    /// The reasons in order.
+    /// Returns the reasons in order.
     pub fn iter(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.list.iter().flatten().copied()
     }
@@ -47,7 +47,7 @@ const QUALIFIED_PART: &str = "takes only letters, digits, `-`, `_` and `.`, and 
 const OVER_63: &str = "is longer than 63 bytes";
 const OVER_253: &str = "is longer than 253 bytes";
 
-/// A DNS-1123 label: the names of namespaces.
+/// Returns a DNS-1123 label: the names of namespaces.
 ///
 /// # Errors
 /// The reasons, as with every function here.
@@ -62,7 +62,7 @@ pub fn dns_label(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// A DNS-1035 label: a DNS label that begins with a letter.
+/// Returns a DNS-1035 label: a DNS label that begins with a letter.
 ///
 /// # Errors
 /// The reasons.
@@ -78,7 +78,7 @@ pub fn dns_1035_label(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// A DNS-1123 subdomain: the names of most kinds. Only the whole is limited, not its parts.
+/// Returns a DNS-1123 subdomain: the names of most kinds. Only the whole is limited, not its parts.
 ///
 /// # Errors
 /// The reasons.
@@ -93,7 +93,7 @@ pub fn dns_subdomain(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// The prefix of a generated DNS label.
+/// Returns the prefix of a generated DNS label.
 ///
 /// # Errors
 /// The reasons.
@@ -101,7 +101,7 @@ pub fn dns_label_prefix(text: &str) -> Result<(), Reasons> {
     with_masked_dash(text, dns_label)
 }
 
-/// The prefix of a generated DNS-1035 label.
+/// Returns the prefix of a generated DNS-1035 label.
 ///
 /// # Errors
 /// The reasons.
@@ -109,7 +109,7 @@ pub fn dns_1035_label_prefix(text: &str) -> Result<(), Reasons> {
     with_masked_dash(text, dns_1035_label)
 }
 
-/// The prefix of a generated DNS subdomain.
+/// Returns the prefix of a generated DNS subdomain.
 ///
 /// # Errors
 /// The reasons.
@@ -117,7 +117,7 @@ pub fn dns_subdomain_prefix(text: &str) -> Result<(), Reasons> {
     with_masked_dash(text, dns_subdomain)
 }
 
-/// A path segment: the names of RBAC kinds, and of everything where nothing stricter holds.
+/// Returns a path segment: the names of RBAC kinds, and of everything where nothing stricter holds.
 ///
 /// # Errors
 /// The reasons, one for each forbidden character.
@@ -129,7 +129,7 @@ pub fn path_segment(text: &str) -> Result<(), Reasons> {
     }
 }
 
-/// The prefix of a generated path segment.
+/// Returns the prefix of a generated path segment.
 ///
 /// # Errors
 /// The reasons, one for each forbidden character.
@@ -144,7 +144,7 @@ pub fn path_segment_prefix(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// A label key, a finalizer, a resource name of a quota: an optional DNS subdomain and `/`, then a name.
+/// Returns a label key, a finalizer, a resource name of a quota: an optional DNS subdomain and `/`, then a name.
 ///
 /// # Errors
 /// The reasons.
@@ -178,7 +178,7 @@ pub fn label_key(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// An annotation key: a label key once it is in lower case.
+/// Returns an annotation key: a label key once it is in lower case.
 ///
 /// # Errors
 /// The reasons.
@@ -193,7 +193,7 @@ pub fn annotation_key(text: &str) -> Result<(), Reasons> {
     }
 }
 
-/// A label value: empty, or like the name part of a label key.
+/// Returns a label value: empty, or like the name part of a label key.
 ///
 /// # Errors
 /// The reasons.
@@ -208,7 +208,7 @@ pub fn label_value(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// The name of a port of a container.
+/// Returns the name of a port of a container.
 ///
 /// # Errors
 /// The reasons; the first three.
@@ -233,7 +233,7 @@ pub fn port_name(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// A Pod Security level.
+/// Returns a Pod Security level.
 ///
 /// # Errors
 /// The reason.
@@ -244,7 +244,7 @@ pub fn psa_level(text: &str) -> Result<(), Reasons> {
     }
 }
 
-/// The version of a Pod Security level.
+/// Returns the version of a Pod Security level.
 ///
 /// # Errors
 /// The reason.
@@ -259,7 +259,7 @@ pub fn psa_version(text: &str) -> Result<(), Reasons> {
     }
 }
 
-/// A sysctl, or the beginning of one followed by `*`, as the lists of PSP and SCC take it.
+/// Returns a sysctl, or the beginning of one followed by `*`, as the lists of PSP and SCC take it.
 ///
 /// # Errors
 /// The reasons.
@@ -288,7 +288,7 @@ pub fn sysctl_pattern(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// The user name of a service account, `system:serviceaccount:NAMESPACE:NAME`, split into namespace and name.
+/// Returns the user name of a service account, `system:serviceaccount:NAMESPACE:NAME`, split into namespace and name.
 pub fn service_account_user(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
     (dns_label(namespace).is_ok() && dns_subdomain(name).is_ok()).then_some((namespace, name))
@@ -308,7 +308,8 @@ fn is_lower_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// True for a text that is not empty, whose first and last byte are `edge` and whose others are edge or `inner`.
+/// Whether this is a text that is not empty, whose first and last byte are `edge` and whose others are edge or
+/// `inner`.
 fn is_edged(bytes: &[u8], edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return false };
     edge(first) && edge(last) && bytes.iter().all(|&byte| edge(byte) || inner(byte))

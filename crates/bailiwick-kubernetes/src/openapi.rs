@@ -105,8 +105,8 @@ struct Table {
 }
 
 impl KindFields {
-    /// The fields of a kind at a minor; none for a kind that the minor does not have. A minor that is newer than the
-    /// newest known one has the fields of that one.
+    /// Returns the fields of a kind at a minor; none for a kind that the minor does not have. A minor that is newer
+    /// than the newest known one has the fields of that one.
     pub fn find(minor: u32, api_version: &str, kind: &str) -> Option<KindFields> {
         let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
         let mut kinds = Table::get().kinds.iter();
@@ -125,17 +125,17 @@ impl KindFields {
 }
 
 impl TypeId {
-    /// The type of the objects of a kind.
+    /// Returns the type of the objects of a kind.
     pub fn of_kind(kind: KindFields) -> TypeId {
         kind.of_type
     }
 
-    /// The type of the metadata of all objects.
+    /// Returns the type of the metadata of all objects.
     pub fn of_metadata() -> Option<TypeId> {
         Table::get().find("meta.v1.ObjectMeta")
     }
 
-    /// The fields that objects of the type have at a minor.
+    /// Returns the fields that objects of the type have at a minor.
     pub fn fields(self, minor: u32) -> impl Iterator<Item = (&'static str, &'static Form)> {
         let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
         let fields = Table::get().fields(self).iter().filter(move |field| field.minors.holds(minor));
@@ -167,7 +167,7 @@ impl Minors {
         Minors(minors.fold(0, |all, minors| all | minors.0))
     }
 
-    /// The minors as a text such as `1.16 to 1.21`.
+    /// Returns the minors as a text such as `1.16 to 1.21`.
     fn describe(self) -> String {
         let mut stretches = Vec::new();
         let mut minor = FIRST_MINOR;
@@ -230,12 +230,13 @@ impl Table {
         self.types.binary_search_by_key(&name, |(name, _)| name).ok().map(TypeId)
     }
 
-    /// The type of a definition's `openAPIV3Schema`. The versions of CustomResourceDefinition have the same fields.
+    /// Returns the type of a definition's `openAPIV3Schema`. The versions of CustomResourceDefinition have the same
+    /// fields.
     fn json_schema(&self) -> Option<TypeId> {
         self.find("apiextensions.v1.JSONSchemaProps")
     }
 
-    /// The fields of a type, sorted by name. A name has several entries where its form changed.
+    /// Returns the fields of a type, sorted by name. A name has several entries where its form changed.
     fn fields(&self, id: TypeId) -> &[Field] {
         let (Some(fields), Some((_, lines))) = (self.fields.get(id.0), self.types.get(id.0)) else { return &[] };
         fields.get_or_init(|| lines.lines().filter_map(|line| self.parse_field(line)).collect())

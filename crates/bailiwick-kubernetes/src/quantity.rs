@@ -76,7 +76,7 @@ impl Quantity {
         self.nano < 0
     }
 
-    /// True for zero.
+    /// Whether this is zero.
     pub fn is_zero(self) -> bool {
         self.nano == 0
     }
@@ -93,7 +93,7 @@ impl Quantity {
         self.counted(NANO)
     }
 
-    /// The amount in thousandths (`MilliValue`); see [`Quantity::units`].
+    /// Returns the amount in thousandths (`MilliValue`); see [`Quantity::units`].
     pub fn thousandths(self) -> i64 {
         self.counted(MILLI)
     }
@@ -108,7 +108,7 @@ impl Quantity {
         self.nano.abs() == i128::MAX
     }
 
-    /// True when `text` is how the quantity is stored.
+    /// Whether `text` is how the quantity is stored.
     pub fn is_canonical(self, text: &str) -> bool {
         is_plainly_canonical(text) || self.to_string() == text
     }
@@ -135,7 +135,7 @@ impl Ord for Quantity {
 }
 
 impl fmt::Display for Quantity {
-    /// The form the API server stores.
+    /// Returns the form the API server stores.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.nano == 0 {
             return formatter.write_str("0");
@@ -237,7 +237,7 @@ fn interpret(suffix: &str) -> Option<(Format, i128, i32)> {
     }
 }
 
-/// The magnitude in billionths, at most `i128::MAX`, parts of a billionth rounded up.
+/// Returns the magnitude in billionths, at most `i128::MAX`, parts of a billionth rounded up.
 fn scaled(whole: &str, fraction: &str, base: i128, exponent: i32) -> i128 {
     let cap = i128::MAX;
     let mut mantissa: i128 = 0;

@@ -15,7 +15,7 @@ pub const GROUP: &str = "rbac.authorization.k8s.io";
 pub struct SameRules(u64);
 
 impl SameRules {
-    /// A mark that no other role has.
+    /// Returns a mark that no other role has.
     #[expect(clippy::new_without_default, reason = "two marks are never equal, which nobody expects of a default")]
     pub fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
@@ -57,8 +57,8 @@ impl PolicyRule {
         }
     }
 
-    /// The rule split into its smallest parts: one group, resource, verb and name each, then one URL and verb each. A
-    /// rule with an empty list has none (`BreakdownRule` of `pkg/registry/rbac/validation`).
+    /// Returns the rule split into its smallest parts: one group, resource, verb and name each, then one URL and verb
+    /// each. A rule with an empty list has none (`BreakdownRule` of `pkg/registry/rbac/validation`).
     pub fn atoms(&self) -> Vec<PolicyRule> {
         let one = |text: &String| vec![text.clone()];
         let mut atoms = Vec::new();
@@ -88,7 +88,7 @@ impl PolicyRule {
     }
 }
 
-/// The strings of a list under `key`.
+/// Returns the strings of a list under `key`.
 pub fn strings<'t>(parent: NodeRef<'t>, key: &str) -> impl Iterator<Item = &'t str> {
     parent.get(key).into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str)
 }

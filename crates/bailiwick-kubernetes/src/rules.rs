@@ -55,7 +55,7 @@ impl Ord for Verb {
 }
 
 impl RuleSet {
-    /// The permissions of a list of rules.
+    /// Returns the permissions of a list of rules.
     pub fn of(rules: &[PolicyRule]) -> Self {
         let mut set = Self::default();
         rules.iter().for_each(|rule| set.add(rule));
@@ -80,12 +80,12 @@ impl RuleSet {
         }
     }
 
-    /// True when nothing is granted.
+    /// Whether nothing is granted.
     pub fn is_empty(&self) -> bool {
         self.resources.is_empty() && self.urls.is_empty()
     }
 
-    /// The rules that grant exactly this.
+    /// Returns the rules that grant exactly this.
     pub fn rules(&self) -> Vec<PolicyRule> {
         // Resources that are granted under the same names with the same verbs go together; first, for each resource,
         // the names that have the same verbs.

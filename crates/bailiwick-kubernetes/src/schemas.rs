@@ -28,28 +28,28 @@ pub struct KindSchema {
     shape: OnceLock<Shape>,
 }
 
-/// Every kind with a schema.
+/// Returns every kind with a schema.
 pub fn all() -> &'static [KindSchema] {
     &KINDS
 }
 
-/// The entry of a kind.
+/// Returns the entry of a kind.
 pub fn find(api_version: &str, kind: &str) -> Option<&'static KindSchema> {
     KINDS.iter().find(|entry| entry.kind == kind && entry.api_version == api_version)
 }
 
-/// The compiled schema of a kind; compiled when it is first asked for.
+/// Returns the compiled schema of a kind; compiled when it is first asked for.
 pub fn schema_of(api_version: &str, kind: &str) -> Option<&'static Schema> {
     find(api_version, kind)?.schema()
 }
 
 impl KindSchema {
-    /// The compiled schema.
+    /// Returns the compiled schema.
     pub fn schema(&'static self) -> Option<&'static Schema> {
         self.schema.get_or_init(|| Schema::compile(self.document()).ok()).as_ref()
     }
 
-    /// The schema as a self-contained document.
+    /// Returns the schema as a self-contained document.
     pub fn document(&self) -> Value {
         static DEFINITIONS: OnceLock<Value> = OnceLock::new();
         let mut document = resolved(parse(self.source), DEFINITIONS.get_or_init(|| parse(SHARED)));
@@ -59,7 +59,7 @@ impl KindSchema {
         document
     }
 
-    /// The shape that the stored form follows.
+    /// Returns the shape that the stored form follows.
     pub(super) fn shape(&'static self) -> &'static Shape {
         self.shape.get_or_init(|| self.schema().map_or(Shape::Any, |schema| Shape::from_schema(schema.document())))
     }
@@ -105,7 +105,7 @@ const fn entry(api_version: &'static str, kind: &'static str, namespaced: bool, 
     KindSchema { api_version, kind, namespaced, source, schema: OnceLock::new(), shape: OnceLock::new() }
 }
 
-/// An embedded file; a unit test reads every one of them.
+/// Returns an embedded file; a unit test reads every one of them.
 fn parse(source: &str) -> Value {
     serde_json::from_str(source).unwrap_or_default()
 }

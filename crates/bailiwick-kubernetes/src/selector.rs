@@ -69,7 +69,8 @@ impl LabelSelector {
         self.requirements.push(Requirement { key: key.to_owned(), operator, values });
     }
 
-    /// The keys of labels that have to be there, with the values of which one has to be its own, where that is asked.
+    /// Returns the keys of labels that have to be there, with the values of which one has to be its own, where that is
+    /// asked.
     pub fn demanded(&self) -> impl Iterator<Item = (&str, Option<&[String]>)> {
         self.requirements.iter().filter_map(|requirement| match requirement.operator {
             Operator::In => Some((requirement.key.as_str(), Some(requirement.values.as_slice()))),
@@ -78,12 +79,12 @@ impl LabelSelector {
         })
     }
 
-    /// True when it selects everything.
+    /// Whether it selects everything.
     pub fn is_everything(&self) -> bool {
         !self.invalid && self.requirements.is_empty()
     }
 
-    /// True when labels, looked up by key, are selected.
+    /// Whether labels, looked up by key, are selected.
     pub fn matches<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
         !self.invalid
             && self.requirements.iter().all(|requirement| {

@@ -24,7 +24,7 @@ pub(super) enum Shape {
 /// One known field.
 #[derive(Debug)]
 pub(super) struct Field {
-    /// Its name.
+    /// Name of the field.
     pub(super) name: String,
     /// True when it is not stored while it is zero or empty.
     pub(super) omit_zero: bool,
@@ -70,7 +70,7 @@ impl Shape {
         }
     }
 
-    /// The field of a name.
+    /// Returns the field of a name.
     pub(super) fn field(&self, name: &str) -> Option<&Field> {
         let Shape::Object(fields) = self else { return None };
         let index = fields.binary_search_by(|field| field.name.as_str().cmp(name)).ok()?;

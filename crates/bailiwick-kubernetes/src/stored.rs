@@ -166,8 +166,8 @@ impl Walk<'_> {
         }
     }
 
-    /// True when a known field is not stored with this value. A zero of another type than the field's stays: it
-    /// is a mistake that the schema reports.
+    /// Whether a known field is not stored with this value. A zero of another type than the field's stays: it is a
+    /// mistake that the schema reports.
     fn is_dropped(&self, id: NodeId, field: &Field) -> bool {
         let node = self.tree.at(id);
         let is_zero = match (node.value(), &field.shape) {

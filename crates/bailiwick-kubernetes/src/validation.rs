@@ -50,7 +50,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The name used in reports and in the recorded verdicts.
+    /// Returns the name used in reports and in the recorded verdicts.
     pub fn id(self) -> &'static str {
         match self {
             ErrorKind::Required => "required",
@@ -253,32 +253,32 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// The string at a key; empty when it is missing, null or of another type.
+/// Returns the string at a key; empty when it is missing, null or of another type.
 pub(super) fn text<'t>(map: NodeRef<'t>, key: &str) -> &'t str {
     map.get(key).and_then(NodeRef::as_str).unwrap_or_default()
 }
 
-/// The node to point at for a key: its value, else the map that lacks it.
+/// Returns the node to point at for a key: its value, else the map that lacks it.
 fn place<'t>(map: NodeRef<'t>, key: &str) -> NodeRef<'t> {
     map.get(key).unwrap_or(map)
 }
 
-/// True when a list or map at a key is missing, null or empty.
+/// Whether a list or map at a key is missing, null or empty.
 fn is_empty(map: NodeRef<'_>, key: &str) -> bool {
     map.get(key).is_none_or(NodeRef::is_empty)
 }
 
-/// The items of the list at a key, with their numbers.
+/// Returns the items of the list at a key, with their numbers.
 pub(super) fn items<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = (usize, NodeRef<'t>)> {
     map.get(key).into_iter().flat_map(NodeRef::items).enumerate()
 }
 
-/// The strings of the list at a key; null counts as the empty string.
+/// Returns the strings of the list at a key; null counts as the empty string.
 fn strings<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = &'t str> {
     map.get(key).into_iter().flat_map(NodeRef::items).map(|item| item.as_str().unwrap_or_default())
 }
 
-/// The entries of the map at a key, with their names.
+/// Returns the entries of the map at a key, with their names.
 fn entries<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = (&'t str, NodeRef<'t>, NodeRef<'t>)> {
     map.get(key)
         .into_iter()
@@ -286,7 +286,7 @@ fn entries<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = (&'t str, No
         .map(|(name, value)| (name.as_str().unwrap_or_default(), name, value))
 }
 
-/// A value as a message shows it: on one line and not endless.
+/// Returns a value as a message shows it: on one line and not endless.
 fn shown(value: &str) -> String {
     let escaped: String = value.chars().take(60).flat_map(char::escape_debug).collect();
     let escaped = escaped.replace("\\'", "'").replace("\\\"", "\"");

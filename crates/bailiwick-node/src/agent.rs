@@ -37,7 +37,7 @@ const WITHOUT_NODE: [&str; 9] =
 /// An agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Its name.
+    /// Name of the agent.
     pub name: String,
     /// Whom it runs as.
     pub account: Named,
@@ -54,7 +54,7 @@ pub struct OwnNode {
     pub group: String,
     /// The resources, with their subresource after a slash.
     pub resources: Vec<String>,
-    /// The verbs.
+    /// Verbs of the own node.
     pub verbs: Vec<String>,
     /// The field of the object that names its node, such as `metadata.name` or `spec.nodeName`.
     pub node: String,
@@ -80,7 +80,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The code of its diagnostic.
+    /// Returns the code of its diagnostic.
     pub fn code(&self) -> Code {
         match self {
             Refusal::NeedsNewerKubernetes => codes::AGENT_NEEDS_NEWER_KUBERNETES,
@@ -137,7 +137,7 @@ impl OwnNode {
             && self.verbs.iter().any(changes)
     }
 
-    /// The operations of its verbs, in the order of the API.
+    /// Returns the operations of its verbs, in the order of the API.
     fn operations(&self) -> Vec<&'static str> {
         let has = |wanted| self.verbs.iter().any(|verb| operation(verb) == Some(wanted));
         ["CREATE", "UPDATE", "DELETE"].into_iter().filter(|operation| has(operation)).collect()
@@ -178,7 +178,7 @@ pub fn refusal_of_read(rule: &PolicyRule) -> Option<Refusal> {
 }
 
 impl Agent {
-    /// The name of its objects.
+    /// Returns the name of its objects.
     pub fn object_name(&self) -> String {
         format!("node-access-{}", self.name)
     }
@@ -188,12 +188,12 @@ impl Agent {
         version.since(FIRST_MINOR)
     }
 
-    /// Its rules: what it reads, and what it writes wherever the policy lets it.
+    /// Returns the rules: what it reads, and what it writes wherever the policy lets it.
     pub fn rules(&self) -> Vec<PolicyRule> {
         self.reads.iter().cloned().chain(self.own_node.iter().map(OwnNode::rule)).collect()
     }
 
-    /// Its service account as a manifest.
+    /// Returns the service account as a manifest.
     pub fn account_object(&self) -> Value {
         let (namespace, name) = &self.account;
         json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "namespace": namespace, "name": name } })
@@ -231,7 +231,7 @@ impl Agent {
         objects
     }
 
-    /// Its policies: one for each field that names the node, and each way to look at labels.
+    /// Returns the policies: one for each field that names the node, and each way to look at labels.
     pub fn policies(&self) -> Vec<Policy> {
         let mut groups: Vec<Vec<&OwnNode>> = Vec::new();
         for own in &self.own_node {
@@ -312,9 +312,9 @@ impl Agent {
 /// A policy of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    /// Its name.
+    /// Name of the policy.
     pub name: String,
-    /// Its `spec`.
+    /// `spec` of the policy.
     pub spec: Value,
 }
 

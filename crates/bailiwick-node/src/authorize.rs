@@ -34,7 +34,7 @@ pub enum Reason {
 }
 
 impl Decision {
-    /// True when it allows.
+    /// Whether it allows.
     pub fn is_allowed(&self) -> bool {
         matches!(self, Decision::Allow(_))
     }
@@ -43,11 +43,11 @@ impl Decision {
 /// A requirement of a field selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldRequirement {
-    /// The field.
+    /// Field of the field requirement.
     pub field: String,
     /// True when it has to be equal, false when it must not.
     pub is_equal: bool,
-    /// The value.
+    /// Value of the field requirement.
     pub value: String,
 }
 
@@ -86,7 +86,7 @@ fn split_unescaped(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The first operator in a requirement decides.
+/// Returns the first operator in a requirement decides.
 fn split_operator(part: &str) -> Option<(&str, bool, &str)> {
     (0..part.len()).find_map(|position| {
         let (field, rest) = part.split_at_checked(position)?;
@@ -120,7 +120,7 @@ pub struct Authorizer<'c> {
 }
 
 impl<'c> Authorizer<'c> {
-    /// The authorizer of a version, with the graph of the cluster.
+    /// Returns the authorizer of a version, with the graph of the cluster.
     pub fn new(version: &'c Version, graph: &'c Graph) -> Self {
         Self { version, graph, rules: system_node::rules(version) }
     }
@@ -191,7 +191,7 @@ impl Asked<'_> {
         self.authorizer.version.is_on(gate)
     }
 
-    /// True when the request is limited to objects of the node.
+    /// Whether the request is limited to objects of the node.
     fn is_limited_to_node(&self) -> bool {
         let is_own =
             |entry: &FieldRequirement| entry.field == "spec.nodeName" && entry.is_equal && entry.value == self.node;

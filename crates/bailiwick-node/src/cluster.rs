@@ -21,7 +21,7 @@ pub struct Cluster {
     pub is_openshift: bool,
     /// Its nodes by name.
     pub nodes: BTreeMap<String, Node>,
-    /// Its pods.
+    /// Pods of the cluster.
     pub pods: BTreeMap<Named, Pod>,
     /// What brings pods to nodes that are not known yet, by kind and name.
     pub workloads: BTreeMap<(&'static str, Named), Workload>,
@@ -48,9 +48,9 @@ pub struct Cluster {
 pub struct Node {
     /// Its UID; empty where none is given.
     pub uid: String,
-    /// Its labels.
+    /// Labels of the node.
     pub labels: BTreeMap<String, String>,
-    /// Its taints.
+    /// Taints of the node.
     pub taints: Vec<Taint>,
     /// The ConfigMap that it takes its configuration from, in minors that have such.
     pub config_map: Option<Named>,
@@ -68,7 +68,7 @@ pub struct Account {
 /// What keeps pods away from a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Taint {
-    /// Its key.
+    /// Key of the taint.
     pub key: String,
     /// Its value; empty for none.
     pub value: String,
@@ -88,7 +88,7 @@ pub struct Volume {
 }
 
 impl Cluster {
-    /// A cluster of which nothing is known yet.
+    /// Returns a cluster of which nothing is known yet.
     pub fn new(version: Version) -> Self {
         Self {
             version,
@@ -182,7 +182,7 @@ impl Cluster {
         names.filter(|name| !name.is_empty()).collect()
     }
 
-    /// True when the API server keeps track of the ConfigMaps that nodes take their configuration from.
+    /// Whether the API server keeps track of the ConfigMaps that nodes take their configuration from.
     pub(super) fn follows_node_configuration(&self) -> bool {
         !self.version.since(26) && self.version.is_on(Gate::DynamicKubeletConfig)
     }

@@ -11,7 +11,7 @@ const EMPTY_COUNTS: [&str; 2] = ["storageClassName", "volumeAttributesClassName"
 /// Fields that are pointers to structs: one that is empty is not the same as none.
 const POINTERS: [&str; 4] = ["selector", "dataSource", "dataSourceRef", "modifyVolumeStatus"];
 
-/// True when two values are the same, but for fields at the paths that are left out.
+/// Whether two values are the same, but for fields at the paths that are left out.
 pub(super) fn same(left: Option<NodeRef<'_>>, right: Option<NodeRef<'_>>, left_out: &[&[&str]]) -> bool {
     same_at("", left, right, left_out)
 }

@@ -31,7 +31,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The name of the kind.
+    /// Returns the name of the kind.
     pub fn word(self) -> &'static str {
         match self {
             ObjectKind::ConfigMap => "ConfigMap",
@@ -52,11 +52,11 @@ impl ObjectKind {
 /// An object of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object {
-    /// Its kind.
+    /// Kind of the object.
     pub kind: ObjectKind,
     /// Its namespace; empty where it has none.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
 }
 
@@ -92,7 +92,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The graph of all that is known of a cluster.
+    /// Returns the graph of all that is known of a cluster.
     pub fn of(cluster: &Cluster) -> Self {
         let mut graph = Self::default();
         cluster.pods.values().filter(|pod| !pod.node.is_empty()).for_each(|pod| graph.add_pod(pod));
@@ -140,7 +140,7 @@ impl Graph {
         graph
     }
 
-    /// A graph in which the way from everything within reach of a node to that node is short.
+    /// Returns a graph in which the way from everything within reach of a node to that node is short.
     pub fn of_reach(reach: &Reach<'_>, node: &str) -> Self {
         let mut graph = Self::default();
         let goal = graph.vertex(Object::new(ObjectKind::Node, "", node));
@@ -197,7 +197,7 @@ impl Graph {
         }
     }
 
-    /// The way from an object to a node, both ends included; none where there is none.
+    /// Returns the way from an object to a node, both ends included; none where there is none.
     pub fn way(&self, object: &Object, node: &str) -> Option<Vec<&Object>> {
         let start = *self.vertices.get(object)?;
         let goal = *self.vertices.get(&Object::new(ObjectKind::Node, "", node))?;
@@ -224,7 +224,7 @@ impl Graph {
         None
     }
 
-    /// Every object from which a way leads to a node, each with the next one on its way.
+    /// Returns every object from which a way leads to a node, each with the next one on its way.
     pub fn reach(&self, node: &str) -> BTreeMap<&Object, &Object> {
         let mut reached = BTreeMap::new();
         let Some(&goal) = self.vertices.get(&Object::new(ObjectKind::Node, "", node)) else { return reached };

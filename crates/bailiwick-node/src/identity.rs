@@ -30,7 +30,7 @@ impl<'i> NodeIdentity<'i> {
     }
 }
 
-/// The identity of the kubelet of a node.
+/// Returns the identity of the kubelet of a node.
 pub fn kubelet(node: &str) -> Identity {
     Identity::impersonated(&format!("{USER_PREFIX}{node}"), &[NODES.to_owned()])
 }

@@ -35,7 +35,7 @@ pub struct ApiServer {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Binding {
-    /// Its name.
+    /// Name of the binding.
     pub name: String,
     /// The ClusterRole that it binds. Default: one of its own name.
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct Binding {
 pub struct Inventory {
     /// How the API server is set.
     pub api_server: ApiServer,
-    /// The kubelets.
+    /// Kubelets of the inventory.
     pub kubelets: Vec<Kubelet>,
     /// The names of the nodes.
     pub nodes: Vec<String>,
@@ -78,7 +78,7 @@ pub enum Class {
 pub struct Judged {
     /// Its user name.
     pub user: String,
-    /// Its class.
+    /// Class of the judged.
     pub class: Class,
     /// That nothing restricts it at all.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,7 +148,7 @@ impl Kubelet {
         }
     }
 
-    /// True when it goes on only because the group is bound to `system:node`: nothing else authorizes it for what it is.
+    /// Whether it goes on only because the group is bound to `system:node`: nothing else authorizes it for what it is.
     pub fn depends_on_group(&self) -> bool {
         // One without a name may write nothing once NodeRestriction is there, whatever is bound.
         self.class() == Class::Undifferentiated
@@ -183,7 +183,7 @@ impl Kubelet {
     }
 }
 
-/// True for a binding that gives the group what `system:node` holds, or everything, by whatever name.
+/// Whether this is a binding that gives the group what `system:node` holds, or everything, by whatever name.
 fn binds_group(binding: &Binding) -> bool {
     let role = binding.role.as_deref().unwrap_or(&binding.name);
     matches!(role, super::system_node::NAME | "cluster-admin") && binding.subjects.contains(&format!("Group {NODES}"))

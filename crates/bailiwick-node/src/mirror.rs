@@ -35,8 +35,8 @@ const WITHOUT_OBJECT: [&str; 22] = [
     "vsphereVolume",
 ];
 
-/// The first kind of object that a pod refers to, as its resource (`HasAPIObjectReference` of `pkg/api/pod/util.go`); none for a pod
-/// that a file on a node may hold.
+/// Returns the first kind of object that a pod refers to, as its resource (`HasAPIObjectReference` of
+/// `pkg/api/pod/util.go`); none for a pod that a file on a node may hold.
 ///
 /// # Errors
 /// That a volume is of a kind of which nobody can tell.

@@ -112,7 +112,7 @@ impl Taken {
 }
 
 impl Place<'_> {
-    /// True for a label that may come and go.
+    /// Whether this is a label that may come and go.
     fn chooses(&self, label: &str) -> bool {
         self.taken.is_some_and(|taken| taken.chooses(label))
     }
@@ -259,19 +259,19 @@ impl Constraints {
         }
     }
 
-    /// Every label that it asks about.
+    /// Returns every label that it asks about.
     pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
         let terms = self.affinity.iter().flatten().flat_map(|term| &term.requirements);
         let required = terms.filter(|requirement| !requirement.is_field).map(|requirement| requirement.key.as_str());
         self.selector.iter().map(|(key, _)| key.as_str()).chain(required)
     }
 
-    /// True when the name of the node makes a difference.
+    /// Whether the name of the node makes a difference.
     pub(super) fn asks_for_name(&self) -> bool {
         !self.node_name.is_empty() || self.names_nodes()
     }
 
-    /// True when the required affinity asks for the name of a node.
+    /// Whether the required affinity asks for the name of a node.
     fn names_nodes(&self) -> bool {
         let mut requirements = self.affinity.iter().flatten().flat_map(|term| &term.requirements);
         requirements.any(|requirement| requirement.is_field)

@@ -10,9 +10,9 @@ use bailiwick_yaml::NodeRef;
 /// A pod that is bound to a node, or not yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pod {
-    /// Its namespace.
+    /// Namespace of the pod.
     pub namespace: String,
-    /// Its name.
+    /// Name of the pod.
     pub name: String,
     /// Its UID; empty where none is given.
     pub uid: String,
@@ -145,7 +145,7 @@ impl References {
     }
 }
 
-/// The items of a list.
+/// Returns the items of a list.
 pub(super) fn items<'t>(node: NodeRef<'t>, key: &str) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
     node.get(key).into_iter().flat_map(NodeRef::items)
 }
@@ -173,7 +173,8 @@ fn resource_claims(pod: NodeRef<'_>, spec: NodeRef<'_>, version: &Version) -> Ve
     names
 }
 
-/// The signers of every `podCertificate` source (`podHasPodCertificateVolumeForSigner` of NodeRestriction, 1.37).
+/// Returns the signers of every `podCertificate` source (`podHasPodCertificateVolumeForSigner` of NodeRestriction,
+/// 1.37).
 fn certificate_signers(spec: NodeRef<'_>) -> Vec<String> {
     let sources = items(spec, "volumes")
         .filter_map(|volume| field(volume, "projected"))

@@ -57,7 +57,7 @@ impl Carried {
 pub struct Breach {
     /// How sure it is.
     pub certainty: Certainty,
-    /// The namespace.
+    /// Namespace of the breach.
     pub namespace: String,
     /// Step by step.
     pub steps: Vec<String>,
@@ -111,7 +111,7 @@ impl<'w> Powers<'w> {
         self
     }
 
-    /// The accounts on a node: trampolines first, the worst before the others.
+    /// Returns the accounts on a node: trampolines first, the worst before the others.
     pub fn carried(&mut self, reach: &Reach<'_>) -> Vec<Carried> {
         let accounts = reach.of_kind(ObjectKind::ServiceAccount);
         let mut carried: Vec<Carried> = accounts
@@ -131,7 +131,7 @@ impl<'w> Powers<'w> {
         carried
     }
 
-    /// The worst trampoline on a node; none where there is none.
+    /// Returns the worst trampoline on a node; none where there is none.
     pub fn worst(&mut self, reach: &Reach<'_>) -> Option<Carried> {
         self.carried(reach).into_iter().next().filter(|carried| !carried.powers.is_empty())
     }
@@ -172,13 +172,13 @@ impl<'w> Powers<'w> {
         rights
     }
 
-    /// True for a write that a policy limits to the node that the token names.
+    /// Whether this is a write that a policy limits to the node that the token names.
     fn is_held(&self, account: &Named, verb: &str, group: &str, resource: &str) -> bool {
         let held = self.own_node.get(account).zip(operation(verb));
         held.is_some_and(|(held, operation)| held.contains(&(group.to_owned(), resource.to_owned(), operation)))
     }
 
-    /// True for a rule of such writes alone.
+    /// Whether this is a rule of such writes alone.
     fn is_of_own_node(&self, account: &Named, rule: &PolicyRule) -> bool {
         rule.atoms().iter().all(|atom| {
             let one = |list: &[String]| list.first().cloned().unwrap_or_default();
@@ -308,7 +308,7 @@ impl<'w> Powers<'w> {
         })
     }
 
-    /// The ways to become more that lead to Secrets.
+    /// Returns the ways to become more that lead to Secrets.
     fn paths_of(&mut self, who: &Identity, account: Option<&Named>) -> Vec<Path> {
         let world = self.world;
         let find = || {
@@ -324,7 +324,7 @@ impl<'w> Powers<'w> {
         }
     }
 
-    /// The accounts of a namespace that some binding names, and one that stands for all others there.
+    /// Returns the accounts of a namespace that some binding names, and one that stands for all others there.
     fn accounts_of(&self, namespace: &str) -> BTreeSet<Named> {
         let prefixes = [format!("ServiceAccount/{namespace}/"), format!("User/{}", account_user(namespace, ""))];
         let names = prefixes.iter().flat_map(|prefix| {
@@ -335,7 +335,7 @@ impl<'w> Powers<'w> {
     }
 }
 
-/// The identities of the kubelets of some nodes, and of one that is yet to join, which is in the group alone.
+/// Returns the identities of the kubelets of some nodes, and of one that is yet to join, which is in the group alone.
 fn kubelets(nodes: &[String]) -> impl Iterator<Item = Identity> {
     nodes.iter().map(|node| identity::kubelet(node)).chain([identity::kubelet("-")])
 }

@@ -24,7 +24,7 @@ pub enum Certainty {
 }
 
 impl Certainty {
-    /// The word.
+    /// Returns the word of the certainty.
     pub fn word(self) -> &'static str {
         match self {
             Certainty::Yes => "yes",
@@ -64,7 +64,7 @@ pub struct Reached<'c> {
 /// Everything within reach of a node; of several ways to an object the surest.
 #[derive(Debug, Default)]
 pub struct Reach<'c> {
-    /// The objects.
+    /// Objects of the reach.
     pub objects: BTreeMap<&'c Object, Reached<'c>>,
     /// Claims of workloads of which no PersistentVolume is known.
     pub open_claims: BTreeSet<&'c Named>,
@@ -78,7 +78,7 @@ impl<'c> Reach<'c> {
         }
     }
 
-    /// The objects of a kind.
+    /// Returns the objects of a kind.
     pub fn of_kind(&self, kind: ObjectKind) -> impl Iterator<Item = (&'c Object, Reached<'c>)> {
         self.objects.iter().filter(move |(object, _)| object.kind == kind).map(|(object, reached)| (*object, *reached))
     }
@@ -94,7 +94,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// The pool of the nodes with some labels.
+    /// Returns the pool of the nodes with some labels.
     pub fn of(cluster: &Cluster, like: Node) -> Self {
         let has_all = |node: &Node| like.labels.iter().all(|(key, value)| node.labels.get(key) == Some(value));
         let members = cluster.nodes.iter().filter(|(_, node)| has_all(node)).map(|(name, _)| name.clone());
@@ -307,7 +307,7 @@ impl<'c> Atlas<'c> {
         self.cluster.nodes.iter().filter(carries).count()
     }
 
-    /// The cluster.
+    /// Returns the cluster of the atlas.
     pub fn cluster(&self) -> &'c Cluster {
         self.cluster
     }

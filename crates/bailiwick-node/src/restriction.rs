@@ -36,7 +36,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The operation of a word such as `CREATE`.
+    /// Returns the operation of a word such as `CREATE`.
     pub fn of(word: &str) -> Option<Self> {
         Some(match word {
             "CREATE" => Operation::Create,
@@ -47,7 +47,7 @@ impl Operation {
         })
     }
 
-    /// The word.
+    /// Returns the word of the operation.
     pub fn word(self) -> &'static str {
         match self {
             Operation::Create => "CREATE",
@@ -89,12 +89,12 @@ fn refuse<T>(why: impl Into<String>) -> Result<T, Refusal> {
 }
 
 impl<'w> Write<'w> {
-    /// The object as it is to be, if it is of a kind.
+    /// Returns the object as it is to be, if it is of a kind.
     fn new_object(&self, kind: &str) -> Result<NodeRef<'w>, Refusal> {
         of_kind(self.object, kind)
     }
 
-    /// The object as it is, if it is of a kind.
+    /// Returns the object as it is, if it is of a kind.
     fn old_object(&self, kind: &str) -> Result<NodeRef<'w>, Refusal> {
         of_kind(self.old, kind)
     }
@@ -186,7 +186,7 @@ fn admit_claim(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), R
     ))
 }
 
-/// The name that an object is about to have.
+/// Returns the name that an object is about to have.
 fn name_of<'w>(object: Option<NodeRef<'w>>) -> &'w str {
     object.and_then(|object| text(object, &["metadata", "name"])).unwrap_or_default()
 }
@@ -225,7 +225,7 @@ fn admit_csi_node(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<()
     }
 }
 
-/// The status of a CSINode changes alone (`admitCSINodeStatus`, since 1.37).
+/// Returns the status of a CSINode changes alone (`admitCSINodeStatus`, since 1.37).
 fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
     const KIND: &str = "CSINode";
     if !cluster.version.is_on(Gate::CSIVolumeHealth) {

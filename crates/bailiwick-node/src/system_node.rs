@@ -62,18 +62,18 @@ fn table() -> &'static [Row] {
     })
 }
 
-/// The rules of the role.
+/// Returns the rules of the role.
 pub fn rules(version: &Version) -> Vec<PolicyRule> {
     table().iter().filter(|row| row.holds(version)).map(Row::rule).collect()
 }
 
-/// The rules that the role may have, whatever gates are on.
+/// Returns the rules that the role may have, whatever gates are on.
 pub fn possible_rules(version: &Version) -> Vec<PolicyRule> {
     let known = table().iter().filter(|row| row.is_of(version.minor()));
     known.map(Row::rule).collect()
 }
 
-/// The version of the RBAC API that the role and the binding are written in.
+/// Returns the version of the RBAC API that the role and the binding are written in.
 pub fn api_version(version: &Version) -> String {
     format!("{GROUP}/{}", if version.since(8) { "v1" } else { "v1beta1" })
 }
@@ -100,7 +100,7 @@ pub enum Binding {
     Absent,
 }
 
-/// The binding that a fresh cluster has.
+/// Returns the binding that a fresh cluster has.
 pub fn binding(version: &Version, style: Style, has_node_authorizer: bool) -> Binding {
     let is_bound = !version.since(7) || version.minor() == 7 && !has_node_authorizer;
     match (is_bound, style) {
@@ -133,7 +133,7 @@ pub fn opened_by_stale_binding(version: &Version) -> Vec<&'static str> {
     opened
 }
 
-/// The role `system:node` of a version and its binding, as manifests.
+/// Returns the role `system:node` of a version and its binding, as manifests.
 pub fn objects(version: &Version, binding: Binding) -> Vec<Value> {
     let metadata = json!({
         "name": NAME,

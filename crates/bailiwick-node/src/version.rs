@@ -48,7 +48,7 @@ struct History {
     locked: Option<u32>,
 }
 
-/// A history as a row of the table.
+/// Returns a history as a row of the table.
 const fn history(gate: Gate, name: &'static str, defaults: &'static [(u32, bool)], locked: Option<u32>) -> History {
     History { gate, name, defaults, locked }
 }
@@ -99,12 +99,12 @@ impl Gate {
         GATES.iter().find(|row| row.gate == self).unwrap_or(&GATES[0])
     }
 
-    /// The gate of a name.
+    /// Returns the gate of a name.
     pub fn of(name: &str) -> Option<Self> {
         GATES.iter().find(|row| row.name == name).map(|row| row.gate)
     }
 
-    /// Its name.
+    /// Returns the name of the gate.
     pub fn name(self) -> &'static str {
         self.history().name
     }
@@ -133,7 +133,7 @@ impl Version {
         }
     }
 
-    /// A version as it is written: `1.36`, `v1.36.3`.
+    /// Returns a version as it is written: `1.36`, `v1.36.3`.
     ///
     /// # Errors
     /// That it is none, or that nothing is known of it.
@@ -164,7 +164,7 @@ impl Version {
         Ok(self)
     }
 
-    /// The minor.
+    /// Returns the minor of the version.
     pub fn minor(&self) -> u32 {
         self.minor
     }
@@ -174,7 +174,7 @@ impl Version {
         self.minor >= minor
     }
 
-    /// True when a gate is there and on.
+    /// Whether a gate is there and on.
     pub fn is_on(&self, gate: Gate) -> bool {
         let by_default = || {
             let reached = gate.history().defaults.iter().rev().find(|(since, _)| self.minor >= *since);

@@ -20,12 +20,12 @@ const MIGRATED: [(&str, &str); 7] = [
     ("vsphereVolume", "csi.vsphere.vmware.com"),
 ];
 
-/// A text at a path below a node, where it is not empty.
+/// Returns a text at a path below a node, where it is not empty.
 pub(super) fn text<'t>(node: NodeRef<'t>, path: &[&str]) -> Option<&'t str> {
     node.path(path).and_then(NodeRef::as_str).filter(|text| !text.is_empty())
 }
 
-/// A field that is there; null is the same as absent.
+/// Returns a field that is there; null is the same as absent.
 pub(super) fn field<'t>(node: NodeRef<'t>, key: &str) -> Option<NodeRef<'t>> {
     node.get(key).filter(|value| !value.is_null())
 }
@@ -45,7 +45,7 @@ pub(super) fn secret_of_inline(volume: NodeRef<'_>) -> Option<&str> {
     text(volume, &["csi", "nodePublishSecretRef", "name"])
 }
 
-/// The Secrets that a PersistentVolume lets a kubelet read, as namespace and name.
+/// Returns the Secrets that a PersistentVolume lets a kubelet read, as namespace and name.
 pub(super) fn secrets_of_persistent(spec: NodeRef<'_>, expands_on_node: bool) -> Vec<(String, String)> {
     let claimed_in = || text(spec, &["claimRef", "namespace"]).unwrap_or_default();
     let mut secrets = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn secrets_of_persistent(spec: NodeRef<'_>, expands_on_node: bool) ->
     secrets
 }
 
-/// The CSI driver that serves a volume of a pod or a PersistentVolume.
+/// Returns the CSI driver that serves a volume of a pod or a PersistentVolume.
 ///
 /// # Errors
 /// That the volume cannot be handed to the driver of its kind.
@@ -94,7 +94,7 @@ pub(super) fn driver_of(volume: NodeRef<'_>, is_migrated: bool) -> Result<Option
     Ok(Some(driver.to_owned()))
 }
 
-/// True for an id of AWS, bare or behind `aws://` and a zone.
+/// Whether this is an id of AWS, bare or behind `aws://` and a zone.
 fn is_ebs_volume(id: &str) -> bool {
     let Some(rest) = id.strip_prefix("aws://") else { return true };
     let path = rest.split_once('/').map_or("", |(_, path)| path).trim_matches('/');

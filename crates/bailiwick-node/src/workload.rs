@@ -11,7 +11,7 @@ use bailiwick_yaml::NodeRef;
 /// What brings pods to nodes that are not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// Its kind.
+    /// Kind of the workload.
     pub kind: &'static str,
     /// Its namespace and name.
     pub id: Named,
@@ -58,17 +58,17 @@ impl Workload {
         })
     }
 
-    /// True when there is a pod of it on every node that it may come to.
+    /// Whether there is a pod of it on every node that it may come to.
     pub fn is_daemon(&self) -> bool {
         self.kind == "DaemonSet"
     }
 
-    /// The service account that its pods run as.
+    /// Returns the service account that its pods run as.
     pub fn account(&self) -> &str {
         if self.references.account.is_empty() { "default" } else { &self.references.account }
     }
 
-    /// True for a claim in its namespace that was made for one of its pods.
+    /// Whether this is a claim in its namespace that was made for one of its pods.
     pub fn makes_claim(&self, claim: &str) -> bool {
         let fits = |(start, end): &(String, String)| {
             claim

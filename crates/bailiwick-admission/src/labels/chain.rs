@@ -1,5 +1,5 @@
-//! What lifts the level of a namespace, and how it came there: service account, binding, rule of a role, constraints,
-//! field; with the level that would be left without those constraints.
+//! The causes of a raised level: service account, binding, rule of a role, constraints and field, with the level
+//! without those constraints.
 
 use super::grants::{SccSet, SyncerSubject, accounts_of, syncer_role, syncer_subjects};
 use super::world::SyncWorld;
@@ -11,22 +11,22 @@ use bailiwick_access::request::{ACCOUNTS, AUTHENTICATED};
 use bailiwick_access::world::account_user;
 use bailiwick_yaml::diag::Origin;
 
-/// Constraints that lift the level of a namespace.
+/// Constraints with an effect on the level of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lift {
     /// Their name.
     pub scc: String,
     /// The level they lift it to.
     pub level: Level,
-    /// The rules that say so, with their fields.
+    /// The deciding rules, with their fields.
     pub findings: Vec<Finding>,
-    /// Through what service accounts may use them.
+    /// The grants to service accounts.
     pub grants: Vec<Grant>,
-    /// The level without these constraints; none where nothing would be left.
+    /// The level without these constraints; none if no constraints remain.
     pub without: Option<Level>,
 }
 
-/// Through what a service account may use constraints.
+/// The permission of a service account to use constraints.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grant {
     /// The service account; none for every one of the namespace.
@@ -42,7 +42,7 @@ pub enum GrantedBy {
     Users,
     /// They name this group under `groups`.
     Groups(String),
-    /// A binding to a role with rules that allow it.
+    /// A binding to a role with a rule for them.
     Binding {
         /// The binding, as `RoleBinding/namespace/name` or `ClusterRoleBinding/name`.
         binding: String,
@@ -50,14 +50,14 @@ pub enum GrantedBy {
         role: String,
         /// The positions of the rules, from 0.
         rules: Vec<usize>,
-        /// Where the binding stands; none for one of the platform.
+        /// The location of the binding; none for a binding of the platform.
         place: Option<Origin>,
     },
 }
 
 impl SyncWorld {
-    /// What lifts the level of a namespace to where the syncer sees it: every SCC that does, by name. Nothing lifts a
-    /// namespace that stays restricted; none for one without a level.
+    /// Returns the constraints with an effect on the level of a namespace, by name. The list is empty for a restricted
+    /// namespace, and absent for a namespace without a level.
     pub fn lifts(&self, namespace: &str) -> Option<Vec<Lift>> {
         let range = self.facts(namespace)?.range();
         let usable = self.grants.synced(namespace, self.accounts(namespace));
@@ -69,7 +69,8 @@ impl SyncWorld {
         let mut lifts = Vec::new();
         for position in usable.iter() {
             let Some(scc) = self.sccs.get(position) else { continue };
-            let findings = findings(scc, range, release).unwrap_or_default();
+            // Constraints without a level lift nothing.
+            let Ok(findings) = findings(scc, range, release) else { continue };
             let findings: Vec<Finding> = findings.into_iter().filter(|finding| finding.level == Some(level)).collect();
             if findings.is_empty() {
                 continue;
@@ -87,7 +88,7 @@ impl SyncWorld {
         Some(lifts)
     }
 
-    /// Through what the service accounts of a namespace may use constraints, as the syncer sees it.
+    /// Returns the grants of constraints to the service accounts of a namespace, for the syncer.
     fn grants_of(&self, namespace: &str, position: usize, scc: &Scc) -> Vec<Grant> {
         let mut grants = Vec::new();
         let users = self.accounts(namespace).filter(|account| {

@@ -1,4 +1,4 @@
-//! Does the syncer care for a namespace (`specs/openshift.md` 2.1)? The first rule that fits decides.
+//! The decision of the syncer to manage a namespace. The first matching rule decides.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use super::namespace::{FORMER_SYNCER, Label, NamespaceFacts, Ownership, SYNCER};
 use crate::scc::release::Release;
 
-/// The namespaces that are never synced, one a line.
+/// The namespaces never synced, one a line.
 pub const EXEMPT: &str = include_str!("../facts/exempt-namespaces.txt");
 
 /// Whether a namespace is synced, and why.
@@ -14,31 +14,31 @@ pub const EXEMPT: &str = include_str!("../facts/exempt-namespaces.txt");
 pub struct Control {
     /// Whether it is.
     pub controlled: bool,
-    /// The rule that decided.
+    /// The deciding rule.
     pub reason: Reason,
 }
 
-/// The rule that decides whether a namespace is synced.
+/// The rule for the management of a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// It belongs to the payload, and no label changes that.
+    /// The namespace belongs to the payload, and no label changes it.
     Exempt,
-    /// Its label says `true`.
+    /// The label has the value `true`.
     OptedIn,
-    /// Its name begins with `openshift-`, and its label does not say `true`.
+    /// The name begins with `openshift-`, and the label has not the value `true`.
     OpenshiftPrefix,
     /// The managers of its fields cannot be read.
     UnreadableManagers,
     /// Others own all six labels.
     AllLabelsForeign,
-    /// Its label says `false`.
+    /// The label has the value `false`.
     OptedOut,
-    /// It says nothing, or nothing that anybody understands, and is synced for that.
+    /// The label is absent or has no valid value; the namespace is synced by default.
     NoOpinion,
 }
 
 impl Reason {
-    /// Its code.
+    /// Returns the code of the reason.
     pub fn code(self) -> &'static str {
         match self {
             Reason::Exempt => "exempt",
@@ -58,7 +58,7 @@ pub fn control(name: &str, facts: &NamespaceFacts, release: Release) -> Control 
     Control { controlled, reason }
 }
 
-/// True for a namespace that is never synced.
+/// Whether the syncer never manages this namespace.
 pub fn is_exempt(name: &str, release: Release) -> bool {
     static NAMES: OnceLock<HashSet<&str>> = OnceLock::new();
     if release.has_exemptions() {
@@ -69,18 +69,17 @@ pub fn is_exempt(name: &str, release: Release) -> bool {
     }
 }
 
-/// True for a manager that is the syncer, under its name of today or its former one, or nobody.
+/// Whether a field manager is the syncer: its present name, its former name or the empty name.
 pub(super) fn is_own(manager: &str) -> bool {
     matches!(manager, SYNCER | FORMER_SYNCER | "")
 }
 
-/// True for a label that somebody else owns.
+/// Whether a label has another owner than the syncer.
 pub(super) fn is_foreign(facts: &NamespaceFacts, label: Label) -> bool {
     facts.managers(label).iter().any(|manager| !is_own(manager))
 }
 
-/// True for a namespace with a label that the syncer owns together with others. Asked for the owner, the real one gets any
-/// of them.
+/// Whether the syncer shares a label of the namespace with other owners. The real syncer picks any of them.
 pub(super) fn is_shared(facts: &NamespaceFacts) -> bool {
     Label::ALL.into_iter().any(|label| {
         let managers = facts.managers(label);

@@ -1,5 +1,5 @@
-//! Namespaces whose labels a repository declares: where they come to rest, over which labels two controllers fight, and
-//! what is worth a word.
+//! Namespaces with labels declared in a repository: their stable state, the labels contested by two controllers, and
+//! lints.
 
 use super::control::Reason;
 use super::namespace::{Label, LabelSet, NamespaceFacts};
@@ -9,44 +9,44 @@ use crate::level::Level;
 use crate::scc::range::UidRange;
 use crate::scc::release::Mode;
 
-/// What becomes of a declared namespace.
+/// The stable state of a declared namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {
-    /// Its labels once both sides are done; of those they fight over, what the syncer writes.
+    /// Labels in the stable state; contested labels have the value of the syncer.
     pub labels: LabelSet,
-    /// The labels that both sides keep writing over each other.
+    /// Labels overwritten by both sides in turn.
     pub fights: Vec<Label>,
-    /// The level that pods have to keep, whoever says so.
+    /// The level enforced on pods, from any source.
     pub enforced: Level,
-    /// What is worth a word.
+    /// The lints of the namespace.
     pub lints: Vec<Lint>,
 }
 
-/// What is worth a word about a declared namespace.
+/// A lint about a declared namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lint {
-    /// The declared level refuses pods that the constraints of its service accounts allow.
+    /// The declared level rejects pods allowed by the constraints of its service accounts.
     DeclaredEnforceStricterThanScc,
     /// It opts in and declares another value than the syncer writes: they fight for ever.
     SyncTrueConflictsWithDeclaredLabel,
-    /// It opts out and does not say what to enforce, so that the default of the cluster holds.
+    /// The namespace opts out without an enforce label, and the default of the cluster applies.
     OptedOutWithoutEnforceLabel,
-    /// It opts in and declares what the syncer writes anyway.
+    /// The namespace opts in and declares the labels of the syncer.
     RedundantDeclaredLabel,
     /// It declares the range of user ids alone: the cluster then never allocates the rest, and refuses every pod.
     SccAnnotationsIncomplete,
-    /// Its range of user ids begins at 0, which makes root an allowed user.
+    /// The range of user ids begins at 0, and root is an allowed user.
     UidRangeStartsAtZero,
     /// It has the label to opt in or out, and is exempt.
     ExemptNamespaceLabelled,
-    /// Its name begins with `openshift-`, so that it is not synced unless it opts in.
+    /// The name begins with `openshift-`, and the namespace is not synced without an opt-in.
     OpenshiftPrefixNotSynced,
     /// A label takes it out of the admission by constraints.
     RunLevelBypass,
 }
 
 impl Lint {
-    /// Its code.
+    /// Returns the code of the lint.
     pub fn code(self) -> &'static str {
         match self {
             Lint::DeclaredEnforceStricterThanScc => "declared-enforce-stricter-than-scc",
@@ -63,7 +63,7 @@ impl Lint {
 }
 
 impl SyncWorld {
-    /// Where a declared namespace comes to rest; none for one that was not added.
+    /// Returns the stable state of a declared namespace; none for an unknown namespace.
     pub fn settled(&self, namespace: &str) -> Option<Settled> {
         let facts = self.facts(namespace)?;
         let outcome = self.outcome(namespace)?;
@@ -86,8 +86,7 @@ impl SyncWorld {
         };
         let enforced = match outcome.labels.get(Label::Enforce) {
             None => default,
-            // A level that nobody knows is refused on writing; on reading it counts as the strictest.
-            Some(label) => Level::parse(label).unwrap_or(Level::Restricted),
+            Some(label) => Level::parse_enforced(label),
         };
         let lints = lints(namespace, &facts, &outcome, &fights);
         Some(Settled { labels: outcome.labels, fights, enforced, lints })

@@ -1,11 +1,11 @@
-//! Which service accounts may use which constraints: as the syncer sees it, and as the authorizer does.
+//! The constraints usable by service accounts, for the syncer and for the authorizer.
 //!
-//! Everything is a set of bits, one for each SCC. A distinct list of rules is looked at once; after that a namespace costs
-//! a few unions: what everybody has, what its service accounts have as a group, what each of them has.
+//! Everything is a set of bits, one for each SCC. A distinct list of rules is evaluated once. A namespace then needs a
+//! few unions: the constraints of all service accounts, of its service accounts as a group, and of each account.
 //!
-//! The syncer has an index of its own (`specs/openshift.md` 3). It sees neither users that bear the name of a service
-//! account nor subjects and references of an odd API group, and takes any reference that is not to a Role for one to a
-//! ClusterRole.
+//! The syncer has its own index (`pkg/psalabelsyncer` of openshift/cluster-policy-controller). It ignores users with
+//! the name of a service account, and subjects and references with another API group, and treats any reference to a
+//! kind other than Role as a reference to a ClusterRole.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,13 @@ use bailiwick_access::request::{ACCOUNTS, AUTHENTICATED};
 use bailiwick_access::rules::RuleListId;
 use bailiwick_access::world::{RoleKind, SubjectKind, World, account_user};
 use bailiwick_access::{BindingRef, RoleRef};
+use bailiwick_kubernetes::absent;
 
 /// A set of constraints, by their position.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SccSet(Vec<u64>);
 
-/// What of a binding the syncer does not see.
+/// The parts of a binding ignored by the syncer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Hidden {
     /// True when its reference has an odd API group.
@@ -28,29 +29,29 @@ pub(super) struct Hidden {
     pub(super) subjects: Vec<usize>,
 }
 
-/// Bindings of which the syncer does not see all, by namespace (empty: cluster-wide) and name.
+/// Bindings with parts ignored by the syncer, by namespace (empty: cluster-wide) and name.
 pub(super) type HiddenBindings = HashMap<(String, String), Hidden>;
 
-/// Who may use which constraints.
+/// The constraints usable by each subject.
 #[derive(Debug)]
 pub(super) struct Grants {
     /// By the number of the list of rules.
     lists: Vec<SccSet>,
-    /// What every service account has for the syncer.
+    /// Constraints of every service account, for the syncer.
     everybody: SccSet,
-    /// What the service accounts of a namespace have as a group.
+    /// Constraints of the service accounts of a namespace as a group.
     groups: HashMap<String, SccSet>,
-    /// What a service account has by its user name.
+    /// Constraints of a service account by its user name.
     accounts: HashMap<String, SccSet>,
-    /// What constraints themselves say.
+    /// Users named in constraints themselves.
     named: Named,
-    /// The bindings that give something to everybody.
+    /// Bindings with a grant to all service accounts.
     everywhere: Vec<u32>,
-    /// The bindings that give something to service accounts of a namespace.
+    /// Bindings with a grant to service accounts of a namespace.
     reaching: HashMap<String, Vec<u32>>,
 }
 
-/// What constraints say about their users.
+/// The users named in constraints.
 #[derive(Debug, Default)]
 struct Named {
     everybody: SccSet,
@@ -87,28 +88,28 @@ impl SccSet {
         }
     }
 
-    /// True when both have one in common.
+    /// Whether both have one in common.
     pub fn meets(&self, other: &Self) -> bool {
         self.0.iter().zip(&other.0).any(|(own, other)| own & other != 0)
     }
 
-    /// What both have in common.
+    /// Returns the intersection of two sets.
     #[must_use]
     pub fn common(&self, other: &Self) -> Self {
         Self(self.0.iter().zip(&other.0).map(|(own, other)| own & other).collect())
     }
 
-    /// True for one of its members.
+    /// Whether this is one of its members.
     pub fn contains(&self, position: usize) -> bool {
         self.0.get(position / 64).is_some_and(|bits| bits & (1 << (position % 64)) != 0)
     }
 
-    /// True without members.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|bits| *bits == 0)
     }
 
-    /// Its members, in order.
+    /// Returns the members, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
         self.0
             .iter()
@@ -116,7 +117,7 @@ impl SccSet {
             .flat_map(|(word, bits)| (0..64).filter(move |bit| bits & (1 << bit) != 0).map(move |bit| word * 64 + bit))
     }
 
-    /// The first so many.
+    /// Returns the first so many.
     fn all(count: usize) -> Self {
         let mut set = Self::default();
         (0..count).for_each(|position| set.insert(position));
@@ -145,7 +146,7 @@ impl Grants {
         grants
     }
 
-    /// The bindings that give something to service accounts of a namespace, each once.
+    /// Returns the bindings with a grant to service accounts of a namespace, each once.
     pub(super) fn bindings(&self, namespace: &str) -> Vec<u32> {
         let local = self.reaching.get(namespace).into_iter().flatten();
         let mut bindings: Vec<u32> = self.everywhere.iter().chain(local).copied().collect();
@@ -162,7 +163,8 @@ impl Grants {
         }
         let set = set.clone();
         for (holder, namespace) in syncer_subjects(binding, hidden) {
-            // What is bound in a namespace counts for its own service accounts alone; what is bound cluster-wide, for all.
+            // A binding in a namespace counts for the service accounts of the namespace alone, a cluster-wide binding
+            // for all.
             let place = namespace.as_deref();
             let of_namespace = |namespace: &str| place.is_none_or(|place| place == namespace);
             match holder {
@@ -189,18 +191,18 @@ impl Grants {
         }
     }
 
-    /// What a list of rules lets its holders use.
+    /// Returns the constraints granted by a list of rules.
     pub(super) fn list(&self, id: RuleListId) -> &SccSet {
         static NONE: SccSet = SccSet(Vec::new());
         self.lists.get(id.number()).unwrap_or(&NONE)
     }
 
-    /// What every service account may use, for the syncer.
+    /// Returns the constraints of every service account, for the syncer.
     pub(super) fn everybody(&self) -> &SccSet {
         &self.everybody
     }
 
-    /// What the service accounts of a namespace may use, all of them together, for the syncer.
+    /// Returns the constraints of all service accounts of a namespace together, for the syncer.
     pub(super) fn synced<'n>(&self, namespace: &str, accounts: impl Iterator<Item = &'n str>) -> SccSet {
         let mut set = self.everybody.clone();
         if let Some(group) = self.groups.get(namespace) {
@@ -216,7 +218,7 @@ impl Grants {
         set
     }
 
-    /// The same for the authorizer, for which a service account is a user like any other.
+    /// Returns the constraints of service accounts for the authorizer, with service accounts as plain users.
     pub(super) fn authorized<'n>(
         &self,
         world: &World,
@@ -270,17 +272,17 @@ impl Named {
     }
 }
 
-/// Whom a subject is for the syncer.
+/// The meaning of a subject for the syncer.
 pub(super) enum SyncerSubject {
     /// Every service account.
     Everybody,
-    /// Those of a namespace.
+    /// The service accounts of a namespace.
     AccountsOf(String),
     /// One, by its namespace and name.
     Account(String, String),
 }
 
-/// The role that a binding grants for the syncer.
+/// Returns the role granted by a binding, for the syncer.
 pub(super) fn syncer_role<'w>(world: &'w World, binding: BindingRef<'w>) -> Option<RoleRef<'w>> {
     let namespace = match binding.role_kind() {
         RoleKind::Role => binding.namespace(),
@@ -289,13 +291,13 @@ pub(super) fn syncer_role<'w>(world: &'w World, binding: BindingRef<'w>) -> Opti
     world.find_role(namespace, binding.role_name())
 }
 
-/// The subjects of a binding that the syncer sees, each with the namespace of the binding.
+/// Returns the subjects of a binding known to the syncer, each with the namespace of the binding.
 pub(super) fn syncer_subjects(
     binding: BindingRef<'_>,
     hidden: &HiddenBindings,
 ) -> Vec<(SyncerSubject, Option<String>)> {
     let namespace = binding.namespace();
-    let key = || (namespace.unwrap_or_default().to_owned(), binding.name().to_owned());
+    let key = || (absent::text(namespace).to_owned(), binding.name().to_owned());
     let hidden = if hidden.is_empty() { None } else { hidden.get(&key()) };
     if hidden.is_some_and(|hidden| hidden.role) {
         return Vec::new();
@@ -309,7 +311,7 @@ pub(super) fn syncer_subjects(
         let own = match subject.kind() {
             SubjectKind::ServiceAccount => {
                 let owner = Some(subject.namespace()).filter(|owner| !owner.is_empty()).or(namespace);
-                SyncerSubject::Account(owner.unwrap_or_default().to_owned(), name.to_owned())
+                SyncerSubject::Account(absent::text(owner).to_owned(), name.to_owned())
             }
             SubjectKind::Group if matches!(name, ACCOUNTS | AUTHENTICATED) => SyncerSubject::Everybody,
             SubjectKind::Group => match accounts_of(name) {
@@ -323,12 +325,12 @@ pub(super) fn syncer_subjects(
     seen
 }
 
-/// The namespace of the service accounts that a group is made of.
+/// Returns the namespace of a group of service accounts.
 pub(super) fn accounts_of(group: &str) -> Option<&str> {
     group.strip_prefix(ACCOUNTS)?.strip_prefix(':')
 }
 
-/// The constraints that a list of rules lets its holders use.
+/// Returns the constraints granted by a list of rules.
 fn granted(world: &World, list: RuleListId, sccs: &[Scc], all: &SccSet) -> SccSet {
     let Some(names) = world.names_allowed(list, ("use", GROUP, RESOURCE)) else { return all.clone() };
     let mut set = SccSet::default();

@@ -1,36 +1,37 @@
-//! What is known of a namespace: its labels, who owns them, and what the cluster allocated for it.
+//! Facts about a namespace: its labels, their owners, and the allocations of the cluster.
 
 use std::collections::BTreeMap;
 
 use crate::scc::range::{MCS, SUPPLEMENTAL_GROUPS, UID_RANGE, UidRange};
+use bailiwick_kubernetes::absent;
 use bailiwick_yaml::NodeRef;
 
-/// The label that opts in or out.
+/// The label for opting in or out.
 pub const SYNC_LABEL: &str = "security.openshift.io/scc.podSecurityLabelSync";
-/// The label that takes a namespace out of the admission by constraints.
+/// The label for a namespace without admission by constraints.
 pub const RUN_LEVEL_LABEL: &str = "openshift.io/run-level";
-/// The annotation with the level that the syncer computed.
+/// The annotation with the computed level.
 pub const LEVEL_ANNOTATION: &str = "security.openshift.io/MinimallySufficientPodSecurityStandard";
 /// The field manager of the syncer.
 pub const SYNCER: &str = "pod-security-admission-label-synchronization-controller";
-/// The field manager under which it wrote before 4.14.
+/// The field manager of the syncer before 4.14.
 pub const FORMER_SYNCER: &str = "cluster-policy-controller";
 
-/// What the labels of Pod Security begin with.
+/// Prefix of the labels of Pod Security.
 const PREFIX: &str = "pod-security.kubernetes.io/";
 
 /// A label of Pod Security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Label {
-    /// The level that pods have to keep.
+    /// The level enforced on pods.
     Enforce,
     /// The version of its checks.
     EnforceVersion,
-    /// The level whose violations are recorded.
+    /// The level for audit annotations.
     Audit,
     /// The version of its checks.
     AuditVersion,
-    /// The level whose violations are told to users.
+    /// The level for warnings to users.
     Warn,
     /// The version of its checks.
     WarnVersion,
@@ -40,23 +41,23 @@ pub enum Label {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct LabelSet([Option<Box<str>>; 6]);
 
-/// Who owns the labels of a namespace.
+/// The owners of the labels of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ownership {
-    /// What `managedFields` say: the managers of each label that has any.
+    /// The managers of each label in `managedFields`.
     Managed(Vec<(Label, Box<str>)>),
     /// They cannot be read.
     Unreadable,
-    /// The namespace is declared in a repository: whoever applies it owns every label that it declares.
+    /// The namespace is declared in a repository; the applying manager owns every declared label.
     Declared,
 }
 
-/// What is known of a namespace.
+/// The facts about a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespaceFacts {
     /// Its Pod Security labels.
     pub labels: LabelSet,
-    /// The value of the label that opts in or out.
+    /// The value of the label for opting in or out.
     pub sync: Option<Box<str>>,
     /// The value of the run-level label.
     pub run_level: Option<Box<str>>,
@@ -70,16 +71,16 @@ pub struct NamespaceFacts {
     pub computed_level: Option<Box<str>>,
     /// True while it is being deleted.
     pub is_terminating: bool,
-    /// Who owns its labels.
+    /// The owners of its labels.
     pub ownership: Ownership,
 }
 
-/// Where the object of a namespace comes from.
+/// The origin of a Namespace object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// A cluster: it has the managers of its fields, and what the cluster allocated.
+    /// A cluster: the object has field managers and allocations.
     Live,
-    /// A repository from which it is applied: others own what it declares, and the cluster allocates what it leaves out.
+    /// A repository: another manager owns the declared labels, and the cluster allocates missing annotations.
     Declared,
 }
 
@@ -88,7 +89,7 @@ impl Label {
     pub const ALL: [Label; 6] =
         [Label::Enforce, Label::EnforceVersion, Label::Audit, Label::AuditVersion, Label::Warn, Label::WarnVersion];
 
-    /// Its name behind the prefix that all of them have.
+    /// Returns the name after the common prefix.
     pub fn short(self) -> &'static str {
         match self {
             Label::Enforce => "enforce",
@@ -100,49 +101,49 @@ impl Label {
         }
     }
 
-    /// Its key.
+    /// Returns the key of the label.
     pub fn key(self) -> String {
         format!("{PREFIX}{}", self.short())
     }
 
-    /// The label of a key.
+    /// Returns the label of a key.
     pub fn of_key(key: &str) -> Option<Self> {
         let short = key.strip_prefix(PREFIX)?;
         Self::ALL.into_iter().find(|label| label.short() == short)
     }
 
-    /// True for the version of a level.
+    /// Whether this is the version of a level.
     pub fn is_version(self) -> bool {
         matches!(self, Label::EnforceVersion | Label::AuditVersion | Label::WarnVersion)
     }
 }
 
 impl LabelSet {
-    /// The value of a label.
+    /// Returns the value of a label.
     pub fn get(&self, label: Label) -> Option<&str> {
         self.0.get(label as usize).and_then(Option::as_deref)
     }
 
-    /// Sets a label.
+    /// Sets the value of a label, replacing an earlier value.
     pub fn set(&mut self, label: Label, value: &str) {
         if let Some(slot) = self.0.get_mut(label as usize) {
             *slot = Some(value.into());
         }
     }
 
-    /// The labels that are there, with their values.
+    /// Returns the labels with their values.
     pub fn iter(&self) -> impl Iterator<Item = (Label, &str)> {
         Label::ALL.into_iter().filter_map(|label| self.get(label).map(|value| (label, value)))
     }
 
-    /// True without any label.
+    /// Whether the set has no label.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
 }
 
 impl NamespaceFacts {
-    /// Reads a Namespace.
+    /// Reads the labels, the annotations and the managers of a Namespace object.
     pub fn read(object: NodeRef<'_>, source: Source) -> Self {
         let metadata = |kind: &str, key: &str| -> Option<Box<str>> {
             object.path(&["metadata", kind, key]).and_then(NodeRef::as_str).map(Into::into)
@@ -150,7 +151,7 @@ impl NamespaceFacts {
         let mut labels = LabelSet::default();
         for (key, value) in object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries) {
             if let Some(label) = key.as_str().and_then(Label::of_key) {
-                labels.set(label, value.as_str().unwrap_or_default());
+                labels.set(label, absent::text(value.as_str()));
             }
         }
         Self {
@@ -169,7 +170,7 @@ impl NamespaceFacts {
         }
     }
 
-    /// A namespace of which only the name is known: declared somewhere else, or nowhere.
+    /// Returns a namespace known by its name alone.
     pub fn unknown() -> Self {
         Self {
             labels: LabelSet::default(),
@@ -184,7 +185,8 @@ impl NamespaceFacts {
         }
     }
 
-    /// Where its range of user ids begins. What a repository leaves out the cluster allocates, above 0.
+    /// Returns the range of its user ids. For a namespace of a repository without a range, the cluster allocates one
+    /// above 0.
     pub fn range(&self) -> UidRange {
         match UidRange::read(self.uid_range.as_deref()) {
             UidRange::Missing if self.ownership == Ownership::Declared => UidRange::AboveZero,
@@ -192,12 +194,12 @@ impl NamespaceFacts {
         }
     }
 
-    /// True when the label opts in.
+    /// Whether the label opts in.
     pub fn is_opted_in(&self) -> bool {
         self.sync.as_deref() == Some("true")
     }
 
-    /// The managers of a label, each once; one without a name owns nothing.
+    /// Returns the managers of a label, each once; one without a name owns nothing.
     pub fn managers(&self, label: Label) -> Vec<&str> {
         match &self.ownership {
             Ownership::Managed(managers) => {
@@ -210,7 +212,7 @@ impl NamespaceFacts {
     }
 }
 
-/// Who manages which label, as the syncer reads it: it fails for the whole namespace on one entry that it cannot read.
+/// Returns the managers of each label as the syncer reads them. One unreadable entry makes all of them unreadable.
 fn ownership(object: NodeRef<'_>) -> Ownership {
     let mut managers: BTreeMap<(Label, &str), ()> = BTreeMap::new();
     for entry in object.path(&["metadata", "managedFields"]).into_iter().flat_map(NodeRef::items) {
@@ -225,8 +227,8 @@ fn ownership(object: NodeRef<'_>) -> Ownership {
         if !labels.is_map() {
             return Ownership::Unreadable;
         }
-        let manager = entry.get("manager").and_then(NodeRef::as_str).unwrap_or_default();
-        // The prefix is cut out wherever it stands first.
+        let manager = absent::text_at(entry, &["manager"]);
+        // The first occurrence of the prefix is removed, at any position.
         let keys = labels.entries().filter_map(|(key, _)| key.as_str()).map(|key| key.replacen("f:", "", 1));
         managers.extend(keys.filter_map(|key| Label::of_key(&key)).map(|label| ((label, manager), ())));
     }

@@ -1,17 +1,19 @@
-//! The controllers beside the syncer that write labels of namespaces (`specs/openshift.md` 2.4).
+//! The other controllers with writes to labels of namespaces: the run-level-zero controller and the operator lifecycle
+//! manager.
 
 use super::control::is_exempt;
 use super::namespace::{Label, LabelSet, NamespaceFacts};
 use super::sync::{Action, Skip};
 use crate::scc::release::Release;
 
-/// The namespaces that are kept privileged.
+/// The namespaces kept privileged.
 const RUN_LEVEL_ZERO: [&str; 3] = ["default", "kube-public", "kube-system"];
-/// The namespaces where constraints are not asked, whatever their labels.
+/// The namespaces without admission by constraints, for any labels.
 const WITHOUT_ADMISSION: [&str; 6] =
     ["default", "kube-public", "kube-system", "openshift", "openshift-infra", "openshift-node"];
 
-/// What the controller of the run-level-zero namespaces does, and the labels it applies, by force and without versions.
+/// Returns the decision of the controller for run-level-zero namespaces, and its labels, applied by force and without
+/// versions.
 pub fn run_level_zero(name: &str, facts: &NamespaceFacts, release: Release) -> (Action, LabelSet) {
     let mut applied = LabelSet::default();
     if !release.labels_run_level_zero() || !RUN_LEVEL_ZERO.contains(&name) {
@@ -27,13 +29,13 @@ pub fn run_level_zero(name: &str, facts: &NamespaceFacts, release: Release) -> (
     (Action::Write, applied)
 }
 
-/// True when the operator lifecycle manager opts a namespace in: it holds an operator, begins with `openshift-`, belongs
-/// to no payload, and has no opinion of its own, whatever that may be.
+/// Whether the operator lifecycle manager opts a namespace in: a namespace with an operator, the prefix `openshift-`,
+/// outside the payload, and without the label in any form.
 pub fn opts_in_operators(name: &str, facts: &NamespaceFacts, has_operator: bool, release: Release) -> bool {
     has_operator && name.starts_with("openshift-") && facts.sync.is_none() && !is_exempt(name, release)
 }
 
-/// True where pods are admitted without any constraints: by name, or by a label that says run level 0 or 1.
+/// Whether pods are admitted without constraints: by the name of the namespace, or by a label for run level 0 or 1.
 pub fn skips_constraints(name: &str, run_level: Option<&str>) -> bool {
     WITHOUT_ADMISSION.contains(&name) || matches!(run_level, Some("0" | "1"))
 }

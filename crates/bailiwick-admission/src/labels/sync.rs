@@ -1,4 +1,4 @@
-//! What the syncer writes to a namespace once its level is known (`specs/openshift.md` 2.2 and 2.3).
+//! The writes of the syncer to a namespace with a known level.
 
 use super::Settings;
 use super::control::is_foreign;
@@ -6,7 +6,7 @@ use super::namespace::{Label, LabelSet, NamespaceFacts};
 use crate::level::Level;
 use crate::scc::release::Mode;
 
-/// What becomes of a namespace.
+/// The action of the syncer on a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Something is written.
@@ -37,16 +37,16 @@ pub enum Skip {
 pub enum Failure {
     /// No service account may use any constraints.
     NoUsableScc,
-    /// Constraints that one may use have no level.
+    /// One of the usable constraints has no level.
     ConversionFailed,
     /// The managers of its fields cannot be read.
     UnreadableManagers,
 }
 
-/// What the syncer writes.
+/// The labels and the annotation written by the syncer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The labels that it applies, those included that are right already.
+    /// The applied labels, with or without a change of value.
     pub applied: LabelSet,
     /// Whether it takes them from others.
     pub forced: bool,
@@ -57,7 +57,7 @@ pub struct Written {
 }
 
 impl Action {
-    /// Its word.
+    /// Returns the word of the action.
     pub fn word(self) -> &'static str {
         match self {
             Action::Write => "write",
@@ -67,7 +67,7 @@ impl Action {
         }
     }
 
-    /// Why, for one that writes nothing.
+    /// Returns the reason for an action without a write.
     pub fn reason(self) -> Option<&'static str> {
         match self {
             Action::Write | Action::Nothing | Action::Skip(Skip::NotControlled) => None,
@@ -81,23 +81,23 @@ impl Action {
     }
 }
 
-/// The labels that a mode is about.
+/// Returns the labels of a mode.
 pub fn labels_of(mode: Mode) -> impl Iterator<Item = Label> {
     let is_enforcement = |label: &Label| matches!(label, Label::Enforce | Label::EnforceVersion);
     Label::ALL.into_iter().filter(move |label| mode == Mode::Enforcing || !is_enforcement(label))
 }
 
-/// The value that the syncer gives a label.
+/// Returns the value of a label written by the syncer.
 pub fn value_of(label: Label, level: Level, settings: Settings) -> String {
     if label.is_version() { settings.release.version_label().to_string() } else { level.name().to_owned() }
 }
 
-/// What the syncer writes for a level.
+/// Returns the write of the syncer for a level.
 pub fn write(facts: &NamespaceFacts, level: Level, settings: Settings) -> Written {
     let respects_owners = settings.release.respects_owners();
     let mut written = Written { forced: facts.is_opted_in() && respects_owners, ..Written::default() };
     for label in labels_of(settings.mode) {
-        // What the syncer wrote under its former name it takes over before anything else.
+        // Fields owned under the former name are taken over first.
         if !respects_owners || written.forced || !is_foreign(facts, label) {
             let value = value_of(label, level, settings);
             written.changes |= facts.labels.get(label) != Some(&value);

@@ -1,9 +1,9 @@
-//! Users who may create pods under looser constraints than any service account of the namespace may use.
+//! Users with the permission to create pods under looser constraints than the service accounts of the namespace.
 //!
-//! Admission by constraints takes the user who creates a pod into account, and the label syncer does not: the level of a
-//! namespace follows from its service accounts alone. So constraints admit such a pod, and Pod Security refuses it (the
-//! risk that the design of the label syncer names). A subject is looked at by itself: whether a user is also in a group is
-//! not in the manifests. Full authority is left out, since it can change the labels as well.
+//! Admission by constraints considers the user of a request, and the label syncer does not: the level of a namespace
+//! follows from its service accounts alone. Constraints admit such a pod, and Pod Security rejects it. Each subject is
+//! considered alone, because manifests do not contain group memberships. Subjects with full authority are left out,
+//! since they can change the labels as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,24 +16,24 @@ use bailiwick_access::request::{MASTERS, Request, ResourceRequest, service_accou
 use bailiwick_access::who_can::{Scope, Where};
 use bailiwick_yaml::diag::Origin;
 
-/// A subject who may create pods that Pod Security refuses.
+/// A subject with the permission to create pods rejected by Pod Security.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StrongerUser {
     /// The subject, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
     pub subject: String,
-    /// The constraints that come to the loosest level, by name.
+    /// The constraints of the loosest level, by name.
     pub constraints: Vec<String>,
-    /// That level.
+    /// The loosest level of these constraints.
     pub level: Level,
-    /// The level that is enforced.
+    /// The enforced level.
     pub enforced: Level,
     /// The namespaces, by name.
     pub namespaces: Vec<String>,
-    /// Where the binding stands that lets the subject create pods, or use the constraints.
+    /// The location of the binding for the creation of pods, or for the use of the constraints.
     pub place: Origin,
 }
 
-/// Where a subject may do something: everywhere, or in some namespaces; each with the place of the binding.
+/// The scope of a permission: everywhere or some namespaces, each with the location of the binding.
 #[derive(Debug, Clone, Default)]
 struct Reach {
     wide: Option<Option<Origin>>,
@@ -41,13 +41,13 @@ struct Reach {
 }
 
 impl Reach {
-    /// The place of the binding that counts in a namespace; none where nothing does.
+    /// Returns the location of the deciding binding in a namespace; none without a binding.
     fn at(&self, namespace: &str) -> Option<Option<Origin>> {
         self.own.get(namespace).copied().or(self.wide)
     }
 }
 
-/// A namespace whose pods have to keep a level.
+/// A namespace with an enforced level.
 struct Held<'w> {
     name: &'w str,
     enforced: Level,
@@ -55,8 +55,8 @@ struct Held<'w> {
 }
 
 impl SyncWorld {
-    /// The users who may create pods past the level of a namespace, those with the same constraints in namespaces of one level
-    /// as one. What the cluster gives by itself is left out.
+    /// Returns the users with access to pods above the level of a namespace. Users with the same constraints in
+    /// namespaces of one level form one entry. The platform's own users are left out.
     pub fn stronger_users(&self) -> Vec<StrongerUser> {
         let held = self.held_namespaces();
         let creators = self.reaches("create", "", "pods", "");
@@ -108,7 +108,7 @@ impl SyncWorld {
         held
     }
 
-    /// The namespaces in which a subject can both create pods and use some constraints.
+    /// Returns the namespaces with both permissions of a subject: to create pods and to use some constraints.
     fn candidates<'h, 'w>(
         held: &'h BTreeMap<&'w str, Held<'w>>,
         creates: &Reach,
@@ -124,7 +124,8 @@ impl SyncWorld {
         names.into_iter().filter_map(|name| held.get(name.as_str())).collect()
     }
 
-    /// The loosest level of the constraints that a subject may use in a namespace, with their names and a given binding.
+    /// Returns the loosest level of the constraints of a subject in a namespace, with their names and the location of
+    /// a binding.
     fn loosest_for<'s>(
         &self,
         namespace: &Held<'_>,
@@ -147,7 +148,7 @@ impl SyncWorld {
         loosest
     }
 
-    /// Everybody who may use constraints: by a binding, or by name.
+    /// Returns all users of constraints, by binding or by name.
     fn users_of(&self, scc: &str) -> BTreeMap<String, Reach> {
         let mut users = self.reaches("use", GROUP, RESOURCE, scc);
         let Some(found) = self.sccs().iter().find(|known| known.name() == scc) else { return users };
@@ -161,7 +162,7 @@ impl SyncWorld {
         users
     }
 
-    /// Where each subject may do something.
+    /// Returns the scope of each subject's permission.
     fn reaches(&self, verb: &str, group: &str, resource: &str, name: &str) -> BTreeMap<String, Reach> {
         let request = Request::Resource(ResourceRequest {
             verb: verb.to_owned(),
@@ -175,7 +176,7 @@ impl SyncWorld {
             let place = capable.binding.and_then(|id| self.access().binding_link_of(id)).and_then(|link| link.place);
             let reach = reaches.entry(capable.subject).or_default();
             match capable.scope {
-                // A given binding says more than one of the cluster's own.
+                // A binding of a manifest is preferred to a binding of the platform.
                 Scope::Cluster => reach.wide = Some(reach.wide.flatten().or(place)),
                 Scope::Namespace(namespace) => {
                     let known = reach.own.entry(namespace).or_default();
@@ -187,7 +188,7 @@ impl SyncWorld {
     }
 }
 
-/// True for a subject whose access the cluster does not settle by itself.
+/// Whether the access of this subject is set by manifests rather than by the platform.
 fn is_told(subject: &str) -> bool {
     let name = subject.split_once('/').map_or(subject, |(_, name)| name);
     name != MASTERS && (subject.starts_with("ServiceAccount/") || !name.starts_with("system:"))

@@ -1,8 +1,8 @@
-//! Everything that decides the labels of namespaces, and the outcome for each.
+//! The inputs for the labels of all namespaces, and the outcome for each.
 //!
-//! Objects go into a [`SyncBuilder`] one by one, in any order; a later one takes the place of an earlier one of its name.
-//! Building converts each SCC at most twice, and looks at each distinct list of rules and each binding once. After that a
-//! namespace costs a few unions of bits, however many constraints, roles and tenants there are.
+//! Objects are added to a [`SyncBuilder`] in any order; a later object replaces an earlier one of its name. The
+//! builder converts each SCC at most twice, and evaluates each distinct list of rules and each binding once. A
+//! namespace then costs a few unions of bits, for any number of constraints, roles and tenants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +20,7 @@ use crate::scc::range::UidRange;
 use crate::scc::semantic::guarantee;
 use crate::scc::{Scc, is_scc};
 use bailiwick_access::world::{Added, Builder, Layer, World};
+use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::catalogue::{FIRST_MINOR, LAST_MINOR};
 use bailiwick_kubernetes::rbac::{self, SameRules};
 use bailiwick_yaml::NodeRef;
@@ -39,7 +40,7 @@ pub struct SyncBuilder {
     is_stored: bool,
 }
 
-/// Everything that decides the labels of namespaces, ready to be asked.
+/// The complete inputs for the labels of namespaces.
 #[derive(Debug)]
 pub struct SyncWorld {
     settings: Settings,
@@ -56,22 +57,22 @@ pub struct SyncWorld {
     operators: BTreeSet<String>,
 }
 
-/// What becomes of a namespace.
+/// The outcome for a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether the syncer cares for it, and why.
+    /// Whether the syncer manages the namespace, with the reason.
     pub control: Control,
-    /// What the syncer does.
+    /// The action of the syncer.
     pub action: Action,
-    /// The levels.
+    /// The computed levels.
     pub levels: Levels,
-    /// The labels that the syncer applies, those included that are right already.
+    /// The applied labels, with or without a change of value.
     pub applied: LabelSet,
     /// Whether it takes them from others.
     pub forced: bool,
     /// Its Pod Security labels when the syncer is done.
     pub labels: LabelSet,
-    /// The annotation with the computed level when the syncer is done; none where there is none, or another text.
+    /// The annotation with the computed level in the stable state; none for an absent or invalid annotation.
     pub annotation: Option<Level>,
     /// True when the real syncer fails now and then, or wavers: it meets constraints and managers in random order.
     pub depends_on_order: bool,
@@ -80,15 +81,16 @@ pub struct Outcome {
 /// The level of a namespace in each reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Levels {
-    /// What the syncer computes; none where it computes nothing.
+    /// The level computed by the syncer; none for an unmanaged namespace.
     pub sync: Option<Level>,
-    /// The same rules with the access that the authorizer grants; none where nothing may be used, or what may has none.
+    /// The level by the same rules with the access granted by the authorizer; none without usable constraints or
+    /// without a level.
     pub rbac: Option<Level>,
-    /// What the constraints really guarantee with that access; none where nothing may be used.
+    /// The level guaranteed by the constraints with the authorizer's access; none without usable constraints.
     pub semantic: Option<Level>,
 }
 
-/// Constraints by what they come to in a namespace.
+/// Constraints by their level in a namespace.
 #[derive(Debug, Default)]
 struct ByLevel {
     levels: [SccSet; 3],
@@ -96,7 +98,7 @@ struct ByLevel {
     guaranteed: [SccSet; 3],
 }
 
-/// What a set of constraints comes to.
+/// The level of a set of constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reached {
     pub(super) level: Option<Level>,
@@ -105,7 +107,7 @@ pub(super) struct Reached {
 }
 
 impl SyncBuilder {
-    /// A world without objects.
+    /// Returns a world without objects.
     pub fn new(settings: Settings) -> Self {
         let minor = settings.release.kubernetes_minor().clamp(FIRST_MINOR, LAST_MINOR);
         Self {
@@ -120,8 +122,8 @@ impl SyncBuilder {
         }
     }
 
-    /// Puts what a cluster starts with under everything else: the RBAC policy of Kubernetes, the constraints of the
-    /// payload, and the roles and bindings that grant them. To be called before any object is added.
+    /// Adds the initial objects of a cluster as a lower layer: the RBAC policy of Kubernetes, the constraints of the
+    /// payload, and their roles and bindings. Call this before any object is added.
     #[must_use]
     pub fn with_defaults(mut self, upgraded_from_4_10: bool) -> Self {
         let minor = self.settings.release.kubernetes_minor().clamp(FIRST_MINOR, LAST_MINOR);
@@ -135,23 +137,23 @@ impl SyncBuilder {
         self
     }
 
-    /// Takes objects word by word, as a cluster hands them out: nothing is filled in that a server would fill in.
+    /// Takes objects in their stored form, without the defaults of a server.
     #[must_use]
     pub fn with_stored_objects(mut self) -> Self {
         self.is_stored = true;
         self
     }
 
-    /// Adds an object; true for one that has a say. Kinds: Namespace, ServiceAccount, those of RBAC,
-    /// SecurityContextConstraints, and ClusterServiceVersion for the operators of a namespace.
+    /// Adds an object, and returns whether its kind has an effect. The kinds are Namespace, ServiceAccount, the RBAC
+    /// kinds, SecurityContextConstraints, and ClusterServiceVersion for the operators of a namespace.
     ///
     /// # Errors
-    /// What of constraints is of another type than the API's.
+    /// The first field of constraints with a value of another type than in the API.
     pub fn add(&mut self, object: NodeRef<'_>, source: Source) -> Result<bool, DeError> {
         self.add_at(object, source, object.origin(), None)
     }
 
-    /// The same for an object that was read from a copy of what stands at a place, with the mark of its rules.
+    /// Adds an object read from a copy of another location, with the mark of its rules.
     ///
     /// # Errors
     /// As for [`SyncBuilder::add`].
@@ -172,7 +174,7 @@ impl SyncBuilder {
         layer: Layer,
         same_rules: Option<SameRules>,
     ) -> Result<bool, DeError> {
-        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        let text = |keys: &[&str]| absent::text_at(object, keys);
         let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
         let (namespace, name) = (text(&["metadata", "namespace"]), text(&["metadata", "name"]));
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
@@ -220,7 +222,7 @@ impl SyncBuilder {
         Ok(true)
     }
 
-    /// Adds a service account that the cluster makes by itself, as it does `default` in every namespace.
+    /// Adds a service account created by the cluster itself, such as `default` in every namespace.
     pub fn add_account(&mut self, namespace: &str, name: &str) {
         self.accounts.entry(namespace.to_owned()).or_default().insert(name.into());
     }
@@ -251,32 +253,32 @@ impl SyncBuilder {
 }
 
 impl SyncWorld {
-    /// What the cluster is like.
+    /// Returns the settings of the cluster.
     pub fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// How many conversions building took.
+    /// Returns the number of conversions of the builder.
     pub fn conversions(&self) -> u64 {
         self.conversions
     }
 
-    /// The constraints, by name.
+    /// Returns the constraints, by name.
     pub fn sccs(&self) -> &[Scc] {
         &self.sccs
     }
 
-    /// The roles and bindings.
+    /// Returns the roles and bindings.
     pub fn access(&self) -> &World {
         &self.access
     }
 
-    /// The namespaces that were added, by name.
+    /// Returns the added namespaces, by name.
     pub fn namespaces(&self) -> impl Iterator<Item = &str> {
         self.namespaces.keys().map(String::as_str)
     }
 
-    /// What is known of a namespace, with the label that the operator lifecycle manager adds.
+    /// Returns the facts about a namespace, with the label of the operator lifecycle manager.
     pub fn facts(&self, namespace: &str) -> Option<NamespaceFacts> {
         let mut facts = self.declared_facts(namespace)?.clone();
         if opts_in_operators(namespace, &facts, self.has_operator(namespace), self.settings.release) {
@@ -285,44 +287,44 @@ impl SyncWorld {
         Some(facts)
     }
 
-    /// What is known of a namespace as it was added.
+    /// Returns the facts about a namespace as they were added.
     pub fn declared_facts(&self, namespace: &str) -> Option<&NamespaceFacts> {
         self.namespaces.get(namespace)
     }
 
-    /// True for a namespace with an operator that is no copy.
+    /// Whether the namespace has an operator other than a copy.
     pub fn has_operator(&self, namespace: &str) -> bool {
         self.operators.contains(namespace)
     }
 
-    /// The service accounts of a namespace.
+    /// Returns the service accounts of a namespace.
     pub fn accounts(&self, namespace: &str) -> impl Iterator<Item = &str> + Clone {
         self.accounts.get(namespace).into_iter().flatten().map(|account| &**account)
     }
 
-    /// The constraints that a service account may use, as the syncer sees it, by name.
+    /// Returns the constraints of a service account for the syncer, by name.
     pub fn usable(&self, namespace: &str, account: &str) -> Vec<&str> {
         self.names(&self.grants.synced(namespace, std::iter::once(account)))
     }
 
-    /// The same as the authorizer decides it.
+    /// Returns the constraints of a service account for the authorizer, by name.
     pub fn authorized(&self, namespace: &str, account: &str) -> Vec<&str> {
         self.names(&self.grants.authorized(&self.access, namespace, std::iter::once(account)))
     }
 
-    /// True for constraints that every service account may use, as the syncer sees it.
+    /// Whether every service account may use the constraints, for the syncer.
     pub fn is_for_everybody(&self, scc: &str) -> bool {
         let position = self.sccs.binary_search_by(|known| known.name().cmp(scc));
         position.is_ok_and(|position| self.grants.everybody().contains(position))
     }
 
-    /// What is worth a word about constraints; none for those that are not there.
+    /// Returns the lints about constraints; none for unknown constraints.
     pub fn scc_lints(&self, scc: &str) -> Vec<SccLint> {
         let found = self.sccs.iter().find(|known| known.name() == scc);
-        found.map(|found| lints(found, self.settings.release, self.is_for_everybody(scc))).unwrap_or_default()
+        found.map_or_else(Vec::new, |found| lints(found, self.settings.release, self.is_for_everybody(scc)))
     }
 
-    /// The level of constraints in a namespace with this range; none where they are not there.
+    /// Returns the level of constraints in a namespace with this range; none for unknown constraints.
     ///
     /// # Errors
     /// Why they have none.
@@ -331,7 +333,7 @@ impl SyncWorld {
         self.converted.get(position).map(|converted| converted.level(range))
     }
 
-    /// What becomes of a namespace; none for one that was not added.
+    /// Returns the outcome for a namespace; none for an unknown namespace.
     pub fn outcome(&self, namespace: &str) -> Option<Outcome> {
         let facts = self.facts(namespace)?;
         let control = control(namespace, &facts, self.settings.release);
@@ -392,7 +394,7 @@ impl SyncWorld {
         Some(outcome)
     }
 
-    /// The level of a set of constraints as the syncer computes it.
+    /// Returns the level of a set of constraints as the syncer computes it.
     pub(super) fn reached(&self, set: &SccSet, range: UidRange) -> Reached {
         match range {
             UidRange::AboveZero => self.above_zero.reached(set),
@@ -441,9 +443,10 @@ fn loosest(by_level: &[SccSet; 3], set: &SccSet) -> Option<Level> {
     Level::ALL.into_iter().zip(by_level).rev().find(|(_, own)| own.meets(set)).map(|(level, _)| level)
 }
 
-/// What of a binding the syncer does not see. A server fills in the API group of references, users and groups.
+/// Returns the parts of a binding ignored by the syncer. A server fills in the API group of references, users and
+/// groups.
 fn hidden(binding: NodeRef<'_>, is_stored: bool) -> Hidden {
-    let text = |node: NodeRef<'_>, key| node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+    let text = |node: NodeRef<'_>, key| absent::text_at(node, &[key]).to_owned();
     let is_rbac = |group: &str| group == rbac::GROUP || (group.is_empty() && !is_stored);
     let subjects = binding.get("subjects").into_iter().flat_map(NodeRef::items).enumerate();
     let is_odd = |subject: NodeRef<'_>| {

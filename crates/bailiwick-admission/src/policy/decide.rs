@@ -1,4 +1,4 @@
-//! Conditions, validations and messages: what follows from the values of a policy's expressions.
+//! Conditions, validations and messages: the evaluation of a policy's expressions.
 
 use serde_json::Value as Json;
 
@@ -9,25 +9,25 @@ use super::request::{AdmissionRequest, namespace_value};
 use super::{Answer, Verdict};
 use bailiwick_cel::{Environment, Fail, Program, Value};
 
-/// The cost of all conditions, and of all validations with their messages, that the API server stops at.
+/// The cost limit of all conditions, and of all validations with their messages.
 const CONDITIONS_BUDGET: u64 = 2_500_000;
 const BUDGET: u64 = 10_000_000;
-/// The longest message that an expression may make, in bytes.
+/// The longest valid message of an expression, in bytes.
 const LONGEST_MESSAGE: usize = 5 * 1024;
 
-/// What the server words as an invalid object, unless the validation says otherwise.
+/// The default status reason of a denial.
 const INVALID: &str = "Invalid";
 
-/// What one validation comes to.
+/// The result of one validation.
 enum Decision {
     Admit,
-    /// A violation, of which comes what the binding says; with why its message cannot be told.
+    /// A violation, handled by the actions of the binding; with the reason for an unknown message.
     Deny {
         message: String,
         reason: Option<String>,
         untold: Option<String>,
     },
-    /// An annotation that fails, which is refused whatever the binding says.
+    /// A failed annotation, rejected with any binding.
     Refuse(String),
     Unknown(String),
 }
@@ -42,15 +42,15 @@ enum Asked {
 }
 
 impl Policy {
-    /// What the policy answers to a request.
+    /// Evaluates the policy for a request.
     ///
-    /// Without a binding, every violation is refused. `namespace` is the Namespace object that the request is in;
-    /// without it, what depends on it is not known.
+    /// Without a binding, every violation is a denial. `namespace` is the Namespace object of the request; without it,
+    /// expressions on it are unknown.
     pub fn evaluate(&self, request: &AdmissionRequest, binding: Option<&Binding>, namespace: Option<&Json>) -> Verdict {
         self.evaluate_knowing(request, binding, namespace, &Known::default())
     }
 
-    /// As [`Policy::evaluate`], for a request of which some parts are not known.
+    /// Evaluates the policy for a request with unknown parts, as [`Policy::evaluate`] does.
     pub fn evaluate_knowing(
         &self,
         request: &AdmissionRequest,
@@ -80,7 +80,7 @@ impl Policy {
             environment.namespace = namespace;
             environment
         };
-        // Conditions see no namespace, not even that of the request.
+        // Conditions have no namespace, not even the namespace of the request.
         let asked = self.asked(&environment(Some(Value::Null), CONDITIONS_BUDGET), known);
         let decisions = match asked {
             Asked::No => return Verdict::new(Answer::Allow, false, ""),
@@ -129,12 +129,12 @@ impl Policy {
         }
     }
 
-    /// What it comes to that an expression fails to evaluate.
+    /// Returns the decision for a failed expression.
     fn failed(&self, message: String) -> Decision {
         if self.ignores_failures { Decision::Admit } else { Decision::Deny { message, reason: None, untold: None } }
     }
 
-    /// One decision for each validation, and one for each annotation that fails.
+    /// Returns one decision for each validation, and one for each failed annotation.
     fn decisions(&self, environment: &Environment<'_>, known: &Known) -> Vec<Decision> {
         let truths: Vec<_> = self.validations.iter().map(|one| known.evaluate(&one.program, environment)).collect();
         // The messages have variables of their own, and share the budget.
@@ -142,7 +142,7 @@ impl Policy {
         let both = self.validations.iter().zip(truths);
         let mut decisions: Vec<Decision> = both
             .map(|(validation, truth)| {
-                // Evaluated for what holds, too: what it costs counts.
+                // Evaluated for a passed validation as well, because its cost counts.
                 let message = validation.message_expression.as_ref().map(|program| known.evaluate(program, &messages));
                 let untold = match &message {
                     Some(Err(Fail::Unknown(reason))) => Some(reason.clone()),
@@ -152,7 +152,7 @@ impl Policy {
                     Ok(Value::Bool(true)) => Decision::Admit,
                     Ok(_) => Decision::Deny {
                         message: message_of(validation, message),
-                        reason: Some(validation.reason.clone().unwrap_or_else(|| INVALID.to_owned())),
+                        reason: Some(reason_of(validation.reason.clone())),
                         untold,
                     },
                     Err(Fail::Error(error)) => self.failed(told(&validation.program, &error)),
@@ -183,11 +183,11 @@ impl Policy {
         let mut verdict = Verdict::new(Answer::Allow, true, "");
         let refuse = |verdict: &mut Verdict, message: &str, reason: Option<String>| {
             verdict.denials.push(message.to_owned());
-            // The first is what is told.
+            // The first denial is the message.
             if verdict.answer != Answer::Deny {
                 verdict.answer = Answer::Deny;
                 verdict.message = format!("{subject} denied request: {message}");
-                verdict.reason = Some(reason.unwrap_or_else(|| INVALID.to_owned()));
+                verdict.reason = Some(reason_of(reason));
             }
         };
         for decision in decisions {
@@ -195,7 +195,7 @@ impl Policy {
                 Decision::Admit => {}
                 Decision::Refuse(message) => refuse(&mut verdict, &message, None),
                 Decision::Unknown(reason) => {
-                    // Whatever is refused stays refused.
+                    // A denial stays a denial.
                     if verdict.answer == Answer::Allow {
                         verdict.answer = Answer::Unknown;
                         verdict.message = reason.clone();
@@ -220,21 +220,30 @@ impl Policy {
     }
 }
 
-/// An error as the server words it.
+/// Returns an error as the server words it.
 fn told(program: &Program, error: &str) -> String {
     format!("expression '{}' resulted in error: {error}", program.source)
 }
 
-/// What is said of a validation that does not hold: what its expression makes, or its text, or the expression itself.
+/// Returns the reason of a denial, by default `Invalid`
+/// (`staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating/validator.go` of Kubernetes 1.37).
+fn reason_of(reason: Option<String>) -> String {
+    match reason {
+        Some(reason) => reason,
+        None => INVALID.to_owned(),
+    }
+}
+
+/// Returns the message of a failed validation: the value of its expression, or its text, or the expression itself.
 fn message_of(validation: &Validation, evaluated: Option<Result<Value, Fail>>) -> String {
     let made = match evaluated {
         Some(Ok(Value::String(text))) => Some(text),
-        Some(Err(Fail::Unknown(reason))) => return format!("(the message cannot be told: {reason})"),
+        Some(Err(Fail::Unknown(reason))) => return format!("(the message is unknown: {reason})"),
         _ => None,
     };
     let made = made.as_deref().map(str::trim).filter(|text| text.len() <= LONGEST_MESSAGE && !text.contains('\n'));
-    let texts = [made.unwrap_or_default(), validation.message.trim()];
-    match texts.into_iter().find(|text| !text.is_empty()) {
+    let texts = [made, Some(validation.message.trim())];
+    match texts.into_iter().flatten().find(|text| !text.is_empty()) {
         Some(text) => text.to_owned(),
         None => format!("failed expression: {}", validation.program.source.trim()),
     }

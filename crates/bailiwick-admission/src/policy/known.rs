@@ -1,21 +1,21 @@
-//! The known parts of a request. A request that is made up from a manifest has no user, and the API server fills in fields
-//! of its object: an expression that reads such a part has no value.
+//! The known parts of a request. A request derived from a manifest has no user, and the API server fills in fields of
+//! its object. An expression on such a part has no value.
 
 use super::Policy;
 use bailiwick_cel::{Environment, Fail, Outcome, Program};
 
-/// The parts of a request that are known. By default everything is known.
+/// The known parts of a request. By default everything is known.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
-    /// Words of expressions that stand for unknown parts, each with the reason.
+    /// Words for unknown parts in expressions, each with the reason.
     unknown: Vec<(String, &'static str)>,
-    /// Whether fields may be absent that the API server fills in.
+    /// Whether fields with a server-side default may be absent.
     is_partial: bool,
 }
 
 impl Known {
-    /// Describes requests in which the parts that a policy reads by these words are not known, and in which fields may be
-    /// absent. A word is a path such as `request.name`.
+    /// Describes requests without the parts named by some words of a policy, with fields possibly absent. A word is a
+    /// path such as `request.name`.
     pub fn without(policy: &Policy, words: &[(&str, &'static str)]) -> Self {
         let unknown = words.iter().map(|(word, reason)| ((*word).to_owned(), *reason)).collect();
         let mut known = Self { unknown, is_partial: true };
@@ -35,12 +35,12 @@ impl Known {
         }
     }
 
-    /// Returns the reason for which an expression has no value.
+    /// Returns the reason for an expression without a value.
     fn reason(&self, source: &str) -> Option<&'static str> {
         self.unknown.iter().find(|(word, _)| has_word(source, word)).map(|(_, reason)| *reason)
     }
 
-    /// Evaluates an expression as far as the parts that it reads are known.
+    /// Evaluates an expression on the known parts.
     pub(super) fn evaluate(&self, program: &Program, environment: &Environment<'_>) -> Outcome {
         if let Some(reason) = self.reason(&program.source) {
             return Err(Fail::Unknown(reason.to_owned()));
@@ -54,7 +54,7 @@ impl Known {
     }
 }
 
-/// Whether an expression has a word that is not part of a longer name.
+/// Whether an expression has a word, apart from longer names.
 fn has_word(source: &str, word: &str) -> bool {
     // Quotes of names, and blanks around a point, mean nothing.
     let parts = source.split('.').map(str::trim).collect::<Vec<_>>();

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::read::{Constraints, Rule};
+use super::read::{Constraints, MatchRule};
 use super::request::AdmissionRequest;
 use bailiwick_kubernetes::selector::LabelSelector;
 
@@ -14,7 +14,7 @@ pub(super) enum Match {
     Unknown(String),
 }
 
-/// Resources that no policy of the API is asked about: reviews, which are not stored, and the policies themselves.
+/// Resources outside of admission policies: reviews, because they are not stored, and the policies themselves.
 const EXEMPT: [(&str, &[&str]); 3] = [
     (
         "admissionregistration.k8s.io",
@@ -42,7 +42,7 @@ pub(super) fn is_exempt(request: &AdmissionRequest) -> bool {
     EXEMPT.iter().any(is_listed)
 }
 
-/// Whether constraints mean a request; `namespace` is the namespace it is in, as far as it is known.
+/// Returns whether constraints match a request; `namespace` is its namespace, if known.
 pub(super) fn matches(constraints: &Constraints, request: &AdmissionRequest, namespace: Option<&Json>) -> Match {
     let by_namespace = in_namespace(&constraints.namespaces, request, namespace);
     if by_namespace == Match::No || !by_object(&constraints.objects, request) {
@@ -84,7 +84,7 @@ fn selects(selector: &LabelSelector, object: &Json) -> bool {
     selector.matches(|key| labels.and_then(|labels| labels.get(key)).and_then(Json::as_str))
 }
 
-fn by_rules(rules: &[Rule], is_exact: bool, request: &AdmissionRequest) -> Match {
+fn by_rules(rules: &[MatchRule], is_exact: bool, request: &AdmissionRequest) -> Match {
     if rules.iter().any(|rule| rule.matches(request, false)) {
         return Match::Yes;
     }
@@ -96,7 +96,7 @@ fn by_rules(rules: &[Rule], is_exact: bool, request: &AdmissionRequest) -> Match
     Match::No
 }
 
-impl Rule {
+impl MatchRule {
     /// Whether the rule means a request; `anew` if the resource may also be read in another version.
     fn matches(&self, request: &AdmissionRequest, anew: bool) -> bool {
         let has = |list: &[String], wanted: &str| list.iter().any(|item| item == "*" || item == wanted);
@@ -107,7 +107,10 @@ impl Rule {
                 || (anew && is_event && (has(&self.api_groups, "") || has(&self.api_groups, "events.k8s.io"))))
             && (anew || has(&self.api_versions, &request.version))
             && self.resources.iter().any(|resource| {
-                let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+                let (resource, subresource) = match resource.split_once('/') {
+                    Some(split) => split,
+                    None => (resource.as_str(), ""),
+                };
                 (resource == "*" || resource == request.resource)
                     && (subresource == "*" || subresource == request.subresource)
             })

@@ -1,10 +1,12 @@
-//! What a MutatingAdmissionPolicy does to an object: expressions that make JSON patches, one after the other.
+//! The mutations of a MutatingAdmissionPolicy: expressions with JSON patches, applied in order.
 //!
-//! The expressions make each patch as a map, `{'op': .., 'path': .., 'value': ..}`, in the place of the `JSONPatch{..}` of a
-//! written policy: objects of a type are not evaluated here. Only `add` is applied, the one operation that policies of
-//! profiles have (`apiserver/pkg/admission/plugin/policy/mutating/patch/json_patch.go` of Kubernetes v1.37.2).
+//! Each patch is a map, `{'op': .., 'path': .., 'value': ..}`, in the place of the `JSONPatch{..}` of a written
+//! policy: typed objects are not supported here. Only `add` is applied, the one operation in policies of profiles
+//! (`apiserver/pkg/admission/plugin/policy/mutating/patch/json_patch.go` of Kubernetes v1.37.2).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt;
 
 use serde_json::{Map, Value as Json};
 
@@ -21,6 +23,32 @@ pub struct Patches {
     programs: Vec<Program>,
 }
 
+/// An error of patching an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PatchError {
+    /// An expression without a value, with the reason.
+    Evaluation(String),
+    /// An expression with a value other than a list.
+    NoList,
+    /// A patch with a value outside of JSON.
+    NoJson,
+    /// A patch without a valid target in the object, as JSON.
+    Inapplicable(String),
+}
+
+impl fmt::Display for PatchError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Evaluation(reason) => formatter.write_str(reason),
+            Self::NoList => formatter.write_str("an expression makes no list of patches"),
+            Self::NoJson => formatter.write_str("a patch has a value that is no JSON"),
+            Self::Inapplicable(patch) => write!(formatter, "a patch cannot be applied: {patch}"),
+        }
+    }
+}
+
+impl Error for PatchError {}
+
 impl Patches {
     /// Reads the variables, by name and in the order of their declaration, and the expressions, as an API server of a minor.
     pub fn compile(variables: &[(String, String)], expressions: &[String], minor: u32) -> Self {
@@ -34,29 +62,29 @@ impl Patches {
         Self { variables: compiled, programs }
     }
 
-    /// Patches an object that is created in a namespace.
+    /// Patches a new object of a namespace.
     ///
     /// # Errors
     /// Why an expression has no patches, or why one cannot be applied.
-    pub fn apply(&self, object: &mut Json, namespace: &Json) -> Result<(), String> {
+    pub fn apply(&self, object: &mut Json, namespace: &Json) -> Result<(), PatchError> {
         for program in &self.programs {
             let mut environment = Environment::new(&self.variables, BUDGET);
             environment.object = Value::from_json(object);
             environment.namespace = Some(namespace_value(namespace));
             let made = program.evaluate(&environment).map_err(|fail| match fail {
-                Fail::Error(reason) | Fail::Unknown(reason) => reason,
+                Fail::Error(reason) | Fail::Unknown(reason) => PatchError::Evaluation(reason),
             })?;
-            let Value::List(patches) = made else { return Err("an expression makes no list of patches".to_owned()) };
+            let Value::List(patches) = made else { return Err(PatchError::NoList) };
             for patch in patches.iter() {
-                let patch = json_of(patch).ok_or("a patch has a value that is no JSON")?;
-                add(object, &patch).ok_or_else(|| format!("a patch cannot be applied: {patch}"))?;
+                let patch = json_of(patch).ok_or(PatchError::NoJson)?;
+                add(object, &patch).ok_or_else(|| PatchError::Inapplicable(patch.to_string()))?;
             }
         }
         Ok(())
     }
 }
 
-/// A value as JSON; none for one that JSON does not have.
+/// Returns a value as JSON; none for a value outside of JSON.
 fn json_of(value: &Value) -> Option<Json> {
     Some(match value {
         Value::Null => Json::Null,
@@ -77,7 +105,7 @@ fn json_of(value: &Value) -> Option<Json> {
     })
 }
 
-/// Applies a patch that adds a value (RFC 6902, 4.1); none where it cannot be applied.
+/// Applies a patch with the operation `add` (RFC 6902, 4.1); none for an inapplicable patch.
 fn add(object: &mut Json, patch: &Json) -> Option<()> {
     let text = |key: &str| patch.get(key).and_then(Json::as_str);
     let value = patch.get("value").filter(|_| text("op") == Some("add"))?.clone();
@@ -105,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    fn apply(expressions: &[&str], mut object: Json) -> Result<Json, String> {
+    fn apply(expressions: &[&str], mut object: Json) -> Result<Json, PatchError> {
         let expressions: Vec<String> = expressions.iter().map(|&expression| expression.to_owned()).collect();
         let variables = [("uid".to_owned(), "namespaceObject.metadata.?annotations[?'uid'].orValue('')".to_owned())];
         let namespace = json!({ "metadata": { "annotations": { "uid": "7" } } });

@@ -13,9 +13,9 @@ use bailiwick_yaml::de::{DeError, from_node};
 /// A ValidatingAdmissionPolicy, ready to be evaluated.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// Its name.
+    /// Name in the cluster.
     pub name: String,
-    /// Whether what fails to evaluate is let through.
+    /// Whether a failed expression admits the request.
     pub ignores_failures: bool,
     pub(super) constraints: Constraints,
     pub(super) has_params: bool,
@@ -31,7 +31,7 @@ pub(super) struct Condition {
     pub(super) program: Program,
 }
 
-/// One thing that has to hold.
+/// One validation of a policy.
 #[derive(Debug, Clone)]
 pub(super) struct Validation {
     pub(super) program: Program,
@@ -43,41 +43,41 @@ pub(super) struct Validation {
 /// A ValidatingAdmissionPolicyBinding.
 #[derive(Debug, Clone)]
 pub struct Binding {
-    /// Its name.
+    /// Name in the cluster.
     pub name: String,
     /// The policy it binds.
     pub policy: String,
-    /// What comes of a violation.
+    /// Actions on a violation.
     pub actions: Vec<Action>,
     pub(super) constraints: Option<Constraints>,
     pub(super) has_params: bool,
 }
 
-/// What comes of a violation.
+/// An action on a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Action {
     /// The request is refused.
     Deny,
-    /// The user is told.
+    /// The user gets a warning.
     Warn,
     /// It goes to the audit log.
     Audit,
 }
 
-/// Which requests are meant.
+/// The matching requests of a policy.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Constraints {
     pub(super) namespaces: LabelSelector,
     pub(super) objects: LabelSelector,
-    pub(super) rules: Vec<Rule>,
-    pub(super) excluded: Vec<Rule>,
+    pub(super) rules: Vec<MatchRule>,
+    pub(super) excluded: Vec<MatchRule>,
     pub(super) is_exact: bool,
 }
 
-/// Requests by what they do to which resources.
+/// Requests by operation and resource.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Rule {
+pub(super) struct MatchRule {
     #[serde(deserialize_with = "or_default")]
     pub(super) api_groups: Vec<String>,
     #[serde(deserialize_with = "or_default")]
@@ -126,7 +126,7 @@ enum FailurePolicy {
     Ignore,
 }
 
-/// That there is one is all that matters.
+/// Only its presence matters.
 #[derive(Deserialize)]
 struct RawParamKind {}
 
@@ -179,9 +179,9 @@ struct RawBindingSpec {
 #[serde(rename_all = "camelCase")]
 struct RawConstraints {
     #[serde(default, deserialize_with = "or_default")]
-    resource_rules: Vec<Rule>,
+    resource_rules: Vec<MatchRule>,
     #[serde(default, deserialize_with = "or_default")]
-    exclude_resource_rules: Vec<Rule>,
+    exclude_resource_rules: Vec<MatchRule>,
     match_policy: Option<MatchPolicy>,
 }
 
@@ -192,8 +192,8 @@ enum MatchPolicy {
 }
 
 impl Policy {
-    /// Reads a policy as the API server of a minor reads a stored one. Expressions that cannot be evaluated are no error;
-    /// requests that need them get no answer.
+    /// Reads a policy as the API server of a minor reads a stored one. Unsupported expressions are no error; requests
+    /// for them get no answer.
     ///
     /// # Errors
     /// When the object is no policy.
@@ -221,7 +221,10 @@ impl Policy {
         Ok(Self {
             name: raw.metadata.name,
             ignores_failures: spec.failure_policy == Some(FailurePolicy::Ignore),
-            constraints: constraints.map(constraints_of).transpose()?.unwrap_or_default(),
+            constraints: match constraints {
+                Some(constraints) => constraints_of(constraints)?,
+                None => Constraints::default(),
+            },
             has_params,
             conditions: conditions.collect(),
             validations: validations.collect(),
@@ -230,7 +233,7 @@ impl Policy {
         })
     }
 
-    /// The expressions that are not evaluated here, each with the reason.
+    /// Returns the unsupported expressions, each with the reason.
     pub fn unknown_expressions(&self) -> impl Iterator<Item = (&str, &str)> {
         let conditions = self.conditions.iter().map(|condition| &condition.program);
         let validations = self.validations.iter();
@@ -261,7 +264,11 @@ impl Binding {
 fn constraints_of(node: NodeRef<'_>) -> Result<Constraints, DeError> {
     let raw: Option<RawConstraints> = from_node(node)?;
     let Some(raw) = raw else { return Ok(Constraints::default()) };
-    let selector = |key| node.get(key).filter(|node| !node.is_null()).map(LabelSelector::from_node).unwrap_or_default();
+    // An absent selector selects everything, as the API server's default does.
+    let selector = |key| match node.get(key).filter(|node| !node.is_null()) {
+        Some(node) => LabelSelector::from_node(node),
+        None => LabelSelector::default(),
+    };
     Ok(Constraints {
         namespaces: selector("namespaceSelector"),
         objects: selector("objectSelector"),

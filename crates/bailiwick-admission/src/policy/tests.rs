@@ -1,11 +1,11 @@
-//! What policies answer, by their rules, conditions, messages and bindings.
+//! The decisions of policies, by their rules, conditions, messages and bindings.
 
 use serde_json::{Value, json};
 
 use super::{AdmissionRequest, Answer, Binding, Policy, Verdict};
 use bailiwick_yaml as yaml;
 
-/// A policy about pods with parts of its spec.
+/// Returns a policy about pods with parts of its spec.
 fn policy(spec: Value) -> Value {
     let mut whole = json!({
         "matchConstraints": { "resourceRules": [
@@ -178,7 +178,7 @@ fn messages_fall_back_to_what_is_there() {
         format!("{start}text")
     );
     assert_eq!(message("''", ""), format!("{start}failed expression: object.ok"));
-    assert!(message("string(ip('::1'))", "text").contains("cannot be told"));
+    assert!(message("string(ip('::1'))", "text").contains("is unknown"));
 }
 
 #[test]

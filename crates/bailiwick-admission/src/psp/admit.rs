@@ -1,11 +1,11 @@
-//! What a policy makes of a pod, and whether it admits it (`pkg/security/podsecuritypolicy/provider.go` of 1.24).
+//! The mutation of a pod by a policy, and its admission (`pkg/security/podsecuritypolicy/provider.go` of 1.24).
 
 use super::profiles::{self, Seccomp, Syscalls};
-use super::strategies::{self, Ids, Report};
+use super::strategies::{self, Ids, Report, UnusablePolicy};
 use super::{PodSecurityPolicy, Spec, Violation, entries, shown, volumes};
 use crate::pod::{Container, Pod, PodSecurityContext, SeLinuxOptions, SecurityContext};
 
-/// A policy that can be used.
+/// A usable policy.
 #[derive(Debug, Clone)]
 pub struct Provider<'p> {
     name: &'p str,
@@ -19,23 +19,23 @@ pub struct Provider<'p> {
     app_armor: Syscalls<'p>,
 }
 
-/// What came of a pod.
+/// The result of admission for a pod.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Admission {
     /// The pod with the defaults of the policy.
     pub pod: Pod,
     /// Whether these changed it.
     pub is_mutated: bool,
-    /// What the policy does not allow; empty where it admits the pod.
+    /// The violations of the policy; empty for an admitted pod.
     pub violations: Vec<Violation>,
 }
 
 impl<'p> Provider<'p> {
-    /// The policy ready to be used.
+    /// Returns the policy ready to be used.
     ///
     /// # Errors
     /// Why it cannot be. The API takes such a policy, and admission passes it over.
-    pub fn new(policy: &'p PodSecurityPolicy) -> Result<Self, Vec<String>> {
+    pub fn new(policy: &'p PodSecurityPolicy) -> Result<Self, UnusablePolicy> {
         let spec = &policy.spec;
         let users = Ids::of_users(&spec.run_as_user);
         let groups = spec.run_as_group.as_ref().map_or(Ok(Ids::Any), |group| Ids::of_groups("runAsGroup", group));
@@ -56,12 +56,12 @@ impl<'p> Provider<'p> {
             }),
             (users, groups, fs_group, supplemental_groups, se_linux) => {
                 let problems = [users.err(), groups.err(), se_linux.err(), fs_group.err(), supplemental_groups.err()];
-                Err(problems.into_iter().flatten().collect())
+                Err(UnusablePolicy { problems: problems.into_iter().flatten().collect() })
             }
         }
     }
 
-    /// Its name.
+    /// Returns the name of the provider.
     pub fn name(&self) -> &'p str {
         self.name
     }
@@ -79,7 +79,7 @@ impl<'p> Provider<'p> {
     pub fn mutate(&self, pod: &mut Pod) {
         self.fill_pod(pod);
         // Both are read while the containers change.
-        let context = pod.spec.security_context.clone().unwrap_or_default();
+        let context = pod.security_context().clone();
         let spec = &mut pod.spec;
         let containers =
             spec.init_containers.iter_mut().chain(&mut spec.containers).chain(&mut spec.ephemeral_containers);
@@ -94,7 +94,7 @@ impl<'p> Provider<'p> {
     }
 
     fn fill_pod(&self, pod: &mut Pod) {
-        let mut context = pod.spec.security_context.clone().unwrap_or_default();
+        let mut context = pod.security_context().clone();
         if context.supplemental_groups.is_none() {
             context.supplemental_groups = self.supplemental_groups.default().map(|group| vec![group]);
         }
@@ -113,7 +113,7 @@ impl<'p> Provider<'p> {
 
     fn fill_container(&self, pod: &PodSecurityContext, container: &mut Container) {
         let given = container.security_context.clone();
-        let mut context = given.clone().unwrap_or_default();
+        let mut context = container.security_context().clone();
         if context.run_as_user.or(pod.run_as_user).is_none() {
             context.run_as_user = self.users.default();
         }
@@ -136,7 +136,7 @@ impl<'p> Provider<'p> {
             let forbidden = (!self.spec.allow_privilege_escalation).then_some(false);
             context.allow_privilege_escalation = self.spec.default_allow_privilege_escalation.or(forbidden);
         }
-        // A context that says nothing is not made where there was none.
+        // An absent context stays absent if it would be empty.
         if given.is_some() || context != SecurityContext::default() {
             container.security_context = Some(context);
         }
@@ -155,8 +155,7 @@ impl<'p> Provider<'p> {
     }
 
     fn check_pod(&self, pod: &Pod, report: &mut Report) {
-        let nothing = PodSecurityContext::default();
-        let context = pod.spec.security_context.as_ref().unwrap_or(&nothing);
+        let context = pod.security_context();
         self.fs_group.check_groups("spec.securityContext.fsGroup", context.fs_group.as_slice(), report);
         let groups = entries(context.supplemental_groups.as_ref());
         self.supplemental_groups.check_groups("spec.securityContext.supplementalGroups", groups, report);
@@ -171,7 +170,7 @@ impl<'p> Provider<'p> {
             ("hostIPC", pod.spec.host_ipc, self.spec.host_ipc, "inter-process communication"),
         ];
         for (field, _, _, what) in host.into_iter().filter(|(_, is_asked, is_allowed, _)| *is_asked && !is_allowed) {
-            // The place is that of the API server's own type, where these are part of the security context.
+            // The location follows the internal type of the API server, with these fields in the security context.
             report.add(format!("spec.securityContext.{field}"), format!("the node's {what} may not be used"));
         }
         strategies::check_sysctls(self.spec, &context.sysctls, report);
@@ -185,9 +184,7 @@ impl<'p> Provider<'p> {
     }
 
     fn check_container(&self, pod: &Pod, container: &Container, place: &str, report: &mut Report) {
-        let (nothing, none) = (PodSecurityContext::default(), SecurityContext::default());
-        let pod_context = pod.spec.security_context.as_ref().unwrap_or(&nothing);
-        let context = container.security_context.as_ref().unwrap_or(&none);
+        let (pod_context, context) = (pod.security_context(), container.security_context());
         let field = format!("{place}.securityContext");
         let user = context.run_as_user.or(pod_context.run_as_user);
         let is_non_root = context.run_as_non_root.or(pod_context.run_as_non_root);
@@ -216,7 +213,7 @@ impl<'p> Provider<'p> {
     }
 
     fn check_proc_mount(&self, context: &SecurityContext, field: &str, report: &mut Report) {
-        let found = context.proc_mount.as_deref().unwrap_or("Default");
+        let found = context.proc_mount();
         let allowed = entries(self.spec.allowed_proc_mount_types.as_ref());
         let is_allowed = if allowed.is_empty() { found == "Default" } else { allowed.iter().any(|kind| kind == found) };
         if !is_allowed {
@@ -236,7 +233,7 @@ impl<'p> Provider<'p> {
     }
 }
 
-/// The containers of a pod with their places, in the order in which they are checked.
+/// Returns the containers of a pod with their locations, in the order of the checks.
 pub(super) fn containers(pod: &Pod) -> impl Iterator<Item = (String, &Container)> {
     let spec = &pod.spec;
     let lists = [
@@ -250,7 +247,7 @@ pub(super) fn containers(pod: &Pod) -> impl Iterator<Item = (String, &Container)
     })
 }
 
-/// True when nothing was filled in. An API server gives every pod a security context, so that an empty one is none.
+/// Whether no default was filled in. An API server gives every pod a security context; an empty one equals none.
 fn is_same(left: &Pod, right: &Pod) -> bool {
     let same_but_context = |pod: &Pod| {
         let mut pod = pod.clone();

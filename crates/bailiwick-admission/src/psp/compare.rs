@@ -1,9 +1,7 @@
-//! What a change of a policy means: what more pods may do, what they may no longer do, and what is only written
-//! otherwise.
+//! The effect of a change of a policy: new permissions of pods, lost permissions, and changes of form.
 //!
-//! Fields are compared by what they allow, not by what they say: a path below one that is allowed already is no news,
-//! and paths mean nothing while hostPath volumes are not allowed. What a policy fills in is told on its own, because it
-//! neither allows nor forbids.
+//! Fields are compared by their effect: a path below an allowed path is no change, and paths have no effect without
+//! hostPath volumes. Defaults are listed separately, because they neither allow nor forbid.
 
 mod ids;
 mod volumes;
@@ -17,27 +15,27 @@ use super::strategies::{covers, is_same_level};
 use super::{IdRange, IdStrategy, PodSecurityPolicy, SeLinuxStrategy, Spec, Syscalls};
 use super::{entries, shown};
 
-/// What a change means, each list in order. An entry is the field and what happens to it.
+/// The effect of a change, each list in order. An entry is the field and its change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Comparison {
-    /// What pods may do that they could not.
+    /// New permissions of pods.
     pub widened: Vec<String>,
-    /// What pods may no longer do.
+    /// Lost permissions of pods.
     pub narrowed: Vec<String>,
-    /// What pods are given otherwise that say nothing.
+    /// Changed defaults for pods.
     pub defaults: Vec<String>,
-    /// What is written otherwise and allows the same.
+    /// Changes of form without an effect.
     pub unchanged_meaning: Vec<String>,
 }
 
 impl Comparison {
-    /// True when nothing that counts is written otherwise.
+    /// Whether there is no relevant change.
     pub fn is_empty(&self) -> bool {
         self.is_same() && self.unchanged_meaning.is_empty()
     }
 
-    /// True when the two mean the same for every pod.
+    /// Whether the two mean the same for every pod.
     pub fn is_same(&self) -> bool {
         self.widened.is_empty() && self.narrowed.is_empty() && self.defaults.is_empty()
     }
@@ -92,7 +90,7 @@ fn switches(old: &Spec, new: &Spec, found: &mut Comparison) {
     found.default_of(field, old.default_allow_privilege_escalation, new.default_allow_privilege_escalation);
 }
 
-/// Tells that a list is written otherwise, where an empty one means the same as none.
+/// Adds a change of form between an empty and an absent list.
 fn respelled<T>(field: &str, old: Option<&Vec<T>>, new: Option<&Vec<T>>, found: &mut Comparison) {
     match (old, new) {
         (Some(list), None) if list.is_empty() => found.unchanged_meaning.push(format!("{field} [] -> absent")),
@@ -101,7 +99,7 @@ fn respelled<T>(field: &str, old: Option<&Vec<T>>, new: Option<&Vec<T>>, found: 
     }
 }
 
-/// Compares two sets of names in which `*` stands for all.
+/// Compares two sets of names, with `*` for all names.
 fn names(field: &str, old: &BTreeSet<&str>, new: &BTreeSet<&str>, found: &mut Comparison) {
     let has_all = |set: &BTreeSet<&str>| set.contains("*");
     for name in new.difference(old) {
@@ -126,7 +124,7 @@ fn set(list: &[String]) -> BTreeSet<&str> {
 
 fn capabilities(old: &Spec, new: &Spec, found: &mut Comparison) {
     respelled("allowedCapabilities", old.allowed_capabilities.as_ref(), new.allowed_capabilities.as_ref(), found);
-    // What is given by default may be asked for, too.
+    // A default is allowed as well.
     let allowed = |spec: &Spec| -> BTreeSet<String> {
         let listed = entries(spec.allowed_capabilities.as_ref()).iter();
         listed.chain(&spec.default_add_capabilities).cloned().collect()
@@ -176,7 +174,7 @@ fn ids(old: &Spec, new: &Spec, found: &mut Comparison) {
             (true, true) => found.unchanged_meaning.push(change),
             (true, false) => found.widened.push(change),
             (false, true) => found.narrowed.push(change),
-            // Both at once: tell what comes and what goes.
+            // Both changes form one entry.
             (false, false) => {
                 let (more, less) = (has.ids.without(&had.ids), had.ids.without(&has.ids));
                 let what = |sign, ranges: &[IdRange], silent| match ranges {
@@ -277,7 +275,7 @@ fn runtime_classes(old: &Spec, new: &Spec, found: &mut Comparison) {
 }
 
 fn seccomp(old: &Syscalls<'_>, new: &Syscalls<'_>, found: &mut Comparison) {
-    // Without the annotation pods go without a profile, and with it an empty entry says that they may.
+    // Pods go without a profile in the absence of the annotation, and with an empty entry in it.
     let profiles = |profiles: &Syscalls<'_>| -> BTreeSet<String> {
         let unset = profiles.allowed.is_none().then_some("");
         let is_default = |name: &str| matches!(name, "docker/default" | "runtime/default");

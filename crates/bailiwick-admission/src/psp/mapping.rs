@@ -1,5 +1,6 @@
-//! Which Pod Security level a policy stands for, by the mapping of the Kubernetes documentation
-//! (`specs/openshift.md` 6.1): each field is worth a level, and the policy the worst of them.
+//! The Pod Security level of a policy, by the mapping of the Kubernetes documentation
+//! (`tasks/configure-pod-container/migrate-from-psp` of kubernetes.io): each field has a level, and the loosest one
+//! counts.
 
 use super::{PodSecurityPolicy, Spec, entries, shown};
 use crate::level::Level;
@@ -8,10 +9,10 @@ use crate::standards::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES, allows_se
 /// The documentation maps to the standards as they were at first.
 const FIRST_CHECKS: u64 = 0;
 
-/// How to read what the mapping leaves open.
+/// A reading of the gaps in the mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// As clusters were run: a policy that is silent about AppArmor has no opinion of it.
+    /// Common practice: a policy without AppArmor annotations has no level for AppArmor.
     Practical,
     /// By the letter: such a policy accepts any AppArmor profile, and so is privileged.
     Table,
@@ -23,7 +24,7 @@ impl Reading {
     /// All of them.
     pub const ALL: [Reading; 3] = [Reading::Practical, Reading::Table, Reading::SeLinuxIgnored];
 
-    /// Its name.
+    /// Returns the name of the reading.
     pub fn name(self) -> &'static str {
         match self {
             Reading::Practical => "practical",
@@ -33,28 +34,28 @@ impl Reading {
     }
 }
 
-/// What a policy is worth.
+/// The level of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
-    /// The level.
+    /// Loosest level of all fields.
     pub level: Level,
-    /// What each field is worth that the mapping has an opinion of, in its order.
+    /// The level of each field in the mapping, in its order.
     pub fields: Vec<FieldLevel>,
 }
 
-/// What a field is worth.
+/// The strictest level with the limits of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldLevel {
     /// Its name; annotations with their whole key.
     pub field: &'static str,
-    /// The strictest level whose pods it allows no more than.
+    /// The strictest level with at least these limits.
     pub level: Level,
-    /// Why it is not restricted; empty where it is.
+    /// The reason for a level other than restricted; otherwise empty.
     pub reason: String,
 }
 
 impl Mapping {
-    /// The fields that decide: those whose level is that of the policy, unless that is the strictest.
+    /// Returns the deciding fields: the fields at the level of the policy, unless it is the strictest.
     pub fn deciding(&self) -> impl Iterator<Item = &FieldLevel> {
         self.fields.iter().filter(|field| field.level == self.level && self.level != Level::Restricted)
     }
@@ -64,7 +65,7 @@ impl Mapping {
 pub(super) const RESTRICTED_VOLUMES: [&str; 8] =
     ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"];
 
-/// The level of a policy.
+/// Returns the level of a policy.
 pub fn map(policy: &PodSecurityPolicy, reading: Reading) -> Mapping {
     let spec = &policy.spec;
     let mut fields = host(spec);
@@ -91,7 +92,7 @@ pub fn map(policy: &PodSecurityPolicy, reading: Reading) -> Mapping {
         Reading::Practical | Reading::SeLinuxIgnored => fine(silent),
     };
     fields.push(profiles(silent, policy.app_armor().allowed, silence, reading));
-    let level = fields.iter().map(|field| field.level).max().unwrap_or(Level::Restricted);
+    let level = Level::loosest(fields.iter().map(|field| field.level));
     Mapping { level, fields }
 }
 
@@ -107,7 +108,7 @@ fn privileged_unless(is_fine: bool, field: &'static str, reason: impl FnOnce() -
     if is_fine { fine(field) } else { worth(field, Level::Privileged, reason()) }
 }
 
-/// What reaches the node: none of it is baseline.
+/// Returns the levels of the fields about the node: none of them is baseline.
 fn host(spec: &Spec) -> Vec<FieldLevel> {
     let (ports, sysctls) = (entries(spec.host_ports.as_ref()), entries(spec.allowed_unsafe_sysctls.as_ref()));
     let proc_mounts = entries(spec.allowed_proc_mount_types.as_ref());
@@ -118,7 +119,7 @@ fn host(spec: &Spec) -> Vec<FieldLevel> {
         privileged_unless(!spec.host_pid, "hostPID", true_is("pods may see the node's processes")),
         privileged_unless(!spec.host_ipc, "hostIPC", true_is("pods may use the node's inter-process communication")),
         privileged_unless(ports.is_empty(), "hostPorts", || format!("ports of the node: {}", shown(ports))),
-        // Even a name that is safe, as the mapping has it.
+        // The mapping counts safe names as well.
         privileged_unless(sysctls.is_empty(), "allowedUnsafeSysctls", || format!("allows {}", quoted(sysctls))),
         privileged_unless(proc_mounts.iter().all(|kind| kind == "Default"), "allowedProcMountTypes", || {
             format!("allows {}", quoted(proc_mounts))
@@ -185,7 +186,7 @@ fn se_linux(spec: &Spec, reading: Reading) -> FieldLevel {
 fn users(spec: &Spec) -> FieldLevel {
     match spec.run_as_user.rule.as_str() {
         "MustRunAsNonRoot" => fine("runAsUser"),
-        // An id above zero is not root, but the field that restricted asks for is not filled in.
+        // An id above zero is not root, but the field required by restricted is not filled in.
         "MustRunAs" => worth("runAsUser", Level::Baseline, "`MustRunAs` does not set `runAsNonRoot`"),
         _ => worth("runAsUser", Level::Baseline, "containers may run as root"),
     }

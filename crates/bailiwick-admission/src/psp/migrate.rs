@@ -1,9 +1,9 @@
-//! What becomes of a policy where there are none any more: which of its limits the Pod Security level of its namespaces
-//! keeps, which need an admission policy, and what nothing keeps because it was filled in for pods that said nothing.
+//! The migration of a policy to Pod Security. Some limits are kept by the Pod Security level of its namespaces, some
+//! need an admission policy, and defaults for pods are lost.
 //!
-//! The level is the strictest one that refuses no pod the policy admits, by the documentation's mapping. For most real
-//! policies that is privileged, and then the level keeps nothing. Pods that already run show the filled-in values: what
-//! they relied on is seen in their templates alone.
+//! The level is the strictest one without a rejection of a pod admitted by the policy, by the mapping of the
+//! documentation. For most real policies it is privileged and keeps nothing. Running pods have the defaults filled in:
+//! only their templates show the missing values.
 
 mod fates;
 
@@ -13,40 +13,41 @@ use serde_json::{Value, json};
 use super::admit::Provider;
 use super::mapping::{Reading, map};
 use super::profiles::{APP_ARMOR_CONTAINER, SECCOMP_POD, annotation_of};
+use super::strategies::UnusablePolicy;
 use super::{PodSecurityPolicy, Spec};
 use crate::level::Level;
 use crate::pod::{Container, Pod, SecurityContext};
 
-/// What becomes of a policy.
+/// The migration of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Migration {
-    /// The level for the namespaces whose pods get it.
+    /// The level for the namespaces with pods under the policy.
     pub level: Level,
-    /// What becomes of each field that says something, in the order of the API's reference.
-    pub fields: Vec<FieldFate>,
-    /// The fields by which it fills in what pods do not say, with what it fills in.
-    pub mutating: Vec<Filling>,
+    /// The outcome of each effective field, in the order of the API reference.
+    pub fields: Vec<FieldMigration>,
+    /// The fields with defaults, and their values.
+    pub mutating: Vec<PspDefault>,
 }
 
-/// What becomes of a field.
+/// The outcome of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldFate {
+pub struct FieldMigration {
     /// Its name; annotations with their whole key.
     pub field: &'static str,
-    /// What becomes of it.
-    pub fate: Fate,
+    /// The outcome.
+    pub fate: FieldOutcome,
 }
 
-/// What becomes of a limit.
+/// The outcome of a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum FieldOutcome {
     /// It limits nothing.
     Unlimited,
     /// The level limits as much, or more.
     KeptByLevel,
     /// An admission policy can limit it, to this.
     NeedsPolicy(String),
-    /// It is no limit: it was filled in for pods that say nothing, which have to say it themselves.
+    /// A default rather than a limit: pods have to set the value themselves.
     FilledIn,
     /// It has no effect, and why.
     NoEffect(String),
@@ -54,16 +55,16 @@ pub enum Fate {
     Dropped(String),
 }
 
-/// What a policy fills in.
+/// A default of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Filling {
+pub struct PspDefault {
     /// The field of the policy.
     pub field: &'static str,
-    /// What pods or containers get by it.
+    /// The value for pods or containers.
     pub what: String,
 }
 
-/// A value that a pod got because it said nothing.
+/// A default in the result of admission for a pod.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Filled {
     /// The field of the pod.
@@ -73,26 +74,26 @@ pub struct Filled {
 }
 
 impl Migration {
-    /// The limits that an admission policy has to keep.
+    /// Returns the limits for an admission policy.
     pub fn for_policy(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.fields.iter().filter_map(|field| match &field.fate {
-            Fate::NeedsPolicy(limit) => Some((field.field, limit.as_str())),
+            FieldOutcome::NeedsPolicy(limit) => Some((field.field, limit.as_str())),
             _ => None,
         })
     }
 }
 
-/// What becomes of a policy, with the level of one reading of the mapping.
+/// Returns the migration of a policy, with the level of one reading of the mapping.
 pub fn migrate(policy: &PodSecurityPolicy, reading: Reading) -> Migration {
     let level = map(policy, reading).level;
     Migration { level, fields: fates::all(policy, level), mutating: fillings(policy) }
 }
 
-/// What a policy fills in, exactly: `MayRunAs` fills in nothing.
-pub fn fillings(policy: &PodSecurityPolicy) -> Vec<Filling> {
+/// Returns the defaults of a policy: `MayRunAs` has none.
+pub fn fillings(policy: &PodSecurityPolicy) -> Vec<PspDefault> {
     let spec = &policy.spec;
     let mut found = Vec::new();
-    let mut add = |field, what: Option<String>| found.extend(what.map(|what| Filling { field, what }));
+    let mut add = |field, what: Option<String>| found.extend(what.map(|what| PspDefault { field, what }));
     let listed = |names: &[String]| (!names.is_empty()).then(|| names.join(", "));
     add("defaultAddCapabilities", listed(&spec.default_add_capabilities).map(|names| format!("added: {names}")));
     add("requiredDropCapabilities", listed(&spec.required_drop_capabilities).map(|names| format!("dropped: {names}")));
@@ -130,11 +131,11 @@ fn user_filling(spec: &Spec) -> Option<String> {
     }
 }
 
-/// What a pod relied on: each value that a policy fills in for it. Empty for one that says everything itself.
+/// Returns the defaults needed by a pod: each value filled in by the policy. The list is empty for a complete pod.
 ///
 /// # Errors
 /// Why the policy cannot be used.
-pub fn relied_on(policy: &PodSecurityPolicy, pod: &Pod) -> Result<Vec<Filled>, Vec<String>> {
+pub fn relied_on(policy: &PodSecurityPolicy, pod: &Pod) -> Result<Vec<Filled>, UnusablePolicy> {
     let filled = Provider::new(policy)?.admit(pod).pod;
     let mut found = Differences(Vec::new());
     found.pod(pod, &filled);
@@ -162,14 +163,13 @@ impl Differences {
     }
 
     fn pod(&mut self, before: &Pod, after: &Pod) {
-        let context = |pod: &Pod| pod.spec.security_context.clone().unwrap_or_default();
-        let (old, new) = (context(before), context(after));
+        let (old, new) = (before.security_context(), after.security_context());
         let place = |field: &str| format!("spec.securityContext.{field}");
         self.compare(place("supplementalGroups"), &old.supplemental_groups, &new.supplemental_groups);
         self.compare(place("fsGroup"), &old.fs_group, &new.fs_group);
         self.compare(place("seLinuxOptions"), &old.se_linux_options, &new.se_linux_options);
         self.compare("spec.runtimeClassName", &before.spec.runtime_class_name, &after.spec.runtime_class_name);
-        // The annotation that every policy makes of the field says nothing new.
+        // The annotation derived from the field by every policy is no change.
         let said = |pod: &Pod| {
             let field = pod.spec.security_context.as_ref().and_then(|context| context.seccomp_profile.as_ref());
             pod.metadata.annotations.get(SECCOMP_POD).cloned().or_else(|| field.map(annotation_of))
@@ -178,9 +178,7 @@ impl Differences {
     }
 
     fn container(&mut self, place: &str, before: &Container, after: &Container) {
-        let context =
-            |container: &Container| -> SecurityContext { container.security_context.clone().unwrap_or_default() };
-        let (old, new) = (context(before), context(after));
+        let (old, new) = (before.security_context(), after.security_context());
         let place = |field: &str| format!("{place}.{field}");
         self.compare(place("runAsUser"), &old.run_as_user, &new.run_as_user);
         self.compare(place("runAsGroup"), &old.run_as_group, &new.run_as_group);
@@ -191,7 +189,7 @@ impl Differences {
         let escalation = (old.allow_privilege_escalation, new.allow_privilege_escalation);
         self.compare(place("allowPrivilegeEscalation"), &escalation.0, &escalation.1);
         let lists = |context: &SecurityContext| {
-            let given = context.capabilities.clone().unwrap_or_default();
+            let Some(given) = context.capabilities.clone() else { return (None, None) };
             let sorted = |mut names: Vec<String>| {
                 names.sort();
                 names.dedup();
@@ -247,7 +245,7 @@ spec:
         Pod::read(tree.document(0).expect("a document")).expect("a pod")
     }
 
-    fn fate<'m>(migration: &'m Migration, field: &str) -> &'m Fate {
+    fn fate<'m>(migration: &'m Migration, field: &str) -> &'m FieldOutcome {
         &migration.fields.iter().find(|found| found.field == field).expect("the field is told of").fate
     }
 
@@ -255,17 +253,17 @@ spec:
     fn a_level_keeps_what_it_can_and_a_policy_the_rest() {
         let migration = migrate(&policy(TOOL), Reading::SeLinuxIgnored);
         assert_eq!(migration.level, Level::Baseline);
-        assert_eq!(fate(&migration, "privileged"), &Fate::KeptByLevel);
-        assert_eq!(fate(&migration, "runAsUser"), &Fate::NeedsPolicy("one of 1002".to_owned()));
-        assert_eq!(fate(&migration, "volumes"), &Fate::NeedsPolicy("only secret".to_owned()));
-        assert_eq!(fate(&migration, "seLinux"), &Fate::Unlimited);
-        assert!(matches!(fate(&migration, "allowPrivilegeEscalation"), Fate::NeedsPolicy(_)));
-        assert!(matches!(fate(&migration, "allowedHostPaths"), Fate::NoEffect(_)));
-        assert_eq!(fate(&migration, fates::SECCOMP_DEFAULT), &Fate::FilledIn);
-        // Where SELinux counts, the level is privileged and keeps nothing.
+        assert_eq!(fate(&migration, "privileged"), &FieldOutcome::KeptByLevel);
+        assert_eq!(fate(&migration, "runAsUser"), &FieldOutcome::NeedsPolicy("one of 1002".to_owned()));
+        assert_eq!(fate(&migration, "volumes"), &FieldOutcome::NeedsPolicy("only secret".to_owned()));
+        assert_eq!(fate(&migration, "seLinux"), &FieldOutcome::Unlimited);
+        assert!(matches!(fate(&migration, "allowPrivilegeEscalation"), FieldOutcome::NeedsPolicy(_)));
+        assert!(matches!(fate(&migration, "allowedHostPaths"), FieldOutcome::NoEffect(_)));
+        assert_eq!(fate(&migration, fates::SECCOMP_DEFAULT), &FieldOutcome::FilledIn);
+        // With SELinux the level is privileged and keeps nothing.
         let migration = migrate(&policy(TOOL), Reading::Practical);
-        assert_eq!(fate(&migration, "privileged"), &Fate::NeedsPolicy("false".to_owned()));
-        assert!(migration.fields.iter().all(|field| field.fate != Fate::KeptByLevel));
+        assert_eq!(fate(&migration, "privileged"), &FieldOutcome::NeedsPolicy("false".to_owned()));
+        assert!(migration.fields.iter().all(|field| field.fate != FieldOutcome::KeptByLevel));
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Leaving PodSecurityPolicy behind, as a plan: which policy the pods of each workload get today, which one policy each
-//! namespace needs where nobody chooses between policies any more, and what is in the way.
+//! A plan for the removal of PodSecurityPolicy: the policies of each workload today, the one policy needed by each
+//! namespace, and the obstacles.
 //!
-//! A namespace needs the policy its workloads get; without workloads, the one that its `default` service account would
-//! get. What the policies themselves become is the business of [`super::migrate`].
+//! A namespace needs the policy of its workloads; without workloads, the policy of its `default` service account.
+//! [`super::migrate`] has the migration of the policies themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::admit::Provider;
 use super::mapping::{Mapping, Reading, map};
-use super::migrate::{Fate, Filled, Migration, migrate, relied_on};
+use super::migrate::{FieldOutcome, Filled, Migration, migrate, relied_on};
 use super::select::{Choice, Operation, choose_among, may_use, usable_names};
 use super::{PodSecurityPolicy, Violation};
 use crate::pod::{Container, Pod};
@@ -19,24 +19,25 @@ use crate::workload::Workload;
 use bailiwick_access::World;
 use bailiwick_access::request::Identity;
 use bailiwick_access::world::account_user;
+use bailiwick_kubernetes::absent;
 
-/// The annotation of a pod that a kubelet made of a file.
+/// The annotation of a mirror pod.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// What there is in a cluster.
+/// The objects of a cluster.
 #[derive(Debug)]
 pub struct Cluster<'w> {
-    /// Who may use which policy.
+    /// The RBAC permissions.
     pub world: &'w World,
     /// The policies, each name once.
     pub policies: &'w [PodSecurityPolicy],
-    /// Every namespace that something is known of.
+    /// All known namespaces.
     pub namespaces: &'w BTreeSet<String>,
-    /// What brings pods.
+    /// Workloads and pods.
     pub workloads: &'w [Workload],
 }
 
-/// What is to be done.
+/// The migration plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Every policy, by name.
@@ -47,37 +48,37 @@ pub struct Plan {
     pub workloads: Vec<WorkloadPlan>,
 }
 
-/// A policy and what becomes of it.
+/// A policy and its migration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyPlan {
-    /// Its name.
+    /// Name in the cluster.
     pub name: String,
-    /// Why nobody can use it.
+    /// The errors of an unusable policy.
     pub broken: Vec<String>,
     /// The level by each reading of the mapping.
     pub levels: Vec<(Reading, Mapping)>,
-    /// What becomes of its fields, by the practical reading.
+    /// The migration of its fields, by the practical reading.
     pub migration: Migration,
-    /// The namespaces that need it.
+    /// The namespaces in need of it.
     pub namespaces: Vec<String>,
-    /// How many workloads have pods that get it.
+    /// Number of workloads with pods under the policy.
     pub workloads: usize,
     /// Whether it has to be carried over: a namespace needs it, or cannot do without it.
     pub is_needed: bool,
 }
 
-/// A namespace and the policy that its pods are to be held to.
+/// A namespace and the policy needed for its pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamespacePlan {
-    /// Its name.
+    /// Name in the cluster.
     pub name: String,
     /// How many workloads it has.
     pub workloads: usize,
-    /// What it needs.
+    /// The needed policy.
     pub need: Need,
 }
 
-/// A value that pods get, and then get no more, or another.
+/// A default of pods with a later change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// The field of the pod.
@@ -88,18 +89,18 @@ pub struct Change {
     pub after: Option<Value>,
 }
 
-/// What a namespace needs.
+/// The policy needed by a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
-    /// The one policy that its pods get.
+    /// The one policy of its pods.
     One(String),
     /// Its pods get several, and this one admits all of them.
     Chosen {
         /// The policy for all.
         policy: String,
-        /// What its pods get today.
+        /// The policies of its pods today.
         among: Vec<String>,
-        /// Service accounts that may not use it today.
+        /// Service accounts without permission to use it today.
         widened: Vec<String>,
     },
     /// Its pods get several, and none admits all of them.
@@ -108,27 +109,27 @@ pub enum Need {
     Nothing,
 }
 
-/// A workload and what its pods get.
+/// A workload and the policy of its pods.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadPlan {
-    /// Its kind.
+    /// Kind of the object.
     pub kind: &'static str,
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// The policy that admits its pods; none where they are refused already.
+    /// The policy of its pods; none for pods already rejected.
     pub policy: Option<String>,
-    /// What they get because they say nothing.
+    /// The defaults filled in for them.
     pub relied_on: Vec<Filled>,
-    /// What they will get otherwise, under the policy of their namespace.
+    /// Changed defaults under the policy of their namespace.
     pub changes: Vec<Change>,
     /// Why they are refused.
     pub refusals: Vec<String>,
 }
 
 impl Need {
-    /// The policy that the namespace is to be held to.
+    /// Returns the policy needed by the namespace.
     pub fn policy(&self) -> Option<&str> {
         match self {
             Need::One(policy) | Need::Chosen { policy, .. } => Some(policy),
@@ -138,17 +139,17 @@ impl Need {
 }
 
 impl PolicyPlan {
-    /// Limits that nothing keeps.
+    /// Returns the limits lost in the migration.
     pub fn lost(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.migration.fields.iter().filter_map(|field| match &field.fate {
-            Fate::Dropped(reason) => Some((field.field, reason.as_str())),
+            FieldOutcome::Dropped(reason) => Some((field.field, reason.as_str())),
             _ => None,
         })
     }
 }
 
 impl Plan {
-    /// True when somebody has to decide something before the policies can go.
+    /// Whether a decision is needed before the removal of the policies.
     pub fn needs_decision(&self) -> bool {
         let is_conflict = |namespace: &NamespacePlan| matches!(namespace.need, Need::Conflict(_));
         self.namespaces.iter().any(is_conflict)
@@ -169,12 +170,8 @@ pub fn plan(cluster: &Cluster<'_>) -> Plan {
     for workload in &found {
         here.entry(&workload.1.namespace).or_default().push(workload);
     }
-    let nothing = Vec::new();
-    let namespaces: Vec<NamespacePlan> = cluster
-        .namespaces
-        .iter()
-        .map(|name| judge.namespace(name, here.get(name.as_str()).unwrap_or(&nothing)))
-        .collect();
+    let namespaces: Vec<NamespacePlan> =
+        cluster.namespaces.iter().map(|name| judge.namespace(name, absent::list(here.get(name.as_str())))).collect();
     let needs = namespaces.iter().filter_map(|namespace| Some((namespace.name.as_str(), namespace.need.policy()?)));
     let needs: BTreeMap<&str, &str> = needs.collect();
     let workloads: Vec<WorkloadPlan> = found
@@ -183,7 +180,7 @@ pub fn plan(cluster: &Cluster<'_>) -> Plan {
             let policy = needs.get(plan.namespace.as_str()).and_then(|name| judge.by_name.get(name));
             if let Some(policy) = policy.filter(|policy| plan.policy.as_deref().is_some_and(|own| own != policy.name()))
             {
-                plan.changes = changes(&plan.relied_on, &relied_on(policy, &workload.pod()).unwrap_or_default());
+                plan.changes = changes(&plan.relied_on, &filled_by(policy, &workload.pod()));
             }
             plan
         })
@@ -191,7 +188,7 @@ pub fn plan(cluster: &Cluster<'_>) -> Plan {
     Plan { policies: policy_plans(&judge, &namespaces, &workloads), namespaces, workloads }
 }
 
-/// The namespace that an object is in.
+/// Returns the namespace of an object.
 pub fn namespace_of(workload: &Workload) -> &str {
     if workload.namespace.is_empty() { "default" } else { &workload.namespace }
 }
@@ -222,18 +219,14 @@ fn policy_plans(judge: &Judge<'_>, namespaces: &[NamespacePlan], workloads: &[Wo
             disputed.extend(among.iter().map(String::as_str));
         }
     }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for policy in workloads.iter().filter_map(|workload| workload.policy.as_deref()) {
-        *counts.entry(policy).or_default() += 1;
-    }
     let plans = judge.by_name.iter().map(|(name, policy)| {
-        let namespaces = needing.remove(name).unwrap_or_default();
+        let namespaces = needing.remove(name).into_iter().flatten().collect::<Vec<_>>();
         PolicyPlan {
             name: (*name).to_owned(),
-            broken: Provider::new(policy).err().unwrap_or_default(),
+            broken: Provider::new(policy).err().map_or_else(Vec::new, |error| error.texts()),
             levels: Reading::ALL.map(|reading| (reading, map(policy, reading))).into(),
             migration: migrate(policy, Reading::Practical),
-            workloads: counts.get(name).copied().unwrap_or_default(),
+            workloads: workloads.iter().filter(|workload| workload.policy.as_deref() == Some(name)).count(),
             is_needed: !namespaces.is_empty() || disputed.contains(name),
             namespaces,
         }
@@ -241,7 +234,15 @@ fn policy_plans(judge: &Judge<'_>, namespaces: &[NamespacePlan], workloads: &[Wo
     plans.collect()
 }
 
-/// Who makes the pods of a workload: a controller, a kubelet, or else somebody who is not known.
+/// Returns the defaults of a policy for a pod; an unusable policy fills in nothing.
+fn filled_by(policy: &PodSecurityPolicy, pod: &Pod) -> Vec<Filled> {
+    match relied_on(policy, pod) {
+        Ok(filled) => filled,
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Returns the creator of the pods of a workload: a controller or a kubelet; none for an unknown user.
 fn creator(workload: &Workload, pod: &Pod) -> Option<Identity> {
     let controller = match workload.kind {
         "CronJob" | "Job" => "job-controller",
@@ -259,14 +260,14 @@ fn creator(workload: &Workload, pod: &Pod) -> Option<Identity> {
     Some(Identity::of(&account_user("kube-system", controller)))
 }
 
-/// Who may use which policies.
+/// The permissions to use policies.
 struct Judge<'c> {
     world: &'c World,
     by_name: BTreeMap<&'c str, &'c PodSecurityPolicy>,
 }
 
 impl<'c> Judge<'c> {
-    /// The policies that one of some identities may use, by name.
+    /// Returns the policies usable by one of some identities, by name.
     fn usable(&self, who: &[&Identity], namespace: &str) -> Vec<&'c PodSecurityPolicy> {
         let mut names = BTreeSet::new();
         for identity in who {
@@ -289,7 +290,7 @@ impl<'c> Judge<'c> {
         let refusals = if choice.is_allowed() { Vec::new() } else { reasons(&choice) };
         let policy = choice.policy.filter(|_| refusals.is_empty());
         let chosen = policy.as_ref().and_then(|name| self.by_name.get(name.as_str()));
-        let relied_on = chosen.and_then(|chosen| relied_on(chosen, &pod).ok()).unwrap_or_default();
+        let relied_on = chosen.map_or_else(Vec::new, |chosen| filled_by(chosen, &pod));
         WorkloadPlan {
             kind: workload.kind,
             namespace: namespace.to_owned(),
@@ -311,8 +312,8 @@ impl<'c> Judge<'c> {
         NamespacePlan { name: name.to_owned(), workloads: here.len(), need }
     }
 
-    /// The policy that a pod gets which says nothing and runs as the `default` service account; failing that, the
-    /// first one that the account may use.
+    /// Returns the policy of a minimal pod of the `default` service account, or else the first policy usable by the
+    /// account.
     fn of_default_account(&self, namespace: &str) -> Option<String> {
         let usable = self.usable(&[&account(namespace, "default")], namespace);
         let mut pod = Pod::default();
@@ -323,8 +324,8 @@ impl<'c> Judge<'c> {
         choice.policy.or_else(first)
     }
 
-    /// Of the policies that some account of the workloads may use, one that admits all that gets in today: if possible
-    /// one that every account may use, then the strictest, then one that is in use.
+    /// Returns one policy for all admitted pods of the workloads, out of the policies usable by some account:
+    /// preferably a policy usable by every account, then the strictest, then one in use.
     fn one_for_all(&self, namespace: &str, here: &[&(&Workload, WorkloadPlan)], among: &[&str]) -> Need {
         let admitted: Vec<&Workload> =
             here.iter().filter(|(_, plan)| plan.policy.is_some()).map(|(workload, _)| *workload).collect();

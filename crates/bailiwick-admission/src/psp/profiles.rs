@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::PodSecurityPolicy;
 use super::strategies::Report;
 use crate::pod::{Container, Pod, SyscallProfile};
+use bailiwick_kubernetes::absent;
 
 /// The annotation of a pod with the seccomp profile of all its containers.
 pub(super) const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
@@ -13,22 +14,22 @@ pub(super) const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kub
 /// The start of the annotation of a pod with the AppArmor profile of one container.
 pub(super) const APP_ARMOR_CONTAINER: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-/// The profiles of one kind that a policy names.
+/// The profiles of one kind in a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Syscalls<'p> {
-    /// The list as written: names between commas. None where the annotation is absent.
+    /// The list as written: names between commas. None for an absent annotation.
     pub allowed: Option<&'p str>,
-    /// What pods get that name none.
+    /// Profile for pods without one.
     pub default: Option<&'p str>,
 }
 
 impl PodSecurityPolicy {
-    /// Its seccomp profiles.
+    /// Returns the seccomp profiles.
     pub fn seccomp(&self) -> Syscalls<'_> {
         self.syscalls("seccomp.security.alpha.kubernetes.io")
     }
 
-    /// Its AppArmor profiles.
+    /// Returns the AppArmor profiles.
     pub fn app_armor(&self) -> Syscalls<'_> {
         self.syscalls("apparmor.security.beta.kubernetes.io")
     }
@@ -42,13 +43,13 @@ impl PodSecurityPolicy {
 }
 
 impl<'p> Syscalls<'p> {
-    /// The names of the list, the empty ones included.
+    /// Returns the names of the list, the empty ones included.
     pub fn names(&self) -> impl Iterator<Item = &'p str> {
         self.allowed.into_iter().flat_map(|list| list.split(','))
     }
 }
 
-/// Which seccomp profiles a policy allows.
+/// The seccomp profiles allowed by a policy.
 #[derive(Debug, Clone)]
 pub(super) struct Seccomp<'p> {
     names: BTreeSet<&'p str>,
@@ -57,7 +58,7 @@ pub(super) struct Seccomp<'p> {
 }
 
 impl<'p> Seccomp<'p> {
-    /// Those of a policy. Docker's default and the runtime's are one profile under two names.
+    /// Returns the profiles of a policy. Docker's default and the runtime's default are one profile with two names.
     pub(super) fn new(profiles: Syscalls<'p>) -> Self {
         let mut names: BTreeSet<&str> = profiles.names().filter(|name| *name != "*").collect();
         if names.contains("docker/default") || names.contains("runtime/default") {
@@ -75,7 +76,7 @@ impl<'p> Seccomp<'p> {
         let field = pod.spec.security_context.as_ref().and_then(|context| context.seccomp_profile.as_ref());
         let profile = match field {
             Some(field) => annotation_of(field),
-            None => self.profiles.default.unwrap_or_default().to_owned(),
+            None => absent::text(self.profiles.default).to_owned(),
         };
         if !profile.is_empty() {
             pod.metadata.annotations.insert(SECCOMP_POD.to_owned(), profile);
@@ -86,22 +87,22 @@ impl<'p> Seccomp<'p> {
     pub(super) fn check_pod(&self, pod: &Pod, report: &mut Report) {
         let field = || pod.spec.security_context.as_ref()?.seccomp_profile.as_ref().map(annotation_of);
         let own = pod.metadata.annotations.get(SECCOMP_POD).filter(|name| !name.is_empty()).cloned();
-        self.check(SECCOMP_POD, &own.or_else(field).unwrap_or_default(), report);
+        self.check(SECCOMP_POD, absent::text(own.or_else(field).as_deref()), report);
     }
 
-    /// Checks the profile of a container: its own, or else that of the pod. Fields come before annotations.
+    /// Checks the profile of a container: its own, or else the profile of the pod. Fields come before annotations.
     pub(super) fn check_container(&self, pod: &Pod, container: &Container, report: &mut Report) {
         let key = format!("{SECCOMP_CONTAINER}{}", container.name);
         let field = || container.security_context.as_ref()?.seccomp_profile.as_ref().map(annotation_of);
         let pod_field = || pod.spec.security_context.as_ref()?.seccomp_profile.as_ref().map(annotation_of);
         let annotation = |key: &str| pod.metadata.annotations.get(key).cloned();
         let profile = field().or_else(|| annotation(&key)).or_else(pod_field).or_else(|| annotation(SECCOMP_POD));
-        self.check(&key, &profile.unwrap_or_default(), report);
+        self.check(&key, absent::text(profile.as_deref()), report);
     }
 
     fn check(&self, key: &str, profile: &str, report: &mut Report) {
         let field = || format!("pod.metadata.annotations[{key}]");
-        // A policy that names none lets no pod name one, and takes those that do not.
+        // A policy without names accepts only pods without a profile.
         if self.allows_any || self.names.contains(profile) || (self.names.is_empty() && profile.is_empty()) {
             return;
         }
@@ -114,7 +115,7 @@ impl<'p> Seccomp<'p> {
     }
 
     fn list(&self) -> &str {
-        self.profiles.allowed.unwrap_or_default()
+        absent::text(self.profiles.allowed)
     }
 }
 
@@ -127,12 +128,12 @@ pub(super) fn fill_app_armor(profiles: &Syscalls<'_>, pod: &mut Pod, container: 
     }
 }
 
-/// Checks the AppArmor profile of a container. An empty entry of the list allows nothing: where there is a list, a
-/// profile has to be set.
+/// Checks the AppArmor profile of a container. An empty entry of the list allows nothing: a list makes a profile
+/// mandatory.
 pub(super) fn check_app_armor(profiles: &Syscalls<'_>, pod: &Pod, container: &str, report: &mut Report) {
     let Some(list) = profiles.allowed else { return };
     let key = format!("{APP_ARMOR_CONTAINER}{container}");
-    let profile = pod.metadata.annotations.get(&key).map(String::as_str).unwrap_or_default();
+    let profile = absent::text(pod.metadata.annotations.get(&key).map(String::as_str));
     if profile.is_empty() {
         let message = format!("no AppArmor profile is set, and one of `{list}` has to be");
         report.add(format!("pod.metadata.annotations[{key}]"), message);
@@ -142,13 +143,12 @@ pub(super) fn check_app_armor(profiles: &Syscalls<'_>, pod: &Pod, container: &st
     }
 }
 
-/// Brings the seccomp annotations and fields of a new pod in line, as the strategy of pods does
-/// (`pkg/registry/core/pod/strategy.go`, `applySeccompVersionSkew`): where one of the two is missing, it is made from
-/// the other.
+/// Synchronises the seccomp annotations and fields of a new pod, as the strategy of pods does
+/// (`pkg/registry/core/pod/strategy.go`, `applySeccompVersionSkew`): a missing one is derived from the other.
 ///
-/// The API server does this after mutating admission and before it validates the pod and asks the validating plugins
-/// (`apiserver/pkg/endpoints/handlers/create.go`, `registry/rest/create.go`). So a policy sees a pod for the first time
-/// without it; a pod that names its profile in the field alone is mutated by every policy.
+/// The API server does this after mutating admission, before it validates the pod and calls the validating plugins
+/// (`apiserver/pkg/endpoints/handlers/create.go`, `registry/rest/create.go`). A policy first gets the pod without it,
+/// and every policy mutates a pod with a profile in the field alone.
 pub fn synchronise(pod: &mut Pod) {
     let annotations = &mut pod.metadata.annotations;
     let field = pod.spec.security_context.as_ref().and_then(|context| context.seccomp_profile.clone());
@@ -184,7 +184,7 @@ fn insert(annotations: &mut std::collections::BTreeMap<String, String>, key: &st
     }
 }
 
-/// A profile as annotations spell it; empty for one that they cannot say.
+/// Returns a profile in the form of annotations; empty for a profile without such a form.
 pub(super) fn annotation_of(field: &SyscallProfile) -> String {
     match (field.r#type.as_str(), &field.localhost_profile) {
         ("Unconfined", _) => "unconfined".to_owned(),

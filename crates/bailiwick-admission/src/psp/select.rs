@@ -1,7 +1,7 @@
-//! Which policy a pod gets (`plugin/pkg/admission/security/podsecuritypolicy/admission.go` of 1.24).
+//! The selection of a policy for a pod (`plugin/pkg/admission/security/podsecuritypolicy/admission.go` of 1.24).
 //!
-//! Who creates the pod and the service account it runs as may each bring a policy. For a pod that a controller makes,
-//! the former is the controller's account.
+//! The user of the request and the service account of the pod may each contribute a policy. For a pod created by a
+//! controller, the user is the controller's account.
 
 use std::collections::BTreeSet;
 
@@ -12,61 +12,61 @@ use bailiwick_access::World;
 use bailiwick_access::request::{Identity, Request, ResourceRequest};
 use bailiwick_access::world::account_user;
 
-/// The annotation with the name of the policy that a pod got.
+/// The annotation with the name of the selected policy.
 pub const RECORDED: &str = "kubernetes.io/psp";
 
-/// The API groups in which the use of a policy can be granted; the second one for grants from before 1.10.
+/// The API groups in grants for policies; the second group is from before 1.10.
 pub const GROUPS: [&str; 2] = ["policy", "extensions"];
 
-/// What happens to the pod.
+/// The operation on the pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// It is new, and may be filled in.
     Create,
-    /// It changes. What is recorded in its annotation is tried first, and nothing is filled in.
+    /// A change of the pod. The policy in its annotation is tried first, and no default is filled in.
     Update,
 }
 
-/// What came of a pod under all the policies of its cluster.
+/// The result of admission for a pod under all policies of its cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
-    /// The policy that admits it; none where none does.
+    /// The policy of the pod; none for a rejected pod.
     pub policy: Option<String>,
     /// The pod as it is stored, if it is admitted and valid.
     pub pod: Option<Pod>,
     /// Whether the policy filled something in.
     pub is_mutated: bool,
-    /// What makes the pod invalid, whatever the policies say.
+    /// The errors of an invalid pod, independent of the policies.
     pub invalid: Vec<Violation>,
-    /// Where no policy admits it: why not, for each that may be used, by name.
-    pub refusals: Vec<Refusal>,
-    /// Policies that admission passes over because they cannot be used by anybody, with the reasons, by name.
+    /// For a rejected pod, the violations of each usable policy, by name.
+    pub refusals: Vec<PspRejection>,
+    /// Unusable policies, passed over by admission, with the reasons, by name.
     pub broken: Vec<(String, Vec<String>)>,
 }
 
 /// Why a policy does not admit a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct PspRejection {
     /// Its name.
     pub policy: String,
-    /// What it does not allow; empty where it would have to fill something in, which it may not on an update.
+    /// The violations; empty if only a default is missing, because an update fills in none.
     pub violations: Vec<Violation>,
 }
 
 impl Choice {
-    /// True when the pod comes through.
+    /// Whether the pod comes through.
     pub fn is_allowed(&self) -> bool {
         self.policy.is_some() && self.invalid.is_empty()
     }
 }
 
-/// True when an identity may use a policy in a namespace.
+/// Whether an identity may use a policy in a namespace.
 pub fn may_use(world: &World, who: &Identity, namespace: &str, policy: &str) -> bool {
     requests(namespace, policy).any(|request| world.allows(who, &request))
 }
 
-/// The names that an identity may use in a namespace, whether or not there is a policy of the name; none where it may
-/// use every one. Where each of thousands of tenants has a policy, this finds the few without asking for all of them.
+/// Returns the names of policies usable by an identity in a namespace, with or without an object of the name; none for
+/// access to every name. With thousands of policies this is faster than a question for each.
 pub fn usable_names(world: &World, who: &Identity, namespace: &str) -> Option<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for request in requests(namespace, "") {
@@ -93,8 +93,7 @@ fn requests(namespace: &str, policy: &str) -> impl Iterator<Item = Request> {
     GROUPS.map(|group| Request::Resource(request(group))).into_iter()
 }
 
-/// The policies that an identity may use in a namespace, by name. This is what to tell a person who asks what a user
-/// or a service account can get.
+/// Returns the policies usable by an identity in a namespace, by name: the choices of a user or a service account.
 pub fn usable<'p>(
     world: &World,
     who: &Identity,
@@ -107,27 +106,33 @@ pub fn usable<'p>(
     found
 }
 
-/// The identity of the service account that a pod in a namespace runs as.
+/// Returns the identity of the service account of a pod in a namespace.
 pub fn account_of(pod: &Pod, namespace: &str) -> Identity {
-    let name = Some(pod.spec.service_account_name.as_str()).filter(|name| !name.is_empty()).unwrap_or("default");
-    Identity::of(&account_user(namespace, name))
+    Identity::of(&account_user(namespace, pod.account_name()))
 }
 
-/// What comes of a pod that somebody creates or changes in a namespace.
-pub fn choose(
-    world: &World,
-    who: &Identity,
-    namespace: &str,
-    policies: &[PodSecurityPolicy],
-    pod: &Pod,
-    operation: Operation,
-) -> Choice {
+/// Selects the policy for a pod of a request in a namespace.
+pub fn choose(world: &World, policies: &[PodSecurityPolicy], request: &PodRequest<'_>) -> Choice {
+    let PodRequest { user, namespace, pod, operation } = *request;
     let account = account_of(pod, namespace);
-    let may = |name: &str| may_use(world, &account, namespace, name) || may_use(world, who, namespace, name);
+    let may = |name: &str| may_use(world, &account, namespace, name) || may_use(world, user, namespace, name);
     choose_among(policies, may, pod, operation)
 }
 
-/// The same where the caller knows which policies may be used.
+/// A request for a pod.
+#[derive(Debug, Clone, Copy)]
+pub struct PodRequest<'r> {
+    /// The author of the request.
+    pub user: &'r Identity,
+    /// Namespace of the pod.
+    pub namespace: &'r str,
+    /// The object.
+    pub pod: &'r Pod,
+    /// Creation or change.
+    pub operation: Operation,
+}
+
+/// Selects a policy with the usable policies known to the caller.
 pub fn choose_among<'p>(
     policies: impl IntoIterator<Item = &'p PodSecurityPolicy>,
     may_use: impl Fn(&str) -> bool,
@@ -149,13 +154,13 @@ pub fn choose_among<'p>(
         match Provider::new(policy) {
             Ok(provider) if may_use(policy.name()) => providers.push(provider),
             Ok(_) => {}
-            Err(reasons) => choice.broken.push((policy.name().to_owned(), reasons)),
+            Err(error) => choice.broken.push((policy.name().to_owned(), error.texts())),
         }
     }
     if operation == Operation::Update
         && let Some(recorded) = pod.metadata.annotations.get(RECORDED)
     {
-        // Stable, so that the others stay in the order of their names.
+        // The sort is stable, and the others stay in the order of their names.
         providers.sort_by_key(|provider| provider.name() != recorded);
     }
     let found = first_fit(&providers, pod, operation, &mut choice.refusals);
@@ -172,8 +177,8 @@ pub fn choose_among<'p>(
         stored.metadata.annotations.insert(RECORDED.to_owned(), name.to_owned());
         prepare(&mut stored);
         choice.invalid = validity::of_new(&stored);
-        // The API server asks again for what became of the pod, starting with the policy that was found. Only where
-        // it changed how /proc is mounted can the answer be another one, as to fill in twice changes nothing.
+        // The API server runs the selection again on the mutated pod, starting with the selected policy. Only a change
+        // of the /proc mount can lead to another result, because the defaults are idempotent.
         providers.sort_by_key(|provider| provider.name() != name);
         let mut refusals = Vec::new();
         let asks_again = choice.invalid.is_empty();
@@ -188,25 +193,26 @@ pub fn choose_among<'p>(
     choice
 }
 
-/// What the API server does to a new pod between the mutating and the validating plugins, of what policies look at.
+/// Applies the changes of the API server to a new pod between the mutating and the validating plugins, in fields read
+/// by policies.
 fn prepare(pod: &mut Pod) {
     synchronise(pod);
     let spec = &mut pod.spec;
     let containers = spec.init_containers.iter_mut().chain(&mut spec.containers).chain(&mut spec.ephemeral_containers);
     for context in containers.filter_map(|container| container.security_context.as_mut()) {
-        // The gate ProcMountType is off in 1.24: whatever is asked for becomes the default.
+        // The gate ProcMountType is off in 1.24: every value becomes the default.
         if let Some(kind) = &mut context.proc_mount {
             "Default".clone_into(kind);
         }
     }
 }
 
-/// The first policy that admits the pod as it is; on create, else the first that admits what it makes of it.
+/// Returns the first policy for the pod as it is; on create, else the first policy for the pod with its defaults.
 fn first_fit<'p>(
     providers: &[Provider<'p>],
     pod: &Pod,
     operation: Operation,
-    refusals: &mut Vec<Refusal>,
+    refusals: &mut Vec<PspRejection>,
 ) -> Option<(&'p str, Admission)> {
     let mut first_mutating = None;
     for provider in providers {
@@ -218,7 +224,7 @@ fn first_fit<'p>(
         if is_fine && operation == Operation::Create {
             first_mutating.get_or_insert((provider.name(), admission));
         } else {
-            refusals.push(Refusal { policy: provider.name().to_owned(), violations: admission.violations });
+            refusals.push(PspRejection { policy: provider.name().to_owned(), violations: admission.violations });
         }
     }
     first_mutating
@@ -277,7 +283,7 @@ mod tests {
         let choice = choose_among(&policies, |_| true, &pod, Operation::Update);
         assert_eq!(choice.policy.as_deref(), Some("b"));
         let choice = choose_among(&policies, |name| name == "m", &pod, Operation::Update);
-        assert_eq!(choice.refusals, [Refusal { policy: "m".to_owned(), violations: Vec::new() }]);
+        assert_eq!(choice.refusals, [PspRejection { policy: "m".to_owned(), violations: Vec::new() }]);
     }
 
     #[test]

@@ -1,12 +1,14 @@
-//! How ids, SELinux contexts, capabilities and kernel parameters are filled in and checked: the strategies of a
-//! policy, which exist only when the policy can be used.
+//! The strategies of a usable policy: defaults and checks of ids, SELinux contexts, capabilities and kernel
+//! parameters.
 
 use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt;
 
 use super::{IdRange, IdStrategy, SeLinuxStrategy, Spec, Violation, entries, shown};
 use crate::pod::{Capabilities, SeLinuxOptions, Sysctl};
 
-/// Kernel parameters that no policy has to allow (`sysctl/mustmatchpatterns.go` of 1.24).
+/// Kernel parameters allowed by every policy (`sysctl/mustmatchpatterns.go` of 1.24).
 pub const SAFE_SYSCTLS: [&str; 5] = [
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
@@ -15,9 +17,71 @@ pub const SAFE_SYSCTLS: [&str; 5] = [
     "net.ipv4.ip_unprivileged_port_start",
 ];
 
-/// Where a violation is, and how to tell about it.
+/// An error of a strategy: the API server stores the policy, and admission cannot use it
+/// (`pkg/security/podsecuritypolicy/provider.go` of Kubernetes 1.24).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StrategyError {
+    /// A rule unknown for the field.
+    UnknownRule {
+        /// Field in the spec.
+        field: String,
+        /// The name of the rule.
+        rule: String,
+    },
+    /// A rule without its range.
+    NoRange {
+        /// Field in the spec.
+        field: String,
+        /// The name of the rule.
+        rule: &'static str,
+    },
+    /// `MustRunAs` without an SELinux context.
+    NoContext,
+}
+
+impl StrategyError {
+    fn unknown(field: &str, rule: &str) -> Self {
+        Self::UnknownRule { field: field.to_owned(), rule: rule.to_owned() }
+    }
+}
+
+impl fmt::Display for StrategyError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownRule { field, rule } => write!(formatter, "`{field}` has no rule `{rule}`"),
+            Self::NoRange { field, rule } => write!(formatter, "`{rule}` of `{field}` names no range"),
+            Self::NoContext => formatter.write_str("`MustRunAs` of `seLinux` names no context"),
+        }
+    }
+}
+
+impl Error for StrategyError {}
+
+/// The errors of an unusable policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnusablePolicy {
+    /// The errors, one for each strategy.
+    pub problems: Vec<StrategyError>,
+}
+
+impl UnusablePolicy {
+    /// Returns the text of each error.
+    pub fn texts(&self) -> Vec<String> {
+        self.problems.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl fmt::Display for UnusablePolicy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.texts().join("; "))
+    }
+}
+
+impl Error for UnusablePolicy {}
+
+/// The violations of a pod.
 pub(super) struct Report {
-    /// What was found so far.
+    /// The violations found before.
     pub(super) violations: Vec<Violation>,
 }
 
@@ -28,47 +92,50 @@ impl Report {
     }
 }
 
-/// Which ids may be used, of those that a policy can demand.
+/// The ids allowed by a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ids<'p> {
-    /// One of the ranges; filled in where nothing is said.
+    /// One of the ranges, with a default.
     Must { ranges: &'p [IdRange], default: i64 },
-    /// One of the ranges where something is said.
+    /// One of the ranges, if the pod sets an id.
     May(&'p [IdRange]),
     /// Any but root.
     NonRoot,
-    /// Any.
+    /// Any id.
     Any,
 }
 
 impl<'p> Ids<'p> {
-    /// The strategy for users.
-    pub(super) fn of_users(strategy: &'p IdStrategy) -> Result<Self, String> {
+    /// Returns the strategy for users.
+    pub(super) fn of_users(strategy: &'p IdStrategy) -> Result<Self, StrategyError> {
         match strategy.rule.as_str() {
             "MustRunAs" => Self::must("runAsUser", &strategy.ranges),
             "MustRunAsNonRoot" => Ok(Ids::NonRoot),
             "RunAsAny" => Ok(Ids::Any),
-            other => Err(format!("`runAsUser` has no rule `{other}`")),
+            other => Err(StrategyError::unknown("runAsUser", other)),
         }
     }
 
-    /// A strategy for groups, of the field that is named.
-    pub(super) fn of_groups(field: &str, strategy: &'p IdStrategy) -> Result<Self, String> {
+    /// Returns the strategy for the groups of a field.
+    pub(super) fn of_groups(field: &str, strategy: &'p IdStrategy) -> Result<Self, StrategyError> {
         match strategy.rule.as_str() {
             "MustRunAs" => Self::must(field, &strategy.ranges),
-            "MayRunAs" if strategy.ranges.is_empty() => Err(no_ranges(field, "MayRunAs")),
+            "MayRunAs" if strategy.ranges.is_empty() => {
+                Err(StrategyError::NoRange { field: field.to_owned(), rule: "MayRunAs" })
+            }
             "MayRunAs" => Ok(Ids::May(&strategy.ranges)),
             "RunAsAny" => Ok(Ids::Any),
-            other => Err(format!("`{field}` has no rule `{other}`")),
+            other => Err(StrategyError::unknown(field, other)),
         }
     }
 
-    fn must(field: &str, ranges: &'p [IdRange]) -> Result<Self, String> {
-        let default = ranges.first().ok_or_else(|| no_ranges(field, "MustRunAs"))?.min;
+    fn must(field: &str, ranges: &'p [IdRange]) -> Result<Self, StrategyError> {
+        let default =
+            ranges.first().ok_or_else(|| StrategyError::NoRange { field: field.to_owned(), rule: "MustRunAs" })?.min;
         Ok(Ids::Must { ranges, default })
     }
 
-    /// What is filled in where nothing is said.
+    /// Returns the default id.
     pub(super) fn default(&self) -> Option<i64> {
         match *self {
             Ids::Must { default, .. } => Some(default),
@@ -90,7 +157,7 @@ impl<'p> Ids<'p> {
         }
     }
 
-    /// Checks the user of a container whose security context is at `context`.
+    /// Checks the user of a container; `context` is the path of its security context.
     pub(super) fn check_user(&self, context: &str, user: Option<i64>, is_non_root: Option<bool>, report: &mut Report) {
         match self {
             Ids::Must { ranges, .. } => match user {
@@ -114,25 +181,21 @@ impl<'p> Ids<'p> {
     }
 }
 
-fn no_ranges(field: &str, rule: &str) -> String {
-    format!("`{rule}` of `{field}` names no range")
-}
-
 fn is_in(ranges: &[IdRange], id: i64) -> bool {
     ranges.iter().any(|range| range.has(id))
 }
 
-/// The SELinux context that a policy demands; none where any will do.
-pub(super) fn se_linux(strategy: &SeLinuxStrategy) -> Result<Option<&SeLinuxOptions>, String> {
+/// Returns the SELinux context required by a policy; none if any context is allowed.
+pub(super) fn se_linux(strategy: &SeLinuxStrategy) -> Result<Option<&SeLinuxOptions>, StrategyError> {
     match (strategy.rule.as_str(), &strategy.se_linux_options) {
         ("MustRunAs", Some(options)) => Ok(Some(options)),
-        ("MustRunAs", None) => Err("`MustRunAs` of `seLinux` names no context".to_owned()),
+        ("MustRunAs", None) => Err(StrategyError::NoContext),
         ("RunAsAny", _) => Ok(None),
-        (other, _) => Err(format!("`seLinux` has no rule `{other}`")),
+        (other, _) => Err(StrategyError::unknown("seLinux", other)),
     }
 }
 
-/// Checks an SELinux context against the one that is demanded.
+/// Checks an SELinux context against the required context.
 pub(super) fn check_se_linux(
     wanted: &SeLinuxOptions,
     found: Option<&SeLinuxOptions>,
@@ -151,7 +214,7 @@ pub(super) fn check_se_linux(
     }
 }
 
-/// True for two spellings of one level: categories in any order behind one sensitivity.
+/// Whether this is two spellings of one level: categories in any order behind one sensitivity.
 pub(super) fn is_same_level(left: &str, right: &str) -> bool {
     let split = |level: &str| {
         let (sensitivity, categories) = level.split_once(':')?;
@@ -162,11 +225,13 @@ pub(super) fn is_same_level(left: &str, right: &str) -> bool {
     left == right || split(left).is_some_and(|left| Some(left) == split(right))
 }
 
-/// The capabilities of a container after the defaults of a policy.
+/// Returns the capabilities of a container after the defaults of a policy.
 pub(super) fn fill_capabilities(spec: &Spec, given: Option<&Capabilities>) -> Option<Capabilities> {
     let set = |list: &[String]| -> BTreeSet<String> { list.iter().cloned().collect() };
-    let added = given.map(|given| set(&given.add)).unwrap_or_default();
-    let dropped = given.map(|given| set(&given.drop)).unwrap_or_default();
+    let (added, dropped) = match given {
+        Some(given) => (set(&given.add), set(&given.drop)),
+        None => (BTreeSet::new(), BTreeSet::new()),
+    };
     let mut add = set(&spec.default_add_capabilities);
     add.retain(|name| !dropped.contains(name));
     add.extend(added.iter().cloned());
@@ -213,7 +278,7 @@ pub(super) fn check_sysctls(spec: &Spec, sysctls: &[Sysctl], report: &mut Report
     }
 }
 
-/// True when a pattern, a name or a prefix before `*`, covers a name or another pattern.
+/// Whether a pattern, a name or a prefix before `*`, covers a name or another pattern.
 pub(super) fn covers(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(prefix) => name.starts_with(prefix),

@@ -1,17 +1,18 @@
-//! The parts of the API's own validation of pods without which a verdict of a policy is worth nothing.
+//! The parts of the API's own validation of pods with an effect on policies.
 //!
-//! A policy compares host paths as they are written and never looks at `..`; the API server refuses such a pod before
-//! the last word of admission. The same holds for profiles that annotations and fields tell differently, and for what
-//! the defaults of a policy can make of a pod: a privileged container that may not gain privileges.
-//! (`pkg/apis/core/validation/validation.go` of 1.24; everything else in there is left out.)
+//! A policy compares host paths as text, with no regard to `..`; the API server rejects such a pod later. It also
+//! rejects profiles with a conflict between annotation and field, and a privileged container without privilege
+//! escalation as a result of defaults (`pkg/apis/core/validation/validation.go` of 1.24; the other rules are left
+//! out).
 
 use super::admit::containers;
 use super::profiles::{APP_ARMOR_CONTAINER, SECCOMP_CONTAINER, SECCOMP_POD, annotation_of};
 use super::strategies::Report;
 use super::{LAST_ID, Violation, entries};
 use crate::pod::{Pod, SecurityContext, SyscallProfile};
+use bailiwick_kubernetes::absent;
 
-/// What makes a pod invalid, of what concerns policies.
+/// Returns the errors of an invalid pod, in fields read by policies.
 pub fn problems(pod: &Pod) -> Vec<Violation> {
     let mut report = Report { violations: Vec::new() };
     check_annotations(pod, &mut report);
@@ -27,10 +28,10 @@ pub fn problems(pod: &Pod) -> Vec<Violation> {
     report.violations
 }
 
-/// The same for a new pod, which may have no ephemeral containers yet.
+/// Returns the errors of a new pod, without ephemeral containers.
 ///
-/// They come later, by a subresource that the plugin passes over: a policy sees them only with the next change of the
-/// pod itself.
+/// Ephemeral containers are added by a subresource without policy checks: a policy checks them at the next change of
+/// the pod itself.
 pub fn of_new(pod: &Pod) -> Vec<Violation> {
     let mut found = problems(pod);
     if !pod.spec.ephemeral_containers.is_empty() {
@@ -63,7 +64,7 @@ fn is_seccomp(profile: &str) -> bool {
         || profile.strip_prefix("localhost/").is_some_and(is_descending)
 }
 
-/// True for a path that stays where it starts.
+/// Whether this is a path without a step upwards.
 fn is_descending(path: &str) -> bool {
     !path.starts_with('/') && !has_backstep(path)
 }
@@ -76,7 +77,7 @@ fn check_volumes(pod: &Pod, report: &mut Report) {
     for (index, volume) in pod.spec.volumes.iter().enumerate() {
         let Some(source) = volume.sources.get("hostPath") else { continue };
         let field = format!("spec.volumes[{index}].hostPath.path");
-        match source.path.as_deref().unwrap_or_default() {
+        match absent::text(source.path.as_deref()) {
             "" => report.add(field, "hostPath.path is missing"),
             path if has_backstep(path) => report.add(field, format!("hostPath.path must not contain ..: `{path}`")),
             _ => {}
@@ -107,7 +108,7 @@ fn check_context(context: &SecurityContext, place: &str, report: &mut Report) {
             report.add(place, "`privileged: true` and `allowPrivilegeEscalation: false` exclude each other");
         }
         let added = context.capabilities.iter().flat_map(|capabilities| &capabilities.add);
-        // The API server knows this one spelling.
+        // The API server has this one spelling.
         if added.into_iter().any(|name| name == "CAP_SYS_ADMIN") {
             report.add(place, "`CAP_SYS_ADMIN` and `allowPrivilegeEscalation: false` exclude each other");
         }
@@ -139,7 +140,7 @@ fn check_profile(profile: Option<&SyscallProfile>, annotation: Option<&String>, 
     if let Some(annotation) = annotation {
         let is_same = *annotation == said || (annotation == "docker/default" && said == "runtime/default");
         if !is_same && !said.is_empty() {
-            report.add(field, format!("the annotation says `{annotation}` and the field `{said}`"));
+            report.add(field, format!("the annotation has `{annotation}` and the field `{said}`"));
         }
     }
 }

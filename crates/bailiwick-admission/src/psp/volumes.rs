@@ -1,11 +1,12 @@
-//! Kinds of volumes, and what a policy says about those of a pod.
+//! Kinds of volumes, and the limits of a policy on the volumes of a pod.
 
 use super::strategies::Report;
 use super::{HostPath, Spec, entries};
 use crate::pod::{Pod, Projection, Volume, VolumeSource};
+use bailiwick_kubernetes::absent;
 
-/// Kinds of volumes of a pod by their field, in the order in which a policy looks for them (`util/util.go` of 1.24).
-/// A policy calls them the same but for `cephfs`.
+/// Kinds of volumes by their field in a pod, in the order of the checks (`util/util.go` of 1.24). The names in
+/// policies are the same except for `cephfs`.
 const KINDS: [&str; 29] = [
     "hostPath",
     "emptyDir",
@@ -38,8 +39,8 @@ const KINDS: [&str; 29] = [
     "ephemeral",
 ];
 
-/// The kind of a volume as policies call it, and its source. A source that 1.24 does not know is dropped by its API
-/// server, which makes an emptyDir of a volume without one.
+/// Returns the kind of a volume by its name in policies, and its source. The API server of 1.24 drops unknown sources,
+/// and a volume without a source is an emptyDir.
 fn kind_of(volume: &Volume) -> (&'static str, Option<&VolumeSource>) {
     let found = KINDS.iter().find_map(|&kind| volume.sources.get(kind).map(|source| (kind, source)));
     match found {
@@ -55,17 +56,17 @@ pub(super) fn check(spec: &Spec, pod: &Pod, report: &mut Report) {
     for (index, volume) in pod.spec.volumes.iter().enumerate() {
         let (kind, source) = kind_of(volume);
         let has = |wanted: &str| allowed.iter().any(|name| name == wanted);
-        // Where secrets are allowed, so is the token that service accounts had as a secret before.
+        // Permission for secrets includes the token of service accounts, a secret in earlier versions.
         let is_token = || kind == "projected" && has("secret") && source.is_some_and(holds_only_a_token);
         if !has("*") && !has(kind) && !is_token() {
             report.add(format!("spec.volumes[{index}]"), format!("volumes of the kind `{kind}` are not allowed"));
             continue;
         }
-        let driver = source.and_then(|source| source.driver.as_deref()).unwrap_or_default();
+        let driver = absent::text(source.and_then(|source| source.driver.as_deref()));
         match kind {
             "hostPath" => {
-                let path = source.and_then(|source| source.path.as_deref()).unwrap_or_default();
-                check_host_path(spec, pod, index, &volume.name, path, report);
+                let path = absent::text(source.and_then(|source| source.path.as_deref()));
+                check_host_path(spec, pod, &HostPathVolume { index, name: &volume.name, path }, report);
             }
             "flexVolume" => {
                 let drivers = entries(spec.allowed_flex_volumes.as_ref());
@@ -86,7 +87,15 @@ pub(super) fn check(spec: &Spec, pod: &Pod, report: &mut Report) {
     }
 }
 
-fn check_host_path(spec: &Spec, pod: &Pod, index: usize, volume: &str, path: &str, report: &mut Report) {
+/// A hostPath volume of a pod.
+struct HostPathVolume<'v> {
+    index: usize,
+    name: &'v str,
+    path: &'v str,
+}
+
+fn check_host_path(spec: &Spec, pod: &Pod, volume: &HostPathVolume<'_>, report: &mut Report) {
+    let HostPathVolume { index, name, path } = *volume;
     match reach(entries(spec.allowed_host_paths.as_ref()), path) {
         None => {
             let message = format!("the path `{path}` is not allowed");
@@ -96,7 +105,7 @@ fn check_host_path(spec: &Spec, pod: &Pod, index: usize, volume: &str, path: &st
         Some(Reach::Read) => {
             for (place, container) in super::admit::containers(pod) {
                 for (index, mount) in container.volume_mounts.iter().enumerate() {
-                    if mount.name == volume && !mount.read_only {
+                    if mount.name == name && !mount.read_only {
                         let message = format!("must be read-only, as `{path}` is below a read-only path");
                         report.add(format!("{place}.volumeMounts[{index}].readOnly"), message);
                     }
@@ -115,7 +124,8 @@ pub enum Reach {
     Write,
 }
 
-/// How a path may be mounted under the host paths of a policy; none if not at all. One prefix to be written is enough.
+/// Returns the access to a path under the host paths of a policy; none for a forbidden path. One writable prefix is
+/// enough for write access.
 ///
 /// The path is compared as it is written. `..` in it is the business of pod validation ([`super::validity`]).
 pub fn reach(allowed: &[HostPath], path: &str) -> Option<Reach> {
@@ -127,13 +137,16 @@ pub fn reach(allowed: &[HostPath], path: &str) -> Option<Reach> {
     Some(if matching.any(|allowed| !allowed.read_only) { Reach::Write } else { Reach::Read })
 }
 
-/// True when a path is a prefix or lies below it; one slash at either end does not count.
+/// Whether a path equals a prefix or is below it, with no regard to one slash at either end.
 pub(super) fn is_below(path: &str, prefix: &str) -> bool {
-    let trim = |text: &str| text.strip_suffix('/').unwrap_or(text).to_owned();
+    let trim = |text: &str| match text.strip_suffix('/') {
+        Some(trimmed) => trimmed.to_owned(),
+        None => text.to_owned(),
+    };
     trim(path).strip_prefix(&trim(prefix)).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// True for a projected volume that holds what pods get by themselves: token, root certificate, namespace.
+/// Whether this is the projected volume of every pod: token, root certificate, namespace.
 fn holds_only_a_token(source: &VolumeSource) -> bool {
     source.sources.iter().all(is_part_of_a_token)
 }

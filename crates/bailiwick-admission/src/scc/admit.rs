@@ -1,7 +1,9 @@
-//! Which constraints admit a pod (`specs/openshift.md` 4.6): the first in the order of admission that may be used and that
-//! accept the pod once they have filled in what it leaves open.
+//! The admission of a pod by constraints: the first usable constraints, in the order of priority, without a violation
+//! after their defaults (`pkg/securitycontextconstraints/sccadmission/admission.go` of
+//! openshift/apiserver-library-go).
 //!
-//! Of the pod's creation only. An update may not fill anything in, and tries first what admitted the pod.
+//! Covers the creation of a pod. An update fills in no defaults, and tries the constraints of the first admission
+//! first.
 
 mod assign;
 mod check;
@@ -13,10 +15,10 @@ use super::Scc;
 use super::order::sort;
 use crate::pod::Pod;
 
-/// The annotation by which a pod asks for one SCC and no other.
+/// The annotation of a pod with the name of the one SCC to use.
 pub const REQUIRED_SCC: &str = "openshift.io/required-scc";
 
-/// What the cluster allocated for the namespace of a pod: its annotations.
+/// The annotations of the namespace allocated by the cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocated<'a> {
     /// The range of user ids.
@@ -27,40 +29,40 @@ pub struct Allocated<'a> {
     pub mcs: Option<&'a str>,
 }
 
-/// What becomes of a pod.
+/// The result of admission for a pod.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    /// Constraints have no say in it.
+    /// The pod is exempt from constraints.
     Skipped,
-    /// It is admitted.
+    /// The pod is admitted with defaults.
     Admitted {
         /// By these constraints.
         scc: String,
         /// As this, with everything filled in.
         pod: Box<Pod>,
-        /// Those that come before them and may be used, and why they do not accept it.
-        refusals: Vec<Refusal>,
+        /// The usable constraints with a higher priority, and their violations.
+        refusals: Vec<SccRejection>,
     },
-    /// It is refused.
+    /// The pod is rejected by every usable SCC.
     Refused {
-        /// Those that may be used, and why they do not accept it.
-        refusals: Vec<Refusal>,
+        /// The usable constraints, and their violations.
+        refusals: Vec<SccRejection>,
     },
-    /// Nothing can be decided, whoever asks: one SCC of the cluster cannot be put to use here.
+    /// No decision for any user: one SCC of the cluster is unusable here.
     Broken {
-        /// Its name; empty when the namespace itself is to blame.
+        /// Name of the SCC; empty if the namespace is the cause.
         scc: String,
-        /// Why.
+        /// The error.
         why: Unusable,
     },
 }
 
 /// Why constraints do not accept a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct SccRejection {
     /// Their name.
     pub scc: String,
-    /// What they do not accept, a field and a few words each.
+    /// The violations, each with a field and a short text.
     pub problems: Vec<String>,
 }
 
@@ -79,9 +81,9 @@ pub enum Unusable {
     NoUser,
     /// `MustRunAsRange` with one end of the range alone.
     HalfRange,
-    /// A strategy that there is not, by its field.
+    /// An unknown strategy, by its field.
     UnknownStrategy(&'static str),
-    /// The pod asks for constraints that there are not.
+    /// The pod requires unknown constraints.
     NotThere,
 }
 
@@ -100,7 +102,8 @@ impl fmt::Display for Unusable {
     }
 }
 
-/// Decides, among all the constraints of a cluster, for a pod whose user or service account may use some of them.
+/// Decides about a pod, among all constraints of a cluster, with the constraints usable by its user or service
+/// account.
 pub fn admit(pod: &Pod, sccs: &[&Scc], may_use: impl Fn(&Scc) -> bool, allocated: Allocated<'_>) -> Verdict {
     if pod.spec.os.as_ref().is_some_and(|os| os.name == "windows") {
         return Verdict::Skipped;
@@ -113,7 +116,7 @@ pub fn admit(pod: &Pod, sccs: &[&Scc], may_use: impl Fn(&Scc) -> bool, allocated
             return Verdict::Broken { scc: required.clone(), why: Unusable::NotThere };
         }
     }
-    // The namespace is waited for before anything else, whether or not somebody needs what it lacks.
+    // Admission waits for the annotations of the namespace first, needed or not.
     if allocated.uid_range.is_none() {
         return Verdict::Broken { scc: String::new(), why: Unusable::NoUidRange };
     }
@@ -135,13 +138,13 @@ pub fn admit(pod: &Pod, sccs: &[&Scc], may_use: impl Fn(&Scc) -> bool, allocated
         if problems.is_empty() {
             return Verdict::Admitted { scc: scc.name().to_owned(), pod: Box::new(filled), refusals };
         }
-        refusals.push(Refusal { scc: scc.name().to_owned(), problems });
+        refusals.push(SccRejection { scc: scc.name().to_owned(), problems });
     }
     Verdict::Refused { refusals }
 }
 
-/// True when constraints, valid as they are, keep every pod of the cluster from being created: they cannot be put to use
-/// in any namespace, and admission asks all of them before it asks who may use them.
+/// Returns the error of valid constraints with a block on every pod of the cluster: they are unusable in any
+/// namespace, and admission resolves all constraints before it checks access.
 pub fn breaks_admission(scc: &Scc) -> Option<Unusable> {
     let allocated = Allocated { uid_range: Some("1000000000/10000"), supplemental_groups: None, mcs: Some("s0:c1,c0") };
     resolve::resolve(scc, allocated).err()

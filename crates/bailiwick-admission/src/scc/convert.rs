@@ -1,8 +1,9 @@
-//! The Pod Security level of constraints, as OpenShift's label syncer computes it (`specs/openshift.md` 1).
+//! The Pod Security level of constraints, as computed by OpenShift's label syncer
+//! (`pkg/psalabelsyncer/sccpsamapping.go` of openshift/cluster-policy-controller).
 //!
-//! Eleven rules look at a field or two each; the loosest result counts. What the rules leave out is left out here as well:
-//! `semantic` says what an SCC really guarantees. Of a namespace only the start of its uid range matters, so two
-//! conversions cover every namespace there is: see [`Converted`].
+//! Eleven rules cover a field or two each, and the loosest result counts. Gaps of the rules are kept; `semantic`
+//! computes the level really guaranteed. The rules only use the start of the uid range of a namespace, and two
+//! conversions cover every namespace: see [`Converted`].
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use super::release::Release;
 use crate::level::Level;
 use crate::standards::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES, allows_se_linux_type, allows_sysctl};
 
-/// The syncer knows what the first version of the checks allowed, and no more.
+/// The syncer uses the lists of the first version of the checks.
 const FIRST_CHECKS: u64 = 0;
 
 /// A rule of the conversion.
@@ -28,7 +29,7 @@ pub enum Rule {
     AllowPrivilegeEscalation,
     /// Privileged containers.
     Privileged,
-    /// Capabilities.
+    /// The added and dropped capabilities.
     Capabilities,
     /// Kernel parameters.
     Sysctls,
@@ -38,27 +39,27 @@ pub enum Rule {
     SeLinux,
     /// Seccomp profiles.
     Seccomp,
-    /// The user.
+    /// Strategy for user ids.
     RunAsUser,
 }
 
-/// What a rule comes to.
+/// The result of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The rule.
+    /// The rule of the table.
     pub rule: Rule,
-    /// Its level; none where it has no say.
+    /// Level of the field; none for a field without an effect.
     pub level: Option<Level>,
-    /// The field that decided.
+    /// The deciding field.
     pub field: &'static str,
 }
 
 /// Why constraints have no level.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ConversionError {
-    /// A kind of volume that this release does not know.
+    /// A kind of volume unknown to this release.
     UnknownVolumeType(String),
-    /// A strategy for the user that there is not.
+    /// A strategy that OpenShift does not have.
     UnknownRunAsUserStrategy(String),
     /// The range of the namespace is needed, and there is none.
     UidRangeMissing,
@@ -66,7 +67,7 @@ pub enum ConversionError {
     UidRangeMalformed,
 }
 
-/// Both conversions of constraints, from which the level in any namespace follows.
+/// Both conversions of constraints; they determine the level in any namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
     above_zero: Result<Level, ConversionError>,
@@ -75,7 +76,7 @@ pub struct Converted {
 }
 
 impl Rule {
-    /// All of them, in the order in which a report lists them.
+    /// All rules, in the order of a report.
     pub const ALL: [Rule; 11] = [
         Rule::HostDir,
         Rule::HostNamespaces,
@@ -90,7 +91,7 @@ impl Rule {
         Rule::RunAsUser,
     ];
 
-    /// Its name.
+    /// Returns the name of the rule.
     pub fn name(self) -> &'static str {
         match self {
             Rule::HostDir => "hostDir",
@@ -109,7 +110,7 @@ impl Rule {
 }
 
 impl ConversionError {
-    /// Its code, for tests and machines.
+    /// Returns the code, for tests and machines.
     pub fn code(&self) -> &'static str {
         match self {
             ConversionError::UnknownVolumeType(_) => "unknown-volume-type",
@@ -136,7 +137,7 @@ impl fmt::Display for ConversionError {
 impl std::error::Error for ConversionError {}
 
 impl Converted {
-    /// Converts at most twice: once more where the namespace's range has a say.
+    /// Converts once, and a second time for constraints with a dependency on the range.
     pub fn new(scc: &Scc, release: Release, conversions: &mut u64) -> Self {
         let mut level = |range| {
             *conversions += 1;
@@ -148,7 +149,7 @@ impl Converted {
         Self { above_zero, from_zero, needs_range }
     }
 
-    /// The level in a namespace with this range.
+    /// Returns the level in a namespace with this range.
     ///
     /// # Errors
     /// Why there is none.
@@ -157,22 +158,22 @@ impl Converted {
             (UidRange::FromZero, _) => self.from_zero.clone(),
             (UidRange::Missing, Ok(_)) if self.needs_range => Err(ConversionError::UidRangeMissing),
             (UidRange::Malformed, Ok(_)) if self.needs_range => Err(ConversionError::UidRangeMalformed),
-            // What fails without the range fails before anybody looks at it.
+            // An error without the range comes before any use of the range.
             (_, level) => level.clone(),
         }
     }
 }
 
-/// The level of constraints in a namespace with this range.
+/// Returns the level of constraints in a namespace with this range.
 ///
 /// # Errors
-/// Why there is none; also where another rule said privileged already.
+/// The reason for a missing level, even after another rule with the result privileged.
 pub fn level(scc: &Scc, range: UidRange, release: Release) -> Result<Level, ConversionError> {
     let findings = findings(scc, range, release)?;
-    Ok(findings.iter().filter_map(|finding| finding.level).max().unwrap_or(Level::Restricted))
+    Ok(Level::loosest(findings.iter().filter_map(|finding| finding.level)))
 }
 
-/// What each rule comes to, in the order of [`Rule::ALL`].
+/// Returns the result of each rule, in the order of [`Rule::ALL`].
 ///
 /// # Errors
 /// As with [`level`]: volumes before the user.
@@ -206,7 +207,7 @@ pub fn findings(scc: &Scc, range: UidRange, release: Release) -> Result<Vec<Find
         .collect())
 }
 
-/// The level of a kind of volume by its name; none for a name that no release knows.
+/// Returns the level of a kind of volume by its name; none for an unknown name.
 pub fn volume_level(name: &str) -> Option<Level> {
     match name {
         "*" | "hostPath" => Some(Level::Privileged),
@@ -245,7 +246,7 @@ pub fn volume_level(name: &str) -> Option<Level> {
     }
 }
 
-/// True when the range of the namespace has a say.
+/// Whether the level depends on the range of the namespace.
 pub fn needs_range(scc: &Scc) -> bool {
     let user = &scc.run_as_user;
     user.r#type == "MustRunAsRange" && (user.uid_range_min.is_none() || user.uid_range_max.is_none())
@@ -287,7 +288,7 @@ fn capabilities(scc: &Scc) -> (Level, &'static str) {
     }
 }
 
-/// Names are met in the order of the list, and the first that is privileged ends it: an unknown one behind it is not met.
+/// Returns the level of a list of volumes. The list is evaluated in order up to the first privileged name: an unknown name after it has no effect.
 fn volumes(scc: &Scc, release: Release) -> Result<Option<Level>, ConversionError> {
     let mut loosest = None;
     for name in scc.volumes() {

@@ -1,7 +1,7 @@
-//! The constraints that a cluster starts with, and the roles and bindings that grant them, by release.
+//! The initial constraints of a cluster with their roles and bindings, by release.
 //!
-//! Nobody writes these objects: the payload of OpenShift brings them. They are the ground on which a cluster's own
-//! objects are laid, as the default RBAC policy is for [`bailiwick_access`].
+//! The payload of OpenShift contains these objects. They are a baseline under a cluster's own objects, as the default
+//! RBAC policy is for [`bailiwick_access`].
 
 use std::sync::OnceLock;
 
@@ -37,21 +37,21 @@ struct Entry {
     fields: Map<String, Value>,
 }
 
-/// What a cluster of a release starts with.
+/// The initial state of a cluster of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Start {
-    /// The release.
+    /// Release of the payload.
     pub release: Release,
-    /// True for a cluster that was upgraded from 4.10 or before, whose `restricted` still belongs to everybody.
+    /// Whether the cluster was upgraded from 4.10 or before and grants `restricted` to all users.
     pub upgraded_from_4_10: bool,
 }
 
-/// The names of the constraints that a release has from the start, in the order of the table.
+/// Returns the names of the initial constraints of a release, in the order of the table.
 pub fn names(release: Release) -> impl Iterator<Item = &'static str> {
     entries(release).map(|entry| entry.name.as_str())
 }
 
-/// The objects that a cluster starts with: constraints, then ClusterRoles, then ClusterRoleBindings.
+/// Returns the initial objects of a cluster: constraints, then ClusterRoles, then ClusterRoleBindings.
 pub fn objects(start: Start) -> Vec<Value> {
     let mut objects: Vec<Value> = entries(start.release).map(|entry| constraints(entry, start)).collect();
     let names = names(start.release).chain(facts().dangling.iter().map(String::as_str));
@@ -77,12 +77,12 @@ pub fn objects(start: Start) -> Vec<Value> {
     objects
 }
 
-/// The same as trees, one for each object.
+/// Returns the initial objects as trees, one for each object.
 pub fn trees(start: Start) -> Vec<Tree> {
     objects(start).iter().map(yaml::from_json).collect()
 }
 
-/// The ClusterRole that lets its holders use constraints of the payload.
+/// Returns the name of the ClusterRole for the use of constraints of the payload.
 pub fn role_name(scc: &str) -> String {
     format!("system:openshift:scc:{scc}")
 }
@@ -116,7 +116,7 @@ fn facts() -> &'static Facts {
     static FACTS: OnceLock<Facts> = OnceLock::new();
     FACTS.get_or_init(|| {
         let tree = yaml::read(TEXT, FileId::default(), &mut Sink::new());
-        // A test reads the table, so that it never is unreadable here.
+        // A test reads the table: it is never unreadable here.
         tree.document(0).and_then(|root| from_node(root).ok()).unwrap_or_default()
     })
 }

@@ -1,4 +1,4 @@
-//! What is worth a word about constraints that the API takes without one (`specs/openshift.md` 8).
+//! Lints about constraints accepted by the API without a warning.
 
 use super::Scc;
 use super::admit::{Unusable, breaks_admission};
@@ -7,30 +7,32 @@ use super::order::points;
 use super::release::Release;
 use crate::standards::BASELINE_CAPABILITIES;
 
-/// The points of `restricted-v2`, which is what pods get that ask for nothing.
+/// The points of `restricted-v2`, the default for pods.
 const EVERYDAY_POINTS: i32 = 132_010;
 
-/// What is worth a word about constraints.
+/// A lint about constraints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SccLint {
     /// They cannot be put to use, and so keep every pod of the cluster from being created.
     Deadly(Unusable),
     /// `MustRunAsRange` with one end of the range alone: the conversion to a level ignores it.
     HalfUidRange,
-    /// A kind of volume that the label syncer of this release does not know: it fails wherever they may be used.
+    /// A kind of volume unknown to the label syncer of this release: the syncer fails in every namespace with these
+    /// constraints.
     UnknownVolumeType(String),
-    /// A seccomp profile in the words of a pod, which no pod can ask constraints for.
+    /// A seccomp profile in the spelling of a pod field, without an effect in constraints.
     SeccompFieldSpelling(String),
-    /// A capability that no container can ask for by this name.
+    /// A capability with an invalid spelling.
     CapabilitySpelling(String),
-    /// A capability that every container gets, and that the label syncer does not look at.
+    /// A capability added to every container and ignored by the label syncer.
     DefaultAddNotCounted(String),
-    /// They come before the everyday constraints and are there for everybody, so that pods get them unasked.
+    /// A higher priority than the default constraints, with access for all users: pods get these constraints by
+    /// default.
     PriorityHijack,
 }
 
 impl SccLint {
-    /// Its code.
+    /// Returns the code of the scc lint.
     pub fn code(&self) -> &'static str {
         match self {
             SccLint::Deadly(_) => "deadly-scc",
@@ -43,7 +45,7 @@ impl SccLint {
         }
     }
 
-    /// The field it is about.
+    /// Returns the field it is about.
     pub fn field(&self) -> &'static str {
         match self {
             SccLint::Deadly(Unusable::UnknownStrategy(field)) => field,
@@ -57,7 +59,7 @@ impl SccLint {
     }
 }
 
-/// Looks for all of them. Whether constraints are there for everybody is for the caller to say, who knows the bindings.
+/// Returns the lints about constraints. `is_for_everybody` depends on the bindings.
 pub fn lints(scc: &Scc, release: Release, is_for_everybody: bool) -> Vec<SccLint> {
     let mut lints: Vec<SccLint> = breaks_admission(scc).into_iter().map(SccLint::Deadly).collect();
     let user = &scc.run_as_user;
@@ -86,7 +88,7 @@ pub fn lints(scc: &Scc, release: Release, is_for_everybody: bool) -> Vec<SccLint
     lints
 }
 
-/// The kernel's prefix and lower case are for other places; `ALL` and `*` are words of their own.
+/// Returns the kernel's prefix and lower case are for other places; `ALL` and `*` are words of their own.
 fn is_misspelt(name: &str) -> bool {
     name.starts_with("CAP_") || name.bytes().any(|byte| byte.is_ascii_lowercase())
 }

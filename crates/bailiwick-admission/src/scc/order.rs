@@ -1,9 +1,9 @@
-//! In which order admission tries constraints: those of higher priority first, then those that allow less, then by name
-//! (`specs/openshift.md` 4.5).
+//! The order of constraints in admission: by priority, then the stricter first, then by name
+//! (`pkg/securitycontextconstraints/util/sort` of openshift/apiserver-library-go).
 
 use super::Scc;
 
-/// How much constraints allow, as a number; the fewer points, the earlier they are tried.
+/// Returns the points of constraints: fewer points mean stricter constraints, tried earlier.
 pub fn points(scc: &Scc) -> i32 {
     let when = |holds: bool, points: i32| if holds { points } else { 0 };
     when(scc.allow_privileged_container, 1_600_000)
@@ -25,12 +25,12 @@ pub fn points(scc: &Scc) -> i32 {
         + capability_points(scc)
 }
 
-/// Sorts constraints in the order in which admission tries them.
+/// Sorts constraints in the order of admission.
 pub fn sort(sccs: &mut [&Scc]) {
     sccs.sort_by(|left, right| {
-        let priority = |scc: &Scc| scc.priority.unwrap_or_default();
-        priority(right)
-            .cmp(&priority(left))
+        right
+            .priority()
+            .cmp(&left.priority())
             .then_with(|| points(left).cmp(&points(right)))
             .then_with(|| left.name().cmp(right.name()))
     });
@@ -48,7 +48,7 @@ fn volume_points(scc: &Scc) -> i32 {
 }
 
 fn capability_points(scc: &Scc) -> i32 {
-    let each = |list: &[String], points: i32| i32::try_from(list.len()).unwrap_or(i32::MAX).saturating_mul(points);
+    let each = |list: &[String], points: i32| list.iter().fold(0_i32, |sum, _| sum.saturating_add(points));
     let is_all = |name: &String| name.eq_ignore_ascii_case("all");
     let allowed = if scc.allowed_capabilities.iter().any(|name| name == "*" || is_all(name)) {
         4_000

@@ -1,4 +1,4 @@
-//! The uid range that a namespace is annotated with, read as Go's scanner reads it (`specs/openshift.md` 1.3).
+//! The uid range of a namespace annotation, parsed as Go's scanner parses it.
 
 /// The annotation with the range of user ids.
 pub const UID_RANGE: &str = "openshift.io/sa.scc.uid-range";
@@ -12,11 +12,11 @@ pub const MCS: &str = "openshift.io/sa.scc.mcs";
 pub struct Block {
     /// The first id.
     pub start: u32,
-    /// The last id; below the first for a block without ids, which nothing checks.
+    /// The last id; less than the first for an empty block, a case without a check.
     pub end: u32,
 }
 
-/// What an annotation says about where the range begins: all that a level depends on.
+/// The start of the range in an annotation: the only input of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UidRange {
     /// The annotation is missing or empty.
@@ -25,12 +25,12 @@ pub enum UidRange {
     Malformed,
     /// It begins at 0.
     FromZero,
-    /// It begins above 0, as every range does that the cluster allocates.
+    /// The range begins above 0, as every allocated range does.
     AboveZero,
 }
 
 impl UidRange {
-    /// Reads the value of the annotation; none where there is none.
+    /// Reads the value of the annotation, if any.
     pub fn read(annotation: Option<&str>) -> Self {
         match annotation.filter(|text| !text.is_empty()) {
             None => UidRange::Missing,
@@ -44,8 +44,8 @@ impl UidRange {
 }
 
 impl Block {
-    /// Reads `<start>/<size>`, or `<start>-<end>` where there is no slash anywhere. What follows the second number does
-    /// not matter, so that of a list the first block counts.
+    /// Reads `<start>/<size>`, or `<start>-<end>` for a text without a slash. The text after the second number is
+    /// ignored: the first block of a list counts.
     pub fn parse(text: &str) -> Option<Self> {
         let separator = if text.contains('/') { '/' } else { '-' };
         let (start, rest) = number(text)?;
@@ -61,16 +61,17 @@ impl Block {
     }
 }
 
-/// A number behind blanks, and what follows it. A line break is no blank here, a sign no part of the number.
+/// Returns a number after blanks, and the rest of the text. A line break is no blank, and a sign is no part of a
+/// number.
 fn number(text: &str) -> Option<(u32, &str)> {
-    // A carriage return counts as a line break only before a line feed, which ends the scan as well.
+    // A carriage return is a line break only before a line feed, and both end the scan.
     let text = text.trim_start_matches(|letter: char| letter != '\n' && is_space(letter));
     let digits = text.len() - text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     let (digits, rest) = text.split_at_checked(digits)?;
     Some((digits.parse().ok()?, rest))
 }
 
-/// The white space of Go's scanner, which is that of Unicode without the separators of information.
+/// Whether a character is white space for Go's scanner: Unicode white space without the information separators.
 fn is_space(letter: char) -> bool {
     letter.is_whitespace()
 }

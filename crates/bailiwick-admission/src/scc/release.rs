@@ -1,7 +1,7 @@
-//! What differs between releases of OpenShift (`specs/openshift.md` 2.2).
+//! The differences between releases of OpenShift.
 //!
-//! Facts about branches of the label syncer, the admission and the default constraints. A release that is newer than the
-//! table behaves as the newest in it.
+//! Facts about branches of the label syncer, the admission and the default constraints. A newer release behaves as the
+//! newest in the table.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Release {
     pub minor: u32,
 }
 
-/// Which labels the syncer writes, and to what the cluster holds pods whose namespace has none.
+/// The labels written by the syncer, and the level for pods in a namespace without labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// The gate OpenShiftPodSecurityAdmission is on: enforce, audit and warn.
@@ -49,19 +49,19 @@ impl Release {
         (release >= Self::FIRST).then_some(release)
     }
 
-    /// The newest release that is built on a Kubernetes minor; none for a minor before the first release.
+    /// Returns the newest release based on a Kubernetes minor; none before the first release.
     pub fn of_kubernetes(minor: u32) -> Option<Self> {
         let fours = (Self::FIRST.minor..=Self::LAST_OF_FOUR.minor).map(Self::four);
         let known = fours.chain([Self::LAST]).filter(|release| release.kubernetes_minor() <= minor);
         known.max_by_key(|release| release.kubernetes_minor())
     }
 
-    /// The value of the `-version` labels.
+    /// Returns the value of the `-version` labels.
     pub fn version_label(self) -> PolicyVersion {
         if self < Self::four(17) { PolicyVersion::Minor(24) } else { PolicyVersion::Latest }
     }
 
-    /// Whether the syncer heeds who owns a label, and forces its own only on namespaces that opted in.
+    /// Whether the syncer respects the owners of labels, and forces its values only after an opt-in.
     pub fn respects_owners(self) -> bool {
         self >= Self::four(14)
     }
@@ -87,7 +87,7 @@ impl Release {
         self < Self::four(20)
     }
 
-    /// The first release whose syncer knows a kind of volume; none for a name that no release knows.
+    /// Returns the first release with a kind of volume in its syncer; none for an unknown name.
     pub fn knows_volume_since(volume: &str) -> Option<Self> {
         match volume {
             "image" => Some(Self::four(18)),
@@ -97,13 +97,13 @@ impl Release {
         }
     }
 
-    /// The mode while the gate is left alone. What a cluster really has is its administrator's business: the branches and
-    /// the product's documentation contradict each other, so this is only where to start.
+    /// Returns the mode of an unchanged feature gate. A cluster may have another mode, and the branches and the
+    /// product's documentation contradict each other: this is a starting point.
     pub fn default_mode(self) -> Mode {
         if self < Self::four(14) || self == Self::four(21) { Mode::Advising } else { Mode::Enforcing }
     }
 
-    /// The newest known release of the same major version.
+    /// Returns the newest known release of the same major version.
     pub fn newest_known(self) -> Release {
         if self.major == 4 { Self::LAST_OF_FOUR } else { Self::LAST }
     }
@@ -113,8 +113,8 @@ impl Release {
         self > self.newest_known()
     }
 
-    /// The Kubernetes minor it is built on, by `k8s.io/api` in go.mod of the release branches of openshift/api: 4.N is
-    /// 1.(N+13), and 5.0 is 1.36 like 4.23. A release that is newer than the known ones has the newest known minor.
+    /// Returns the Kubernetes minor of the release, by `k8s.io/api` in go.mod of the release branches of
+    /// openshift/api: 4.N is 1.(N+13), and 5.0 is 1.36 like 4.23. A newer release has the newest known minor.
     pub fn kubernetes_minor(self) -> u32 {
         match self.major {
             _ if self.is_newer_than_known() => LAST_MINOR,
@@ -140,7 +140,7 @@ impl Mode {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the mode.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Enforcing => "enforcing",

@@ -1,9 +1,8 @@
-//! The level that constraints really guarantee (`specs/openshift.md` 1.4): every pod they admit passes its checks.
+//! The level guaranteed by constraints: every admitted pod passes its checks.
 //!
-//! The label syncer's rules were written by hand and leave things out. Here each check of a version of the Pod Security
-//! standards is held against what admission by these constraints makes sure of. Where a field of the constraints is to
-//! blame, the level rises; what no field of any constraints could prevent is told as a caveat, since it says nothing
-//! about these ones.
+//! The label syncer's rules have gaps. This module compares each check of a version of the Pod Security standards with
+//! the guarantees of admission by constraints. A field of the constraints without the guarantee raises the level. A
+//! check outside of any constraints is a caveat.
 
 use super::Scc;
 use super::convert::{needs_range, volume_level};
@@ -11,7 +10,7 @@ use super::range::UidRange;
 use crate::level::{Level, PolicyVersion};
 use crate::standards::{BASELINE_CAPABILITIES, NEWEST, RESTRICTED_CAPABILITIES, allows_se_linux_type, allows_sysctl};
 
-/// The kernel parameters that admission allows everywhere, whatever the constraints say.
+/// The kernel parameters allowed by admission under all constraints.
 pub(super) const SAFE_SYSCTLS: [&str; 9] = [
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
@@ -24,29 +23,29 @@ pub(super) const SAFE_SYSCTLS: [&str; 9] = [
     "net.ipv4.tcp_syncookies",
 ];
 
-/// What constraints guarantee.
+/// The guarantee of constraints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarantee {
-    /// The strictest level whose checks all pods pass that these constraints admit, caveats aside.
+    /// The strictest level with all checks passed by every admitted pod, apart from caveats.
     pub level: Level,
-    /// The checks that keep it from being stricter.
+    /// The checks against a stricter level.
     pub gaps: Vec<Gap>,
-    /// What pods may still do to fail a check of that level.
+    /// The ways left for pods to fail a check of this level.
     pub caveats: Vec<Caveat>,
 }
 
-/// A check that constraints do not guarantee.
+/// A check without a guarantee by constraints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gap {
     /// The id of the check.
     pub check: &'static str,
     /// The level it belongs to.
     pub level: Level,
-    /// The field that lets pods fail it.
+    /// The field of the constraints.
     pub field: &'static str,
 }
 
-/// A check that pods can fail whatever constraints say.
+/// A check outside of the control of constraints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caveat {
     /// The id of the check.
@@ -57,8 +56,8 @@ pub struct Caveat {
     pub why: &'static str,
 }
 
-/// Holds constraints against the checks of a version. A range that is missing counts as one that the cluster is yet to
-/// allocate, above 0; without one no pod is admitted at all.
+/// Compares constraints with the checks of a version. A missing range counts as a future allocation above 0, because
+/// no pod is admitted without a range.
 pub fn guarantee(scc: &Scc, range: UidRange, version: PolicyVersion) -> Guarantee {
     let minor = version.minor_up_to(NEWEST);
     let mut gaps = Vec::new();
@@ -104,7 +103,7 @@ pub fn guarantee(scc: &Scc, range: UidRange, version: PolicyVersion) -> Guarante
     Guarantee { level, gaps, caveats }
 }
 
-/// What is added by default is allowed as well, and every container has it.
+/// Returns the gap in capabilities. Default capabilities are allowed as well, and every container has them.
 fn capability_gap(scc: &Scc, known: &[&str]) -> Option<&'static str> {
     let within = |list: &[String]| list.iter().all(|name| known.contains(&name.as_str()));
     if !within(&scc.allowed_capabilities) {
@@ -126,7 +125,7 @@ fn host_namespace_gap(scc: &Scc) -> Option<&'static str> {
     .find_map(|(allowed, field)| allowed.then_some(field))
 }
 
-/// An unknown kind of volume is none that a pod could have.
+/// Returns the gap in volumes. An unknown kind of volume cannot occur in a pod.
 fn volume_gap(scc: &Scc, level: Level) -> Option<&'static str> {
     let loose = scc.volumes().iter().filter_map(|name| volume_level(name)).any(|own| own > level);
     loose.then_some("volumes")
@@ -165,7 +164,7 @@ fn sysctl_gap(scc: &Scc, minor: u64) -> Option<&'static str> {
         return Some("allowedUnsafeSysctls");
     }
     let safe = SAFE_SYSCTLS.iter().any(|name| !is_checked(name) && !is_forbidden(name));
-    // Forbidding them is what the constraints could do about it.
+    // Constraints can only forbid them.
     safe.then_some("forbiddenSysctls")
 }
 
@@ -201,7 +200,7 @@ fn caveats(scc: &Scc, minor: u64, by_user_namespace: bool) -> Vec<Caveat> {
     caveats.push(Caveat { check: "windowsHostProcess", level: Level::Baseline, why });
     let is_default_only = matches!(scc.run_as_user.r#type.as_str(), "MustRunAs" | "MustRunAsRange");
     if is_default_only && !by_user_namespace {
-        let why = "a container that says `runAsNonRoot: false` is admitted as it is";
+        let why = "a container with `runAsNonRoot: false` is admitted as it is";
         caveats.push(Caveat { check: "runAsNonRoot", level: Level::Restricted, why });
     }
     caveats

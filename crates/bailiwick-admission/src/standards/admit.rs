@@ -1,8 +1,8 @@
-//! What Pod Security admission answers to a request, by the configuration of the cluster and the labels of the
+//! The decision of Pod Security admission about a request, by the configuration of the cluster and the labels of the
 //! namespace (`pod-security-admission/admission/admission.go`).
 //!
-//! Updates are judged as creation is: that the server lets a pod stay that already was there, and that it looks at the
-//! pods of a namespace when its labels change, is left out.
+//! Updates are evaluated as creations. Left out: the exemption of unchanged pods on update, and the warnings about
+//! existing pods at a change of labels.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,16 @@ use super::labels::{LabelError, LevelVersion, Policy};
 use super::{Violation, details, message, violations, words};
 use crate::level::Level;
 use crate::pod::Pod;
+use bailiwick_kubernetes::absent;
 
-/// Who writes what where.
+/// The user, the namespace and the pod of a request.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'r> {
-    /// The user.
+    /// Name of the user.
     pub user: &'r str,
-    /// The namespace.
+    /// Name of the namespace.
     pub namespace: &'r str,
-    /// Its labels.
+    /// Labels of the namespace.
     pub labels: &'r BTreeMap<String, String>,
     /// The pod, or the template of a workload.
     pub pod: &'r Pod,
@@ -32,9 +33,9 @@ pub struct Request<'r> {
 pub struct Review {
     /// Why it is refused, if it is.
     pub refused: Option<String>,
-    /// What the writer is warned of.
+    /// The warning for the user.
     pub warning: Option<String>,
-    /// What goes to the audit log: `exempt`, `enforce-policy`, `audit-violations`, `error`.
+    /// The audit annotations: `exempt`, `enforce-policy`, `audit-violations`, `error`.
     pub audit: BTreeMap<&'static str, String>,
 }
 
@@ -42,7 +43,7 @@ pub struct Review {
 pub fn review(configuration: &Configuration, request: Request<'_>) -> Review {
     let mut review = Review::default();
     let exemption = exemption(&configuration.exemptions, request);
-    // The plugin asks for the namespace and the user first, and looks at the pod only where a level asks for anything.
+    // The plugin checks the namespace and the user first, and evaluates the pod only for a level above privileged.
     if let Some(reason) = exemption.filter(|reason| *reason != "runtimeClass") {
         review.audit.insert("exempt", reason.to_owned());
         return review;
@@ -75,28 +76,28 @@ pub fn review(configuration: &Configuration, request: Request<'_>) -> Review {
         found(policy).map(|found| format!("would violate PodSecurity {name}: {}", details(&found)))
     };
     review.audit.extend(would(policy.audit).map(|text| ("audit-violations", text)));
-    // Who is refused is not warned on top.
+    // A rejected user gets no warning.
     if review.refused.is_none() {
         review.warning = would(policy.warn);
     }
     review
 }
 
-/// Why the labels of a namespace are refused: those that are wrong, unless they were wrong the same way before.
+/// Returns the invalid labels of a namespace, unless they were invalid before in the same way.
 pub fn refused_labels(
     defaults: Policy,
     old: Option<&BTreeMap<String, String>>,
     new: &BTreeMap<String, String>,
 ) -> Vec<LabelError> {
     let (_, errors) = defaults.of(new);
-    let before = old.map(|old| defaults.of(old).1).unwrap_or_default();
+    let before = old.map_or_else(Vec::new, |old| defaults.of(old).1);
     if errors == before { Vec::new() } else { errors }
 }
 
-/// Why a request does not concern Pod Security, in the word of the audit log.
+/// Returns the reason for an exemption from Pod Security, in the form of the audit log.
 fn exemption(exemptions: &Exemptions, request: Request<'_>) -> Option<&'static str> {
     let holds = |list: &[String], name: &str| !name.is_empty() && list.iter().any(|exempt| exempt == name);
-    let runtime_class = request.pod.spec.runtime_class_name.as_deref().unwrap_or_default();
+    let runtime_class = absent::text(request.pod.spec.runtime_class_name.as_deref());
     if holds(&exemptions.namespaces, request.namespace) {
         Some("namespace")
     } else if holds(&exemptions.usernames, request.user) {
@@ -108,7 +109,7 @@ fn exemption(exemptions: &Exemptions, request: Request<'_>) -> Option<&'static s
     }
 }
 
-/// Several errors as the API server puts them together.
+/// Joins several errors in the form of the API server.
 fn all(errors: &[LabelError]) -> String {
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     match texts.as_slice() {
@@ -164,7 +165,7 @@ mod tests {
         for (exempt, reason) in [("n", "namespace"), ("ann", "user"), ("kata", "runtimeClass")] {
             assert_eq!(answer(&[("enforce", "baseline")], true, exempt), format!(" |  | exempt: {reason}"));
         }
-        // Where nothing is asked, no pod is looked at.
+        // Without a level, no pod is evaluated.
         assert_eq!(answer(&[], true, "kata"), " |  | enforce-policy: privileged:latest");
     }
 

@@ -1,30 +1,30 @@
-//! The list of the checks, and which of them make up a level at a version.
+//! The list of the checks, and the checks of a level at a version.
 
 use super::{host, process, profiles};
 use crate::level::Level;
 use crate::pod::Pod;
 
-/// What a rule finds: the reason, and the detail.
+/// The result of a rule: the reason, and the detail.
 pub(super) type Finding = Option<(&'static str, String)>;
 
 /// A check of the Pod Security standards.
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
-    /// What it is called.
+    /// The id in the standards.
     pub id: &'static str,
-    /// The loosest level that it belongs to.
+    /// The loosest level with the check.
     pub level: Level,
-    /// The minor that it appeared with.
+    /// The first minor with the check.
     pub since: u64,
-    /// The check of baseline whose place it takes in restricted.
+    /// The check of baseline replaced in restricted.
     pub replaces: Option<&'static str>,
-    /// What it has against a pod by the version of a minor.
+    /// The rule, with the minor of the version.
     pub(super) rule: fn(&Pod, u64) -> Finding,
 }
 
-/// All of them, in the order of their reports: those of baseline by id, then those of restricted by id.
+/// All checks, in the order of a report: the checks of baseline by id, then the checks of restricted by id.
 ///
-/// From `pod-security-admission/policy/check_*.go` 0.37.2; the rules know what changes between versions.
+/// From `pod-security-admission/policy/check_*.go` 0.37.2; the rules contain the changes between versions.
 pub const CHECKS: [Check; 19] = [
     baseline("appArmorProfile", 0, profiles::app_armor),
     baseline("capabilities_baseline", 0, process::added_capabilities),
@@ -47,7 +47,7 @@ pub const CHECKS: [Check; 19] = [
     restricted("seccompProfile_restricted", 19, Some("seccompProfile_baseline"), profiles::seccomp_for_all),
 ];
 
-/// The checks of a level in the version of a minor, each with that minor.
+/// Returns the checks of a level in the version of a minor, each with the minor of its variant.
 pub(super) fn of(level: Level, minor: u64) -> impl Iterator<Item = (&'static Check, u64)> {
     static ALL: [Check; 19] = CHECKS;
     let counts = move |check: &Check| check.since <= minor && level <= check.level;

@@ -1,6 +1,6 @@
-//! The configuration of the admission plugin: what counts where labels say nothing, and whom it does not concern.
+//! The configuration of the admission plugin: the defaults for namespaces without labels, and the exemptions.
 //!
-//! Whether the names of exemptions are valid is left to the API server, which does not start with others.
+//! The names of exemptions are not validated: the API server does not start with invalid names.
 
 use super::labels::{LEVELS, Mode, Policy, VERSIONS};
 use crate::level::{Level, PolicyVersion};
@@ -10,16 +10,16 @@ use bailiwick_yaml::de::{DeError, from_node};
 /// The configuration of the admission plugin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// What counts where labels say nothing.
+    /// Defaults for namespaces without labels.
     pub defaults: Policy,
-    /// Whom it does not concern.
+    /// Users, namespaces and runtime classes without checks.
     pub exemptions: Exemptions,
 }
 
-/// Whom Pod Security does not concern.
+/// The exemptions from Pod Security.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Exemptions {
-    /// Names of users; those of service accounts count for what their controllers create.
+    /// Names of users; the name of a service account covers the objects created by its controller.
     pub usernames: Vec<String>,
     /// Names of namespaces.
     pub namespaces: Vec<String>,
@@ -28,11 +28,11 @@ pub struct Exemptions {
 }
 
 impl Configuration {
-    /// Reads a PodSecurityConfiguration, or anything else with `defaults` and `exemptions`. What is not there is as
-    /// upstream has it.
+    /// Reads a PodSecurityConfiguration, or any object with `defaults` and `exemptions`. Missing values have the
+    /// upstream defaults.
     ///
     /// # Errors
-    /// The first value that has the wrong type, or is no level and no version.
+    /// The first value of the wrong type, or with an unknown level or version.
     pub fn read(node: NodeRef<'_>) -> Result<Self, DeError> {
         let mut configuration = Self::default();
         let given = |part: &str, key: &str| node.get(part).and_then(|part| part.get(key));
@@ -46,7 +46,10 @@ impl Configuration {
                 chosen.version = version;
             }
         }
-        let exempt = |key| given("exemptions", key).map_or(Ok(None), from_node).map(Option::unwrap_or_default);
+        let exempt = |key| match given("exemptions", key) {
+            Some(names) => from_node::<Option<Vec<String>>>(names).map(|names| names.into_iter().flatten().collect()),
+            None => Ok(Vec::new()),
+        };
         configuration.exemptions = Exemptions {
             usernames: exempt("usernames")?,
             namespaces: exempt("namespaces")?,
@@ -56,7 +59,7 @@ impl Configuration {
     }
 }
 
-/// What a text stands for; the empty one stands for the default.
+/// Parses a text; the empty text stands for the default.
 fn chosen_by<T>(
     node: Option<NodeRef<'_>>,
     parse: impl Fn(&str) -> Option<T>,

@@ -1,5 +1,4 @@
-//! What a pod must not have of its node: namespaces, paths, ports, addresses, processes, kernel parameters, and
-//! volumes of certain types.
+//! The checks about the node: namespaces, paths, ports, addresses, processes, kernel parameters, and types of volumes.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +6,7 @@ use super::checks::Finding;
 use super::words::{containers, listed, plural, setters};
 use crate::pod::{Container, Handler, Pod, VOLUME_SOURCES, VolumeSource, WindowsOptions};
 
-/// The volume sources that restricted allows.
+/// The volume sources allowed by restricted.
 const ALLOWED_SOURCES: [&str; 9] = [
     "configMap",
     "csi",
@@ -20,7 +19,7 @@ const ALLOWED_SOURCES: [&str; 9] = [
     "secret",
 ];
 
-/// The kernel parameters that a pod may set, each with the first minor.
+/// The kernel parameters allowed to a pod, each with the first minor.
 const SYSCTLS: [(u64, &str); 14] = [
     (0, "kernel.shm_rmid_forced"),
     (0, "net.ipv4.ip_local_port_range"),
@@ -38,12 +37,12 @@ const SYSCTLS: [(u64, &str); 14] = [
     (37, "net.ipv4.tcp_notsent_lowat"),
 ];
 
-/// True when the checks of a minor let a pod set a kernel parameter.
+/// Whether the checks of a minor let a pod set a kernel parameter.
 pub(crate) fn allows_sysctl(name: &str, minor: u64) -> bool {
     SYSCTLS.iter().any(|(since, safe)| *since <= minor && *safe == name)
 }
 
-/// `hostNamespaces`: none of the three.
+/// Checks `hostNamespaces`: none of the three.
 pub(super) fn namespaces(pod: &Pod, _: u64) -> Finding {
     let spec = &pod.spec;
     let all = [("hostNetwork", spec.host_network), ("hostPID", spec.host_pid), ("hostIPC", spec.host_ipc)];
@@ -52,7 +51,7 @@ pub(super) fn namespaces(pod: &Pod, _: u64) -> Finding {
     (!shared.is_empty()).then(|| ("host namespaces", shared.join(", ")))
 }
 
-/// `hostPathVolumes`: none.
+/// Checks `hostPathVolumes`: none.
 pub(super) fn path_volumes(pod: &Pod, _: u64) -> Finding {
     let volumes = pod.spec.volumes.iter().filter(|volume| volume.sources.contains_key("hostPath"));
     let names: Vec<&str> = volumes.map(|volume| volume.name.as_str()).collect();
@@ -60,7 +59,7 @@ pub(super) fn path_volumes(pod: &Pod, _: u64) -> Finding {
     (!names.is_empty()).then(|| ("hostPath volumes", volumes()))
 }
 
-/// `hostPorts`: none.
+/// Checks `hostPorts`: none.
 pub(super) fn ports(pod: &Pod, _: u64) -> Finding {
     let mut names = Vec::new();
     // The API server sorts the numbers as text.
@@ -81,7 +80,7 @@ pub(super) fn ports(pod: &Pod, _: u64) -> Finding {
     (!names.is_empty()).then(|| ("hostPort", detail()))
 }
 
-/// `hostProbesAndHostLifecycle`: no probe and no handler names a host.
+/// Checks `hostProbesAndHostLifecycle`: no probe and no handler with a host.
 pub(super) fn probes(pod: &Pod, _: u64) -> Finding {
     let mut names = BTreeSet::new();
     let mut hosts = BTreeSet::new();
@@ -111,7 +110,7 @@ fn named_hosts(handler: &Handler) -> impl Iterator<Item = &str> {
     actions.map(|action| action.host.as_str()).filter(|host| !host.is_empty())
 }
 
-/// `sysctls`: none but those that the kernel keeps apart.
+/// Checks `sysctls`: only namespaced, safe parameters.
 pub(super) fn sysctls(pod: &Pod, minor: u64) -> Finding {
     let set = pod.spec.security_context.iter().flat_map(|context| &context.sysctls);
     let unsafe_ones: Vec<&str> =
@@ -119,7 +118,7 @@ pub(super) fn sysctls(pod: &Pod, minor: u64) -> Finding {
     (!unsafe_ones.is_empty()).then(|| ("forbidden sysctls", unsafe_ones.join(", ")))
 }
 
-/// `windowsHostProcess`: neither the pod nor a container runs on the node itself.
+/// Checks `windowsHostProcess`: neither the pod nor a container runs on the node itself.
 pub(super) fn processes(pod: &Pod, _: u64) -> Finding {
     let is_set = |options: Option<&WindowsOptions>| options.and_then(|options| options.host_process) == Some(true);
     let of_pod = is_set(pod.spec.security_context.as_ref().and_then(|context| context.windows_options.as_ref()));
@@ -130,7 +129,7 @@ pub(super) fn processes(pod: &Pod, _: u64) -> Finding {
     Some(("hostProcess", format!("{who} must not set securityContext.windowsOptions.hostProcess=true")))
 }
 
-/// `restrictedVolumes`: those with data of the cluster's own, or whose driver an administrator chose.
+/// Checks `restrictedVolumes`: volumes with data of the cluster, or with a driver chosen by an administrator.
 pub(super) fn volume_types(pod: &Pod, _: u64) -> Finding {
     let is_allowed = |(name, _): (&String, &VolumeSource)| ALLOWED_SOURCES.contains(&name.as_str());
     let volumes = pod.spec.volumes.iter().filter(|volume| !volume.sources.iter().any(is_allowed));

@@ -1,5 +1,4 @@
-//! Which level counts in a namespace: its six labels over the defaults of the cluster (`specs/openshift.md` 5.2;
-//! `pod-security-admission/api/helpers.go`).
+//! The levels of a namespace: six labels over the defaults of the cluster (`pod-security-admission/api/helpers.go`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,61 +6,61 @@ use std::fmt;
 use super::words;
 use crate::level::{Level, PolicyVersion};
 
-/// What labels of Pod Security begin with.
+/// Prefix of the labels of Pod Security.
 pub const PREFIX: &str = "pod-security.kubernetes.io/";
 
 /// A level, and the version of its checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LevelVersion {
-    /// The level.
+    /// Level of the checks.
     pub level: Level,
-    /// The version.
+    /// Version of the checks.
     pub version: PolicyVersion,
 }
 
-/// What a level is used for.
+/// The use of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// Pods that do not fit are refused.
+    /// Violations reject the pod.
     Enforce,
-    /// What does not fit is noted in the audit log.
+    /// Violations are recorded in the audit log.
     Audit,
-    /// Who writes what does not fit is warned.
+    /// Violations lead to a warning.
     Warn,
 }
 
-/// The levels of a namespace, or those that count where its labels say nothing.
+/// The levels of a namespace, or the defaults for namespaces without labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// What pods have to fit.
+    /// The level enforced on pods.
     pub enforce: LevelVersion,
-    /// What goes to the audit log.
+    /// The level for the audit log.
     pub audit: LevelVersion,
-    /// What is warned of.
+    /// The level for warnings.
     pub warn: LevelVersion,
 }
 
-/// A label whose value means nothing.
+/// A label with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabelError {
-    /// The label.
+    /// Key of the label.
     pub label: String,
-    /// Its value.
+    /// Value found.
     pub value: String,
-    /// What it may be.
+    /// The valid values.
     pub expected: &'static str,
 }
 
-/// What a level may be.
+/// The valid levels.
 pub(super) const LEVELS: &str = "must be one of privileged, baseline, restricted";
-/// What a version may be.
+/// The valid versions.
 pub(super) const VERSIONS: &str = "must be \"latest\" or \"v1.x\"";
 
 impl Mode {
     /// All of them, in the order of their labels.
     pub const ALL: [Mode; 3] = [Mode::Enforce, Mode::Audit, Mode::Warn];
 
-    /// Its name in labels.
+    /// Returns the name in labels.
     pub fn name(self) -> &'static str {
         match self {
             Mode::Enforce => "enforce",
@@ -70,27 +69,28 @@ impl Mode {
         }
     }
 
-    /// The label with its level.
+    /// Returns the label with its level.
     pub fn label(self) -> String {
         format!("{PREFIX}{}", self.name())
     }
 
-    /// The label with the version of its checks.
+    /// Returns the label with the version of its checks.
     pub fn version_label(self) -> String {
         format!("{PREFIX}{}-version", self.name())
     }
 }
 
 impl Policy {
-    /// That of a cluster without a configuration, and of each field that a configuration leaves out.
+    /// The policy of a cluster without a configuration, and the default of each field of a configuration.
     pub const UPSTREAM: Policy =
         Policy { enforce: LevelVersion::PRIVILEGED, audit: LevelVersion::PRIVILEGED, warn: LevelVersion::PRIVILEGED };
 
-    /// The policy of a namespace by its labels, where `self` is that of the cluster, and what is wrong with them.
+    /// Returns the policy of a namespace by its labels, with `self` as the policy of the cluster, and the errors of
+    /// the labels.
     ///
-    /// There always is a policy: to enforce, a level that is none means restricted, to audit and to warn it means
-    /// privileged; a version that is none means latest. Who enforces more than the cluster warns of also warns of it,
-    /// unless a label says what to warn of.
+    /// There always is a policy: an unknown level means restricted for enforce, and privileged for audit and warn; an
+    /// unknown version means latest. A level for enforce above the default level for warn applies to warn as well,
+    /// unless a label sets it.
     #[must_use]
     pub fn of(self, labels: &BTreeMap<String, String>) -> (Policy, Vec<LabelError>) {
         let mut policy = self;
@@ -98,16 +98,21 @@ impl Policy {
         for mode in Mode::ALL {
             let chosen = policy.get_mut(mode);
             if let Some((label, value)) = labels.get_key_value(&mode.label()) {
-                chosen.level = Level::parse(value).unwrap_or_else(|| {
+                chosen.level =
+                    if mode == Mode::Enforce { Level::parse_enforced(value) } else { Level::parse_observed(value) };
+                if Level::parse(value).is_none() {
                     errors.push(LabelError::new(label, value, LEVELS));
-                    if mode == Mode::Enforce { Level::Restricted } else { Level::Privileged }
-                });
+                }
             }
             if let Some((label, value)) = labels.get_key_value(&mode.version_label()) {
-                chosen.version = PolicyVersion::parse(value).unwrap_or_else(|| {
-                    errors.push(LabelError::new(label, value, VERSIONS));
-                    PolicyVersion::Latest
-                });
+                chosen.version = match PolicyVersion::parse(value) {
+                    Some(version) => version,
+                    // Pod Security enforces an invalid version as the latest one (`api/helpers.go`).
+                    None => {
+                        errors.push(LabelError::new(label, value, VERSIONS));
+                        PolicyVersion::Latest
+                    }
+                };
             }
         }
         let is_enforced = labels.get(&Mode::Enforce.label()).is_some_and(|value| Level::parse(value).is_some());
@@ -121,7 +126,7 @@ impl Policy {
         (policy, errors)
     }
 
-    /// What it says for a mode.
+    /// Returns the level of a mode.
     pub fn get(&self, mode: Mode) -> LevelVersion {
         match mode {
             Mode::Enforce => self.enforce,
@@ -130,7 +135,7 @@ impl Policy {
         }
     }
 
-    /// What it says for a mode, to change.
+    /// Returns the level of a mode, to change.
     pub(super) fn get_mut(&mut self, mode: Mode) -> &mut LevelVersion {
         match mode {
             Mode::Enforce => &mut self.enforce,
@@ -169,7 +174,7 @@ impl fmt::Display for LevelVersion {
     }
 }
 
-/// As the API server says it.
+/// The text of the API server.
 impl fmt::Display for LabelError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LabelError { label, value, expected } = self;
@@ -181,7 +186,7 @@ impl fmt::Display for LabelError {
 mod tests {
     use super::*;
 
-    /// The policy of some labels as `enforce audit warn`, and the labels that are wrong.
+    /// Returns the policy of some labels as `enforce audit warn`, and the invalid labels.
     fn policy(defaults: Policy, labels: &[(&str, &str)]) -> (String, Vec<String>) {
         let labels = labels.iter().map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned())).collect();
         let (policy, errors) = defaults.of(&labels);
@@ -201,7 +206,7 @@ mod tests {
                 "baseline:v1.28 restricted:latest baseline:v1.28",
             ),
             (&[("warn-version", "v1.30")], "baseline:v1.28 baseline:v1.28 baseline:v1.30"),
-            // To warn follows to enforce when that is stricter, with its version unless there is one.
+            // Warn follows a stricter enforce, with its version unless a label sets one.
             (
                 &[("enforce", "restricted"), ("enforce-version", "v1.30")],
                 "restricted:v1.30 baseline:v1.28 restricted:v1.30",
@@ -228,7 +233,7 @@ mod tests {
         );
         assert_eq!(text, "restricted:latest privileged:latest privileged:latest");
         assert_eq!(errors, ["enforce", "enforce-version", "audit", "warn", "warn-version"]);
-        // What is enforced by mistake is not warned of.
+        // An invalid enforce level leads to no warning.
         let (text, _) = policy(Policy::UPSTREAM, &[("enforce", "x"), ("enforce-version", "v1.30")]);
         assert_eq!(text, "restricted:v1.30 privileged:latest privileged:latest");
     }

@@ -1,4 +1,4 @@
-//! As whom the processes of a pod run, and what they may do beyond that.
+//! The checks about processes: their user and their further privileges.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::checks::Finding;
 use super::words::{containers, listed, setters};
 use crate::pod::{Container, Pod, SecurityContext};
 
-/// The capabilities that baseline lets a container add: those that container runtimes give by default.
+/// The capabilities allowed by baseline: the defaults of container runtimes.
 pub(crate) const BASELINE_CAPABILITIES: [&str; 13] = [
     "AUDIT_WRITE",
     "CHOWN",
@@ -23,22 +23,22 @@ pub(crate) const BASELINE_CAPABILITIES: [&str; 13] = [
     "SYS_CHROOT",
 ];
 
-/// The one that restricted still does: for low ports.
+/// The capability allowed by restricted: for low ports.
 pub(crate) const RESTRICTED_CAPABILITIES: [&str; 1] = ["NET_BIND_SERVICE"];
 
-/// Since when the checks of what Windows does not have let Windows pods pass.
+/// The first minor with an exemption of Windows pods from checks without a meaning there.
 pub(super) const WINDOWS_SINCE: u64 = 25;
 /// Since when a pod with a user namespace of its own may be root in it.
 pub(super) const USER_NAMESPACES_SINCE: u64 = 35;
 
-/// `privileged`: no container is.
+/// Checks `privileged`: no container is.
 pub(super) fn privileged(pod: &Pod, _: u64) -> Finding {
     let names = pod.container_names(|container| context(container, |context| context.privileged) == Some(true));
     let who = setters(false, &names)?;
     Some(("privileged", format!("{who} must not set securityContext.privileged=true")))
 }
 
-/// `allowPrivilegeEscalation`: every container forbids it.
+/// Checks `allowPrivilegeEscalation`: every container forbids it.
 pub(super) fn privilege_escalation(pod: &Pod, minor: u64) -> Finding {
     if minor >= WINDOWS_SINCE && pod.is_for_windows() {
         return None;
@@ -49,12 +49,12 @@ pub(super) fn privilege_escalation(pod: &Pod, minor: u64) -> Finding {
     Some(("allowPrivilegeEscalation != false", detail))
 }
 
-/// `capabilities_baseline`: none beyond the default ones.
+/// Checks `capabilities_baseline`: none beyond the default ones.
 pub(super) fn added_capabilities(pod: &Pod, _: u64) -> Finding {
     added_beyond(pod, &BASELINE_CAPABILITIES).map(|detail| ("non-default capabilities", detail))
 }
 
-/// `capabilities_restricted`: all are dropped, and none is added but the one for low ports.
+/// Checks `capabilities_restricted`: all are dropped, and only the capability for low ports is added.
 pub(super) fn kept_capabilities(pod: &Pod, minor: u64) -> Finding {
     if minor >= WINDOWS_SINCE && pod.is_for_windows() {
         return None;
@@ -80,7 +80,7 @@ fn added_beyond(pod: &Pod, allowed: &[&str]) -> Option<String> {
     Some(format!("{who} must not include {} in securityContext.capabilities.add", listed(added)))
 }
 
-/// `runAsNonRoot`: every container says so, or leaves it to the pod that does.
+/// Checks `runAsNonRoot`: every container sets it, or the pod does.
 pub(super) fn run_as_non_root(pod: &Pod, minor: u64) -> Finding {
     const REASON: &str = "runAsNonRoot != true";
     if minor >= USER_NAMESPACES_SINCE && pod.has_user_namespace() {
@@ -97,7 +97,7 @@ pub(super) fn run_as_non_root(pod: &Pod, minor: u64) -> Finding {
     (!silent.is_empty()).then(|| (REASON, detail()))
 }
 
-/// `runAsUser`: nobody asks for root.
+/// Checks `runAsUser`: no container runs as root.
 pub(super) fn run_as_user(pod: &Pod, minor: u64) -> Finding {
     if minor >= USER_NAMESPACES_SINCE && pod.has_user_namespace() {
         return None;
@@ -108,7 +108,7 @@ pub(super) fn run_as_user(pod: &Pod, minor: u64) -> Finding {
     Some(("runAsUser=0", format!("{who} must not set runAsUser=0")))
 }
 
-/// What the security context of a container says about something, if it has one.
+/// Returns a value of the security context of a container, if any.
 fn context<T>(container: &Container, read: impl Fn(&SecurityContext) -> Option<T>) -> Option<T> {
     container.security_context.as_ref().and_then(read)
 }

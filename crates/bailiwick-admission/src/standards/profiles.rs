@@ -1,4 +1,4 @@
-//! What confines the processes of a pod: AppArmor, seccomp, SELinux, and the masks over /proc.
+//! The checks about confinement: AppArmor, seccomp, SELinux, and the masks over /proc.
 
 use std::collections::BTreeSet;
 
@@ -7,25 +7,25 @@ use super::process::{USER_NAMESPACES_SINCE, WINDOWS_SINCE};
 use super::words::{containers, listed, plural, quoted, setters};
 use crate::pod::{Pod, SeLinuxOptions, SyscallProfile};
 
-/// What the annotations with AppArmor profiles begin with; the rest names a container.
+/// Prefix of the annotations with AppArmor profiles; the name of a container follows.
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 /// The annotation with the seccomp profile of a pod, before there was a field.
 const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
-/// What those of containers begin with.
+/// Prefix of the annotations for containers.
 const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
 /// Since when there is a field for it.
 const SECCOMP_FIELD_SINCE: u64 = 19;
 
-/// The SELinux types that a pod may set, each with the first minor; the empty one says nothing.
+/// The SELinux types allowed to a pod, each with the first minor; the empty type is the default.
 const SE_LINUX_TYPES: [(u64, &str); 5] =
     [(0, ""), (0, "container_t"), (0, "container_init_t"), (0, "container_kvm_t"), (31, "container_engine_t")];
 
-/// True when the checks of a minor let a pod set a SELinux type.
+/// Whether the checks of a minor let a pod set a SELinux type.
 pub(crate) fn allows_se_linux_type(name: &str, minor: u64) -> bool {
     SE_LINUX_TYPES.iter().any(|(since, allowed)| *since <= minor && *allowed == name)
 }
 
-/// `appArmorProfile`: fields and annotations leave the profile alone or name one of the node.
+/// Checks `appArmorProfile`: fields and annotations keep the default or name a local profile.
 pub(super) fn app_armor(pod: &Pod, _: u64) -> Finding {
     let (fields, wrong) = wrong_profiles(
         pod,
@@ -47,7 +47,7 @@ pub(super) fn app_armor(pod: &Pod, _: u64) -> Finding {
     Some((reason, format!("{} must not set AppArmor profile type to {}", who.join(" and "), listed(values))))
 }
 
-/// `seccompProfile_baseline`: nobody asks for less than the runtime's profile.
+/// Checks `seccompProfile_baseline`: no profile weaker than the runtime's.
 pub(super) fn seccomp(pod: &Pod, minor: u64) -> Finding {
     if minor < SECCOMP_FIELD_SINCE {
         return seccomp_annotations(pod);
@@ -57,7 +57,7 @@ pub(super) fn seccomp(pod: &Pod, minor: u64) -> Finding {
     Some(("seccompProfile", detail))
 }
 
-/// `seccompProfile_restricted`: and every container has one, of its own or of the pod.
+/// Checks `seccompProfile_restricted`: every container has a profile, of its own or of the pod.
 pub(super) fn seccomp_for_all(pod: &Pod, minor: u64) -> Finding {
     if minor >= WINDOWS_SINCE && pod.is_for_windows() {
         return None;
@@ -65,7 +65,7 @@ pub(super) fn seccomp_for_all(pod: &Pod, minor: u64) -> Finding {
     if let Some(found) = seccomp(pod, minor) {
         return Some(found);
     }
-    // A profile of the pod that is none was found above.
+    // An invalid profile of the pod was found above.
     if seccomp_of_pod(pod).is_some() {
         return None;
     }
@@ -78,7 +78,7 @@ pub(super) fn seccomp_for_all(pod: &Pod, minor: u64) -> Finding {
     (!without.is_empty()).then(|| ("seccompProfile", detail()))
 }
 
-/// Before there was a field; annotations for containers that are not there do not count.
+/// Checks the annotations from before the field existed; annotations for unknown containers have no effect.
 fn seccomp_annotations(pod: &Pod) -> Finding {
     let is_fine =
         |value: &str| matches!(value, "runtime/default" | "docker/default") || value.starts_with("localhost/");
@@ -99,7 +99,7 @@ fn seccomp_of_containers(pod: &Pod) -> impl Iterator<Item = Option<&SyscallProfi
     pod.containers().map(|container| container.security_context.as_ref()?.seccomp_profile.as_ref())
 }
 
-/// Who sets a profile that lets go of the runtime's, and which ones: of the pod, and of the containers in order.
+/// Returns the pod and the containers with a weaker profile than the runtime's, and the profiles, in order.
 fn wrong_profiles<'p>(
     pod: &'p Pod,
     of_pod: Option<&'p SyscallProfile>,
@@ -120,7 +120,7 @@ fn wrong_profiles<'p>(
     (setters(is_pods_wrong, &names), types)
 }
 
-/// `seLinuxOptions`: a type for containers, and neither user nor role.
+/// Checks `seLinuxOptions`: a type for containers, and neither user nor role.
 pub(super) fn se_linux(pod: &Pod, minor: u64) -> Finding {
     let (mut types, mut sets_user, mut sets_role) = (BTreeSet::new(), false, false);
     let mut is_wrong = |options: &Option<SeLinuxOptions>| {
@@ -145,7 +145,7 @@ pub(super) fn se_linux(pod: &Pod, minor: u64) -> Finding {
     Some(("seLinuxOptions", format!("{who} set forbidden securityContext.seLinuxOptions: {}", what.join("; "))))
 }
 
-/// `procMount`: /proc is masked, unless the pod has a user namespace of its own.
+/// Checks `procMount`: /proc is masked, unless the pod has a user namespace of its own.
 pub(super) fn proc_mount(pod: &Pod, minor: u64) -> Finding {
     if minor >= USER_NAMESPACES_SINCE && pod.has_user_namespace() {
         return None;
@@ -153,7 +153,7 @@ pub(super) fn proc_mount(pod: &Pod, minor: u64) -> Finding {
     proc_mount_for_all(pod, minor)
 }
 
-/// `procMount_restricted`: /proc is masked.
+/// Checks `procMount_restricted`: /proc is masked.
 pub(super) fn proc_mount_for_all(pod: &Pod, _: u64) -> Finding {
     let mut types = BTreeSet::new();
     let names = pod.container_names(|container| {

@@ -1,4 +1,4 @@
-//! Each check at its borders. The messages are those that the real evaluator printed for these pods.
+//! Each check at its borders. The messages are from the real evaluator for these pods.
 
 use super::*;
 use bailiwick_yaml as yaml;
@@ -9,7 +9,7 @@ fn pod(text: &str) -> Pod {
     Pod::read(tree.document(0).expect("a document")).expect("a pod")
 }
 
-/// What one check has against a pod, by the version of a minor: `reason (detail)`, or nothing.
+/// Returns the result of one check for a pod, by the version of a minor: `reason (detail)`, or nothing.
 fn found(check: &str, minor: u64, text: &str) -> String {
     let level = CHECKS.iter().find(|known| known.id == check).expect("a check").level;
     let mut found = violations(&pod(text), level, PolicyVersion::Minor(minor));
@@ -97,7 +97,7 @@ fn the_strictest_level_that_fits() {
     }
 }
 
-/// A row: the check, a minor, the pod, and what is found.
+/// A row: the check, a minor, the pod, and the result.
 type Row = (&'static str, u64, &'static str, &'static str);
 
 fn hold(rows: &[Row]) {

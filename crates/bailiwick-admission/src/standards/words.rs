@@ -12,17 +12,17 @@ pub(super) fn listed<'t>(texts: impl IntoIterator<Item = &'t str>) -> String {
     list
 }
 
-/// The form of a word for a number of things.
+/// Returns the form of a word for a number of things.
 pub(super) fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
 }
 
-/// `container "a"` or `containers "a", "b"`.
+/// Prints `container "a"` or `containers "a", "b"`.
 pub(super) fn containers(names: &[&str]) -> String {
     format!("{} {}", plural(names.len(), "container", "containers"), listed(names.iter().copied()))
 }
 
-/// Who sets something, the pod itself or some of its containers; none if nobody does.
+/// Returns the pod itself or some of its containers as the cause; none without a cause.
 pub(super) fn setters(pod: bool, names: &[&str]) -> Option<String> {
     match (pod, names) {
         (false, []) => None,
@@ -32,7 +32,7 @@ pub(super) fn setters(pod: bool, names: &[&str]) -> Option<String> {
     }
 }
 
-/// A text as Go's `%q` prints it.
+/// Returns a text as Go's `%q` prints it.
 pub(super) fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -63,8 +63,8 @@ pub(super) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// Whether Go prints a character as it is. Rust's own escaping knows the same Unicode categories; behind a letter it
-/// lets combining marks stand, as Go does.
+/// Whether Go prints a character without escaping. Rust's escaping has the same Unicode categories, and differs for
+/// combining marks after a letter.
 fn is_printable(letter: char) -> bool {
     letter == '\'' || ["a", letter.encode_utf8(&mut [0; 4])].concat().escape_debug().count() == 2
 }

@@ -28,14 +28,15 @@ pub enum Lookup<'c> {
 }
 
 impl Lookup<'_> {
-    /// True when no group was found.
+    /// Whether no group was found.
     pub fn is_unknown(&self) -> bool {
         *self == Lookup::Unknown
     }
 }
 
 impl Api {
-    /// The API of a plain cluster of a minor. A minor that is newer than every known one has the API of the newest.
+    /// Returns the API of a plain cluster of a minor. A minor that is newer than every known one has the API of the
+    /// newest.
     pub fn new(minor: u32) -> Self {
         Self { asked: minor, extended: None }
     }
@@ -58,17 +59,17 @@ impl Api {
         }
     }
 
-    /// The custom resources among them.
+    /// Returns the custom resources among them.
     pub fn custom(&self) -> impl Iterator<Item = &Resource> {
         self.catalogue().resources.iter().filter(|resource| resource.is_custom)
     }
 
-    /// The minor whose facts hold: 21 for 1.21.
+    /// Returns the minor whose facts hold: 21 for 1.21.
     pub fn minor(&self) -> u32 {
         self.asked.min(LAST_MINOR)
     }
 
-    /// The minor of the cluster, also one that is newer than every known one.
+    /// Returns the minor of the cluster, also one that is newer than every known one.
     pub fn asked(&self) -> u32 {
         self.asked
     }
@@ -78,7 +79,7 @@ impl Api {
         self.asked > LAST_MINOR
     }
 
-    /// The table behind it.
+    /// Returns the table behind it.
     pub fn catalogue(&self) -> &Catalogue {
         self.extended.as_deref().unwrap_or_else(|| Catalogue::get())
     }
@@ -88,17 +89,17 @@ impl Api {
         self.catalogue().presence(self.minor(), group, resource)
     }
 
-    /// The entry of a resource, without its subresource.
+    /// Returns the entry of a resource, without its subresource.
     pub fn find(&self, group: &str, resource: &str) -> Option<&Resource> {
         self.catalogue().find(group, split(resource).0)
     }
 
-    /// True for a group of Kubernetes itself; what it does not list there is not there.
+    /// Whether this is a group of Kubernetes itself; what it does not list there is not there.
     pub fn is_builtin_group(&self, group: &str) -> bool {
         self.catalogue().is_builtin_group(group)
     }
 
-    /// The versions of a group that are served by default, sorted.
+    /// Returns the versions of a group that are served by default, sorted.
     pub fn versions_of(&self, group: &str) -> Vec<&str> {
         let catalogue = self.catalogue();
         let mut versions: Vec<&str> = catalogue
@@ -112,13 +113,13 @@ impl Api {
         versions
     }
 
-    /// True when some request needs a verb on a resource, or may: a name that only rules know counts.
+    /// Whether some request needs a verb on a resource, or may: a name that only rules know counts.
     pub fn takes(&self, group: &str, resource: &str, verb: &str) -> bool {
         self.catalogue().is_virtual(self.minor(), group, resource, verb)
             || self.presence(group, resource).verbs.contains(&verb)
     }
 
-    /// The verbs that a resource takes, by discovery and by what only rules know, sorted.
+    /// Returns the verbs that a resource takes, by discovery and by what only rules know, sorted.
     pub fn verbs_of(&self, group: &str, resource: &str) -> Vec<&str> {
         let beside = self.catalogue().virtual_entries(self.minor(), group, resource);
         let mut verbs = self.presence(group, resource).verbs;
@@ -134,7 +135,7 @@ impl Api {
             || self.catalogue().virtual_entries(self.minor(), group, resource).next().is_some()
     }
 
-    /// The groups of a resource that is named without one.
+    /// Returns the groups of a resource that is named without one.
     pub fn look_up(&self, resource: &str, verbs: &[String]) -> Lookup<'_> {
         let catalogue = self.catalogue();
         let groups = catalogue.groups_of(self.minor(), resource);
@@ -175,7 +176,7 @@ impl Api {
         }
     }
 
-    /// The groups that served the objects of a resource before its present ones did.
+    /// Returns the groups that served the objects of a resource before its present ones did.
     pub fn earlier_groups(&self, resource: &str) -> Vec<&str> {
         let (name, subresource) = split(resource);
         let same = self.catalogue().equivalents(name).filter(|same| same.moved.is_some());
@@ -192,7 +193,7 @@ impl Api {
         self.catalogue().suggestions(self.minor(), group, resource)
     }
 
-    /// The resource that was meant by a name without a group, with its subresource: `po` is `pods`.
+    /// Returns the resource that was meant by a name without a group, with its subresource: `po` is `pods`.
     pub fn nearest_resource(&self, resource: &str) -> Option<String> {
         let (name, subresource) = split(resource);
         let catalogue = self.catalogue();

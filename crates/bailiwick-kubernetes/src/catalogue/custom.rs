@@ -7,7 +7,7 @@ use bailiwick_yaml::NodeRef;
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
-/// The resource of a CustomResourceDefinition; none for any other object, and for one without group or plural.
+/// Returns the resource of a CustomResourceDefinition; none for any other object, and for one without group or plural.
 pub fn read_custom(root: NodeRef<'_>) -> Option<Resource> {
     let text = |node: NodeRef<'_>, keys: &[&str]| node.path(keys).and_then(NodeRef::as_str).map(str::to_owned);
     let fits = root.get("kind")?.as_str()? == "CustomResourceDefinition"

@@ -10,7 +10,7 @@ pub enum Suggestion<'c> {
     OtherGroup(&'c str),
     /// The plural of a kind, singular or short name, in its group.
     Plural {
-        /// The group.
+        /// Group of the suggestion.
         group: &'c str,
         /// The name in rules.
         resource: &'c str,

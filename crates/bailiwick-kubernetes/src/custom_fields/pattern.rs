@@ -4,7 +4,7 @@ use regex::RegexBuilder;
 
 use bailiwick_yaml::schema::LARGEST_PATTERN;
 
-/// The pattern that matches the same texts; none where there is none, or it would take too much memory.
+/// Returns the pattern that matches the same texts; none where there is none, or it would take too much memory.
 pub(super) fn from_go(pattern: &str) -> Option<String> {
     let mut translated = String::with_capacity(pattern.len());
     let mut letters = pattern.chars().peekable();
@@ -44,7 +44,7 @@ fn has_open_name(text: &str) -> bool {
     text.rfind("[:").is_some_and(|start| !text.get(start..).unwrap_or_default().contains(":]"))
 }
 
-/// An escape. Go's classes of letters hold ASCII alone.
+/// Returns an escape. Go's classes of letters hold ASCII alone.
 fn escape(letter: char, is_in_class: bool) -> Option<String> {
     let text = match (letter, is_in_class) {
         ('d', false) => "[0-9]",

@@ -19,7 +19,7 @@ impl KindFields {
         self.problems(object).is_empty()
     }
 
-    /// Each unknown field and wrong value of an object, in the order of the text.
+    /// Returns each unknown field and wrong value of an object, in the order of the text.
     pub fn problems(self, object: NodeRef<'_>) -> Vec<Problem<'_>> {
         let mut check = Check { fields: self, is_strict: true, path: Vec::new(), problems: Vec::new() };
         check.object(object, self.of_type);
@@ -27,7 +27,7 @@ impl KindFields {
     }
 }
 
-/// Each unknown field and wrong value of the metadata of an object, whatever its kind.
+/// Returns each unknown field and wrong value of the metadata of an object, whatever its kind.
 pub fn metadata_problems(minor: u32, object: NodeRef<'_>) -> Vec<Problem<'_>> {
     let (Some(of_type), Some(metadata)) = (Table::get().find("meta.v1.ObjectMeta"), object.get("metadata")) else {
         return Vec::new();
@@ -233,7 +233,7 @@ impl<'t> Check<'t> {
     }
 }
 
-/// The entries of a name.
+/// Returns the entries of a name.
 fn entries_of<'f>(fields: &'f [Field], name: &str) -> &'f [Field] {
     let first = fields.partition_point(|field| field.name < name);
     let rest = fields.get(first..).unwrap_or_default();
@@ -241,7 +241,7 @@ fn entries_of<'f>(fields: &'f [Field], name: &str) -> &'f [Field] {
     rest.get(..count).unwrap_or_default()
 }
 
-/// A path in Kubernetes' notation.
+/// Returns a path in Kubernetes' notation.
 fn written(path: &[Step<'_>]) -> String {
     let mut text = String::new();
     for step in path {

@@ -47,7 +47,7 @@ fn is_zone(text: &str) -> bool {
     text == "Z" || read() == Some(true)
 }
 
-/// A number of exactly so many digits, and the rest of the text.
+/// Returns a number of exactly so many digits, and the rest of the text.
 fn digits(text: &str, count: usize) -> Option<(u32, &str)> {
     let (number, rest) = text.split_at_checked(count)?;
     let is_number = number.bytes().all(|digit| digit.is_ascii_digit());

@@ -56,7 +56,7 @@ pub fn server_owned(tree: &mut Tree, root: NodeId) {
     }
 }
 
-/// An aggregated role keeps no empty list of rules: writing it would empty what the controller filled in.
+/// Returns an aggregated role keeps no empty list of rules: writing it would empty what the controller filled in.
 pub(super) fn drop_aggregated_rules(tree: &mut Tree, root: NodeId) {
     let node = tree.at(root);
     if node.get("aggregationRule").is_some_and(NodeRef::is_map) && node.get("rules").is_some_and(NodeRef::is_empty) {
@@ -114,7 +114,7 @@ fn pod_security_policy(tree: &mut Tree, root: NodeId) {
     }
 }
 
-/// A range is stored with both of its ends.
+/// Returns a range is stored with both of its ends.
 fn complete_ranges(tree: &mut Tree, map: NodeId, list: &str) {
     for end in ["min", "max"] {
         for range in wanted_items(tree, map, list, |range| range.is_null() || (range.is_map() && lacks(*range, end))) {
@@ -125,7 +125,7 @@ fn complete_ranges(tree: &mut Tree, map: NodeId, list: &str) {
     }
 }
 
-/// A container's missing default comes from max; its missing default request from the default, then from min.
+/// Returns a container's missing default comes from max; its missing default request from the default, then from min.
 fn limit_range(tree: &mut Tree, root: NodeId) {
     let Some(limits) = tree.at(root).path(&["spec", "limits"]) else { return };
     let items: Vec<NodeId> = limits
@@ -208,7 +208,8 @@ fn is_admission_policy(kind: &str) -> bool {
     )
 }
 
-/// A policy fails closed, and what it matches is completed; a policy's matching has another name in its binding.
+/// Returns a policy fails closed, and what it matches is completed; a policy's matching has another name in its
+/// binding.
 fn admission_policy(tree: &mut Tree, root: NodeId, kind: &str) {
     let is_binding = kind.ends_with("Binding");
     let Some(spec) = tree.at(root).get("spec").filter(|spec| spec.is_map()).map(NodeRef::id) else { return };
@@ -238,12 +239,12 @@ fn lacks(map: NodeRef<'_>, key: &str) -> bool {
     map.get(key).is_none_or(|value| value.is_null() || value.as_str() == Some(""))
 }
 
-/// The items of a list that need a default: mostly none, and then nothing is allocated.
+/// Returns the items of a list that need a default: mostly none, and then nothing is allocated.
 fn wanted_items(tree: &Tree, map: NodeId, list: &str, wanted: impl Fn(&NodeRef<'_>) -> bool) -> Vec<NodeId> {
     tree.at(map).get(list).into_iter().flat_map(NodeRef::items).filter(wanted).map(NodeRef::id).collect()
 }
 
-/// The map at a key, made when it is missing or null; none when something else stands there.
+/// Returns the map at a key, made when it is missing or null; none when something else stands there.
 pub(super) fn ensure_map(tree: &mut Tree, map: NodeId, key: &str) -> Option<NodeId> {
     match tree.at(map).get(key).filter(|value| !value.is_null()) {
         Some(value) => value.is_map().then(|| value.id()),

@@ -96,7 +96,7 @@ fn volumes(tree: &mut Tree, root: NodeId) {
     put(tree, root, "volumes", list);
 }
 
-/// The volumes that are stored, sorted: the flag for host paths wins over the list.
+/// Returns the volumes that are stored, sorted: the flag for host paths wins over the list.
 pub fn effective_volumes(written: Option<NodeRef<'_>>, host_paths: bool) -> Vec<&str> {
     let mut names: Vec<&str> = match written {
         None => vec!["*"],

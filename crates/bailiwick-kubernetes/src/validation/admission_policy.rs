@@ -563,8 +563,8 @@ impl Expressions {
         Some(self.compile(map, field, path, wanted, report))
     }
 
-    /// The API server compiles expressions when the policy is written (`pkg/apis/admissionregistration/validation/validation.go`
-    /// of Kubernetes 1.37.2).
+    /// Returns the API server compiles expressions when the policy is written
+    /// (`pkg/apis/admissionregistration/validation/validation.go` of Kubernetes 1.37.2).
     fn compile(
         &mut self,
         map: NodeRef<'_>,
@@ -589,7 +589,7 @@ impl Expressions {
     }
 }
 
-/// The expressions of a policy, wherever they stand.
+/// Returns the expressions of a policy, wherever they stand.
 fn stored_expressions(spec: NodeRef<'_>) -> BTreeSet<String> {
     let lists = ["matchConditions", "variables", "validations", "auditAnnotations", "mutations"];
     let entries = lists.into_iter().flat_map(|list| items(spec, list)).map(|(_, item)| item);
@@ -599,7 +599,7 @@ fn stored_expressions(spec: NodeRef<'_>) -> BTreeSet<String> {
     texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
-/// One of a few words where something is given; what is missing is completed by the server.
+/// Returns one of a few words where something is given; what is missing is completed by the server.
 fn word(map: NodeRef<'_>, field: &str, path: &Path<'_>, what: &str, words: &[&str], report: &mut Report<'_>) {
     if let Some(node) = given(map, field) {
         let value = node.as_str().unwrap_or_default();
@@ -609,7 +609,7 @@ fn word(map: NodeRef<'_>, field: &str, path: &Path<'_>, what: &str, words: &[&st
     }
 }
 
-/// The value at a key, where it is there and not null.
+/// Returns the value at a key, where it is there and not null.
 fn given<'t>(map: NodeRef<'t>, key: &str) -> Option<NodeRef<'t>> {
     map.get(key).filter(|node| !node.is_null())
 }

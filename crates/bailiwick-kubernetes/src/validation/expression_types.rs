@@ -39,9 +39,9 @@ const EXPRESSIONS: [&str; 2] = ["expression", "messageExpression"];
 pub struct Misfit {
     /// The path of the expression, such as `spec.validations[0].expression`.
     pub field: String,
-    /// The kind.
+    /// Kind of the misfit.
     pub kind: Kind,
-    /// The reason.
+    /// Reason of the misfit.
     pub reason: String,
 }
 
@@ -88,14 +88,14 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// The group and the version, such as `apps/v1`.
+    /// Returns the group and the version, such as `apps/v1`.
     pub fn api_version(&self) -> String {
         let slash = if self.group.is_empty() { "" } else { "/" };
         format!("{}{slash}{}", self.group, self.version)
     }
 }
 
-/// The expressions of a policy that do not fit kinds, by expression and kind.
+/// Returns the expressions of a policy that do not fit kinds, by expression and kind.
 ///
 /// `catalogue` has the resources of the API server at `minor`, and `definitions` the fields of custom resources.
 ///
@@ -161,7 +161,7 @@ pub fn misfits(
     Ok(found.into_iter().map(|(_, misfit)| misfit).collect())
 }
 
-/// The kinds that the expressions of a policy are compiled for.
+/// Returns the kinds that the expressions of a policy are compiled for.
 ///
 /// A rule names groups, versions and resources. The names of resources are looked up, and not the combinations of the words, which may be
 /// very many; the order is that of the combinations, because only the first kinds of a rule count.
@@ -204,7 +204,7 @@ fn kinds(spec: NodeRef<'_>, minor: u32, catalogue: &Catalogue) -> Result<BTreeSe
     Ok(found)
 }
 
-/// The words of a field of a rule, and how often each is there.
+/// Returns the words of a field of a rule, and how often each is there.
 fn words<'t>(rule: NodeRef<'t>, field: &str) -> BTreeMap<&'t str, usize> {
     let mut words = BTreeMap::new();
     for word in items(rule, field).filter_map(|(_, word)| word.as_str()) {
@@ -213,7 +213,7 @@ fn words<'t>(rule: NodeRef<'t>, field: &str) -> BTreeMap<&'t str, usize> {
     words
 }
 
-/// The schema of the objects of a kind.
+/// Returns the schema of the objects of a kind.
 fn root_schema(minor: u32, definitions: &[Arc<CustomFields>], api_version: &str, kind: &str) -> Option<Schema> {
     if let Some(fields) = KindFields::find(minor, api_version, kind) {
         let root = TypeId::of_kind(fields);
@@ -249,8 +249,9 @@ impl Fields for BuiltInObject {
 }
 
 impl BuiltInObject {
-    /// The schema of a value. Quantities and the free values of a CustomResourceDefinition have no type in the definitions that the
-    /// controller reads (k8s.io/kubernetes v1.37.2 `pkg/generated/openapi`), so that expressions do not see them.
+    /// Returns the schema of a value. Quantities and the free values of a CustomResourceDefinition have no type in the
+    /// definitions that the controller reads (k8s.io/kubernetes v1.37.2 `pkg/generated/openapi`), so that expressions
+    /// do not see them.
     fn schema(&self, form: &Form) -> Option<Schema> {
         Some(match form {
             Form::Any | Form::Quantity | Form::SchemaOrBool | Form::SchemaOrList | Form::SchemaOrStrings => {

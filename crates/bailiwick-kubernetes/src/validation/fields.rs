@@ -21,7 +21,7 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// The name in answers of `bailiwick ask`.
+    /// Returns the name in answers of `bailiwick ask`.
     pub fn id(self) -> &'static str {
         match self {
             Reach::Metadata => "metadata",
@@ -54,7 +54,7 @@ pub enum KnownFields<'d> {
 }
 
 impl<'d> KnownFields<'d> {
-    /// The fields of a kind at a minor of Kubernetes. Of two definitions of one kind the last counts.
+    /// Returns the fields of a kind at a minor of Kubernetes. Of two definitions of one kind the last counts.
     pub fn find(minor: u32, definitions: &'d [Arc<CustomFields>], api_version: &str, kind: &str) -> Self {
         // The server's rules for a StatefulSet leave out most of its templates.
         let has_other_rules = super::has_rules(api_version, kind) || kind == "StatefulSet";
@@ -68,7 +68,7 @@ impl<'d> KnownFields<'d> {
         custom.map_or(KnownFields::MetadataAlone(minor), |custom| KnownFields::Custom(custom, minor))
     }
 
-    /// Each unknown field and wrong value of an object, in the order of the text.
+    /// Returns each unknown field and wrong value of an object, in the order of the text.
     pub fn problems(self, object: NodeRef<'_>) -> Vec<Problem<'_>> {
         match self {
             KnownFields::BuiltIn(fields) => fields.problems(object),

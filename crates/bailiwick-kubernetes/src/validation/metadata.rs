@@ -144,7 +144,7 @@ impl NameRule {
         }
     }
 
-    /// True when a name that is not empty fits.
+    /// Whether a name that is not empty fits.
     pub(super) fn fits(&self, name: &str) -> bool {
         (self.name)(name).is_ok()
     }
@@ -243,7 +243,7 @@ fn name(metadata: NodeRef<'_>, path: &Path<'_>, rule: &NameRule, report: &mut Re
     }
 }
 
-/// The name the server makes of a prefix.
+/// Returns the name the server makes of a prefix.
 pub(super) fn generated(prefix: &str) -> String {
     let end = prefix.char_indices().map(|(start, character)| start + character.len_utf8());
     let end = end.take_while(|&end| end <= GENERATED_PREFIX).last().unwrap_or_default();

@@ -26,7 +26,7 @@ pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report: &mut 
     }
 }
 
-/// The server copies the name into a label, where it has to fit as well.
+/// Returns the server copies the name into a label, where it has to fit as well.
 fn name_label(object: NodeRef<'_>, report: &mut Report<'_>) {
     let metadata = place(object, "metadata");
     let name = text(metadata, "name");

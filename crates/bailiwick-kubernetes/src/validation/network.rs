@@ -118,7 +118,7 @@ fn peer(peer: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// The ranges of addresses that a NetworkPolicy names.
+/// Returns the ranges of addresses that a NetworkPolicy names.
 pub fn ranges<'t>(object: NodeRef<'t>) -> impl Iterator<Item = &'t str> {
     let spec = place(object, "spec");
     let rules = ["ingress", "egress"].into_iter().flat_map(move |direction| items(spec, direction));
@@ -214,7 +214,7 @@ impl Range {
         (length <= bits).then_some(Range { address, length })
     }
 
-    /// The range without the bits beyond its length.
+    /// Returns the range without the bits beyond its length.
     fn masked(self) -> Range {
         let address = match self.address {
             IpAddr::V4(address) => {
@@ -243,7 +243,7 @@ impl Range {
     }
 }
 
-/// An IPv4 address whose numbers have leading zeros. Kubernetes reads them as decimal numbers.
+/// Returns an IPv4 address whose numbers have leading zeros. Kubernetes reads them as decimal numbers.
 fn without_leading_zeros(text: &str) -> Option<IpAddr> {
     let mut parts = text.split('.').map(|part| {
         let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

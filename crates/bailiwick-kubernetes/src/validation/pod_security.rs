@@ -316,7 +316,7 @@ fn runtime_class(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// The annotations that hold seccomp and AppArmor profiles.
+/// Returns the annotations that hold seccomp and AppArmor profiles.
 fn profile_annotations(metadata: NodeRef<'_>, report: &mut Report<'_>) {
     let path = Path::root("metadata");
     let path = path.field("annotations");

@@ -88,7 +88,7 @@ pub(super) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// True for a resource with a domain of its own, which has to keep its form behind `requests.`.
+/// Whether this is a resource with a domain of its own, which has to keep its form behind `requests.`.
 pub(super) fn is_extended(name: &str) -> bool {
     if is_native(name) || name.starts_with("requests.") {
         return false;
@@ -102,7 +102,7 @@ fn is_standard_resource(name: &str) -> bool {
     name == "storage" || is_quota_resource(name)
 }
 
-/// The remedy for an unknown resource name: the standard name that was probably meant, or `otherwise`.
+/// Returns the remedy for an unknown resource name: the standard name that was probably meant, or `otherwise`.
 fn near(name: &str, otherwise: &str) -> String {
     let known = COMPUTE.iter().chain(&COUNTS).chain(&STORAGE).copied();
     bailiwick_yaml::diag::nearest(name, known)

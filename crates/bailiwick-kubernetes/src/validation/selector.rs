@@ -52,7 +52,7 @@ fn requirement(expression: NodeRef<'_>, path: &Path<'_>, check_values: bool, rep
     }
 }
 
-/// True when the values of a selector's expressions are label values.
+/// Whether the values of a selector's expressions are label values.
 pub(super) fn has_good_values(selector: NodeRef<'_>) -> bool {
     items(selector, "matchExpressions").all(|(_, expression)| {
         items(expression, "values").all(|(_, value)| names::label_value(value.as_str().unwrap_or_default()).is_ok())

@@ -23,7 +23,7 @@ pub const SIGNER_VERB: &str = "request-serviceaccounts-podcertificate-signer";
 /// The attribute `CN` of a name.
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
-/// A certificate for a kubelet names its own node.
+/// Returns a certificate for a kubelet names its own node.
 pub(super) fn admit_signing_request(node: &str, write: &Write<'_>) -> Result<(), Refusal> {
     if write.operation != Operation::Create {
         return Ok(());
@@ -41,7 +41,7 @@ pub(super) fn admit_signing_request(node: &str, write: &Write<'_>) -> Result<(),
     refuse(format!("a node can only create a node CSR with CN={USER_PREFIX}{node}"))
 }
 
-/// The common name that a request is for; of several the last one counts, as it does for Go.
+/// Returns the common name that a request is for; of several the last one counts, as it does for Go.
 fn common_name(encoded: &str) -> Result<Option<String>, String> {
     let bytes = BASE64.decode(encoded.as_bytes()).map_err(|_| "it is not base64".to_owned())?;
     let request = CertReq::from_pem(first_block(&bytes))
@@ -62,7 +62,7 @@ fn common_name(encoded: &str) -> Result<Option<String>, String> {
     Ok(found)
 }
 
-/// The first PEM block of a text, before and behind which anything may stand.
+/// Returns the first PEM block of a text, before and behind which anything may stand.
 fn first_block(text: &[u8]) -> &[u8] {
     let find = |mark: &[u8], from: usize| {
         let rest = text.get(from..)?;
@@ -73,7 +73,7 @@ fn first_block(text: &[u8]) -> &[u8] {
     text.get(start..end).unwrap_or_default()
 }
 
-/// A certificate for a pod names the pod, its service account and the node, each with its UID.
+/// Returns a certificate for a pod names the pod, its service account and the node, each with its UID.
 pub(super) fn admit_pod_request(
     cluster: &Cluster,
     who: &Identity,
@@ -129,7 +129,7 @@ pub(super) fn admit_pod_request(
     ))
 }
 
-/// The right to ask a signer for certificates of a service account whose pods mount none of it
+/// Returns the right to ask a signer for certificates of a service account whose pods mount none of it
 /// (`validateNodePodCertificateSigner`, since 1.37). A resource cannot have a slash in it.
 fn right_to_signer(write: &Write<'_>, signer: &str, account: &str) -> Request {
     Request::Resource(ResourceRequest {

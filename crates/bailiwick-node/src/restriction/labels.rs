@@ -29,7 +29,7 @@ const RESTRICTED: &str = "node-restriction.kubernetes.io";
 /// The roles that OpenShift lets a node give itself when it registers (`specs/systems.md` C3).
 const OPENSHIFT_ROLES: [&str; 5] = ["control-plane", "master", "worker", "etcd", "arbiter"];
 
-/// The part of a label's key before the slash.
+/// Returns the part of a label's key before the slash.
 fn domain(key: &str) -> &str {
     key.split_once('/').map_or("", |(domain, _)| domain)
 }
@@ -38,7 +38,7 @@ fn is_within(domain: &str, whole: &str) -> bool {
     domain == whole || domain.strip_suffix(whole).is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// True for a label of Kubernetes that kubelets are meant to set.
+/// Whether this is a label of Kubernetes that kubelets are meant to set.
 pub fn is_kubelet_label(key: &str) -> bool {
     KUBELET_LABELS.contains(&key) || KUBELET_DOMAINS.iter().any(|whole| is_within(domain(key), whole))
 }
@@ -51,12 +51,12 @@ pub fn is_settable_by_kubelet(key: &str) -> bool {
     !is_within(domain, RESTRICTED) && (!is_of_kubernetes || is_kubelet_label(key))
 }
 
-/// True for a label that no kubelet may ever touch.
+/// Whether this is a label that no kubelet may ever touch.
 pub(crate) fn is_restricted(key: &str) -> bool {
     is_within(domain(key), RESTRICTED)
 }
 
-/// The labels of a Node that differ from those it has, and that its kubelet may not touch.
+/// Returns the labels of a Node that differ from those it has, and that its kubelet may not touch.
 pub(super) fn forbidden(cluster: &Cluster, new: NodeRef<'_>, old: Option<NodeRef<'_>>) -> Vec<String> {
     let version = &cluster.version;
     if !version.since(13) {

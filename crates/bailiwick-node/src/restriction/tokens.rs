@@ -71,7 +71,7 @@ pub(super) fn admit(
     ))
 }
 
-/// True when a volume of the pod needs a token for an audience.
+/// Whether a volume of the pod needs a token for an audience.
 ///
 /// # Errors
 /// That none was found, and some could not be looked at: nothing else is asked then (`specs/systems.md` C3).

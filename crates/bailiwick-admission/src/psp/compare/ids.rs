@@ -1,8 +1,8 @@
-//! Sets of ids, and what a strategy allows as one.
+//! Sets of ids, and the set allowed by a strategy.
 
 use crate::psp::{IdRange, IdStrategy, LAST_ID};
 
-/// A set of ids: ranges in order that neither touch nor overlap.
+/// A set of ids: ordered ranges without contact or overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ids(Vec<IdRange>);
 
@@ -11,25 +11,25 @@ pub(super) struct Ids(Vec<IdRange>);
 pub(super) enum Silence {
     /// It is given an id.
     Filled,
-    /// Unless that is root.
+    /// Any id but root.
     NonRoot,
     /// It may.
     Free,
 }
 
-/// What a strategy allows.
+/// The ids allowed by a strategy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Allowed {
     /// The ids a pod may name.
     pub(super) ids: Ids,
     /// Whether it may name none.
     pub(super) silence: Silence,
-    /// The id that is filled in.
+    /// The default id.
     pub(super) default: Option<i64>,
 }
 
 impl Ids {
-    /// The set that ranges make up, whatever their order.
+    /// Returns the union of ranges in any order.
     pub(super) fn new(ranges: &[IdRange]) -> Self {
         let mut ranges: Vec<IdRange> = ranges.iter().copied().filter(|range| range.min <= range.max).collect();
         ranges.sort_unstable();
@@ -43,12 +43,12 @@ impl Ids {
         Self(merged)
     }
 
-    /// True when every id of another set is in this one.
+    /// Whether every id of another set is in this one.
     pub(super) fn has_all(&self, other: &Ids) -> bool {
         other.0.iter().all(|range| self.0.iter().any(|own| own.min <= range.min && range.max <= own.max))
     }
 
-    /// The ids that another set does not have.
+    /// Returns the ids missing from another set.
     pub(super) fn without(&self, other: &Ids) -> Vec<IdRange> {
         let mut rest = Vec::new();
         for range in &self.0 {
@@ -68,7 +68,8 @@ impl Ids {
 }
 
 impl Allowed {
-    /// What a strategy allows; no strategy allows everything, and one without the ranges it needs nothing.
+    /// Returns the ids allowed by a strategy. An absent strategy allows everything, and a strategy without its ranges
+    /// nothing.
     pub(super) fn by(strategy: Option<&IdStrategy>) -> Self {
         let from = |min: i64| Ids::new(&[IdRange { min, max: LAST_ID }]);
         let of = |strategy: &IdStrategy, silence, default| Self { ids: Ids::new(&strategy.ranges), silence, default };
@@ -80,7 +81,7 @@ impl Allowed {
         }
     }
 
-    /// True when whatever the other allows is allowed here, too.
+    /// Whether this allows everything allowed by the other.
     pub(super) fn has_all(&self, other: &Allowed) -> bool {
         self.silence >= other.silence && self.ids.has_all(&other.ids)
     }

@@ -1,4 +1,4 @@
-//! What a change of the volumes of a policy means: their kinds, the paths of the node and the drivers.
+//! The effect of a change of the volumes of a policy: kinds, paths of the node and drivers.
 
 use std::collections::BTreeSet;
 
@@ -6,48 +6,50 @@ use super::{Comparison, borrowed, names, respelled, set};
 use crate::psp::volumes::is_below;
 use crate::psp::{HostPath, Spec, entries};
 
-/// Compares the kinds of volumes, and what is only effective with some of them.
+/// Compares the kinds of volumes and their further limits.
 pub(super) fn compare(old: &Spec, new: &Spec, found: &mut Comparison) {
     respelled("volumes", old.volumes.as_ref(), new.volumes.as_ref(), found);
     let (before, after) = (set(entries(old.volumes.as_ref())), set(entries(new.volumes.as_ref())));
     names("volumes", &before, &after, found);
     let is_on = |kinds: &BTreeSet<&str>, kind: &str| kinds.contains("*") || kinds.contains(kind);
-    host_paths(old, new, (is_on(&before, "hostPath"), is_on(&after, "hostPath")), found);
+    let presence = |kind: &str| Presence { before: is_on(&before, kind), after: is_on(&after, kind) };
+    host_paths(old, new, presence("hostPath"), found);
     let flex = |spec: &Spec| list_of(spec.allowed_flex_volumes.as_ref(), |flex| flex.driver.clone());
-    let is_flex = (is_on(&before, "flexVolume"), is_on(&after, "flexVolume"));
-    drivers("allowedFlexVolumes", &flex(old), &flex(new), is_flex, found);
+    drivers("allowedFlexVolumes", &flex(old), &flex(new), presence("flexVolume"), found);
     let csi = |spec: &Spec| list_of(spec.allowed_csi_drivers.as_ref(), |csi| csi.name.clone());
-    drivers("allowedCSIDrivers", &csi(old), &csi(new), (is_on(&before, "csi"), is_on(&after, "csi")), found);
+    drivers("allowedCSIDrivers", &csi(old), &csi(new), presence("csi"), found);
 }
 
 fn list_of<T>(list: Option<&Vec<T>>, name: impl Fn(&T) -> String) -> Option<Vec<String>> {
     list.map(|list| list.iter().map(name).collect())
 }
 
-/// A list of drivers; an empty one allows all.
-fn drivers(
-    field: &str,
-    old: &Option<Vec<String>>,
-    new: &Option<Vec<String>>,
-    is_on: (bool, bool),
-    found: &mut Comparison,
-) {
+/// Whether a kind of volume is allowed before and after a change.
+#[derive(Clone, Copy)]
+struct Presence {
+    before: bool,
+    after: bool,
+}
+
+/// Compares two lists of drivers; an empty list allows all.
+fn drivers(field: &str, old: &Option<Vec<String>>, new: &Option<Vec<String>>, kind: Presence, found: &mut Comparison) {
     respelled(field, old.as_ref(), new.as_ref(), found);
     let read = |list: &Option<Vec<String>>| -> BTreeSet<String> {
         let names = entries(list.as_ref());
         if names.is_empty() { BTreeSet::from(["*".to_owned()]) } else { names.iter().cloned().collect() }
     };
     let (before, after) = (read(old), read(new));
-    match is_on {
+    match (kind.before, kind.after) {
         (true, true) => names(field, &borrowed(&before), &borrowed(&after), found),
-        // The kind of volume comes or goes as a whole, and that is told already.
+        // A change of the whole kind of volume is in the result already.
         (false, true) | (true, false) => {}
         (false, false) if before != after => found.unchanged_meaning.push(format!("{field}, which has no effect")),
         (false, false) => {}
     }
 }
 
-fn host_paths(old: &Spec, new: &Spec, (was_on, is_on): (bool, bool), found: &mut Comparison) {
+fn host_paths(old: &Spec, new: &Spec, kind: Presence, found: &mut Comparison) {
+    let Presence { before: was_on, after: is_on } = kind;
     respelled("allowedHostPaths", old.allowed_host_paths.as_ref(), new.allowed_host_paths.as_ref(), found);
     let everything = [HostPath { path_prefix: "/".to_owned(), read_only: false }];
     let effective = |spec: &Spec, is_on: bool| -> Vec<HostPath> {

@@ -1,4 +1,4 @@
-//! What constraints fill into a pod that leaves it open.
+//! The defaults of constraints for a pod.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::scc::Scc;
 
 /// The annotation with the seccomp profile of a pod, from before there was a field.
 pub(super) const POD_SECCOMP: &str = "seccomp.security.alpha.kubernetes.io/pod";
-/// What the annotation with the seccomp profile of a container begins with.
+/// Prefix of the annotation with the seccomp profile of a container.
 pub(super) const CONTAINER_SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
 
 /// Fills in the pod; its containers follow one by one, see [`container`].
@@ -33,7 +33,7 @@ pub(super) fn pod(pod: &mut Pod, scc: &Scc) {
     }
 }
 
-/// Fills in a container; true values of the pod hold where it says nothing itself.
+/// Fills in a container; true values of the pod apply to a container without the setting.
 pub(super) fn container(container: &mut Container, pod: &PodSecurityContext, annotated: Option<&str>, scc: &Scc) {
     let context = container.security_context.get_or_insert_default();
     let user = context.run_as_user.or(pod.run_as_user);
@@ -77,11 +77,13 @@ pub(super) fn container(container: &mut Container, pod: &PodSecurityContext, ann
     }
 }
 
-/// Adds what is added by default and not dropped, and drops what has to be. Lists that gain nothing stay as they are.
+/// Adds default capabilities unless dropped, and drops required ones. Lists without a change stay as they are.
 fn capabilities(context: &mut SecurityContext, scc: &Scc) {
     let set = |list: &[String]| list.iter().cloned().collect::<BTreeSet<String>>();
-    let own = context.capabilities.clone().unwrap_or_default();
-    let (added, dropped) = (set(&own.add), set(&own.drop));
+    let (added, dropped) = match &context.capabilities {
+        Some(own) => (set(&own.add), set(&own.drop)),
+        None => (BTreeSet::new(), BTreeSet::new()),
+    };
     let by_default: BTreeSet<String> = set(&scc.default_add_capabilities).difference(&dropped).cloned().collect();
     let add: BTreeSet<String> = added.union(&by_default).cloned().collect();
     let drop: BTreeSet<String> = dropped.union(&set(&scc.required_drop_capabilities)).cloned().collect();
@@ -90,7 +92,7 @@ fn capabilities(context: &mut SecurityContext, scc: &Scc) {
     }
 }
 
-/// A profile as the annotation would write it; none for one that says nothing.
+/// Returns a profile in the form of the annotation; none for an empty profile.
 pub(super) fn annotation(profile: &SyscallProfile) -> Option<String> {
     match (profile.r#type.as_str(), &profile.localhost_profile) {
         ("Unconfined", _) => Some("unconfined".to_owned()),
@@ -100,7 +102,7 @@ pub(super) fn annotation(profile: &SyscallProfile) -> Option<String> {
     }
 }
 
-/// A profile of an annotation as the field would write it; none for one that it cannot.
+/// Returns a profile of an annotation in the form of the field; none for a profile without such a form.
 fn field(annotation: &str) -> Option<SyscallProfile> {
     let of_type = |name: &str| SyscallProfile { r#type: name.to_owned(), localhost_profile: None };
     match annotation {

@@ -6,11 +6,12 @@ use crate::pod::{
 };
 use crate::scc::semantic::SAFE_SYSCTLS;
 use crate::scc::{IdRange, Scc};
+use bailiwick_kubernetes::absent;
 
-/// What constraints do not accept of a pod; its containers are filled in on the way.
+/// Returns the violations of constraints by a pod, and fills in the defaults of its containers.
 pub(super) fn problems(pod: &mut Pod, scc: &Scc) -> Vec<String> {
     let mut problems = Vec::new();
-    let context = pod.spec.security_context.clone().unwrap_or_default();
+    let context = pod.security_context().clone();
     check_pod(pod, &context, scc, &mut problems);
     let annotations = pod.metadata.annotations.clone();
     let spec = &mut pod.spec;
@@ -47,13 +48,13 @@ fn check_pod(pod: &Pod, context: &PodSecurityContext, scc: &Scc, problems: &mut 
     refuse(scc.requires_user_namespace() && pod.spec.host_users != Some(false), "hostUsers has to be false");
     let fs_groups: Vec<i64> = context.fs_group.into_iter().collect();
     refuse(!groups_fit(&scc.fs_group.r#type, &scc.fs_group.ranges, &fs_groups), "fsGroup is outside the ranges");
-    let groups = context.supplemental_groups.as_deref().unwrap_or_default();
+    let groups = absent::list(context.supplemental_groups.as_ref());
     let strategy = &scc.supplemental_groups;
     refuse(!groups_fit(&strategy.r#type, &strategy.ranges, groups), "supplementalGroups are outside the ranges");
-    refuse(!se_linux_fits(context.se_linux_options.as_ref(), scc), "seLinuxOptions are not those that are required");
+    refuse(!se_linux_fits(context.se_linux_options.as_ref(), scc), "seLinuxOptions differ from the required options");
     let annotated = pod.metadata.annotations.get(POD_SECCOMP).filter(|profile| !profile.is_empty()).cloned();
     let profile = annotated.or_else(|| context.seccomp_profile.as_ref().and_then(annotation));
-    refuse(!seccomp_fits(&profile.unwrap_or_default(), scc), "seccompProfile is not allowed");
+    refuse(!seccomp_fits(absent::text(profile.as_deref()), scc), "seccompProfile is not allowed");
     for sysctl in &context.sysctls {
         refuse(!sysctl_fits(&sysctl.name, scc), &format!("sysctl {} is not allowed", sysctl.name));
     }
@@ -69,7 +70,7 @@ fn check_container(
     scc: &Scc,
     problems: &mut Vec<String>,
 ) {
-    let context = container.security_context.clone().unwrap_or_default();
+    let context = container.security_context();
     let mut refuse = |holds: bool, problem: &str| {
         if holds {
             problems.push(problem.to_owned());
@@ -84,7 +85,7 @@ fn check_container(
     let non_root = context.run_as_non_root.or(pod.run_as_non_root);
     refuse(!user_fits(user, non_root, scc), "runAsUser is not allowed");
     let options = context.se_linux_options.as_ref().or(pod.se_linux_options.as_ref());
-    refuse(!se_linux_fits(options, scc), "seLinuxOptions are not those that are required");
+    refuse(!se_linux_fits(options, scc), "seLinuxOptions differ from the required options");
     match &context.capabilities {
         None => {
             let wants = !scc.default_add_capabilities.is_empty() || !scc.required_drop_capabilities.is_empty();
@@ -106,7 +107,7 @@ fn check_container(
         Some(profile) => annotation(profile),
         None => inherited,
     };
-    refuse(!seccomp_fits(&profile.unwrap_or_default(), scc), "seccompProfile is not allowed");
+    refuse(!seccomp_fits(absent::text(profile.as_deref()), scc), "seccompProfile is not allowed");
     let has_host_ports = container.ports.iter().any(|port| port.host_port > 0);
     refuse(has_host_ports && !scc.allow_host_ports, "hostPort is not allowed");
 }
@@ -143,7 +144,7 @@ fn se_linux_fits(options: Option<&SeLinuxOptions>, scc: &Scc) -> bool {
     }
 }
 
-/// Categories may stand in any order.
+/// Whether two levels are equal, with categories in any order.
 fn levels_are_equal(left: &str, right: &str) -> bool {
     let parts = |level: &str| {
         let (sensitivity, categories) = level.split_once(':')?;
@@ -154,7 +155,8 @@ fn levels_are_equal(left: &str, right: &str) -> bool {
     left == right || parts(left).is_some_and(|left| parts(right) == Some(left))
 }
 
-/// The two names of the runtime's profile are one. A list without entries allows no profile but the absent one.
+/// Returns the two names of the runtime's profile are one. A list without entries allows no profile but the absent
+/// one.
 fn seccomp_fits(profile: &str, scc: &Scc) -> bool {
     let is_runtime = |name: &str| matches!(name, "runtime/default" | "docker/default");
     let profiles = &scc.seccomp_profiles;
@@ -181,7 +183,7 @@ fn check_volume(volume: &Volume, scc: &Scc, problems: &mut Vec<String>) {
         if !is_allowed {
             problems.push(format!("volume {} is of the kind {kind}, which is not allowed", volume.name));
         }
-        let driver = source.driver.as_deref().unwrap_or_default();
+        let driver = absent::text(source.driver.as_deref());
         let is_limited = kind == "flexVolume" && !scc.allowed_flex_volumes.is_empty() && allows(kind);
         if is_limited && !scc.allowed_flex_volumes.iter().any(|allowed| allowed.driver == driver) {
             problems.push(format!("volume {} has a driver that is not allowed", volume.name));
@@ -189,8 +191,8 @@ fn check_volume(volume: &Volume, scc: &Scc, problems: &mut Vec<String>) {
     }
 }
 
-/// A part of the volume with the token of a service account that every pod gets
-/// (`securitycontextconstraints/util` of OpenShift's library for API servers).
+/// Whether this is a part of the token volume of every pod (`securitycontextconstraints/util` of
+/// openshift/apiserver-library-go).
 fn is_token_part(part: &Projection) -> bool {
     let kind = |name: &str| part.kinds.get(name);
     let (token, config_map, downward) = (kind("serviceAccountToken"), kind("configMap"), kind("downwardAPI"));
@@ -216,7 +218,7 @@ fn is_token_part(part: &Projection) -> bool {
         && downward.is_none_or(|downward| downward.items.iter().all(is_namespace))
 }
 
-/// What constraints call a volume whose field in pods has another name.
+/// Returns the name in constraints of a volume field.
 fn kind_of_volume(field: &str) -> &str {
     match field {
         "cephfs" => "cephFS",

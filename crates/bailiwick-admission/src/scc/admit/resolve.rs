@@ -1,10 +1,10 @@
-//! Constraints with what they take from a namespace filled in.
+//! Constraints with the values of a namespace.
 
 use super::{Allocated, Unusable};
 use crate::scc::range::Block;
 use crate::scc::{IdRange, Scc};
 
-/// Fills in what constraints leave to the namespace, and makes sure that they can be put to use.
+/// Fills in the values of the namespace, and checks the result.
 pub(super) fn resolve(scc: &Scc, allocated: Allocated<'_>) -> Result<Scc, Unusable> {
     let mut scc = scc.clone();
     let user = &mut scc.run_as_user;
@@ -36,7 +36,7 @@ pub(super) fn resolve(scc: &Scc, allocated: Allocated<'_>) -> Result<Scc, Unusab
     Ok(scc)
 }
 
-/// The annotation with the groups stands before the one with the users, also when it is empty.
+/// Returns the groups. The annotation for groups comes before the annotation for users, even if empty.
 fn groups(allocated: Allocated<'_>) -> Result<Vec<Block>, Unusable> {
     let text = allocated.supplemental_groups.or(allocated.uid_range).filter(|text| !text.is_empty());
     Block::parse_list(text.ok_or(Unusable::NoGroups)?).ok_or(Unusable::MalformedRange)
