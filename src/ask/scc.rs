@@ -88,7 +88,7 @@ pub(super) fn scc_admit(body: &Value) -> Result<Value, String> {
     })
 }
 
-fn refusal(refusal: &admit::Refusal) -> Value {
+fn refusal(refusal: &admit::SccRejection) -> Value {
     json!({ "scc": refusal.scc, "why": refusal.problems })
 }
 

@@ -196,7 +196,7 @@ impl Scc {
         from_node(node)
     }
 
-    /// Fills in the defaults of the server (`security/v1/defaults.go` of openshift/apiserver-library-go).
+    /// Fills in the defaults of the server (`pkg/securitycontextconstraints/sccdefaults/defaults.go` of openshift/apiserver-library-go).
     fn defaulted(mut self, node: NodeRef<'_>) -> Self {
         let written = node.get("volumes").filter(|list| !list.is_null());
         let volumes = effective_volumes(written, self.allow_host_dir_volume_plugin);

@@ -1,8 +1,8 @@
 //! The values of absent fields.
 //!
-//! The API server decodes an object into Go structs, where an absent or null text is the empty string
-//! (`encoding/json`; `k8s.io/api/core/v1/types.go` of Kubernetes 1.37). A value of another type counts as absent
-//! here: the API server rejects such an object, and the readers of this crate report the type.
+//! The API server decodes an object into Go structs: an absent or null text is the empty string (`encoding/json`;
+//! `k8s.io/api/core/v1/types.go` of Kubernetes 1.37). A value of another type counts as absent here, because the API
+//! server rejects such an object, and the readers of this crate report the type.
 
 use bailiwick_yaml::NodeRef;
 
@@ -14,9 +14,17 @@ pub fn text(value: Option<&str>) -> &str {
     }
 }
 
-/// Returns the text at a path of keys; empty where the path leads to no text.
+/// Returns the text at a path of keys; empty for a path without a text.
 pub fn text_at<'t>(object: NodeRef<'t>, path: &[&str]) -> &'t str {
     text(object.path(path).and_then(NodeRef::as_str))
+}
+
+/// Returns the number of a field as a Go struct holds it: 0 for an absent field.
+pub fn number(value: Option<i64>) -> i64 {
+    match value {
+        Some(number) => number,
+        None => 0,
+    }
 }
 
 /// Returns the list of a field as a Go struct holds it: empty for an absent field.
@@ -42,7 +50,7 @@ mod tests {
 
     #[test]
     fn absent_values_are_empty() {
-        assert_eq!((text(None), text("a")), ("", "a"));
+        assert_eq!((text(None), text(Some("a"))), ("", "a"));
         assert_eq!(list::<u8>(None), [0_u8; 0]);
         assert_eq!(group_and_version("v1"), ("", "v1"));
         assert_eq!(group_and_version("apps/v1"), ("apps", "v1"));

@@ -1,9 +1,9 @@
-//! Which API resources, kinds and verbs each Kubernetes minor serves.
+//! The API resources, kinds and verbs served by each Kubernetes minor.
 //!
-//! The table `facts/api-resources.json` covers 1.16 to 1.37. It was derived from the OpenAPI documents of each
-//! minor and compared verb by verb with the discovery documents of 1.32 to 1.37. It is JSON because that is read
-//! ten times as fast, and only when it is first asked for, since most commands never ask. `tests/conformance/facts` adds a release
-//! to it, and checks that the releases since 1.34 make it as it is.
+//! The table `facts/api-resources.json` covers 1.16 to 1.37. It was derived from the OpenAPI documents of each minor
+//! and compared verb by verb with the discovery documents of 1.32 to 1.37. It is JSON for the speed of reading, and is
+//! read at the first use, because most commands do not use it. `tests/conformance/facts` adds a release to it, and
+//! checks the releases since 1.34.
 //!
 //! ```text
 //! in        stretches [first, last] of minors; null = still there in 1.37, first 16 = there in 1.16 or earlier
@@ -12,11 +12,11 @@
 //! verbs     as RBAC sees them; verbsBy where they changed; connect subresources by HTTP method
 //! ```
 //!
-//! What a cluster adds by custom resources, only its own manifests can tell: [`Api`] is the table at one minor with
-//! those of one target. Left out on purpose: aggregated APIs, which no manifest describes.
+//! Custom resources of a cluster are known from its own manifests alone: [`Api`] is the table at one minor with the
+//! custom resources of one target. Left out on purpose: aggregated APIs, because no manifest describes them.
 //!
-//! `facts/virtual-resources.json` adds names that components ask the authorizer about although no discovery document lists
-//! them, groups of aggregated APIs (`*` without verbs), and the resources that an update creates:
+//! `facts/virtual-resources.json` adds names in questions of components to the authorizer without an entry in
+//! discovery, groups of aggregated APIs (`*` without verbs), and the resources created by an update:
 //!
 //! ```text
 //! namesCreate   a request to create carries a name, which `resourceNames` is compared with
@@ -27,6 +27,7 @@ mod api;
 mod custom;
 mod near;
 
+use crate::absent;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
@@ -68,13 +69,13 @@ pub struct Catalogue {
     by_name: OnceLock<HashMap<String, Vec<usize>>>,
     equivalents: Vec<Equivalent>,
     virtual_resources: Vec<VirtualResource>,
-    /// The resources of which an update creates an object that does not exist: `AllowCreateOnUpdate` of the strategies in
-    /// `pkg/registry` of Kubernetes 1.36.3.
+    /// The resources with creation by an update: `AllowCreateOnUpdate` of the strategies in `pkg/registry` of
+    /// Kubernetes 1.36.3.
     #[serde(default)]
     create_on_update: Vec<CreateOnUpdate>,
 }
 
-/// A resource of which an update creates an object that does not exist.
+/// A resource with creation by an update.
 #[derive(Debug, Clone, Deserialize)]
 struct CreateOnUpdate {
     group: String,
@@ -103,13 +104,13 @@ pub struct Resource {
     pub kind: String,
     /// True when its objects live in namespaces.
     pub namespaced: bool,
-    /// The singular name, where discovery tells one.
+    /// The singular name, if discovery has one.
     #[serde(default)]
     pub singular: String,
     /// Short names such as `po`.
     #[serde(default)]
     pub short_names: Vec<String>,
-    /// True for a resource that a CustomResourceDefinition brings.
+    /// Whether the resource comes from a CustomResourceDefinition.
     #[serde(default)]
     pub is_custom: bool,
     versions: Vec<ResourceVersion>,
@@ -118,11 +119,11 @@ pub struct Resource {
 /// The same stored objects under several groups.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Equivalent {
-    /// Resource of the equivalent.
+    /// Name without a group.
     pub resource: String,
     /// The groups, oldest first.
     pub groups: Vec<String>,
-    /// The subresources that all groups have.
+    /// The subresources common to all groups.
     #[serde(default)]
     pub subresources: Vec<String>,
     /// When the objects moved from the first group to the last; none when all groups go on serving them.
@@ -133,13 +134,13 @@ pub struct Equivalent {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Moved {
-    /// The last minor that serves the old group by default.
+    /// The last minor with the old group on by default.
     pub served_by_default_until: u32,
     /// The first minor without it.
     pub removed_in: u32,
 }
 
-/// A name that means something in rules although no discovery document lists it.
+/// A name with a meaning in rules and without an entry in discovery.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VirtualResource {
@@ -147,7 +148,7 @@ pub struct VirtualResource {
     pub group: String,
     /// The resource; `<...>` stands for any text, `*` for any resource.
     pub resource: String,
-    /// The verbs that are checked; none listed means any.
+    /// The checked verbs; an empty list means any verb.
     #[serde(default)]
     pub verbs: Vec<String>,
     /// True when requests to create carry a name.
@@ -193,7 +194,7 @@ struct Subresource {
     present: Option<Ranges>,
 }
 
-/// A kind of a version that is served.
+/// A kind of a served version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServedKind<'c> {
     /// The API group; empty for the core group.
@@ -204,14 +205,14 @@ pub struct ServedKind<'c> {
     pub kind: &'c str,
 }
 
-/// What a minor serves of one resource or subresource.
+/// The served part of one resource or subresource at a minor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Presence<'c> {
     /// Whether it is served.
     pub served: Served,
-    /// The API versions that have it, sorted, also those that are off.
+    /// The API versions with it, sorted, including versions off by default.
     pub versions: Vec<&'c str>,
-    /// The verbs of the versions served by default, else of those that are off, sorted.
+    /// The verbs of the versions served by default, or else of the versions off by default, sorted.
     pub verbs: Vec<&'c str>,
 }
 
@@ -222,37 +223,36 @@ impl Catalogue {
         CATALOGUE.get_or_init(|| read().unwrap_or_default())
     }
 
-    /// Whether a minor serves a kind at an apiVersion such as `apps/v1`.
+    /// Returns whether a minor serves a kind at an apiVersion such as `apps/v1`.
     pub fn kind(&self, minor: u32, api_version: &str, kind: &str) -> Served {
-        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let (group, version) = absent::group_and_version(api_version);
         self.resources
             .iter()
             .filter(|resource| resource.group == group && resource.kind == kind)
             .flat_map(|resource| &resource.versions)
             .filter(|found| found.version == version)
             .map(|found| found.served(minor))
-            .max()
-            .unwrap_or(Served::No)
+            .fold(Served::No, Served::max)
     }
 
     /// Whether some minor had a kind at an apiVersion such as `apps/v1`, served by default or not.
     pub fn has_ever_served_kind(&self, api_version: &str, kind: &str) -> bool {
-        let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+        let (group, version) = absent::group_and_version(api_version);
         let mut known = self.of_group(group).filter(|resource| resource.kind == kind);
         known.any(|resource| resource.versions.iter().any(|found| found.version == version))
     }
 
-    /// Returns the entry of a kind in a group, whatever the minor.
+    /// Returns the entry of a kind in a group, for any minor.
     pub fn find_kind(&self, group: &str, kind: &str) -> Option<&Resource> {
         self.of_group(group).find(|found| found.kind == kind)
     }
 
-    /// Whether this is a group that some version of Kubernetes itself has, as opposed to one of custom resources.
+    /// Whether this is a group of some version of Kubernetes itself, as opposed to a group of custom resources.
     pub fn is_builtin_group(&self, group: &str) -> bool {
         self.of_group(group).any(|found| !found.is_custom)
     }
 
-    /// Returns the kinds that a minor serves by default for a resource, by its plural or singular name in any letters,
+    /// Returns the kinds served by default at a minor for a resource, by its plural or singular name in any letters,
     /// in the order of the table (`pkg/api/meta/restmapper.go` of apimachinery 0.37.2).
     pub fn kinds_of_resource(&self, minor: u32, name: &str) -> impl Iterator<Item = ServedKind<'_>> {
         let by_name = self.by_name.get_or_init(|| {
@@ -276,12 +276,12 @@ impl Catalogue {
         })
     }
 
-    /// Returns the kinds that a minor serves by default in some version.
+    /// Returns the kinds served by default at a minor in some version.
     pub fn kinds(&self, minor: u32) -> impl Iterator<Item = &str> {
         self.served(minor).map(|resource| resource.kind.as_str())
     }
 
-    /// Returns the apiVersions under which a minor serves a kind by default.
+    /// Returns the apiVersions of a kind served by default at a minor.
     pub fn api_versions_of_kind(&self, minor: u32, kind: &str) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for resource in self.resources.iter().filter(|resource| resource.kind == kind) {
@@ -293,7 +293,7 @@ impl Catalogue {
         found
     }
 
-    /// What a minor serves of a resource as rules name it, such as `pods/log`.
+    /// Returns the served part of a resource at a minor, by its name in rules, such as `pods/log`.
     pub fn presence(&self, minor: u32, group: &str, resource: &str) -> Presence<'_> {
         let (name, subresource) = split(resource);
         let mut presence = Presence { served: Served::No, versions: Vec::new(), verbs: Vec::new() };
@@ -316,8 +316,8 @@ impl Catalogue {
         presence
     }
 
-    /// Whether a name is that of a subresource, of any minor: one that is served or that only rules know, `finalizers` of any
-    /// resource, and `status` or `scale` of a resource that is not known.
+    /// Whether a name belongs to a subresource of any minor: a served one, one known from rules alone, `finalizers` of
+    /// any resource, and `status` or `scale` of an unknown resource.
     pub fn is_subresource(&self, group: &str, resource: &str, name: &str) -> bool {
         let known = self.find(group, resource);
         let full = format!("{resource}/{name}");
@@ -329,7 +329,7 @@ impl Catalogue {
         known.map_or(matches!(name, "status" | "scale"), is_served) || self.virtual_resources.iter().any(is_named)
     }
 
-    /// Returns the entry of a resource, without subresource, whatever the minor.
+    /// Returns the entry of a resource, without subresource, for any minor.
     pub fn find(&self, group: &str, resource: &str) -> Option<&Resource> {
         self.of_group(group).find(|found| found.resource == resource)
     }
@@ -349,7 +349,7 @@ impl Catalogue {
         }
     }
 
-    /// Returns every group in which a minor serves a resource by default, in the order of the table.
+    /// Returns every group with a resource served by default at a minor, in the order of the table.
     pub fn groups_of(&self, minor: u32, resource: &str) -> Vec<&str> {
         let (name, _) = split(resource);
         self.resources
@@ -365,27 +365,28 @@ impl Catalogue {
         self.resources.iter().any(|found| found.resource == split(resource).0)
     }
 
-    /// Returns every resource that a minor serves by default.
+    /// Returns every resource served by default at a minor.
     pub fn served(&self, minor: u32) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(move |resource| resource.is_served(minor))
     }
 
-    /// Returns the groups that share the objects of a resource.
+    /// Returns the groups with the same objects of a resource.
     pub fn equivalents(&self, resource: &str) -> Option<&Equivalent> {
         self.equivalents.iter().find(|equivalent| equivalent.resource == resource)
     }
 
-    /// Returns the entries that give a resource a meaning beyond discovery, such as `use` on `podsecuritypolicies`.
+    /// Returns the entries with a meaning of a resource beyond discovery, such as `use` on `podsecuritypolicies`.
     pub fn virtual_entries(&self, minor: u32, group: &str, resource: &str) -> impl Iterator<Item = &VirtualResource> {
         self.virtual_resources
             .iter()
             .filter(move |entry| entry.is_present(minor) && entry.is_in(group) && entry.names(resource))
     }
 
-    /// Whether a verb on a resource means something that no discovery document lists.
+    /// Whether a verb on a resource has a meaning beyond discovery.
     pub fn is_virtual(&self, minor: u32, group: &str, resource: &str, verb: &str) -> bool {
-        // A verb of constrained impersonation goes with every resource, and the right to delete what cannot be read with
-        // every resource that is no subresource (`pkg/endpoints/handlers/delete.go` of apiserver 0.36.3).
+        // A verb of constrained impersonation goes with every resource, and the permission to delete unreadable
+        // objects with every resource other than a subresource (`pkg/endpoints/handlers/delete.go` of apiserver
+        // 0.36.3).
         let goes_with_all = (verb.starts_with("impersonate-on:") && minor >= 35)
             || (verb == "unsafe-delete-ignore-read-errors" && minor >= 32 && !resource.contains('/'));
         goes_with_all
@@ -397,7 +398,7 @@ impl Catalogue {
             })
     }
 
-    /// Whether `update` of an object that does not exist creates it. Server-side apply creates every kind.
+    /// Whether `update` of a missing object creates it. Server-side apply creates every kind.
     pub fn creates_on_update(&self, minor: u32, group: &str, resource: &str) -> bool {
         self.create_on_update.iter().any(|entry| {
             entry.group == group
@@ -406,17 +407,17 @@ impl Catalogue {
         })
     }
 
-    /// Returns the first and the last minor that serve a resource by default; none when no known minor does.
+    /// Returns the first and the last minor with a resource on by default; none without such a minor.
     pub fn served_minors(&self, group: &str, resource: &str) -> Option<(u32, u32)> {
         let mut minors =
             (FIRST_MINOR..=LAST_MINOR).filter(|minor| self.presence(*minor, group, resource).served == Served::Yes);
         let first = minors.next()?;
-        Some((first, minors.next_back().unwrap_or(first)))
+        Some((first, minors.next_back().map_or(first, |last| last)))
     }
 }
 
 impl Resource {
-    /// The singular name: the kind in lower case, where discovery tells none.
+    /// Returns the singular name: by default the kind in lower case.
     fn singular(&self) -> String {
         if self.singular.is_empty() { self.kind.to_lowercase() } else { self.singular.clone() }
     }
@@ -471,7 +472,7 @@ impl VirtualResource {
         self.verbs.is_empty() || verb == "*" || self.verbs.iter().any(|known| known == verb)
     }
 
-    /// True when the name of the resource is chosen freely, as that of a signer is: the verb alone tells what is meant.
+    /// Whether the name of the resource is free, as for signers: the verb alone decides.
     fn is_any_name(&self) -> bool {
         self.resource.starts_with('<')
     }
@@ -483,7 +484,7 @@ impl VirtualResource {
             return resource.split_once('/').is_some_and(|(name, own)| !name.is_empty() && own == subresource);
         }
         match self.resource.split_once('<') {
-            // A bare placeholder stands for any name at all, which would make nothing unknown.
+            // A bare placeholder matches any name, and nothing would be unknown.
             Some(("", _)) => false,
             Some((stem, _)) => resource.len() > stem.len() && resource.starts_with(stem),
             None => self.resource == resource || (self.resource == "*" && self.group != "*"),
@@ -491,12 +492,12 @@ impl VirtualResource {
     }
 }
 
-/// Resource and subresource of a name in a rule.
+/// Splits a name in a rule into resource and subresource.
 pub(super) fn split(resource: &str) -> (&str, Option<&str>) {
     resource.split_once('/').map_or((resource, None), |(name, subresource)| (name, Some(subresource)))
 }
 
-/// True when a minor lies in one of the stretches. What was there in 1.16 is taken to have been there before.
+/// Whether a minor is in one of the ranges. A range from 1.16 covers earlier minors as well.
 fn holds(ranges: &Ranges, minor: u32) -> bool {
     let within =
         |minor: u32| ranges.iter().any(|&(first, last)| first <= minor && last.is_none_or(|last| minor <= last));
@@ -587,7 +588,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// Every name that only rules know, as a rule would have it: group, resource, verbs, and a minor where it means something.
+    /// Returns every name known from rules alone, in the form of a rule: group, resource, verbs, and a minor with a
+    /// meaning of it.
     pub(crate) fn names_that_only_rules_know() -> Vec<(String, String, Vec<String>, u32)> {
         let group = |entry: &VirtualResource| entry.group.replace('*', "example.com");
         let resource = |entry: &VirtualResource| match (entry.resource.split_once('<'), entry.resource.as_str()) {

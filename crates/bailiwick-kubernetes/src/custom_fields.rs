@@ -1,15 +1,17 @@
 //! The fields of custom resources, by the schema of their definition.
 //!
-//! A structural schema (`openAPIV3Schema` of a CustomResourceDefinition) becomes a JSON Schema that refuses what the API
-//! server refuses (k8s.io/apiextensions-apiserver v0.37.2): unknown fields, which strict decoding reports instead of pruning
-//! them; types, required fields without a default, words, patterns, lengths and bounds. Null is absent where it is the
-//! value of a field, because the server prunes it there.
+//! A structural schema (`openAPIV3Schema` of a CustomResourceDefinition) becomes a JSON Schema with the rejections of
+//! the API server (k8s.io/apiextensions-apiserver v0.37.2). Unknown fields are errors, as in strict decoding, rather
+//! than pruned. Types, required fields without a default, words, patterns, lengths and bounds are checked. A null
+//! value of a field is absent, because the server prunes it.
 //!
 //! Left out on purpose: `x-kubernetes-validations`, `allOf`, `anyOf`, `oneOf`, `not`, `format`, `multipleOf` and
-//! `uniqueItems`, and the fields of the metadata of embedded objects. A pattern that the crate `jsonschema` cannot read, such as one with `(?i)`, is left out too.
+//! `uniqueItems`, and the fields of the metadata of embedded objects. A pattern unsupported by the crate `jsonschema`,
+//! such as one with `(?i)`, is left out too.
 
 mod pattern;
 
+use crate::absent;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
@@ -26,7 +28,7 @@ pub struct CustomFields {
     kind: String,
     tree: Arc<Tree>,
     schema: NodeId,
-    /// Whether the server prunes unknown fields: always, but for definitions of v1beta1 that do not ask for it.
+    /// Whether the server prunes unknown fields: always, except for definitions of v1beta1 without a request for it.
     is_closed: bool,
     compiled: OnceLock<Option<Schema>>,
     /// The schemas of the fields of each object in the schema, by name.
@@ -34,7 +36,7 @@ pub struct CustomFields {
 }
 
 impl CustomFields {
-    /// Reads the versions of a definition that have a schema. Other objects have none.
+    /// Reads the versions of a definition with a schema. Other objects have none.
     pub fn read(tree: &Arc<Tree>, object: NodeRef<'_>) -> Vec<CustomFields> {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         let is_definition = text(&["kind"]) == Some("CustomResourceDefinition");
@@ -46,7 +48,12 @@ impl CustomFields {
             return Vec::new();
         };
         let preserves = object.path(&["spec", "preserveUnknownFields"]).and_then(NodeRef::as_bool);
-        let is_closed = !preserves.unwrap_or(definition == "v1beta1");
+        // `preserveUnknownFields` is true by default in v1beta1 alone
+        // (`pkg/apis/apiextensions/v1beta1/defaults.go` of k8s.io/apiextensions-apiserver).
+        let is_closed = match preserves {
+            Some(preserves) => !preserves,
+            None => definition != "v1beta1",
+        };
         // v1beta1 may have one schema for all versions, and one version without a list.
         let common = object.path(&["spec", "validation", "openAPIV3Schema"]);
         let listed = object.path(&["spec", "versions"]).into_iter().flat_map(NodeRef::items);
@@ -68,7 +75,7 @@ impl CustomFields {
         fields.collect()
     }
 
-    /// Whether the fields are those of a kind.
+    /// Whether the fields belong to a kind.
     pub fn is_of(&self, api_version: &str, kind: &str) -> bool {
         self.api_version == api_version && self.kind == kind
     }
@@ -93,14 +100,14 @@ impl CustomFields {
         all.get(&schema)
     }
 
-    /// Each unknown field and wrong value of an object but those of its metadata, in the order of the text.
+    /// Returns each unknown field and wrong value of an object outside of its metadata, in the order of the text.
     pub fn problems<'t>(&self, object: NodeRef<'t>) -> Vec<Problem<'t>> {
         let schema = self.compiled.get_or_init(|| {
             let compile = |patterns| {
                 let mut conversion = Conversion { is_closed: self.is_closed, patterns };
                 Schema::compile_foreign(conversion.object(self.tree.at(self.schema))).ok()
             };
-            // A schema whose patterns cannot be compiled together still says what is a field.
+            // A schema with patterns too large to compile together still has its fields.
             compile(0).or_else(|| compile(MOST_PATTERNS))
         });
         schema.as_ref().filter(|schema| !schema.fits(object)).map_or_else(Vec::new, |schema| schema.problems(object))
@@ -121,10 +128,10 @@ fn index_properties(schema: NodeRef<'_>, all: &mut HashMap<NodeId, HashMap<Strin
     all.insert(schema.id(), known);
 }
 
-/// The most patterns of a definition that are checked: each costs time to compile.
+/// The limit of checked patterns in a definition: each costs time to compile.
 const MOST_PATTERNS: usize = 2_000;
 
-/// Keywords with a number that mean the same in both sorts of schema.
+/// Keywords with a number and the same meaning in both sorts of schema.
 const BOUNDS: [&str; 6] = ["minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"];
 
 /// The conversion of one definition.
@@ -141,8 +148,8 @@ impl Conversion {
         converted
     }
 
-    /// Returns the schema of a value. `is_pruned` is set where the server prunes a null: the value of a field that is
-    /// not nullable.
+    /// Returns the schema of a value. `is_pruned` is set for a null pruned by the server: the value of a field without
+    /// `nullable`.
     fn value(&mut self, schema: NodeRef<'_>, is_pruned: bool) -> Value {
         let flag = |key: &str| schema.get(key).and_then(NodeRef::as_bool) == Some(true);
         // The default takes the place of a null.
@@ -181,8 +188,8 @@ impl Conversion {
         let required: BTreeSet<&str> = required.filter(|name| !has_default(name)).collect();
         let mut properties = Map::new();
         for (name, field) in schema.get("properties").into_iter().flat_map(NodeRef::entries) {
-            let name = name.as_str().unwrap_or_default();
-            // A required field that is pruned is missing.
+            let name = absent::text(name.as_str());
+            // A pruned required field is missing.
             let field = self.value(field, !required.contains(name));
             properties.insert(name.to_owned(), field);
         }
@@ -227,7 +234,7 @@ impl Conversion {
     }
 }
 
-/// Adds the fields that every object of the API has. The server checks the metadata by itself.
+/// Adds the fields common to every object of the API. The server checks the metadata by itself.
 fn add_identity(schema: &mut Map<String, Value>) {
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
     if let Some(properties) = properties.as_object_mut() {

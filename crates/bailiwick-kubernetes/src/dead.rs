@@ -1,41 +1,42 @@
-//! What in a rule can match no request to a cluster, with what was probably meant.
+//! The dead parts of a rule, without any matching request to a cluster, with guesses of the intended part.
 //!
 //! A rule multiplies its lists, and half of a product is often dead without harm: `deployments` in `extensions` beside
-//! `apps`. So a rule is judged as a whole: a resource is dead where none of its groups serves it, a verb where none of
-//! the resources takes it. What cannot be known is never dead: wildcards, names that only rules know, and groups of
-//! aggregated APIs and of custom resources that nobody brought in. Of such a group a likely slip is reported as a guess.
+//! `apps`. A rule is therefore evaluated as a whole: a resource is dead if none of its groups serves it, a verb if
+//! none of the resources takes it. Unknown parts are never dead: wildcards, names known from rules alone, and groups
+//! of aggregated APIs and of custom resources without a definition. For such a group a likely slip is reported as a
+//! guess.
 
 use super::catalogue::{Api, Suggestion};
 use bailiwick_yaml::diag::nearest;
 
-/// A resource of a rule, with the groups that it may be in.
+/// A resource of a rule, with its possible groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// Groups of the cell.
+    /// API groups to search.
     pub groups: Vec<String>,
     /// The resource, its subresource behind a slash.
     pub resource: String,
 }
 
-/// Which part of a rule is dead: its index in the list it stands in.
+/// The dead part of a rule, by its index in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// A resource.
+    /// An entry of `resources`.
     Resource(usize),
-    /// A verb.
+    /// An entry of `verbs`.
     Verb(usize),
-    /// A URL.
+    /// An entry of `nonResourceURLs`.
     Url(usize),
 }
 
 /// A dead part, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dead {
-    /// Which.
+    /// The part of the rule.
     pub part: Part,
-    /// What is wrong with it: lower case, without a full stop.
+    /// The problem: lower case, without a full stop.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: String,
     /// Why no request matches.
     pub reason: Reason,
@@ -52,7 +53,7 @@ pub enum Reason {
     OtherVersion,
     /// The group, the resource or its subresource is written wrong.
     Misspelt,
-    /// The group is not known here, and looks like one that is: somebody may serve it all the same.
+    /// The group is unknown and resembles a known one: an aggregated API may serve it all the same.
     UnknownGroup,
     /// A star inside the name of the resource.
     StarInResource,
@@ -67,25 +68,26 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// True where the right that was meant is under another name: `check` fails, since the rule grants nothing that it says.
+    /// Whether the intended permission has another name: `check` fails, since the rule does not grant its literal
+    /// meaning.
     pub fn fails_check(self) -> bool {
         matches!(self, Self::WrongGroup | Self::Moved)
     }
 }
 
-/// What a rule with names makes of `create` on a resource.
+/// The effect of a rule with names on `create` of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NamedCreate {
     /// Some request to create carries a name.
     Works,
     /// Only a patch of server-side apply carries one.
     ByApply,
-    /// No request that the rules allow carries a name.
+    /// No request allowed by the rules has a name.
     Never,
 }
 
-/// What `create` limited by names is good for, beside other rights on the same names: server-side apply creates every kind by
-/// a patch, and an update creates some (`pkg/registry/generic/registry/store.go` of apiserver 0.36.3).
+/// Returns the use of `create` limited by names, beside other permissions on the same names: server-side apply creates
+/// every kind by a patch, and an update creates some (`pkg/registry/generic/registry/store.go` of apiserver 0.36.3).
 pub fn named_create(api: &Api, group: &str, resource: &str, may_patch: bool, may_update: bool) -> NamedCreate {
     let (catalogue, minor) = (api.catalogue(), api.minor());
     let carries_name = catalogue
@@ -100,16 +102,16 @@ pub fn named_create(api: &Api, group: &str, resource: &str, may_patch: bool, may
     }
 }
 
-/// What can be told of a resource in a group.
+/// The knowledge about a resource in a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// It is served, or means something in rules.
     Known,
     /// It is not there.
     Missing,
-    /// Somebody may serve it, and it looks like a slip.
+    /// An aggregated API may serve it, and it looks like a slip.
     Doubtful,
-    /// Somebody may serve it.
+    /// An aggregated API may serve it.
     Open,
 }
 
@@ -147,10 +149,11 @@ pub fn of_resources(api: &Api, cells: &[Cell], names: &[String], verbs: &[String
     dead
 }
 
-/// The HTTP methods that verbs of URL rules are, in lower case.
+/// The HTTP methods used as verbs of URL rules, in lower case.
 pub const METHODS: [&str; 7] = ["get", "head", "options", "post", "put", "patch", "delete"];
 
-/// Returns the dead parts of a rule for URLs (`specs/rbac.md` 4.5).
+/// Returns the dead parts of a rule for URLs (`NonResourceURLMatches` in `pkg/apis/rbac/v1/evaluation_helpers.go` of
+/// Kubernetes 1.37).
 pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
     let mut dead = Vec::new();
     for (index, url) in urls.iter().enumerate() {
@@ -187,7 +190,7 @@ pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
     dead
 }
 
-/// Returns the method that does to a URL what a verb does to resources.
+/// Returns the method on a URL with the effect of a verb on resources.
 fn method_of(verb: &str) -> Option<&'static str> {
     match verb {
         "list" | "watch" | "read" => Some("get"),
@@ -200,9 +203,11 @@ fn method_of(verb: &str) -> Option<&'static str> {
 
 fn state_of(api: &Api, cell: &Cell, verbs: &[String]) -> State {
     let states: Vec<State> = cell.groups.iter().map(|group| state_in(api, group, &cell.resource, verbs)).collect();
-    // A group that serves it, or may, makes the others harmless.
-    let best = [State::Known, State::Open, State::Doubtful].into_iter().find(|state| states.contains(state));
-    best.unwrap_or(State::Missing)
+    // A group with the resource, known or possible, makes the others harmless.
+    match [State::Known, State::Open, State::Doubtful].into_iter().find(|state| states.contains(state)) {
+        Some(best) => best,
+        None => State::Missing,
+    }
 }
 
 fn state_in(api: &Api, group: &str, resource: &str, verbs: &[String]) -> State {
@@ -238,7 +243,8 @@ fn state_in(api: &Api, group: &str, resource: &str, verbs: &[String]) -> State {
     }
 }
 
-/// What people write for the core group, which has no name. A group of an API server has a dot, or is one of Kubernetes' own.
+/// Common names for the core group; its real name is empty. A group of an API server has a dot, or belongs to
+/// Kubernetes.
 const CORE_GROUP_SLIPS: [&str; 2] = ["core", "v1"];
 
 fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
@@ -272,12 +278,12 @@ fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
     }
 }
 
-/// Which version was looked at, where the cluster has a newer one than every known version.
+/// Returns a text about the version of the facts, for a cluster newer than every known version.
 fn by(api: &Api) -> String {
     if api.is_newer_than_known() { format!(" by Kubernetes 1.{}", api.minor()) } else { String::new() }
 }
 
-/// Returns the group that a resource moved to.
+/// Returns the help for a resource moved to another group.
 fn moved_help(api: &Api, cell: &Cell) -> Option<String> {
     let group = *api.catalogue().groups_of(api.minor(), &cell.resource).first()?;
     Some(if group.is_empty() {
@@ -287,7 +293,7 @@ fn moved_help(api: &Api, cell: &Cell) -> Option<String> {
     })
 }
 
-/// Why a resource is missing that no version of Kubernetes serves in these groups.
+/// Returns the reason for a missing resource, absent from these groups in all versions of Kubernetes.
 fn reason_of(api: &Api, cell: &Cell) -> Reason {
     let is_known = |group: &String| api.is_builtin_group(group) || !api.versions_of(group).is_empty();
     let is_elsewhere = !api.catalogue().groups_of(api.minor(), &cell.resource).is_empty();
@@ -296,8 +302,8 @@ fn reason_of(api: &Api, cell: &Cell) -> Reason {
             || CORE_GROUP_SLIPS.contains(&group.as_str())
             || api.suggestions(group, &cell.resource).iter().any(|guess| !matches!(guess, Suggestion::OtherGroup(_)))
     };
-    // Anybody may serve a group that is not known, and ask about its resources.
-    // A version that is newer than the known ones may serve it there.
+    // An unknown group may belong to an aggregated API, with questions about its resources. A version newer than the
+    // known ones may serve it there.
     if is_elsewhere && !api.is_newer_than_known() && cell.groups.iter().all(is_known) {
         Reason::WrongGroup
     } else if cell.groups.iter().any(is_slip) {
@@ -307,7 +313,7 @@ fn reason_of(api: &Api, cell: &Cell) -> Reason {
     }
 }
 
-/// Returns a resource of a group that is not known here and looks like one that is.
+/// Returns a resource of an unknown group with a similar known one.
 fn doubtful(api: &Api, cell: &Cell, index: usize) -> Dead {
     let message = format!("`{}` is not known {}", cell.resource, place_of(cell));
     Dead { part: Part::Resource(index), message, help: missing_help(api, cell), reason: Reason::UnknownGroup }
@@ -322,7 +328,7 @@ fn place_of(cell: &Cell) -> String {
     }
 }
 
-/// A group as people say it.
+/// Returns the usual name of a group.
 fn named(group: &str) -> String {
     if group.is_empty() { "the core group".to_owned() } else { format!("`{group}`") }
 }
@@ -391,7 +397,8 @@ fn verb_help(api: &Api, cells: &[&Cell], verb: &str) -> String {
     }
 }
 
-/// Requests without a name never match a rule with names (`specs/rbac.md` 4.4).
+/// Reports requests without a name: they never match a rule with names (`ResourceNameMatches` in
+/// `pkg/apis/rbac/v1/evaluation_helpers.go` of Kubernetes 1.37).
 fn nameless(api: &Api, cells: &[&Cell], names: &[String], verbs: &[String], verb: &str) -> Option<String> {
     if names.is_empty() || names.iter().any(String::is_empty) {
         return None;

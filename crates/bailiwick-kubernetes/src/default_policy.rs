@@ -1,6 +1,7 @@
-//! The roles and bindings that the API server makes for itself, by minor (`plugin/pkg/auth/authorizer/rbac/
-//! bootstrappolicy`), and what tells them from others.
+//! The roles and bindings created by the API server itself, by minor
+//! (`plugin/pkg/auth/authorizer/rbac/bootstrappolicy`), and their marks.
 
+use crate::absent;
 use std::sync::OnceLock;
 
 use super::catalogue::{FIRST_MINOR, LAST_MINOR};
@@ -10,8 +11,8 @@ use bailiwick_yaml::{self as yaml, NodeRef, Tree};
 /// The policy of every minor, with the minors of each object under `minors`.
 pub const TEXT: &str = include_str!("facts/default-policy.yaml");
 
-/// The objects that a minor has from the start: ClusterRoles, ClusterRoleBindings, Roles, RoleBindings. A minor
-/// without facts of its own has those of the nearest with some.
+/// Returns the initial objects of a minor: ClusterRoles, ClusterRoleBindings, Roles, RoleBindings. A minor without its
+/// own facts has the objects of the nearest minor with some.
 pub fn objects(minor: u32) -> impl Iterator<Item = NodeRef<'static>> {
     let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
     tree().documents().filter(move |object| holds(*object, minor))
@@ -24,7 +25,7 @@ fn tree() -> &'static Tree {
 
 /// Whether an object is there in a minor: its `minors` are stretches such as `16-20 22-36`.
 fn holds(object: NodeRef<'_>, minor: u32) -> bool {
-    let minors = object.get("minors").and_then(NodeRef::as_str).unwrap_or_default();
+    let minors = absent::text(object.get("minors").and_then(NodeRef::as_str));
     minors.split(' ').filter_map(|stretch| stretch.split_once('-')).any(|(first, last)| {
         let number = |text: &str| text.parse::<u32>().unwrap_or_default();
         (number(first)..=number(last)).contains(&minor)
@@ -32,22 +33,22 @@ fn holds(object: NodeRef<'_>, minor: u32) -> bool {
 }
 
 fn text<'t>(object: NodeRef<'t>, keys: &[&str]) -> &'t str {
-    object.path(keys).and_then(NodeRef::as_str).unwrap_or_default()
+    absent::text(object.path(keys).and_then(NodeRef::as_str))
 }
 
-/// Returns the names of the ClusterRoles that a minor has from the start.
+/// Returns the names of the initial ClusterRoles of a minor.
 pub fn cluster_roles(minor: u32) -> impl Iterator<Item = &'static str> {
     objects(minor)
         .filter(|object| text(*object, &["kind"]) == "ClusterRole")
         .map(|object| text(object, &["metadata", "name"]))
 }
 
-/// Whether this is a ClusterRole that a minor has from the start.
+/// Whether this is an initial ClusterRole of a minor.
 pub fn is_cluster_role(name: &str, minor: u32) -> bool {
     cluster_roles(minor).any(|known| known == name)
 }
 
-/// Whether this is a Role that a minor has from the start.
+/// Whether this is an initial Role of a minor.
 pub fn is_role(namespace: &str, name: &str, minor: u32) -> bool {
     objects(minor).any(|object| {
         text(object, &["kind"]) == "Role"

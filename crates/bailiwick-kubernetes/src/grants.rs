@@ -1,22 +1,22 @@
-//! Rules split into single grants (group, resource, verb), and which of them mean anything on a version.
+//! Rules split into single grants (group, resource, verb), and the effect of a grant on a version.
 
 use std::collections::BTreeSet;
 
 use super::catalogue::{Catalogue, Served};
 use bailiwick_yaml::NodeRef;
 
-/// One group, resource and verb that a rule names.
+/// One group, resource and verb in a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Grant<'t> {
     /// The API group.
     pub group: &'t str,
     /// The resource, with its subresource after a slash.
     pub resource: &'t str,
-    /// Verb of the grant.
+    /// Word in `verbs`.
     pub verb: &'t str,
 }
 
-/// What a grant amounts to on a version.
+/// The effect of a grant on a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// Some request needs it.
@@ -47,7 +47,7 @@ pub fn grants(rules: NodeRef<'_>) -> Vec<Grant<'_>> {
 }
 
 impl Grant<'_> {
-    /// What the grant amounts to on a minor. A wildcard is always live, as is a name that only rules know.
+    /// Returns the effect of the grant on a minor. A wildcard is always live, and so is a name known from rules alone.
     pub fn effect(&self, catalogue: &Catalogue, minor: u32) -> Effect {
         if self.group == "*" || self.resource.starts_with('*') {
             return Effect::Live;
@@ -57,7 +57,7 @@ impl Grant<'_> {
         }
         let presence = catalogue.presence(minor, self.group, self.resource);
         if presence.served != Served::Yes {
-            // A verb that does not fit is still dead on a name that only rules know.
+            // A wrong verb is dead even on a name known from rules alone.
             let is_known = catalogue.virtual_entries(minor, self.group, self.resource).next().is_some();
             return if is_known && presence.served == Served::No { Effect::DeadVerb } else { Effect::NotServed };
         }

@@ -1,26 +1,21 @@
-//! The vocabulary of Kubernetes: its string grammars, quantities, API resources, schemas and stored form.
+#![doc = include_str!("../README.md")]
 //!
-//! Everything here is a fact about Kubernetes, with no knowledge of policies, templates or evaluation. The rules
-//! come from `specs/kubernetes.md`; the tables beside this module were computed from the real API definitions.
+//! # Tour
 //!
-//! ```text
-//! names      which strings pass which grammar
-//! quantity   `500m`, `1Gi`: reading, comparing, the form that is stored
-//! catalogue  which resources, kinds and verbs a version serves
-//! rules      rules as single permissions, and the canonical list of them
-//! dead       what in a rule can match no request
-//! grants     rules split into single grants, and which of them mean anything on a version
-//! default_policy  the roles and bindings that the server makes for itself
-//! rbac       rules, as questions and answers hold them
-//! selector   label selectors
-//! openapi    the fields of every built-in kind: unknown fields, types
-//! custom_fields  the fields of custom resources, by the schema of their definition
-//! schemas    the shape of the kinds that have a stored form of their own
-//! stored     a document in the form the API server stores it
-//! templates  which kinds bring pods, and where their templates stand
-//! ```
+//! - [`names`] and [`quantity`] are the grammars of strings: a name, a label value, `500m`.
+//! - [`catalogue`] has the resources, kinds and verbs of each minor; [`catalogue::Api`] is one cluster, with its custom
+//!   resources.
+//! - [`openapi`] has the fields of every built-in kind, and [`custom_fields`] the fields of custom resources. Both report
+//!   unknown fields and wrong types.
+//! - [`validation`] is the API server's own validation of an object beyond the types: [`validation::check`].
+//! - [`schemas`] and [`stored`] are the form of an object in the API server, with its defaults and without zeros.
+//! - [`rules`], [`grants`] and [`dead`] work on RBAC rules: the canonical list, single grants, and parts without any
+//!   matching request.
+//! - [`default_policy`] has the roles and bindings created by the API server itself.
+//! - [`templates`], [`volumes`], [`selector`], [`rbac`], [`list`] and [`size`] are shared by the crates about access,
+//!   and [`absent`] has the values of absent fields.
 //!
-//! Left out on purpose: what a valid object must also satisfy (`validate::rules`), and what it grants (`access`).
+//! Every table names its source, and `cargo xtask facts` and `tests/conformance` compare it with Kubernetes.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
@@ -44,3 +39,4 @@ pub mod size;
 pub mod stored;
 pub mod templates;
 pub mod validation;
+pub mod volumes;

@@ -1,8 +1,9 @@
 //! Lists of objects, as `kubectl get -o yaml` prints them.
 
+use crate::absent;
 use bailiwick_yaml::NodeRef;
 
-/// Returns the objects of a document: itself, or the items of the list that it is.
+/// Returns the objects of a document: itself, or the items of a list.
 pub fn objects(document: NodeRef<'_>) -> Vec<NodeRef<'_>> {
     let is_list = document.get("kind").and_then(NodeRef::as_str).is_some_and(|kind| kind.ends_with("List"));
     match document.get("items").filter(|items| is_list && items.is_seq()) {
@@ -11,12 +12,15 @@ pub fn objects(document: NodeRef<'_>) -> Vec<NodeRef<'_>> {
     }
 }
 
-/// The objects of a document, each with its API version and kind: the items of a list of one kind, as the API server itself prints it,
-/// leave out what the list says.
+/// Returns the objects of a document, each with its API version and kind. Items of a typed list, as the API server
+/// prints it, take both from the list.
 pub fn typed_objects<'t>(document: NodeRef<'t>) -> Vec<(String, String, NodeRef<'t>)> {
-    let text = |node: NodeRef<'_>, key: &str| node.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+    let text = |node: NodeRef<'_>, key: &str| absent::text(node.get(key).and_then(NodeRef::as_str)).to_owned();
     let (version, kind) = (text(document, "apiVersion"), text(document, "kind"));
-    let item_kind = kind.strip_suffix("List").unwrap_or(&kind);
+    let item_kind = match kind.strip_suffix("List") {
+        Some(item_kind) => item_kind,
+        None => &kind,
+    };
     let typed = |object: NodeRef<'t>| match (text(object, "apiVersion"), text(object, "kind")) {
         (own, kind) if !own.is_empty() && !kind.is_empty() => (own, kind, object),
         _ => (version.clone(), item_kind.to_owned(), object),

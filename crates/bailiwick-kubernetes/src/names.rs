@@ -1,8 +1,10 @@
 //! The grammars of names, keys and values, as pure functions over bytes.
 //!
-//! Hand-written loops instead of regular expressions: a large run checks millions of strings. Every function
-//! answers with all its reasons, since the API server counts them one by one (an empty label key is two errors).
-//! Lengths are bytes. Rows for every function, computed by Kubernetes, stand in `tests/validation/`.
+//! Hand-written loops instead of regular expressions: a large run checks millions of strings. Every function returns
+//! all its reasons, because the API server counts them one by one (an empty label key is two errors). Lengths are
+//! bytes. `tests/validation/` has rows for every function, computed by Kubernetes.
+
+use crate::absent;
 
 /// Why a string was refused: one to three short reasons, each completing "the name ...".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -62,7 +64,7 @@ pub fn dns_label(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// Returns a DNS-1035 label: a DNS label that begins with a letter.
+/// Checks a DNS-1035 label: a DNS label with a letter at the beginning.
 ///
 /// # Errors
 /// The reasons.
@@ -117,7 +119,7 @@ pub fn dns_subdomain_prefix(text: &str) -> Result<(), Reasons> {
     with_masked_dash(text, dns_subdomain)
 }
 
-/// Returns a path segment: the names of RBAC kinds, and of everything where nothing stricter holds.
+/// Checks a path segment: the names of RBAC kinds, and of all objects without a stricter grammar.
 ///
 /// # Errors
 /// The reasons, one for each forbidden character.
@@ -249,7 +251,7 @@ pub fn psa_level(text: &str) -> Result<(), Reasons> {
 /// # Errors
 /// The reason.
 pub fn psa_version(text: &str) -> Result<(), Reasons> {
-    let minor = text.strip_prefix("v1.").unwrap_or_default();
+    let minor = absent::text(text.strip_prefix("v1."));
     let canonical = minor == "0" || !minor.starts_with('0');
     let number = minor.bytes().all(|byte| byte.is_ascii_digit()) && minor.parse::<i64>().is_ok();
     if text == "latest" || (canonical && number) {
@@ -296,9 +298,8 @@ pub fn service_account_user(user: &str) -> Option<(&str, &str)> {
 
 /// Checks a prefix as the API server does: when it ends in a dash, its last two characters count as one `a`.
 fn with_masked_dash(text: &str, grammar: Grammar) -> Result<(), Reasons> {
-    if text.len() > 1 && text.ends_with('-') {
-        let kept = text.as_bytes().get(..text.len() - 2).unwrap_or_default();
-        // The cut may fall inside a character; no grammar accepts what is left of it.
+    if let [kept @ .., _, b'-'] = text.as_bytes() {
+        // The cut may be inside a character; no grammar accepts the rest of it.
         return grammar(&(String::from_utf8_lossy(kept).into_owned() + "a"));
     }
     grammar(text)
@@ -308,8 +309,7 @@ fn is_lower_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// Whether this is a text that is not empty, whose first and last byte are `edge` and whose others are edge or
-/// `inner`.
+/// Whether a text is not empty, with a first and last byte in `edge` and the other bytes in `edge` or `inner`.
 fn is_edged(bytes: &[u8], edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return false };
     edge(first) && edge(last) && bytes.iter().all(|&byte| edge(byte) || inner(byte))

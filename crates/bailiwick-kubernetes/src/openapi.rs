@@ -1,4 +1,4 @@
-//! The fields of every built-in kind, with the minors that have them.
+//! The fields of every built-in kind, each with its minors.
 //!
 //! The table `facts/openapi.txt` covers 1.16 to 1.37. `tests/conformance/validation/cmd/openapi` makes it from the OpenAPI
 //! documents of Kubernetes (`api/openapi-spec/swagger.json`). It has two sorts of lines and the fields of each type:
@@ -14,7 +14,7 @@
 //! A form is a scalar, `=` and words, `[]` and the form of the items, `{}` and the form of the values, or the name of a type. A type is
 //! read when a value of it is first checked: most runs need few.
 //!
-//! Left out on purpose: `required`, which the API server does not enforce when it decodes an object.
+//! Left out on purpose: `required`, because the API server does not enforce it in decoding.
 
 mod check;
 mod time;
@@ -48,7 +48,7 @@ struct Minors(u64);
 pub enum Form {
     /// Any JSON value.
     Any,
-    /// An object whose fields are not known. The server takes any JSON value for it.
+    /// An object with unknown fields. The server takes any JSON value for it.
     AnyObject,
     /// True or false.
     Boolean,
@@ -72,7 +72,7 @@ pub enum Form {
     SchemaOrBool,
     /// A `JSONSchemaProps` or a list of strings, without strict decoding of its fields.
     SchemaOrStrings,
-    /// A text.
+    /// A string value.
     Text,
     /// RFC 3339.
     Time,
@@ -94,7 +94,7 @@ struct Field {
     minors: Minors,
 }
 
-/// The table.
+/// The fields of all types.
 struct Table {
     /// apiVersion, kind, type, minors.
     kinds: Vec<(&'static str, &'static str, TypeId, Minors)>,
@@ -105,8 +105,8 @@ struct Table {
 }
 
 impl KindFields {
-    /// Returns the fields of a kind at a minor; none for a kind that the minor does not have. A minor that is newer
-    /// than the newest known one has the fields of that one.
+    /// Returns the fields of a kind at a minor; none for a kind unknown at the minor. A minor newer than the newest
+    /// known one has the fields of the newest.
     pub fn find(minor: u32, api_version: &str, kind: &str) -> Option<KindFields> {
         let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
         let mut kinds = Table::get().kinds.iter();
@@ -117,7 +117,7 @@ impl KindFields {
 }
 
 impl KindFields {
-    /// The same fields without the words that a text may be: for a kind whose rules name them.
+    /// Returns the same fields without the list of words for a text, for a kind with such rules elsewhere.
     #[must_use]
     pub fn without_words(self) -> Self {
         Self { checks_words: false, ..self }
@@ -135,7 +135,7 @@ impl TypeId {
         Table::get().find("meta.v1.ObjectMeta")
     }
 
-    /// Returns the fields that objects of the type have at a minor.
+    /// Returns the fields of the type at a minor.
     pub fn fields(self, minor: u32) -> impl Iterator<Item = (&'static str, &'static Form)> {
         let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
         let fields = Table::get().fields(self).iter().filter(move |field| field.minors.holds(minor));
@@ -143,22 +143,40 @@ impl TypeId {
     }
 }
 
+/// Returns the bit of a minor; the table has no minor above 63.
+fn bit(minor: u32) -> u64 {
+    match 1u64.checked_shl(minor) {
+        Some(bit) => bit,
+        None => 0,
+    }
+}
+
+/// Reads a minor of a range; the empty end of an open range is the last known minor.
+fn minor_or_last(text: &str) -> u32 {
+    match text.parse() {
+        Ok(minor) => minor,
+        Err(_) => LAST_MINOR,
+    }
+}
+
 impl Minors {
     const ALL: Minors = Minors(u64::MAX);
 
     fn holds(self, minor: u32) -> bool {
-        self.0 & 1u64.checked_shl(minor).unwrap_or(0) != 0
+        self.0 & bit(minor) != 0
     }
 
-    /// Reads stretches such as `16-21,25-`; all minors where there are none.
+    /// Reads ranges such as `16-21,25-`; an absent text means all minors.
     fn parse(text: Option<&str>) -> Minors {
         let Some(text) = text else { return Minors::ALL };
         let mut minors = Minors(0);
         for stretch in text.split(',') {
-            let (first, last) = stretch.split_once('-').unwrap_or((stretch, stretch));
-            let first: u32 = first.parse().unwrap_or(LAST_MINOR);
-            let last: u32 = last.parse().unwrap_or(LAST_MINOR);
-            (first..=last).for_each(|minor| minors.0 |= 1u64.checked_shl(minor).unwrap_or(0));
+            let (first, last) = match stretch.split_once('-') {
+                Some(range) => range,
+                None => (stretch, stretch),
+            };
+            let (first, last) = (minor_or_last(first), minor_or_last(last));
+            (first..=last).for_each(|minor| minors.0 |= bit(minor));
         }
         minors
     }
@@ -236,7 +254,7 @@ impl Table {
         self.find("apiextensions.v1.JSONSchemaProps")
     }
 
-    /// Returns the fields of a type, sorted by name. A name has several entries where its form changed.
+    /// Returns the fields of a type, sorted by name. A name has one entry for each form in its history.
     fn fields(&self, id: TypeId) -> &[Field] {
         let (Some(fields), Some((_, lines))) = (self.fields.get(id.0), self.types.get(id.0)) else { return &[] };
         fields.get_or_init(|| lines.lines().filter_map(|line| self.parse_field(line)).collect())

@@ -1,8 +1,8 @@
 //! Resource quantities: `500m`, `1Gi`, `1e3`.
 //!
-//! A quantity is a whole number of billionths, which is the precision Kubernetes keeps (finer parts round away
-//! from zero, larger amounts stop at the largest 64-bit number). The canonical form is the shortest in the
-//! suffix family that was written: `0.5` becomes `500m`, `1024Mi` becomes `1Gi`, `1000m` becomes `1`.
+//! A quantity is a whole number of billionths, the precision of Kubernetes (finer parts round away from zero, larger
+//! amounts stop at the largest 64-bit number). The canonical form is the shortest in the written suffix family: `0.5`
+//! becomes `500m`, `1024Mi` becomes `1Gi`, `1000m` becomes `1`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -15,7 +15,7 @@ const NANO: i128 = 1_000_000_000;
 const MILLI: i128 = 1_000_000;
 /// The server keeps a number of so many digits as 64 bits and a scale (`maxInt64Factors` of `pkg/api/resource/amount.go`).
 const MOST_INT64_DIGITS: usize = 18;
-/// The largest amount that is kept, in billionths.
+/// The largest kept amount, in billionths.
 const MAXIMUM: i128 = i64::MAX as i128 * NANO;
 
 /// The family of suffixes a quantity was written with.
@@ -44,7 +44,7 @@ impl Quantity {
 
     /// Reads a quantity; none when the text is not one.
     pub fn parse(text: &str) -> Option<Quantity> {
-        let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+        let unsigned = unsigned(text);
         let (whole, rest) = split_digits(unsigned);
         let (fraction, suffix) = rest.strip_prefix('.').map_or(("", rest), split_digits);
         if whole.is_empty() && fraction.is_empty() {
@@ -71,7 +71,7 @@ impl Quantity {
         }
     }
 
-    /// True below zero.
+    /// Whether the quantity is below zero.
     pub fn is_negative(self) -> bool {
         self.nano < 0
     }
@@ -87,8 +87,9 @@ impl Quantity {
         self.thousandths() % 1000 == 0
     }
 
-    /// The amount in units, rounded up, as the server counts in 64 bits (`Value` of `pkg/api/resource/quantity.go`). What does
-    /// not fit counts as zero where the number has few digits, and otherwise as its low bits.
+    /// Returns the amount in units, rounded up, as the server counts in 64 bits (`Value` of
+    /// `pkg/api/resource/quantity.go`). A larger amount counts as zero for a number with few digits, and otherwise as
+    /// its low bits.
     pub fn units(self) -> i64 {
         self.counted(NANO)
     }
@@ -100,10 +101,14 @@ impl Quantity {
 
     fn counted(self, unit: i128) -> i64 {
         let count = self.nano / unit + (self.nano % unit).signum();
-        i64::try_from(count).unwrap_or(if self.has_few_digits { 0 } else { count as i64 })
+        match i64::try_from(count) {
+            Ok(count) => count,
+            Err(_) if self.has_few_digits => 0,
+            Err(_) => count as i64,
+        }
     }
 
-    /// Whether the quantity is larger than what is kept of it. The server keeps all digits.
+    /// Whether the quantity is larger than the kept amount. The server keeps all digits.
     pub fn is_beyond(self) -> bool {
         self.nano.abs() == i128::MAX
     }
@@ -154,15 +159,14 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Whether the server trims a character from the ends of a quantity. It trims the text of the JSON value, in which control
-/// characters and the two separators are escaped (`UnmarshalJSON` of `pkg/api/resource/quantity.go`,
-/// k8s.io/apimachinery v0.37.2).
+/// Whether the server trims a character from the ends of a quantity. It trims the text of the JSON value, with escaped
+/// control characters and separators (`UnmarshalJSON` of `pkg/api/resource/quantity.go`, k8s.io/apimachinery v0.37.2).
 fn is_trimmed(character: char) -> bool {
     character.is_whitespace() && !matches!(character, '\t'..='\r' | '\u{2028}' | '\u{2029}')
 }
 
-/// True for one to three digits without a leading zero and a suffix that is a power of a thousand or 1024:
-/// nearly every quantity anybody writes, told without arithmetic. Zero is left out, for it takes no suffix.
+/// Whether a text has one to three digits without a leading zero and a suffix for a power of a thousand or 1024. This
+/// covers nearly every quantity in practice, without arithmetic. Zero is left out, because it takes no suffix.
 pub fn is_plainly_canonical(text: &str) -> bool {
     let (digits, suffix) = split_digits(text);
     let short = matches!(digits.len(), 1..=3) && !digits.starts_with('0');
@@ -178,11 +182,12 @@ fn write_binary(formatter: &mut fmt::Formatter<'_>, nano: i128) -> fmt::Result {
         mantissa /= 1024;
         power += 1;
     }
-    let suffix = power.checked_sub(1).and_then(|index| BINARY.get(index)).copied().unwrap_or_default();
+    // A power of 0 has no suffix.
+    let suffix = power.checked_sub(1).and_then(|index| BINARY.get(index)).map_or("", |suffix| *suffix);
     write!(formatter, "{}{suffix}", mantissa * sign)
 }
 
-/// Mantissa and the largest power of a thousand, as a power of ten, that leaves it whole.
+/// Returns the mantissa and the largest power of a thousand, as a power of ten, with a whole mantissa.
 fn thousands(nano: i128) -> (i128, i32) {
     let mut mantissa = nano;
     let mut exponent = -9;
@@ -210,7 +215,7 @@ fn decimal_suffix(exponent: i32) -> &'static str {
     }
 }
 
-/// Family, base and exponent of a suffix.
+/// Returns family, base and exponent of a suffix.
 fn interpret(suffix: &str) -> Option<(Format, i128, i32)> {
     let decimal = |exponent| Some((Format::Decimal, 10, exponent));
     match suffix {
@@ -229,7 +234,7 @@ fn interpret(suffix: &str) -> Option<(Format, i128, i32)> {
                 return Some((Format::Binary, 1024, i32::try_from(index).ok()? + 1));
             }
             let digits = suffix.strip_prefix(['e', 'E'])?;
-            let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
+            let unsigned = unsigned(digits);
             let is_number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then_some(())?;
             Some((Format::Exponent, 10, digits.parse().ok()?))
@@ -279,12 +284,21 @@ fn scaled(whole: &str, fraction: &str, base: i128, exponent: i32) -> i128 {
     mantissa.saturating_add(i128::from(lost))
 }
 
-fn split_digits(text: &str) -> (&str, &str) {
-    let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    text.split_at_checked(end).unwrap_or((text, ""))
+fn unsigned(text: &str) -> &str {
+    match text.strip_prefix(['+', '-']) {
+        Some(unsigned) => unsigned,
+        None => text,
+    }
 }
 
-/// A number as it stands in the JSON that the API server gets.
+fn split_digits(text: &str) -> (&str, &str) {
+    match text.find(|character: char| !character.is_ascii_digit()) {
+        Some(end) => text.split_at(end),
+        None => (text, ""),
+    }
+}
+
+/// Returns a number in the form of the JSON for the API server.
 fn go_float(number: f64) -> String {
     if number.abs() >= 1e21 || (number != 0.0 && number.abs() < 1e-6) {
         format!("{number:e}")

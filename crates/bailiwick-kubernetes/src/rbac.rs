@@ -1,4 +1,4 @@
-//! The one RBAC type that questions and answers have in common: the rule.
+//! The one RBAC type common to questions and answers: the rule.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,14 +9,14 @@ use bailiwick_yaml::NodeRef;
 /// The API group of RBAC.
 pub const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Marks roles that are known to have the same `rules`, so that those of one of them do for all. A tenant's roles differ from
-/// another's in their names alone, as a rule.
+/// Marks roles with the same `rules`: the rules of one of them do for all. The roles of tenants usually differ in
+/// their names alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SameRules(u64);
 
 impl SameRules {
-    /// Returns a mark that no other role has.
-    #[expect(clippy::new_without_default, reason = "two marks are never equal, which nobody expects of a default")]
+    /// Returns a new, unique mark.
+    #[expect(clippy::new_without_default, reason = "two marks are never equal, unlike two defaults")]
     pub fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed))
@@ -39,13 +39,13 @@ pub struct PolicyRule {
     /// URL paths.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
     pub non_resource_urls: Vec<String>,
-    /// Verbs.
+    /// Words in `verbs`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verbs: Vec<String>,
 }
 
 impl PolicyRule {
-    /// Reads a rule; what is not a list of strings counts as absent.
+    /// Reads a rule; a value other than a list of strings counts as absent.
     pub fn from_node(rule: NodeRef<'_>) -> Self {
         let strings = |key| strings(rule, key).map(str::to_owned).collect();
         Self {

@@ -1,7 +1,7 @@
-//! Rules as a set of single permissions, and the one list of rules that grants exactly those.
+//! Rules as a set of single permissions, and the one list of rules for exactly this set.
 //!
-//! Two lists of rules that grant the same come out as the same bytes, however they were ordered or split. Nothing is
-//! granted that was not: a rule multiplies its lists, so permissions are united only where the product is exact.
+//! Two lists of rules with the same grants lead to the same bytes, in any order and split. No permission is added: a
+//! rule multiplies its lists, and permissions are united only into an exact product.
 //!
 //! ```text
 //! rules    by group, without names before with, by verbs, by resources; URLs last
@@ -9,7 +9,7 @@
 //! others   alphabetical; one group for each rule
 //! ```
 //!
-//! Left out on purpose: what covers what. `get` on one name stays beside `get` on all, and `get` beside `*`.
+//! Left out on purpose: coverage. `get` on one name stays beside `get` on all, and `get` beside `*`.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,14 +31,19 @@ type Target = (String, String, Option<String>);
 /// Group, names and verbs of a rule.
 type Terms<'s> = (&'s str, Vec<&'s str>, Vec<&'s Verb>);
 
-/// A verb, in the order in which rules list them.
+/// A verb, in the order of verbs in a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Verb(String);
 
 impl Verb {
     fn rank(&self) -> (usize, &str) {
-        let reading = ["get", "list", "watch"];
-        (reading.iter().position(|verb| *verb == self.0).unwrap_or(reading.len()), &self.0)
+        let rank = match self.0.as_str() {
+            "get" => 0,
+            "list" => 1,
+            "watch" => 2,
+            _ => 3,
+        };
+        (rank, &self.0)
     }
 }
 
@@ -85,10 +90,10 @@ impl RuleSet {
         self.resources.is_empty() && self.urls.is_empty()
     }
 
-    /// Returns the rules that grant exactly this.
+    /// Returns the rules for exactly this set.
     pub fn rules(&self) -> Vec<PolicyRule> {
-        // Resources that are granted under the same names with the same verbs go together; first, for each resource,
-        // the names that have the same verbs.
+        // Resources with the same names and verbs go together; first, for each resource, the names with the same
+        // verbs.
         let mut names: BTreeMap<(&str, &str, bool, Vec<&Verb>), Vec<&str>> = BTreeMap::new();
         for ((group, resource, name), verbs) in &self.resources {
             let key = (group.as_str(), resource.as_str(), name.is_some(), verbs.iter().collect());

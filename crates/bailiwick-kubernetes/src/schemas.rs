@@ -1,11 +1,11 @@
 //! The shape of each kind as a JSON Schema: unknown fields and wrong types.
 //!
-//! The files in `schema/` are strict (`additionalProperties: false`) and say nothing that only the API server's
-//! own validation says: a missing verb is a matter of `validate::rules`. Every value may be null, which the
-//! server reads as absent. Two keywords are ours: `x-omit-zero` marks a field that is not stored while it is
-//! zero or empty, `x-quantity` a quantity. One file may serve several versions of a kind: the version in it is replaced
-//! by that of the table. `$ref` names a definition of `shared.json` and is replaced when a
-//! schema is loaded, so that a near miss can be looked up beside every mismatch.
+//! The files in `schema/` are strict (`additionalProperties: false`) and contain no rule of the API server's own
+//! validation: a missing verb is an error of [`crate::validation`]. Every value may be null, read as absent by the
+//! server. Two keywords are our own: `x-omit-zero` marks a field not stored while it is zero or empty, `x-quantity` a
+//! quantity. One file may serve several versions of a kind: the version in it is replaced by the version of the table.
+//! `$ref` names a definition of `shared.json` and is replaced when a schema is loaded, for near misses beside every
+//! mismatch.
 
 use std::sync::OnceLock;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::shape::Shape;
 use bailiwick_yaml::schema::Schema;
 
-/// One kind with a schema.
+/// The strict schema of its objects, with the parts derived from it.
 #[derive(Debug)]
 pub struct KindSchema {
     /// Such as `rbac.authorization.k8s.io/v1`.
@@ -59,7 +59,7 @@ impl KindSchema {
         document
     }
 
-    /// Returns the shape that the stored form follows.
+    /// Returns the shape of the stored form.
     pub(super) fn shape(&'static self) -> &'static Shape {
         self.shape.get_or_init(|| self.schema().map_or(Shape::Any, |schema| Shape::from_schema(schema.document())))
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use bailiwick_yaml::NodeRef;
 
-/// A label selector. Everything it says has to hold; one that says nothing selects all.
+/// A label selector. All its requirements have to hold; an empty selector selects everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
@@ -69,8 +69,7 @@ impl LabelSelector {
         self.requirements.push(Requirement { key: key.to_owned(), operator, values });
     }
 
-    /// Returns the keys of labels that have to be there, with the values of which one has to be its own, where that is
-    /// asked.
+    /// Returns the keys of required labels, each with its permitted values, if limited.
     pub fn demanded(&self) -> impl Iterator<Item = (&str, Option<&[String]>)> {
         self.requirements.iter().filter_map(|requirement| match requirement.operator {
             Operator::In => Some((requirement.key.as_str(), Some(requirement.values.as_slice()))),

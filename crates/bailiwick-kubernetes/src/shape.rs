@@ -1,19 +1,19 @@
-//! A schema reduced to what the stored form needs, in a form that is quick to walk.
+//! A schema reduced to the needs of the stored form, for a fast walk.
 
 use serde_json::Value;
 
-/// What a value may be.
+/// The form of a value.
 #[derive(Debug)]
 pub(super) enum Shape {
     /// Anything: keys are sorted, nothing else.
     Any,
     /// A boolean or a number.
     Scalar,
-    /// A string; null means the empty one where a list or map holds it.
+    /// A string; null means the empty string in a list or map.
     Text,
-    /// A quantity.
+    /// A number with a suffix, such as `500m`.
     Quantity,
-    /// A list.
+    /// A list of values of one form.
     List(Box<Shape>),
     /// A map from free keys.
     Map(Box<Shape>),
@@ -24,15 +24,15 @@ pub(super) enum Shape {
 /// One known field.
 #[derive(Debug)]
 pub(super) struct Field {
-    /// Name of the field.
+    /// Key in the object.
     pub(super) name: String,
     /// True when it is not stored while it is zero or empty.
     pub(super) omit_zero: bool,
-    /// What it holds.
+    /// The form of its value.
     pub(super) shape: Shape,
 }
 
-/// What stands where no field is known.
+/// The shape of an unknown field.
 pub(super) static ANY: Shape = Shape::Any;
 
 impl Shape {

@@ -1,11 +1,11 @@
-//! The form in which the API server stores an object: the fixpoint of its defaulting and of leaving out zeros.
+//! The form of a stored object in the API server: the fixpoint of its defaulting and of leaving out zeros.
 //!
-//! Committed manifests take this form because Argo CD and Flux compare some kinds as plain JSON and would see a
-//! difference for ever (`specs/gitops.md` section 4). Entries are sorted: apiVersion, kind, metadata, then by
-//! name, and by name on every level below. Null-valued keys are left out.
+//! Committed manifests have this form because Argo CD and Flux compare some kinds as plain JSON and would report a
+//! permanent difference. Entries are sorted: apiVersion, kind, metadata, then by name, and by name on every level
+//! below. Null-valued keys are left out.
 //!
-//! Left out on purpose: what the server adds on its own account and a manifest must not hold; that is
-//! [`server_owned`], for comparing with a live object.
+//! Left out on purpose: additions of the server outside of manifests; see [`server_owned`], for comparing with a live
+//! object.
 
 mod defaults;
 mod scc;
@@ -13,17 +13,18 @@ mod scc;
 use super::quantity::{Quantity, is_plainly_canonical};
 use super::schemas;
 use super::shape::{ANY, Field, Shape};
+use crate::absent;
 use bailiwick_yaml::{NodeId, NodeRef, Tree, Value};
 
 pub use defaults::server_owned;
 pub use scc::effective_volumes;
 
-/// What happens to zeros that somebody wrote.
+/// The treatment of written zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Left out where the server would not store them.
+    /// Left out if the server does not store them.
     Stored,
-    /// Kept, as seed 000 writes them; equal to the stored form once the server's defaulting is applied.
+    /// Kept as written; equal to the stored form after the server's defaulting.
     Explicit,
 }
 
@@ -52,7 +53,7 @@ pub fn put_metadata(tree: &mut Tree, root: NodeId, section: &str, key: &str, val
     }
 }
 
-/// A walk over one document. The stack holds the entries of every map that is being rewritten.
+/// A walk over one document. The stack has the entries of every open map.
 struct Walk<'t> {
     tree: &'t mut Tree,
     form: Form,
@@ -77,7 +78,7 @@ impl Walk<'_> {
         let mut kept = start;
         for index in start..end {
             let Some(&(key, value)) = self.stack.get(index) else { break };
-            let name = self.tree.at(key).as_str().unwrap_or_default();
+            let name = absent::text(self.tree.at(key).as_str());
             let field = shape.field(name);
             let child = match (field, shape) {
                 (Some(field), _) => &field.shape,
@@ -98,7 +99,7 @@ impl Walk<'_> {
         }
         self.stack.truncate(kept);
         let tree = &mut *self.tree;
-        let entries = self.stack.get_mut(start..).unwrap_or_default();
+        let Some(entries) = self.stack.get_mut(start..) else { return };
         let rank = |tree: &Tree, key: NodeId| match tree.at(key).as_str() {
             Some("apiVersion") if is_top => 0,
             Some("kind") if is_top => 1,
@@ -137,7 +138,7 @@ impl Walk<'_> {
         self.stack.truncate(start);
     }
 
-    /// Null inside a list or map is the zero of its type.
+    /// Replaces null inside a list or map by the zero of its type.
     fn fill_null(&mut self, id: NodeId, shape: &Shape) {
         if !self.tree.at(id).is_null() {
             return;
@@ -156,7 +157,7 @@ impl Walk<'_> {
         if node.is_null() || written.is_some_and(is_plainly_canonical) {
             return;
         }
-        // What is no quantity stays as it is: the rules report it.
+        // A value other than a quantity stays as it is: the rules report it.
         if let Some(quantity) = Quantity::of(node)
             && !quantity.is_beyond()
             && !written.is_some_and(|text| quantity.is_canonical(text))
@@ -166,8 +167,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether a known field is not stored with this value. A zero of another type than the field's stays: it is a
-    /// mistake that the schema reports.
+    /// Whether a known field is not stored with this value. A zero of another type than the field's stays, for the
+    /// schema to report.
     fn is_dropped(&self, id: NodeId, field: &Field) -> bool {
         let node = self.tree.at(id);
         let is_zero = match (node.value(), &field.shape) {

@@ -1,4 +1,4 @@
-//! The kinds that bring pods, with the way to their pod templates.
+//! The kinds with pod templates, each with the path to its template.
 
 use bailiwick_yaml::NodeRef;
 
@@ -15,7 +15,7 @@ pub const KINDS: [(&str, &str, &[&str]); 9] = [
     ("batch", "Job", &["spec", "template"]),
 ];
 
-/// Returns the kind of an object that brings pods, and its template; a pod is its own.
+/// Returns the kind of a workload, and its template; a pod is its own template.
 pub fn template_of_kind<'t>(group: &str, kind: &str, object: NodeRef<'t>) -> Option<(&'static str, NodeRef<'t>)> {
     let (_, kind, path) = KINDS.iter().find(|(of_group, known, _)| *of_group == group && *known == kind)?;
     let template = path.iter().try_fold(object, |node, key| node.get(key)).filter(|node| !node.is_null())?;

@@ -1,11 +1,11 @@
-//! The API server's own validation: what an object must satisfy beyond the shape of its kind.
+//! The API server's own validation: the requirements on an object beyond the shape of its kind.
 //!
-//! Rules and field paths are those of Kubernetes 1.16 to 1.37 (`specs/kubernetes.md` sections 2 and 3); messages
-//! are ours. A valid object costs no allocation, but for admission policies, which are few. What a schema says (unknown fields, wrong types) is
-//! assumed to have been checked before: a value of another type is passed over here.
+//! Rules and field paths are from Kubernetes 1.16 to 1.37 (`pkg/apis/*/validation`); messages are our own. A valid
+//! object costs no allocation, except for admission policies. The rules of the schema (unknown fields, wrong types)
+//! are checked before: a value of another type is ignored here.
 //!
-//! Left out on purpose: a missing namespace, which the server takes from the request, and a namespace on a
-//! cluster-scoped kind, which it drops in silence; both are the business of whoever knows the scope.
+//! Left out on purpose: a missing namespace, taken by the server from the request, and a namespace on a cluster-scoped
+//! kind, dropped by the server in silence. Both depend on the scope, known to the caller.
 
 mod admission_policy;
 mod binding;
@@ -23,6 +23,7 @@ mod scc;
 mod selector;
 pub mod static_name;
 
+use crate::absent;
 use std::fmt;
 
 use crate::names::{self, Reasons};
@@ -30,20 +31,20 @@ use bailiwick_yaml::{NodeId, NodeRef};
 
 use metadata::NameRule;
 
-/// The kinds of error the API server tells apart.
+/// The kinds of error of the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorKind {
-    /// A value that must be there is not.
+    /// A required value is missing.
     Required,
-    /// A value that does not fit.
+    /// A value does not fit.
     Invalid,
     /// A word outside a list of words.
     Unsupported,
-    /// A value that may not be there.
+    /// A forbidden value is present.
     Forbidden,
-    /// A value that stands there twice.
+    /// A value occurs twice.
     Duplicate,
-    /// A value that is too long.
+    /// A value is too long.
     TooLong,
     /// A list with too many values.
     TooMany,
@@ -65,7 +66,7 @@ impl ErrorKind {
 }
 
 impl ErrorKind {
-    /// What to do where the rule has nothing better to say.
+    /// Returns the remedy for a rule without a better one.
     pub fn remedy(self) -> &'static str {
         match self {
             ErrorKind::Required => "write it in the policy",
@@ -80,21 +81,21 @@ impl ErrorKind {
 /// One reason why the API server would refuse an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
-    /// Which kind of error.
+    /// Class of the error.
     pub kind: ErrorKind,
-    /// Kubernetes' field path, which sometimes lacks an index or a key.
+    /// Kubernetes' field path, sometimes without an index or a key.
     pub path: String,
-    /// The offending node: a value, a key, or the map that lacks something.
+    /// The offending node: a value, a key, or an incomplete map.
     pub node: NodeId,
-    /// One line: lower case, input in backticks, with whatever key or index the path lacks.
+    /// One line: lower case, input in backticks, with any key or index missing from the path.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
 }
 
-/// Checks an object, as an update of `old` where one is given, for a Kubernetes minor such as `21`.
+/// Checks an object, as an update of `old` if given, for a Kubernetes minor such as `21`.
 ///
-/// The metadata of every kind is checked; the rest of an object only where the kind has rules ([`has_rules`]).
+/// The metadata of every kind is checked; the rest of an object only for kinds with rules ([`has_rules`]).
 pub fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, minor: u32, errors: &mut Vec<FieldError>) {
     let mut report = Report { errors, minor };
     let report = &mut report;
@@ -116,12 +117,12 @@ pub fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, minor: u32, errors: 
     }
 }
 
-/// Whether [`check`] knows all rules of a kind. Of other kinds it knows the rules of their metadata.
+/// Whether [`check`] has all rules of a kind. For other kinds it has the rules of their metadata.
 pub fn has_rules(api_version: &str, kind: &str) -> bool {
     rules_of(api_version, kind).is_some()
 }
 
-/// The rules of a kind beyond those of its metadata.
+/// The rules of a kind beyond its metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rules {
     Role,
@@ -161,7 +162,7 @@ fn rules_of(api_version: &str, kind: &str) -> Option<Rules> {
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
-/// Where errors go, with the version they are for.
+/// The destination of errors, with the version.
 struct Report<'e> {
     errors: &'e mut Vec<FieldError>,
     minor: u32,
@@ -173,7 +174,7 @@ impl Report<'_> {
         self.errors.push(FieldError { kind, path: path.to_string(), node: node.id(), message, help: None });
     }
 
-    /// Adds an error that says what would be right.
+    /// Adds an error with its remedy.
     fn teach(&mut self, kind: ErrorKind, path: &Path<'_>, node: NodeRef<'_>, message: String, help: impl Into<String>) {
         let path = path.to_string();
         self.errors.push(FieldError { kind, path, node: node.id(), message, help: Some(help.into()) });
@@ -188,7 +189,7 @@ impl Report<'_> {
         }
     }
 
-    /// Adds an unsupported value, with the words that would do.
+    /// Adds an unsupported value, with the supported words.
     fn unsupported(&mut self, path: &Path<'_>, node: NodeRef<'_>, what: &str, value: &str, words: &[&str]) {
         let message = if value.is_empty() {
             format!("{what} is missing")
@@ -255,12 +256,15 @@ impl fmt::Display for Path<'_> {
 
 /// Returns the string at a key; empty when it is missing, null or of another type.
 pub(super) fn text<'t>(map: NodeRef<'t>, key: &str) -> &'t str {
-    map.get(key).and_then(NodeRef::as_str).unwrap_or_default()
+    absent::text(map.get(key).and_then(NodeRef::as_str))
 }
 
-/// Returns the node to point at for a key: its value, else the map that lacks it.
+/// Returns the node of an error about a key: its value, or else the map.
 fn place<'t>(map: NodeRef<'t>, key: &str) -> NodeRef<'t> {
-    map.get(key).unwrap_or(map)
+    match map.get(key) {
+        Some(value) => value,
+        None => map,
+    }
 }
 
 /// Whether a list or map at a key is missing, null or empty.
@@ -275,15 +279,12 @@ pub(super) fn items<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = (us
 
 /// Returns the strings of the list at a key; null counts as the empty string.
 fn strings<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = &'t str> {
-    map.get(key).into_iter().flat_map(NodeRef::items).map(|item| item.as_str().unwrap_or_default())
+    map.get(key).into_iter().flat_map(NodeRef::items).map(|item| absent::text(item.as_str()))
 }
 
 /// Returns the entries of the map at a key, with their names.
 fn entries<'t>(map: NodeRef<'t>, key: &str) -> impl Iterator<Item = (&'t str, NodeRef<'t>, NodeRef<'t>)> {
-    map.get(key)
-        .into_iter()
-        .flat_map(NodeRef::entries)
-        .map(|(name, value)| (name.as_str().unwrap_or_default(), name, value))
+    map.get(key).into_iter().flat_map(NodeRef::entries).map(|(name, value)| (absent::text(name.as_str()), name, value))
 }
 
 /// Returns a value as a message shows it: on one line and not endless.
@@ -296,9 +297,9 @@ fn shown(value: &str) -> String {
 /// A finalizer without a domain is one of these.
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-/// Checks a finalizer. `standard_path` is where one without a domain has to be a standard one; none where it need not be.
+/// Checks a finalizer. `standard_path` is set if a finalizer without a domain has to be a standard one.
 fn finalizer(item: NodeRef<'_>, key_path: &Path<'_>, standard_path: Option<&Path<'_>>, report: &mut Report<'_>) {
-    let name = item.as_str().unwrap_or_default();
+    let name = absent::text(item.as_str());
     report.grammar(names::label_key(name), key_path, item, "the finalizer", name);
     if let Some(path) = standard_path.filter(|_| !name.contains('/') && !STANDARD_FINALIZERS.contains(&name)) {
         report.teach(

@@ -1,5 +1,5 @@
 //! The Pod Security level of constraints, as computed by OpenShift's label syncer
-//! (`pkg/psalabelsyncer/sccpsamapping.go` of openshift/cluster-policy-controller).
+//! (`pkg/psalabelsyncer/scctopsamapping.go` of openshift/cluster-policy-controller).
 //!
 //! Eleven rules cover a field or two each, and the loosest result counts. Gaps of the rules are kept; `semantic`
 //! computes the level really guaranteed. The rules only use the start of the uid range of a namespace, and two

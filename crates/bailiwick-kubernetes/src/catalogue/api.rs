@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use super::{Catalogue, LAST_MINOR, Presence, Resource, Served, Suggestion, split};
 
-/// What one cluster serves.
+/// The API of one cluster.
 #[derive(Debug, Clone)]
 pub struct Api {
-    /// The minor that was asked for, of which nothing may be known.
+    /// The requested minor, known or not.
     asked: u32,
-    /// The table with custom resources added; none where there are none.
+    /// The table with custom resources added; none without custom resources.
     extended: Option<Arc<Catalogue>>,
 }
 
-/// In which groups a resource is found.
+/// The groups of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup<'c> {
-    /// These groups, which share its objects.
+    /// These groups, with the same objects.
     Found(Vec<&'c str>),
     /// Several groups, with different things of one name.
     Several(Vec<&'c str>),
-    /// This group, unless nobody turns it on.
+    /// This group, off by default.
     Off(&'c str),
     /// None.
     Unknown,
@@ -35,8 +35,7 @@ impl Lookup<'_> {
 }
 
 impl Api {
-    /// Returns the API of a plain cluster of a minor. A minor that is newer than every known one has the API of the
-    /// newest.
+    /// Returns the API of a plain cluster of a minor. A minor newer than every known one has the API of the newest.
     pub fn new(minor: u32) -> Self {
         Self { asked: minor, extended: None }
     }
@@ -64,27 +63,30 @@ impl Api {
         self.catalogue().resources.iter().filter(|resource| resource.is_custom)
     }
 
-    /// Returns the minor whose facts hold: 21 for 1.21.
+    /// Returns the minor of the facts: 21 for 1.21.
     pub fn minor(&self) -> u32 {
         self.asked.min(LAST_MINOR)
     }
 
-    /// Returns the minor of the cluster, also one that is newer than every known one.
+    /// Returns the minor of the cluster, even if newer than every known one.
     pub fn asked(&self) -> u32 {
         self.asked
     }
 
-    /// Whether the cluster is newer than every known minor, so that it may serve what the table lacks.
+    /// Whether the cluster is newer than every known minor and may serve more than the table.
     pub fn is_newer_than_known(&self) -> bool {
         self.asked > LAST_MINOR
     }
 
     /// Returns the table behind it.
     pub fn catalogue(&self) -> &Catalogue {
-        self.extended.as_deref().unwrap_or_else(|| Catalogue::get())
+        match &self.extended {
+            Some(extended) => extended,
+            None => Catalogue::get(),
+        }
     }
 
-    /// What is served of a resource as rules name it.
+    /// Returns the served part of a resource, by its name in rules.
     pub fn presence(&self, group: &str, resource: &str) -> Presence<'_> {
         self.catalogue().presence(self.minor(), group, resource)
     }
@@ -94,12 +96,12 @@ impl Api {
         self.catalogue().find(group, split(resource).0)
     }
 
-    /// Whether this is a group of Kubernetes itself; what it does not list there is not there.
+    /// Whether this is a group of Kubernetes itself; its resources are complete.
     pub fn is_builtin_group(&self, group: &str) -> bool {
         self.catalogue().is_builtin_group(group)
     }
 
-    /// Returns the versions of a group that are served by default, sorted.
+    /// Returns the versions of a group served by default, sorted.
     pub fn versions_of(&self, group: &str) -> Vec<&str> {
         let catalogue = self.catalogue();
         let mut versions: Vec<&str> = catalogue
@@ -113,13 +115,13 @@ impl Api {
         versions
     }
 
-    /// Whether some request needs a verb on a resource, or may: a name that only rules know counts.
+    /// Whether some request needs a verb on a resource, or may: a name known from rules alone counts.
     pub fn takes(&self, group: &str, resource: &str, verb: &str) -> bool {
         self.catalogue().is_virtual(self.minor(), group, resource, verb)
             || self.presence(group, resource).verbs.contains(&verb)
     }
 
-    /// Returns the verbs that a resource takes, by discovery and by what only rules know, sorted.
+    /// Returns the verbs of a resource, by discovery and by the names known from rules alone, sorted.
     pub fn verbs_of(&self, group: &str, resource: &str) -> Vec<&str> {
         let beside = self.catalogue().virtual_entries(self.minor(), group, resource);
         let mut verbs = self.presence(group, resource).verbs;
@@ -129,13 +131,13 @@ impl Api {
         verbs
     }
 
-    /// True when a resource of a group is served, also where somebody has to turn it on, or means something in rules.
+    /// Whether a resource of a group is served, by default or not, or has a meaning in rules.
     pub fn knows(&self, group: &str, resource: &str) -> bool {
         self.presence(group, resource).served != Served::No
             || self.catalogue().virtual_entries(self.minor(), group, resource).next().is_some()
     }
 
-    /// Returns the groups of a resource that is named without one.
+    /// Returns the groups of a resource given without one.
     pub fn look_up(&self, resource: &str, verbs: &[String]) -> Lookup<'_> {
         let catalogue = self.catalogue();
         let groups = catalogue.groups_of(self.minor(), resource);
@@ -168,7 +170,7 @@ impl Api {
         groups.sort_unstable();
         groups.dedup();
         match groups.len() {
-            // What is a subresource of every resource is in the group of the resource.
+            // A subresource common to every resource is in the group of the resource.
             0 if split(resource).1 == Some("finalizers") => self.look_up(split(resource).0, verbs),
             0 => Lookup::Unknown,
             1 => Lookup::Found(groups),
@@ -176,24 +178,24 @@ impl Api {
         }
     }
 
-    /// Returns the groups that served the objects of a resource before its present ones did.
+    /// Returns the earlier groups of the objects of a resource.
     pub fn earlier_groups(&self, resource: &str) -> Vec<&str> {
         let (name, subresource) = split(resource);
         let same = self.catalogue().equivalents(name).filter(|same| same.moved.is_some());
         let has_it =
             |known: &[String]| subresource.is_none_or(|wanted| known.iter().any(|subresource| subresource == wanted));
-        same.filter(|same| has_it(&same.subresources))
-            .and_then(|same| same.groups.split_last())
-            .map(|(_, earlier)| earlier.iter().map(String::as_str).collect())
-            .unwrap_or_default()
+        match same.filter(|same| has_it(&same.subresources)).and_then(|same| same.groups.split_last()) {
+            Some((_, earlier)) => earlier.iter().map(String::as_str).collect(),
+            None => Vec::new(),
+        }
     }
 
-    /// Guesses for a resource of a group that is not served, best first.
+    /// Guesses for a resource of a group without it, best first.
     pub fn suggestions(&self, group: &str, resource: &str) -> Vec<Suggestion<'_>> {
         self.catalogue().suggestions(self.minor(), group, resource)
     }
 
-    /// Returns the resource that was meant by a name without a group, with its subresource: `po` is `pods`.
+    /// Returns the probable resource for a name without a group, with its subresource: `po` is `pods`.
     pub fn nearest_resource(&self, resource: &str) -> Option<String> {
         let (name, subresource) = split(resource);
         let catalogue = self.catalogue();

@@ -1,9 +1,10 @@
-//! Resources that a CustomResourceDefinition brings, of apiextensions.k8s.io/v1 and v1beta1.
+//! Resources of a CustomResourceDefinition, of apiextensions.k8s.io/v1 and v1beta1.
 
 use super::{Resource, ResourceVersion, Subresource};
+use crate::absent;
 use bailiwick_yaml::NodeRef;
 
-/// What the API server does with every custom resource (apiextensions-apiserver, customresource_handler.go).
+/// The verbs of every custom resource (apiextensions-apiserver, customresource_handler.go).
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
@@ -19,7 +20,7 @@ pub fn read_custom(root: NodeRef<'_>) -> Option<Resource> {
         .get("versions")
         .into_iter()
         .flat_map(NodeRef::items)
-        .filter(|version| version.get("served").and_then(NodeRef::as_bool).unwrap_or(true))
+        .filter(|version| version.get("served").and_then(NodeRef::as_bool) != Some(false))
         .filter_map(|version| Some(served(&text(version, &["name"])?, version.get("subresources").or(common))))
         .collect();
     if versions.is_empty() {
@@ -28,9 +29,9 @@ pub fn read_custom(root: NodeRef<'_>) -> Option<Resource> {
     Some(Resource {
         group: text(spec, &["group"])?,
         resource: text(spec, &["names", "plural"])?,
-        kind: text(spec, &["names", "kind"]).unwrap_or_default(),
+        kind: absent::text_at(spec, &["names", "kind"]).to_owned(),
         namespaced: text(spec, &["scope"]).is_none_or(|scope| scope == "Namespaced"),
-        singular: text(spec, &["names", "singular"]).unwrap_or_default(),
+        singular: absent::text_at(spec, &["names", "singular"]).to_owned(),
         short_names: spec
             .path(&["names", "shortNames"])
             .into_iter()

@@ -1,16 +1,16 @@
-//! What somebody may have meant by a resource that a version does not serve.
+//! Guesses for a resource missing from a version.
 
 use super::{Catalogue, Served, split};
 use bailiwick_yaml::diag::nearest;
 
-/// A guess, with the reason that decides how it is worded.
+/// A guess, with the reason for its wording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Suggestion<'c> {
     /// The same resource in another group of the same minor.
     OtherGroup(&'c str),
     /// The plural of a kind, singular or short name, in its group.
     Plural {
-        /// Group of the suggestion.
+        /// API group of the guess.
         group: &'c str,
         /// The name in rules.
         resource: &'c str,
@@ -22,7 +22,7 @@ pub enum Suggestion<'c> {
 }
 
 impl Catalogue {
-    /// Guesses for a (group, resource) that is not served at a minor, best first.
+    /// Guesses for a (group, resource) missing at a minor, best first.
     pub fn suggestions(&self, minor: u32, group: &str, resource: &str) -> Vec<Suggestion<'_>> {
         let mut guesses: Vec<Suggestion<'_>> = self
             .groups_of(minor, resource)
@@ -60,7 +60,7 @@ impl Catalogue {
             .filter(|version| version.served(minor) == Served::Yes)
             .flat_map(|version| &version.subresources)
             .map(|subresource| subresource.name.as_str());
-        // The distance rule of `nearest` is for longer words; `logs` is the slip everybody makes.
+        // The distance rule of `nearest` is for longer words; `logs` is a common mistake.
         candidates.clone().find(|name| written.strip_suffix('s') == Some(name)).or_else(|| nearest(written, candidates))
     }
 }

@@ -4,7 +4,7 @@ use regex::RegexBuilder;
 
 use bailiwick_yaml::schema::LARGEST_PATTERN;
 
-/// Returns the pattern that matches the same texts; none where there is none, or it would take too much memory.
+/// Returns a pattern with the same matches; none for an unsupported pattern, or for a pattern above the memory limit.
 pub(super) fn from_go(pattern: &str) -> Option<String> {
     let mut translated = String::with_capacity(pattern.len());
     let mut letters = pattern.chars().peekable();
@@ -18,7 +18,7 @@ pub(super) fn from_go(pattern: &str) -> Option<String> {
                 if letters.next_if_eq(&'^').is_some() {
                     translated.push('^');
                 }
-                // A bracket that closes nothing is a letter.
+                // A bracket without an opening one is a letter.
                 if letters.next_if_eq(&']').is_some() {
                     translated.push_str("\\]");
                 }
@@ -41,7 +41,7 @@ pub(super) fn from_go(pattern: &str) -> Option<String> {
 
 /// Whether a class such as `[:alpha:]` is open at the end of a text.
 fn has_open_name(text: &str) -> bool {
-    text.rfind("[:").is_some_and(|start| !text.get(start..).unwrap_or_default().contains(":]"))
+    text.rsplit_once("[:").is_some_and(|(_, name)| !name.contains(":]"))
 }
 
 /// Returns an escape. Go's classes of letters hold ASCII alone.

@@ -1,9 +1,10 @@
 //! Checks the fields of an object as the API server's strict decoding does.
 //!
 //! The server turns YAML into JSON (sigs.k8s.io/yaml), and JSON into Go types (sigs.k8s.io/json, case-sensitive, with
-//! `DisallowUnknownFields`). Null is absent everywhere. A number without a fraction is written without one on that way,
-//! so that `80.0` is a whole number.
+//! `DisallowUnknownFields`). Null is absent everywhere. A number without a fraction is written without one: `80.0` is
+//! a whole number.
 
+use crate::absent;
 use data_encoding::BASE64;
 use jsonschema::JsonType;
 
@@ -27,7 +28,7 @@ impl KindFields {
     }
 }
 
-/// Returns each unknown field and wrong value of the metadata of an object, whatever its kind.
+/// Returns each unknown field and wrong value of the metadata of an object of any kind.
 pub fn metadata_problems(minor: u32, object: NodeRef<'_>) -> Vec<Problem<'_>> {
     let (Some(of_type), Some(metadata)) = (Table::get().find("meta.v1.ObjectMeta"), object.get("metadata")) else {
         return Vec::new();
@@ -84,8 +85,8 @@ impl<'t> Check<'t> {
         }
     }
 
-    /// The server decodes these values by code of their own (`marshal.go` of k8s.io/apiextensions-apiserver v0.37.2): unknown
-    /// fields are dropped, and so are other values than those of the form, but for [`Form::SchemaOrBool`].
+    /// Checks values with decoders of their own in the server (`marshal.go` of k8s.io/apiextensions-apiserver
+    /// v0.37.2): unknown fields and values of another form are dropped, except for [`Form::SchemaOrBool`].
     fn schema_or_else(&mut self, node: NodeRef<'t>, form: &Form) {
         let was_strict = std::mem::replace(&mut self.is_strict, false);
         match form {
@@ -122,7 +123,7 @@ impl<'t> Check<'t> {
             return self.wrong_type(node, &[JsonType::Object]);
         }
         for (key, value) in node.entries() {
-            self.at(Step::Key(key.as_str().unwrap_or_default()), |check| check.value(value, values));
+            self.at(Step::Key(absent::text(key.as_str())), |check| check.value(value, values));
         }
     }
 
@@ -132,7 +133,7 @@ impl<'t> Check<'t> {
         }
         let fields = Table::get().fields(id);
         for (key, value) in node.entries() {
-            let name = key.as_str().unwrap_or_default();
+            let name = absent::text(key.as_str());
             let entries = entries_of(fields, name);
             match entries.iter().find(|field| field.minors.holds(self.fields.minor)) {
                 Some(field) => self.at(Step::Key(name), |check| check.value(value, &field.form)),
@@ -147,7 +148,7 @@ impl<'t> Check<'t> {
     fn whole_number(&mut self, node: NodeRef<'t>, least: i64, most: i64) {
         let number = match node.value() {
             Value::Int(number) => Some(i128::from(number)),
-            // Go writes larger numbers with an exponent, which is no whole number.
+            // Go writes larger numbers with an exponent, and they are no whole numbers.
             Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e21 => Some(number as i128),
             _ => None,
         };
@@ -213,7 +214,7 @@ impl<'t> Check<'t> {
         self.problems.push(Problem::wrong_type(node, written(&self.path), expected));
     }
 
-    /// Reports the field of the path, which the type does not have at this minor; `entries` are those at other minors.
+    /// Reports the field of the path, missing from the type at this minor; `entries` are its entries at other minors.
     fn unknown_field(&mut self, key: NodeRef<'t>, name: &str, fields: &[Field], entries: &[Field]) {
         let known = fields.iter().filter(|field| field.minors.holds(self.fields.minor)).map(|field| field.name);
         let mut problem = Problem::unknown_field(key, written(&self.path), name, &known.collect::<Vec<_>>());
@@ -235,10 +236,9 @@ impl<'t> Check<'t> {
 
 /// Returns the entries of a name.
 fn entries_of<'f>(fields: &'f [Field], name: &str) -> &'f [Field] {
-    let first = fields.partition_point(|field| field.name < name);
-    let rest = fields.get(first..).unwrap_or_default();
-    let count = rest.iter().take_while(|field| field.name == name).count();
-    rest.get(..count).unwrap_or_default()
+    let (_, rest) = fields.split_at(fields.partition_point(|field| field.name < name));
+    let (entries, _) = rest.split_at(rest.partition_point(|field| field.name == name));
+    entries
 }
 
 /// Returns a path in Kubernetes' notation.

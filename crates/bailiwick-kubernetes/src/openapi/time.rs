@@ -1,4 +1,4 @@
-//! Which texts Go's `time.Parse` takes for a time, with the two layouts of Kubernetes (`meta/v1/time.go` and
+//! The texts accepted as a time by Go's `time.Parse`, with the two layouts of Kubernetes (`meta/v1/time.go` and
 //! `meta/v1/micro_time.go` of k8s.io/apimachinery v0.37.2).
 
 /// Whether a text is a time in the layout `2006-01-02T15:04:05Z07:00`. Go takes an hour of one digit, and a fraction of a second.
@@ -67,7 +67,7 @@ fn days(year: u32, month: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Each verdict is that of Go 1.26: `time.Parse(time.RFC3339, text)`.
+    /// Each verdict is from Go 1.26: `time.Parse(time.RFC3339, text)`.
     #[test]
     fn times_are_those_of_go() {
         for text in [

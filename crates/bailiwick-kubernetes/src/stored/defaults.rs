@@ -1,10 +1,11 @@
-//! The API server's defaulting, kind by kind (`specs/kubernetes.md` section 5).
+//! The API server's defaulting, kind by kind (`pkg/apis/*/defaults.go` of Kubernetes 1.37).
 
+use crate::absent;
 use bailiwick_yaml::{NodeId, NodeRef, Tree};
 
 use super::scc;
 
-/// The only API group that role references, users and groups have.
+/// The only API group of role references, users and groups.
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Fills in the defaults of a kind.
@@ -21,12 +22,12 @@ pub(super) fn apply(tree: &mut Tree, root: NodeId, kind: &str) {
     }
 }
 
-/// Adds what the server adds on its own account and a manifest must not hold, and drops what it ignores, so that
-/// an object in stored form can be compared with a live one.
+/// Adds the fields set by the server, and drops the fields ignored by it, to compare an object in stored form with a
+/// live one.
 pub fn server_owned(tree: &mut Tree, root: NodeId) {
     let node = tree.at(root);
-    let kind = node.get("kind").and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-    let api_version = node.get("apiVersion").and_then(NodeRef::as_str).unwrap_or_default();
+    let kind = absent::text(node.get("kind").and_then(NodeRef::as_str)).to_owned();
+    let api_version = absent::text(node.get("apiVersion").and_then(NodeRef::as_str));
     let namespaced = crate::schemas::find(api_version, &kind).is_none_or(|entry| entry.namespaced);
     let span = node.span();
     let Some(metadata) = ensure_map(tree, root, "metadata") else { return };
@@ -56,7 +57,7 @@ pub fn server_owned(tree: &mut Tree, root: NodeId) {
     }
 }
 
-/// Returns an aggregated role keeps no empty list of rules: writing it would empty what the controller filled in.
+/// Removes an empty list of rules from an aggregated role: writing it would empty the rules of the controller.
 pub(super) fn drop_aggregated_rules(tree: &mut Tree, root: NodeId) {
     let node = tree.at(root);
     if node.get("aggregationRule").is_some_and(NodeRef::is_map) && node.get("rules").is_some_and(NodeRef::is_empty) {
@@ -66,12 +67,12 @@ pub(super) fn drop_aggregated_rules(tree: &mut Tree, root: NodeId) {
 
 fn namespace(tree: &mut Tree, root: NodeId, metadata: NodeId) {
     let span = tree.at(root).span();
-    let name = tree.at(metadata).get("name").and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+    let name = absent::text(tree.at(metadata).get("name").and_then(NodeRef::as_str)).to_owned();
     let Some(labels) = ensure_map(tree, metadata, "labels") else { return };
     put_string(tree, labels, "kubernetes.io/metadata.name", &name);
     let Some(spec) = ensure_map(tree, root, "spec") else { return };
     let mut finalizers: Vec<NodeId> =
-        tree.at(spec).get("finalizers").map(|list| list.items().map(NodeRef::id).collect()).unwrap_or_default();
+        tree.at(spec).get("finalizers").into_iter().flat_map(NodeRef::items).map(NodeRef::id).collect();
     if !finalizers.iter().any(|&id| tree.at(id).as_str() == Some("kubernetes")) {
         finalizers.push(tree.add_string("kubernetes", span));
     }
@@ -180,7 +181,7 @@ fn network_policy(tree: &mut Tree, root: NodeId) {
     let lacks_protocol = |port: &NodeRef<'_>| port.is_null() || (port.is_map() && lacks(*port, "protocol"));
     for direction in ["ingress", "egress"] {
         let rules: Vec<NodeId> =
-            tree.at(spec).get(direction).map(|rules| rules.items().map(NodeRef::id).collect()).unwrap_or_default();
+            tree.at(spec).get(direction).into_iter().flat_map(NodeRef::items).map(NodeRef::id).collect();
         for rule in rules {
             for port in wanted_items(tree, rule, "ports", lacks_protocol) {
                 put_string(tree, port, "protocol", "TCP");
@@ -189,7 +190,7 @@ fn network_policy(tree: &mut Tree, root: NodeId) {
     }
 }
 
-/// Of a secret reference only the name is kept.
+/// Keeps only the name of a secret reference.
 fn service_account(tree: &mut Tree, root: NodeId) {
     let has_more = |secret: &NodeRef<'_>| secret.len() > 1 && secret.get("name").is_some();
     for secret in wanted_items(tree, root, "secrets", has_more) {
@@ -208,8 +209,8 @@ fn is_admission_policy(kind: &str) -> bool {
     )
 }
 
-/// Returns a policy fails closed, and what it matches is completed; a policy's matching has another name in its
-/// binding.
+/// Completes a policy: it fails closed, and its matching gets the defaults; a binding has another name for the
+/// matching.
 fn admission_policy(tree: &mut Tree, root: NodeId, kind: &str) {
     let is_binding = kind.ends_with("Binding");
     let Some(spec) = tree.at(root).get("spec").filter(|spec| spec.is_map()).map(NodeRef::id) else { return };
@@ -228,7 +229,7 @@ fn admission_policy(tree: &mut Tree, root: NodeId, kind: &str) {
     }
 }
 
-/// Writes a word where nothing is written; unlike [`lacks`], an empty string is something.
+/// Writes a word for an absent value; unlike for [`lacks`], an empty string is present.
 fn complete(tree: &mut Tree, map: NodeId, key: &str, word: &str) {
     if tree.at(map).get(key).is_none_or(NodeRef::is_null) {
         put_string(tree, map, key, word);
@@ -239,7 +240,7 @@ fn lacks(map: NodeRef<'_>, key: &str) -> bool {
     map.get(key).is_none_or(|value| value.is_null() || value.as_str() == Some(""))
 }
 
-/// Returns the items of a list that need a default: mostly none, and then nothing is allocated.
+/// Returns the items of a list without a default: mostly none, without an allocation.
 fn wanted_items(tree: &Tree, map: NodeId, list: &str, wanted: impl Fn(&NodeRef<'_>) -> bool) -> Vec<NodeId> {
     tree.at(map).get(list).into_iter().flat_map(NodeRef::items).filter(wanted).map(NodeRef::id).collect()
 }
@@ -270,7 +271,7 @@ pub(super) fn put(tree: &mut Tree, map: NodeId, key: &str, value: NodeId) {
     tree.set_entries(map, &entries);
 }
 
-/// As [`put`] with a string.
+/// Sets a string, as [`put`] does.
 pub(super) fn put_string(tree: &mut Tree, map: NodeId, key: &str, text: &str) {
     let span = tree.at(map).span();
     let value = tree.add_string(text, span);

@@ -1,10 +1,12 @@
-//! The defaulting of SecurityContextConstraints by OpenShift (`specs/kubernetes.md` section 3.7).
+//! The defaulting of SecurityContextConstraints by OpenShift (`pkg/securitycontextconstraints/sccdefaults/defaults.go`
+//! of openshift/apiserver-library-go).
 
+use crate::absent;
 use bailiwick_yaml::{NodeId, NodeRef, Tree};
 
 use super::defaults::{ensure_map, put, put_string};
 
-/// Every kind of volume but `hostPath`, sorted: what `*` comes to where host paths are not allowed.
+/// Every kind of volume but `hostPath`, sorted: the meaning of `*` without host paths.
 const VOLUMES: [&str; 29] = [
     "awsElasticBlockStore",
     "azureDisk",
@@ -96,12 +98,12 @@ fn volumes(tree: &mut Tree, root: NodeId) {
     put(tree, root, "volumes", list);
 }
 
-/// Returns the volumes that are stored, sorted: the flag for host paths wins over the list.
+/// Returns the stored volumes, sorted: the flag for host paths wins over the list.
 pub fn effective_volumes(written: Option<NodeRef<'_>>, host_paths: bool) -> Vec<&str> {
     let mut names: Vec<&str> = match written {
         None => vec!["*"],
         Some(list) if list.is_empty() => vec![if host_paths { "hostPath" } else { "none" }],
-        Some(list) => list.items().map(|item| item.as_str().unwrap_or_default()).collect(),
+        Some(list) => list.items().map(|item| absent::text(item.as_str())).collect(),
     };
     if host_paths {
         if !names.contains(&"*") {

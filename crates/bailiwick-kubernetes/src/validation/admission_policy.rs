@@ -1,8 +1,10 @@
-//! ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings (`specs/kubernetes.md` section 3.8).
+//! ValidatingAdmissionPolicy, MutatingAdmissionPolicy and their bindings
+//! (`pkg/apis/admissionregistration/validation/validation.go` of Kubernetes 1.37).
 //!
-//! Whether the expressions fit the kinds that a policy matches is in `validate/expression_types.rs`. Left out on purpose: whether the
-//! author of a policy may read its parameters.
+//! [`super::expression_types`] checks the expressions against the matching kinds. Left out on purpose: the author's
+//! permission to read the parameters.
 
+use crate::absent;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::names::{self, Reasons};
@@ -13,7 +15,7 @@ use bailiwick_yaml::schema::to_json;
 use super::metadata::generated;
 use super::{ErrorKind, Path, Report, is_empty, items, place, selector, shown, strings, text};
 
-/// The most conditions that decide whether a policy is asked at all.
+/// The limit of match conditions of a policy.
 const MAXIMUM_CONDITIONS: usize = 64;
 /// The most audit annotations of a policy, and the most bytes of the expression of one.
 const MAXIMUM_ANNOTATIONS: usize = 20;
@@ -31,19 +33,13 @@ pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, kind: &str, r
         binding(spec, &path, mutates, report);
     } else {
         let old = old.map(|old| place(old, "spec"));
-        policy(object, spec, old, &path, mutates, report);
+        policy(object, old, mutates, report);
     }
 }
 
-fn policy(
-    object: NodeRef<'_>,
-    spec: NodeRef<'_>,
-    old: Option<NodeRef<'_>>,
-    path: &Path<'_>,
-    mutates: bool,
-    report: &mut Report<'_>,
-) {
-    word(spec, "failurePolicy", path, "the failure policy", &["Fail", "Ignore"], report);
+fn policy(object: NodeRef<'_>, old: Option<NodeRef<'_>>, mutates: bool, report: &mut Report<'_>) {
+    let (spec, path) = (place(object, "spec"), &Path::root("spec"));
+    word(spec, path, &Word { field: "failurePolicy", what: "the failure policy", words: &["Fail", "Ignore"] }, report);
     if let Some(kind) = given(spec, "paramKind") {
         param_kind(kind, &path.field("paramKind"), report);
     }
@@ -63,11 +59,11 @@ fn policy(
             }
         }
     }
-    // What a stored policy has already may stay.
+    // Values of a stored policy may stay.
     let is_stored = |old| ["paramKind", "matchConditions"].iter().all(|field| is_same(spec, old, field));
     let scope =
         Scope { minor: report.minor, params: given(spec, "paramKind").is_some(), authorizer: true, ..Scope::default() };
-    let mut expressions = Expressions { scope, stored: old.map(stored_expressions).unwrap_or_default() };
+    let mut expressions = Expressions { scope, stored: old.map_or_else(BTreeSet::new, stored_expressions) };
     if !old.is_some_and(is_stored) {
         match_conditions(spec, &path.field("matchConditions"), &mut expressions, report);
     }
@@ -115,15 +111,33 @@ fn param_kind(kind: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         }
         // Read as neither a group nor a version.
         _ if api_version == "/" => no_version(node, &at, api_version, report),
-        [version] => all_at_once(names::dns_1035_label(version), &at, node, "the version", version, report),
+        [version] => all_at_once(
+            names::dns_1035_label(version),
+            &at,
+            node,
+            &Named { what: "the version", value: version },
+            report,
+        ),
         [group, version] => {
             if !group.is_empty() {
-                all_at_once(names::dns_subdomain(group), &at, node, "the API group", group, report);
+                all_at_once(
+                    names::dns_subdomain(group),
+                    &at,
+                    node,
+                    &Named { what: "the API group", value: group },
+                    report,
+                );
             }
             if version.is_empty() {
                 no_version(node, &at, api_version, report);
             } else {
-                all_at_once(names::dns_1035_label(version), &at, node, "the version", version, report);
+                all_at_once(
+                    names::dns_1035_label(version),
+                    &at,
+                    node,
+                    &Named { what: "the version", value: version },
+                    report,
+                );
             }
         }
         _ => {
@@ -143,7 +157,7 @@ fn param_kind(kind: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         report.add(ErrorKind::Required, &at, node, "the kind of the parameters is missing".to_owned());
     } else {
         let what = "in lower case, the kind of the parameters";
-        all_at_once(names::dns_1035_label(&name.to_lowercase()), &at, node, what, name, report);
+        all_at_once(names::dns_1035_label(&name.to_lowercase()), &at, node, &Named { what, value: name }, report);
     }
 }
 
@@ -152,15 +166,21 @@ fn no_version(node: NodeRef<'_>, path: &Path<'_>, api_version: &str, report: &mu
     report.teach(ErrorKind::Invalid, path, node, message, "such as `example.com/v1`, or `v1` for the core group");
 }
 
-/// Where the API server makes one error of all reasons.
+/// A value with its name in messages.
+struct Named<'n> {
+    what: &'n str,
+    value: &'n str,
+}
+
+/// Adds one error with all reasons, as the API server does in some places.
 fn all_at_once(
     verdict: Result<(), Reasons>,
     path: &Path<'_>,
     node: NodeRef<'_>,
-    what: &str,
-    value: &str,
+    named: &Named<'_>,
     report: &mut Report<'_>,
 ) {
+    let Named { what, value } = *named;
     if let Err(reasons) = verdict {
         let reasons: Vec<&str> = reasons.iter().collect();
         let message = format!("{what} `{}` {}", shown(value), reasons.join(" and "));
@@ -169,7 +189,12 @@ fn all_at_once(
 }
 
 fn match_resources(matching: NodeRef<'_>, path: &Path<'_>, mutates: bool, report: &mut Report<'_>) {
-    word(matching, "matchPolicy", path, "the match policy", &["Exact", "Equivalent"], report);
+    word(
+        matching,
+        path,
+        &Word { field: "matchPolicy", what: "the match policy", words: &["Exact", "Equivalent"] },
+        report,
+    );
     for field in ["namespaceSelector", "objectSelector"] {
         if let Some(node) = given(matching, field) {
             selector::check(node, &path.field(field), true, report);
@@ -186,7 +211,7 @@ fn match_resources(matching: NodeRef<'_>, path: &Path<'_>, mutates: bool, report
         let path = path.field("operations");
         for (_, rule) in items(matching, "resourceRules") {
             for (_, item) in items(rule, "operations") {
-                let operation = item.as_str().unwrap_or_default();
+                let operation = absent::text(item.as_str());
                 if !MUTATED_OPERATIONS.contains(&operation) {
                     let what = "in a policy that changes objects, the operation";
                     report.unsupported(&path, item, what, operation, &MUTATED_OPERATIONS);
@@ -200,7 +225,7 @@ fn rule(rule: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     let mut seen = BTreeSet::new();
     let names = path.field("resourceNames");
     for (index, item) in items(rule, "resourceNames") {
-        let name = item.as_str().unwrap_or_default();
+        let name = absent::text(item.as_str());
         let path = names.index(index);
         report.grammar(names::path_segment(name), &path, item, "the name of a resource", name);
         if !seen.insert(name) {
@@ -220,19 +245,19 @@ fn rule(rule: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
     let operations = path.field("operations");
     for (index, item) in items(rule, "operations") {
-        let operation = item.as_str().unwrap_or_default();
+        let operation = absent::text(item.as_str());
         if !OPERATIONS.contains(&operation) {
             report.unsupported(&operations.index(index), item, "the operation", operation, &OPERATIONS);
         }
     }
     let versions = path.field("apiVersions");
     for (index, item) in items(rule, "apiVersions") {
-        if item.as_str().unwrap_or_default().is_empty() {
+        if absent::text(item.as_str()).is_empty() {
             report.add(ErrorKind::Required, &versions.index(index), item, "the API version is empty".to_owned());
         }
     }
     resources(rule, &path.field("resources"), report);
-    word(rule, "scope", path, "the scope", &["*", "Cluster", "Namespaced"], report);
+    word(rule, path, &Word { field: "scope", what: "the scope", words: &["*", "Cluster", "Namespaced"] }, report);
 }
 
 fn resources(rule: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
@@ -244,7 +269,7 @@ fn resources(rule: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     // Only the last plain resource counts, so `*` after plain ones is let through.
     let mut ends_with_plain = false;
     for (index, item) in items(rule, "resources") {
-        let resource = item.as_str().unwrap_or_default();
+        let resource = absent::text(item.as_str());
         let path = path.index(index);
         if resource.is_empty() {
             report.add(ErrorKind::Required, &path, item, "the resource is empty".to_owned());
@@ -319,7 +344,7 @@ fn variable(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, r
         report.teach(ErrorKind::Invalid, &at, node, message, help);
     }
     let of = expressions.check(item, "expression", path, Wanted::Any, report);
-    // What is empty is not compiled, and declares nothing.
+    // An empty expression is not compiled, and declares nothing.
     if let (Some(variables), Some(of)) = (&mut expressions.scope.variables, of) {
         variables.insert(name.to_owned(), of);
     }
@@ -359,9 +384,9 @@ fn validations(
         ("", prefix) if !prefix.is_empty() => generated(prefix),
         (name, _) => name.to_owned(),
     };
-    let mut seen = BTreeSet::new();
+    let mut keys = AnnotationKeys { policy, seen: BTreeSet::new() };
     for (index, item) in items(spec, "auditAnnotations") {
-        audit_annotation(item, &policy, &list.index(index), &mut seen, expressions, report);
+        audit_annotation(item, &list.index(index), &mut keys, expressions, report);
     }
 }
 
@@ -383,19 +408,25 @@ fn validation(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions,
         }
     }
     let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
-    word(item, "reason", path, "the reason", &reasons, report);
+    word(item, path, &Word { field: "reason", what: "the reason", words: &reasons }, report);
+}
+
+/// The keys of the audit annotations of a policy.
+struct AnnotationKeys<'t> {
+    policy: String,
+    seen: BTreeSet<&'t str>,
 }
 
 fn audit_annotation<'t>(
     item: NodeRef<'t>,
-    policy: &str,
     path: &Path<'_>,
-    seen: &mut BTreeSet<&'t str>,
+    keys: &mut AnnotationKeys<'t>,
     expressions: &mut Expressions,
     report: &mut Report<'_>,
 ) {
     let key = text(item, "key");
     let (node, at) = (place(item, "key"), path.field("key"));
+    let policy = &keys.policy;
     if policy.is_empty() {
         let message = format!("the key `{}` needs the name of the policy, which is empty", shown(key));
         report.add(ErrorKind::Invalid, &at, node, message);
@@ -413,7 +444,7 @@ fn audit_annotation<'t>(
     } else {
         expressions.check(item, "valueExpression", path, Wanted::StringOrNull, report);
     }
-    if !seen.insert(key) {
+    if !keys.seen.insert(key) {
         let message = format!("two audit annotations have the key `{}`", shown(key));
         report.add(ErrorKind::Duplicate, &at, node, message);
     }
@@ -511,7 +542,7 @@ fn validation_actions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_
     let node = place(spec, "validationActions");
     let mut seen = BTreeSet::new();
     for (index, item) in items(spec, "validationActions") {
-        let action = item.as_str().unwrap_or_default();
+        let action = absent::text(item.as_str());
         let path = path.index(index);
         if !ACTIONS.contains(&action) {
             report.unsupported(&path, item, "the action", action, &ACTIONS);
@@ -538,7 +569,7 @@ fn validation_actions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_
     }
 }
 
-/// The names that the expressions of a policy may use, at one place.
+/// The names for the expressions of a policy, at one place.
 struct Expressions {
     scope: Scope,
     /// The expressions of the stored policy.
@@ -546,7 +577,7 @@ struct Expressions {
 }
 
 impl Expressions {
-    /// An expression must be there, and compile. The type is that of an expression that is there.
+    /// Checks the presence and the compilation of an expression. The type belongs to a present expression.
     fn check(
         &mut self,
         map: NodeRef<'_>,
@@ -589,7 +620,7 @@ impl Expressions {
     }
 }
 
-/// Returns the expressions of a policy, wherever they stand.
+/// Returns the expressions of a policy, at any place.
 fn stored_expressions(spec: NodeRef<'_>) -> BTreeSet<String> {
     let lists = ["matchConditions", "variables", "validations", "auditAnnotations", "mutations"];
     let entries = lists.into_iter().flat_map(|list| items(spec, list)).map(|(_, item)| item);
@@ -599,22 +630,30 @@ fn stored_expressions(spec: NodeRef<'_>) -> BTreeSet<String> {
     texts.filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns one of a few words where something is given; what is missing is completed by the server.
-fn word(map: NodeRef<'_>, field: &str, path: &Path<'_>, what: &str, words: &[&str], report: &mut Report<'_>) {
+/// A field with a few words as its values.
+struct Word<'w> {
+    field: &'w str,
+    what: &'w str,
+    words: &'w [&'w str],
+}
+
+/// Checks a value against a few words, if present; the server completes a missing value.
+fn word(map: NodeRef<'_>, path: &Path<'_>, word: &Word<'_>, report: &mut Report<'_>) {
+    let Word { field, what, words } = *word;
     if let Some(node) = given(map, field) {
-        let value = node.as_str().unwrap_or_default();
+        let value = absent::text(node.as_str());
         if !words.contains(&value) {
             report.unsupported(&path.field(field), node, what, value, words);
         }
     }
 }
 
-/// Returns the value at a key, where it is there and not null.
+/// Returns the value at a key, if present and not null.
 fn given<'t>(map: NodeRef<'t>, key: &str) -> Option<NodeRef<'t>> {
     map.get(key).filter(|node| !node.is_null())
 }
 
-/// True when a field says the same in two objects.
+/// Whether a field is equal in two objects.
 fn is_same(new: NodeRef<'_>, old: NodeRef<'_>, field: &str) -> bool {
     let value = |map| given(map, field).filter(|node| !node.is_empty()).map(to_json);
     value(new) == value(old)

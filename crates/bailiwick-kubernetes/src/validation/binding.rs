@@ -1,4 +1,4 @@
-//! RoleBinding and ClusterRoleBinding (`specs/kubernetes.md` section 3.2).
+//! RoleBinding and ClusterRoleBinding (`pkg/apis/rbac/validation/validation.go` of Kubernetes 1.37).
 
 use crate::names;
 use bailiwick_yaml::NodeRef;
@@ -7,7 +7,7 @@ use super::metadata::NameRule;
 use super::open::{self, Accepts, Position};
 use super::{ErrorKind, Path, Report, items, place, text};
 
-/// The only API group that role references, users and groups have.
+/// The only API group of role references, users and groups.
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The names in a binding of a namespace. What is asked of subjects in `lints` and `set` holds for these values, too.
@@ -89,7 +89,7 @@ fn role_ref(object: NodeRef<'_>, cluster: bool, report: &mut Report<'_>) {
     }
 }
 
-/// Group, kind and name of the role, the group as the server completes it.
+/// Returns group, kind and name of the role, with the group completed as in the server.
 fn reference<'t>(object: NodeRef<'t>) -> (&'t str, &'t str, &'t str) {
     let role = place(object, "roleRef");
     let group = text(role, "apiGroup");

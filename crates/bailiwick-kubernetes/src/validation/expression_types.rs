@@ -1,12 +1,13 @@
-//! Whether the expressions of a ValidatingAdmissionPolicy fit the kinds that the policy matches (k8s.io/apiserver v0.37.2
+//! A check of the expressions of a ValidatingAdmissionPolicy against the matching kinds (k8s.io/apiserver v0.37.2
 //! `pkg/admission/plugin/policy/validating/typechecking.go`).
 //!
-//! The API server accepts a policy whose expressions compile for objects of any kind. A controller then compiles them again for
-//! each kind of the policy, and writes the errors into `status.typeChecking`. The errors do not change what the policy does.
+//! The API server accepts a policy with expressions valid for objects of any kind. A controller then compiles them
+//! again for each kind of the policy, and writes the errors into `status.typeChecking`. The errors do not change the
+//! decisions of the policy.
 //!
-//! The controller looks at the rules of `matchConstraints.resourceRules` that have no `*` in groups and versions, at ten kinds of a
-//! rule at most, and at `expression` and `messageExpression` of `validations`. A kind whose fields are not known is left out: a
-//! custom resource whose definition is not among the inputs, and a kind of OpenShift.
+//! The controller considers the rules of `matchConstraints.resourceRules` without `*` in groups and versions, ten
+//! kinds of a rule at most, and `expression` and `messageExpression` of `validations`. A kind with unknown fields is
+//! left out: a custom resource without a definition among the inputs, and a kind of OpenShift.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -22,26 +23,26 @@ use super::{items, text};
 
 /// The first minor with `admissionregistration.k8s.io/v1`.
 const FIRST_MINOR: u32 = 30;
-/// The first minor that knows `params` where the fields of its kind are not known.
+/// The first minor with `params` for a kind with unknown fields.
 const FIRST_WITH_PARAMS_OF_ANY_KIND: u32 = 36;
 /// The most kinds of a rule.
 const MOST_KINDS: usize = 10;
-/// The most bytes of expressions that are compiled, counted once for each kind.
+/// The limit in bytes of compiled expressions, counted once for each kind.
 const MOST_BYTES: usize = 4 << 20;
-/// The most kinds that the rules of a policy are compared with.
+/// The limit of kinds compared with the rules of a policy.
 const MOST_LOOKUPS: usize = 200_000;
 
-/// The fields of a validation with the expressions that are compiled.
+/// The compiled fields of a validation.
 const EXPRESSIONS: [&str; 2] = ["expression", "messageExpression"];
 
-/// An expression that does not fit a kind.
+/// An expression with an error for a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
     /// The path of the expression, such as `spec.validations[0].expression`.
     pub field: String,
-    /// Kind of the misfit.
+    /// Tested kind of object.
     pub kind: Kind,
-    /// Reason of the misfit.
+    /// Text of the compiler.
     pub reason: String,
 }
 
@@ -76,7 +77,7 @@ pub struct Kind {
     pub group: String,
     /// The version of the group.
     pub version: String,
-    /// The name of the kind.
+    /// Word in a manifest.
     pub name: String,
 }
 
@@ -95,7 +96,7 @@ impl Kind {
     }
 }
 
-/// Returns the expressions of a policy that do not fit kinds, by expression and kind.
+/// Returns the expressions of a policy with errors, by expression and kind.
 ///
 /// `catalogue` has the resources of the API server at `minor`, and `definitions` the fields of custom resources.
 ///
@@ -161,10 +162,10 @@ pub fn misfits(
     Ok(found.into_iter().map(|(_, misfit)| misfit).collect())
 }
 
-/// Returns the kinds that the expressions of a policy are compiled for.
+/// Returns the kinds tested with the expressions of a policy.
 ///
-/// A rule names groups, versions and resources. The names of resources are looked up, and not the combinations of the words, which may be
-/// very many; the order is that of the combinations, because only the first kinds of a rule count.
+/// A rule has groups, versions and resources. The names of resources are looked up, rather than all combinations of
+/// the words; the order is the order of the combinations, because only the first kinds of a rule count.
 fn kinds(spec: NodeRef<'_>, minor: u32, catalogue: &Catalogue) -> Result<BTreeSet<Kind>, Unchecked> {
     let mut found = BTreeSet::new();
     let mut lookups = 0_usize;
@@ -173,7 +174,7 @@ fn kinds(spec: NodeRef<'_>, minor: u32, catalogue: &Catalogue) -> Result<BTreeSe
         if groups.keys().chain(versions.keys()).any(|word| word.contains('*')) {
             continue;
         }
-        let times = |words: &BTreeMap<&str, usize>, word: &str| words.get(word).copied().unwrap_or_default();
+        let times = |words: &BTreeMap<&str, usize>, word: &str| words.get(word).map_or(0, |times| *times);
         let mut matches = Vec::new();
         for (name, times_of_name) in words(rule, "resources") {
             for served in catalogue.kinds_of_resource(minor, name) {
@@ -250,8 +251,7 @@ impl Fields for BuiltInObject {
 
 impl BuiltInObject {
     /// Returns the schema of a value. Quantities and the free values of a CustomResourceDefinition have no type in the
-    /// definitions that the controller reads (k8s.io/kubernetes v1.37.2 `pkg/generated/openapi`), so that expressions
-    /// do not see them.
+    /// controller's definitions (k8s.io/kubernetes v1.37.2 `pkg/generated/openapi`), and are absent for expressions.
     fn schema(&self, form: &Form) -> Option<Schema> {
         Some(match form {
             Form::Any | Form::Quantity | Form::SchemaOrBool | Form::SchemaOrList | Form::SchemaOrStrings => {
@@ -300,7 +300,7 @@ struct CustomObject {
     custom: Arc<CustomFields>,
     schema: NodeId,
     minor: u32,
-    /// Whether the object has an `apiVersion`, a `kind` and metadata whatever the schema says.
+    /// Whether the object has an `apiVersion`, a `kind` and metadata beside the schema.
     is_resource: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which fields an object may have, and values of which types.
+//! The fields of an object, and the types of their values.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Reach {
         }
     }
 
-    /// How far the checks of a kind reach at a minor of Kubernetes.
+    /// Returns the coverage of the checks of a kind at a minor of Kubernetes.
     pub fn find(minor: u32, definitions: &[Arc<CustomFields>], api_version: &str, kind: &str) -> Self {
         match KnownFields::find(minor, definitions, api_version, kind) {
             _ if super::has_rules(api_version, kind) => Reach::Rules,
@@ -40,14 +40,14 @@ impl Reach {
     }
 }
 
-/// What is known about the fields of a kind.
+/// The knowledge about the fields of a kind.
 #[derive(Debug, Clone, Copy)]
 pub enum KnownFields<'d> {
     /// A built-in kind at one minor.
     BuiltIn(KindFields),
     /// A kind of OpenShift.
     Schema(&'static Schema),
-    /// A custom resource whose definition is among the inputs, at a minor.
+    /// A custom resource with a definition among the inputs, at a minor.
     Custom(&'d CustomFields, u32),
     /// Nothing but the metadata, at a minor.
     MetadataAlone(u32),

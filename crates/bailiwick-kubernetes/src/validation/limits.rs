@@ -1,4 +1,4 @@
-//! LimitRange (`specs/kubernetes.md` section 3.4).
+//! LimitRange (`ValidateLimitRange` in `pkg/apis/core/validation/validation.go` of Kubernetes 1.37).
 
 use crate::names;
 use crate::quantity::Quantity;
@@ -69,7 +69,7 @@ fn entry(item: NodeRef<'_>, limit_type: &str, path: &Path<'_>, report: &mut Repo
         let help = "add `max: {storage: ...}` or `min: {storage: ...}`";
         report.teach(ErrorKind::Required, &path.field("limits"), item, message, help);
     }
-    // Each resource once, at the first map that names it.
+    // Each resource once, at its first map.
     for (position, field) in FIELDS.iter().enumerate() {
         for (name, key, _) in entries(item, field) {
             let seen = FIELDS.iter().take(position).any(|earlier| place(item, earlier).get(name).is_some());
@@ -97,7 +97,8 @@ fn name_for(limit_type: &str, name: &str, key: NodeRef<'_>, path: &Path<'_>, rep
     }
 }
 
-/// Whether a ratio is more than a maximum and a minimum allow. The server counts thousandths where they fit into 64 bits.
+/// Whether a ratio exceeds the ratio of a maximum and a minimum. The server counts thousandths if they fit into 64
+/// bits.
 fn is_ratio_above(ratio: Quantity, min: Quantity, max: Quantity) -> bool {
     const MOST: i64 = i64::MAX / 1000;
     if [ratio, min, max].iter().all(|amount| amount.units() < MOST) {

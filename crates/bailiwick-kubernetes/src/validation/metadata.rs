@@ -1,5 +1,7 @@
-//! Names, labels, annotations, owners and finalizers: the same for every kind (`specs/kubernetes.md` section 2).
+//! Names, labels, annotations, owners and finalizers, equal for every kind (`pkg/api/validation/objectmeta.go` of
+//! k8s.io/apimachinery 0.37).
 
+use crate::absent;
 use crate::catalogue::Catalogue;
 use crate::names::{self, Grammar};
 use bailiwick_yaml::NodeRef;
@@ -54,9 +56,9 @@ pub(super) struct NameRule {
     name: Grammar,
     prefix: Grammar,
     is_required: bool,
-    /// The most bytes of a name, where the kind has a limit beside its grammar.
+    /// The limit of a name in bytes, for a kind with a limit beside its grammar.
     longest: Option<usize>,
-    /// Whether a finalizer without a domain has to be a standard one: kinds whose validation calls `ValidateObjectMeta` of
+    /// Whether a finalizer without a domain has to be a standard one: kinds validated with `ValidateObjectMeta` of
     /// `pkg/apis/core/validation`.
     has_standard_finalizers: bool,
     help: &'static str,
@@ -97,8 +99,8 @@ impl NameRule {
         ..Self::SEGMENT
     };
 
-    /// The rule of a kind at a minor: that of its strategy in `pkg/registry` of Kubernetes 1.37.2, whose differences to the
-    /// minors before are in `pkg/apis/*/validation`. Names of custom resources are subdomains
+    /// Returns the rule of a kind at a minor, by its strategy in `pkg/registry` of Kubernetes 1.37.2 and the history
+    /// of `pkg/apis/*/validation`. Names of custom resources are subdomains
     /// (`pkg/registry/customresource/validator.go` of k8s.io/apiextensions-apiserver).
     pub(super) fn find(api_version: &str, kind: &str, minor: u32) -> NameRule {
         let any_finalizers = |rule: NameRule| NameRule { has_standard_finalizers: false, ..rule };
@@ -144,19 +146,19 @@ impl NameRule {
         }
     }
 
-    /// Whether a name that is not empty fits.
+    /// Whether a non-empty name fits.
     pub(super) fn fits(&self, name: &str) -> bool {
         (self.name)(name).is_ok()
     }
 }
 
-/// The most bytes that the annotations of an object may have together.
+/// The limit in bytes of all annotations of an object together.
 pub(super) const ANNOTATIONS_SIZE: usize = 262_144;
-/// The label of a Namespace that the server sets to its name (`pkg/registry/core/namespace/strategy.go`).
+/// The label of a Namespace with its name, set by the server (`pkg/registry/core/namespace/strategy.go`).
 pub const NAME_LABEL: &str = "kubernetes.io/metadata.name";
-/// The first minor that sets [`NAME_LABEL`].
+/// The first minor with [`NAME_LABEL`].
 pub const NAME_LABEL_SINCE: u32 = 21;
-/// The random end of a generated name, and the most bytes of what stands before it.
+/// The random end of a generated name, and the limit in bytes of the part before it.
 const GENERATED_END: &str = "xxxxx";
 const GENERATED_PREFIX: usize = 58;
 
@@ -202,7 +204,7 @@ fn is_cluster_scoped(object: NodeRef<'_>) -> bool {
 /// Checks a key and a value of labels or of a selector.
 pub(super) fn label(key: &str, key_node: NodeRef<'_>, value: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     report.grammar(names::label_key(key), path, key_node, "the label key", key);
-    let text = value.as_str().unwrap_or_default();
+    let text = absent::text(value.as_str());
     if names::label_value(text).is_err() {
         let what = format!("the value of the label `{}`,", shown(key));
         report.grammar(names::label_value(text), path, value, &what, text);
@@ -245,9 +247,10 @@ fn name(metadata: NodeRef<'_>, path: &Path<'_>, rule: &NameRule, report: &mut Re
 
 /// Returns the name the server makes of a prefix.
 pub(super) fn generated(prefix: &str) -> String {
-    let end = prefix.char_indices().map(|(start, character)| start + character.len_utf8());
-    let end = end.take_while(|&end| end <= GENERATED_PREFIX).last().unwrap_or_default();
-    prefix.get(..end).unwrap_or_default().to_owned() + GENERATED_END
+    let characters = prefix.char_indices();
+    let fits = |(start, character): &(usize, char)| start + character.len_utf8() <= GENERATED_PREFIX;
+    let kept: String = characters.take_while(fits).map(|(_, character)| character).collect();
+    kept + GENERATED_END
 }
 
 fn labels(metadata: NodeRef<'_>, path: &Path<'_>, is_named: bool, report: &mut Report<'_>) {
@@ -260,7 +263,7 @@ fn annotations(metadata: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) 
     let mut size = 0;
     for (key, key_node, value) in entries(metadata, "annotations") {
         report.grammar(names::annotation_key(key), path, key_node, "the annotation key", key);
-        size += key.len() + value.as_str().unwrap_or_default().len();
+        size += key.len() + absent::text(value.as_str()).len();
     }
     if size > ANNOTATIONS_SIZE {
         report.teach(
@@ -278,8 +281,8 @@ fn is_group_version(text: &str) -> bool {
     text.matches('/').count() <= 1 && !text.ends_with('/')
 }
 
-/// The first minor whose errors name the owner, and tell an empty field from a wrong one (`validateOwnerReference` of
-/// `pkg/api/validation/objectmeta.go`, k8s.io/apimachinery v0.37.2).
+/// The first minor with the owner in its errors, and with a separate error for an empty field
+/// (`validateOwnerReference` of `pkg/api/validation/objectmeta.go`, k8s.io/apimachinery v0.37.2).
 const OWNERS_NAMED_SINCE: u32 = 37;
 
 fn owners(metadata: NodeRef<'_>, list: &Path<'_>, report: &mut Report<'_>) {

@@ -1,12 +1,14 @@
-//! Namespace: metadata, finalizers and the labels of Pod Security (`specs/kubernetes.md` section 3.3).
+//! Namespace: metadata, finalizers and the labels of Pod Security (`ValidateNamespace` in
+//! `pkg/apis/core/validation/validation.go` of Kubernetes 1.37).
 
+use crate::absent;
 use crate::names;
 use bailiwick_yaml::NodeRef;
 
 use super::metadata::NAME_LABEL_SINCE;
 use super::{ErrorKind, Path, Report, entries, finalizer, items, place, shown, text};
 
-/// The prefix of the labels that Pod Security reads.
+/// The prefix of the labels of Pod Security.
 pub(super) const POD_SECURITY: &str = "pod-security.kubernetes.io/";
 
 /// Checks a Namespace.
@@ -17,7 +19,7 @@ pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report: &mut 
     for (_, item) in items(place(object, "spec"), "finalizers") {
         finalizer(item, &path, Some(&path), report);
     }
-    // The admission plug-in comes after validation, and leaves an update alone that changes none of its errors.
+    // The admission plug-in comes after validation, and accepts an update with the same errors as before.
     let changed = old.is_none_or(|old| !bad_labels(object).eq(bad_labels(old)));
     if report.errors.is_empty() && changed {
         for (key, _, value) in pod_security_labels(object) {
@@ -26,7 +28,7 @@ pub(super) fn check(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report: &mut 
     }
 }
 
-/// Returns the server copies the name into a label, where it has to fit as well.
+/// Checks the copy of the name in a label, set by the server.
 fn name_label(object: NodeRef<'_>, report: &mut Report<'_>) {
     let metadata = place(object, "metadata");
     let name = text(metadata, "name");
@@ -43,7 +45,7 @@ fn pod_security_labels<'t>(object: NodeRef<'t>) -> impl Iterator<Item = (&'t str
 
 fn bad_labels<'t>(object: NodeRef<'t>) -> impl Iterator<Item = (&'t str, &'t str)> {
     pod_security_labels(object)
-        .map(|(key, _, value)| (key, value.as_str().unwrap_or_default()))
+        .map(|(key, _, value)| (key, absent::text(value.as_str())))
         .filter(|(key, value)| verdict(key, value).is_err())
 }
 
@@ -56,7 +58,7 @@ fn verdict(key: &str, value: &str) -> Result<(), names::Reasons> {
 }
 
 fn pod_security(key: &str, value: NodeRef<'_>, report: &mut Report<'_>) {
-    let text = value.as_str().unwrap_or_default();
+    let text = absent::text(value.as_str());
     if let Err(reasons) = verdict(key, text) {
         let metadata = Path::root("metadata");
         let labels = metadata.field("labels");

@@ -1,5 +1,6 @@
-//! NetworkPolicy (`specs/kubernetes.md` section 3.5).
+//! NetworkPolicy (`pkg/apis/networking/validation/validation.go` of Kubernetes 1.37).
 
+use crate::absent;
 use std::fmt;
 use std::iter;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -45,7 +46,7 @@ fn policy_types(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         return;
     }
     for (index, item) in items(spec, "policyTypes") {
-        let word = item.as_str().unwrap_or_default();
+        let word = absent::text(item.as_str());
         if !matches!(word, "Ingress" | "Egress") {
             report.unsupported(&path.index(index), item, "the policy type", word, &["Ingress", "Egress"]);
         }
@@ -54,7 +55,7 @@ fn policy_types(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
 
 fn port(port: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     let protocol = text(port, "protocol");
-    // An empty protocol is one that was not written; null is completed by the server, an empty string is not.
+    // An empty protocol is absent; the server completes null, but not an empty string.
     let is_given = port.get("protocol").is_some_and(|node| !node.is_null());
     if is_given && !matches!(protocol, "TCP" | "UDP" | "SCTP") {
         let node = place(port, "protocol");
@@ -67,7 +68,7 @@ fn port(port: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     match number.map(|node| (node, node.as_int())) {
         Some((node, Some(first))) => {
             if let Some(end) = end {
-                let last = end.as_int().unwrap_or_default();
+                let last = absent::number(end.as_int());
                 if last < first {
                     let message = format!("the range of ports ends at {last}, before it begins at {first}");
                     report.add(ErrorKind::Invalid, &end_path, end, message);
@@ -77,7 +78,7 @@ fn port(port: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
             port_number(node, first, &path, report);
         }
         Some((node, _)) => {
-            let name = node.as_str().unwrap_or_default();
+            let name = absent::text(node.as_str());
             if let Some(end) = end {
                 let message = format!("a range cannot begin with the port name `{}`", shown(name));
                 report.add(ErrorKind::Invalid, &end_path, end, message);
@@ -118,7 +119,7 @@ fn peer(peer: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Returns the ranges of addresses that a NetworkPolicy names.
+/// Returns the address ranges of a NetworkPolicy.
 pub fn ranges<'t>(object: NodeRef<'t>) -> impl Iterator<Item = &'t str> {
     let spec = place(object, "spec");
     let rules = ["ingress", "egress"].into_iter().flat_map(move |direction| items(spec, direction));
@@ -144,7 +145,7 @@ fn ip_block(block: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     let except = path.field("except");
     for (index, item) in items(block, "except") {
         let path = except.index(index);
-        let written = item.as_str().unwrap_or_default();
+        let written = absent::text(item.as_str());
         let hole = Range::parse(written);
         if hole.is_some() {
             refuse_ambiguous(written, item, &path, report);
@@ -165,7 +166,7 @@ fn not_a_range(written: &str, node: NodeRef<'_>, path: &Path<'_>, report: &mut R
     report.teach(ErrorKind::Invalid, path, node, message, "write address and length, such as `10.0.0.0/8`");
 }
 
-/// The first minor that refuses ranges that programs read in different ways: the feature gate StrictIPCIDRValidation is on.
+/// The first minor with an error for ambiguous ranges: the feature gate StrictIPCIDRValidation is on.
 pub const STRICT_SINCE: u32 = 36;
 
 fn refuse_ambiguous(written: &str, node: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
@@ -174,8 +175,8 @@ fn refuse_ambiguous(written: &str, node: NodeRef<'_>, path: &Path<'_>, report: &
     }
 }
 
-/// Why programs read a range in different ways, and what to write: the reasons of StrictIPCIDRValidation (`parseCIDR` of
-/// `pkg/util/validation/ip.go`, k8s.io/apimachinery v0.37.2). None for a text that is no range.
+/// Returns the reason for the ambiguity of a range, and the text to write: the reasons of StrictIPCIDRValidation
+/// (`parseCIDR` of `pkg/util/validation/ip.go`, k8s.io/apimachinery v0.37.2). None for a text other than a range.
 pub fn ambiguity(text: &str) -> Option<(&'static str, String)> {
     let range = Range::parse(text)?;
     let (address, length) = text.split_once('/')?;
@@ -243,7 +244,7 @@ impl Range {
     }
 }
 
-/// Returns an IPv4 address whose numbers have leading zeros. Kubernetes reads them as decimal numbers.
+/// Returns an IPv4 address with leading zeros in its numbers in plain form. Kubernetes reads them as decimal numbers.
 fn without_leading_zeros(text: &str) -> Option<IpAddr> {
     let mut parts = text.split('.').map(|part| {
         let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,5 +1,7 @@
-//! PodSecurityPolicy (`specs/kubernetes.md` section 3.6), and the parts that SecurityContextConstraints share.
+//! PodSecurityPolicy (`pkg/apis/policy/validation/validation.go` of Kubernetes 1.24), and the parts common with
+//! SecurityContextConstraints.
 
+use crate::absent;
 use crate::names;
 use bailiwick_yaml::NodeRef;
 
@@ -88,7 +90,7 @@ pub(super) fn ranges(strategy: NodeRef<'_>, path: &Path<'_>, report: &mut Report
     let path = path.field("ranges");
     for (index, range) in items(strategy, "ranges") {
         let path = path.index(index);
-        let number = |field: &str| range.get(field).and_then(NodeRef::as_int).unwrap_or_default();
+        let number = |field: &str| absent::number(range.get(field).and_then(NodeRef::as_int));
         let (min, max) = (number("min"), number("max"));
         for (field, value) in [("min", min), ("max", max)] {
             if value < 0 {
@@ -103,7 +105,7 @@ pub(super) fn ranges(strategy: NodeRef<'_>, path: &Path<'_>, report: &mut Report
     }
 }
 
-/// Checks that no capability is dropped and given at once. These errors have no `spec.` in their path.
+/// Checks the absence of capabilities both dropped and added. These errors have no `spec.` in their path.
 pub(super) fn capabilities(spec: NodeRef<'_>, report: &mut Report<'_>) {
     if is_empty(spec, "requiredDropCapabilities") {
         return;
@@ -119,7 +121,7 @@ pub(super) fn capabilities(spec: NodeRef<'_>, report: &mut Report<'_>) {
     }
     for field in ["defaultAddCapabilities", "allowedCapabilities"] {
         for (_, item) in items(spec, field) {
-            let name = item.as_str().unwrap_or_default();
+            let name = absent::text(item.as_str());
             if strings(spec, "requiredDropCapabilities").any(|dropped| dropped == name) {
                 let message = format!("the capability `{}` is in this list and must also be dropped", shown(name));
                 report.add(ErrorKind::Invalid, &Path::root(field), item, message);
@@ -128,7 +130,7 @@ pub(super) fn capabilities(spec: NodeRef<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Checks that the default is not more than what is allowed.
+/// Checks the default against the permission.
 pub(super) fn privilege_escalation(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     let is = |field: &str, wanted: bool| spec.get(field).and_then(NodeRef::as_bool) == Some(wanted);
     if is("defaultAllowPrivilegeEscalation", true) && is("allowPrivilegeEscalation", false) {
@@ -142,7 +144,7 @@ pub(super) fn privilege_escalation(spec: NodeRef<'_>, path: &Path<'_>, report: &
 pub(super) fn sysctls(spec: NodeRef<'_>, allowed: &Path<'_>, forbidden: &Path<'_>, report: &mut Report<'_>) {
     for (field, path) in [("allowedUnsafeSysctls", allowed), ("forbiddenSysctls", forbidden)] {
         for (index, item) in items(spec, field) {
-            let name = item.as_str().unwrap_or_default();
+            let name = absent::text(item.as_str());
             report.grammar(names::sysctl_pattern(name), &path.index(index), item, "the sysctl", name);
         }
         let list = place(spec, field);
@@ -153,8 +155,7 @@ pub(super) fn sysctls(spec: NodeRef<'_>, allowed: &Path<'_>, forbidden: &Path<'_
     }
     for (index, allowed_item) in items(spec, "allowedUnsafeSysctls") {
         for (other_index, forbidden_item) in items(spec, "forbiddenSysctls") {
-            let (left, right) =
-                (allowed_item.as_str().unwrap_or_default(), forbidden_item.as_str().unwrap_or_default());
+            let (left, right) = (absent::text(allowed_item.as_str()), absent::text(forbidden_item.as_str()));
             let message = || format!("`{}` is allowed and `{}` is forbidden", shown(left), shown(right));
             match overlap(left, right) {
                 Some(Overlap::AllowedInside) => {
@@ -179,15 +180,23 @@ pub(super) fn flex_volumes(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Repo
     }
 }
 
-/// Which of two overlapping patterns lies inside the other.
+/// The inner one of two overlapping patterns.
 enum Overlap {
     AllowedInside,
     ForbiddenInside,
 }
 
+/// Returns a pattern without the `*` at its end.
+fn prefix_of(pattern: &str) -> &str {
+    match pattern.strip_suffix('*') {
+        Some(prefix) => prefix,
+        None => pattern,
+    }
+}
+
 fn overlap(allowed: &str, forbidden: &str) -> Option<Overlap> {
     let covers = |pattern: &str, name: &str| match pattern.strip_suffix('*') {
-        Some(stem) => name.strip_suffix('*').unwrap_or(name).starts_with(stem),
+        Some(stem) => prefix_of(name).starts_with(stem),
         None => pattern == name,
     };
     if covers(forbidden, allowed) {
@@ -238,7 +247,7 @@ fn run_as_group(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
 
 fn volumes(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     for (_, item) in items(spec, "volumes") {
-        let name = item.as_str().unwrap_or_default();
+        let name = absent::text(item.as_str());
         let known = VOLUMES.contains(&name) && (name != "ephemeral" || report.minor >= 21);
         if !known {
             report.unsupported(path, item, "the kind of volume", name, &VOLUMES);
@@ -291,7 +300,7 @@ fn runtime_class(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     let list = place(class, "allowedRuntimeClassNames");
     let is_allowed = |wanted: &str| strings(class, "allowedRuntimeClassNames").any(|name| name == wanted);
     for (index, item) in items(class, "allowedRuntimeClassNames") {
-        let name = item.as_str().unwrap_or_default();
+        let name = absent::text(item.as_str());
         let path = allowed_path.index(index);
         if name != "*" {
             report.grammar(names::dns_subdomain(name), &path, item, "the name of the runtime class", name);
@@ -302,7 +311,7 @@ fn runtime_class(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
         }
     }
     if let Some(default) = class.get("defaultRuntimeClassName").filter(|default| !default.is_null()) {
-        let name = default.as_str().unwrap_or_default();
+        let name = absent::text(default.as_str());
         let default_path = path.field("defaultRuntimeClassName");
         report.grammar(names::dns_subdomain(name), &default_path, default, "the name of the runtime class", name);
         if !is_allowed(name) && !is_allowed("*") {
@@ -316,12 +325,12 @@ fn runtime_class(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Returns the annotations that hold seccomp and AppArmor profiles.
+/// Returns the annotations with seccomp and AppArmor profiles.
 fn profile_annotations(metadata: NodeRef<'_>, report: &mut Report<'_>) {
     let path = Path::root("metadata");
     let path = path.field("annotations");
     for (key, _, value) in entries(metadata, "annotations") {
-        let profiles = value.as_str().unwrap_or_default();
+        let profiles = absent::text(value.as_str());
         let (is_list, fits): (bool, fn(&str) -> bool) = match key {
             "seccomp.security.alpha.kubernetes.io/defaultProfileName" => (false, is_seccomp),
             "seccomp.security.alpha.kubernetes.io/allowedProfileNames" => (true, is_seccomp_or_any),
@@ -340,7 +349,7 @@ fn profile_annotations(metadata: NodeRef<'_>, report: &mut Report<'_>) {
 
 fn is_seccomp(profile: &str) -> bool {
     let is_local = |path: &str| !path.starts_with('/') && path.split('/').all(|step| step != "..");
-    // An empty entry is none, whatever the documentation says of trailing commas: the whole list may be empty.
+    // An empty entry is no profile, contrary to the documentation of trailing commas: the whole list may be empty.
     matches!(profile, "docker/default" | "runtime/default" | "unconfined")
         || profile.strip_prefix("localhost/").is_some_and(is_local)
 }

@@ -1,5 +1,7 @@
-//! ResourceQuota (`specs/kubernetes.md` section 3.4), and the resource names it shares with LimitRange.
+//! ResourceQuota (`ValidateResourceQuota` in `pkg/apis/core/validation/validation.go` of Kubernetes 1.37), and the
+//! resource names common with LimitRange.
 
+use crate::absent;
 use crate::names;
 use crate::quantity::Quantity;
 use bailiwick_yaml::NodeRef;
@@ -34,7 +36,7 @@ const SCOPES: [&str; 7] = [
     "VolumeAttributesClass",
 ];
 
-/// Scopes that no pod can be in both of.
+/// Mutually exclusive scopes of a pod.
 const EXCLUSIVE: [(&str, &str); 2] = [("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating")];
 
 /// Checks a ResourceQuota.
@@ -83,12 +85,12 @@ pub(super) fn resource_name(name: &str, key: NodeRef<'_>, path: &Path<'_>, repor
     }
 }
 
-/// True for the resources that Kubernetes itself knows: without a domain, or with one of its own.
+/// Whether a resource belongs to Kubernetes itself: without a domain, or with one of its own.
 pub(super) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// Whether this is a resource with a domain of its own, which has to keep its form behind `requests.`.
+/// Whether this is a resource with its own domain, valid after `requests.` as well.
 pub(super) fn is_extended(name: &str) -> bool {
     if is_native(name) || name.starts_with("requests.") {
         return false;
@@ -102,7 +104,7 @@ fn is_standard_resource(name: &str) -> bool {
     name == "storage" || is_quota_resource(name)
 }
 
-/// Returns the remedy for an unknown resource name: the standard name that was probably meant, or `otherwise`.
+/// Returns the remedy for an unknown resource name: the probable standard name, or `otherwise`.
 fn near(name: &str, otherwise: &str) -> String {
     let known = COMPUTE.iter().chain(&COUNTS).chain(&STORAGE).copied();
     bailiwick_yaml::diag::nearest(name, known)
@@ -140,7 +142,7 @@ fn amount(name: &str, value: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'
 
 fn scopes(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     for (_, item) in items(spec, "scopes") {
-        let scope = item.as_str().unwrap_or_default();
+        let scope = absent::text(item.as_str());
         if !is_scope(scope, report.minor) {
             unknown_scope(scope, path, item, report);
         } else {
@@ -219,7 +221,7 @@ fn unknown_scope(scope: &str, path: &Path<'_>, node: NodeRef<'_>, report: &mut R
     report.teach(ErrorKind::Invalid, path, node, message, help);
 }
 
-/// Reports the standard resources that a scope does not count.
+/// Reports the standard resources not counted by a scope.
 fn misfits(spec: NodeRef<'_>, scope: &str, path: &Path<'_>, node: NodeRef<'_>, report: &mut Report<'_>) {
     for (name, _, _) in entries(spec, "hard") {
         let counted = match scope {

@@ -1,6 +1,6 @@
-//! Role and ClusterRole (`specs/kubernetes.md` section 3.1).
+//! Role and ClusterRole (`pkg/apis/rbac/validation/validation.go` of Kubernetes 1.37).
 //!
-//! The strings in rules are not checked at all, neither here nor by the server; that is the business of lints.
+//! The strings in rules are not checked, as in the server; lints cover them.
 
 use bailiwick_yaml::NodeRef;
 
@@ -35,7 +35,7 @@ pub(super) fn cluster_role(object: NodeRef<'_>, old: Option<NodeRef<'_>>, report
             "add at least one selector, such as `matchLabels: {example.com/aggregate-to-reader: \"true\"}`",
         );
     }
-    // What is stored already may stay as it is.
+    // Stored values may stay.
     let tolerated = old.and_then(|old| old.get("aggregationRule")).is_some_and(|aggregation| {
         !items(aggregation, "clusterRoleSelectors").all(|(_, stored)| selector::has_good_values(stored))
     });

@@ -1,4 +1,4 @@
-//! SecurityContextConstraints of OpenShift (`specs/kubernetes.md` section 3.7).
+//! SecurityContextConstraints of OpenShift.
 
 use bailiwick_yaml::NodeRef;
 
@@ -30,7 +30,7 @@ pub(super) fn check(object: NodeRef<'_>, report: &mut Report<'_>) {
     sysctls(object, &Path::root("allowedUnsafeSysctls"), &Path::root("forbiddenSysctls"), report);
 }
 
-/// A strategy whose type nobody fills in.
+/// Checks the type of a strategy without a default.
 fn demanded_type(object: NodeRef<'_>, field: &str, words: &[&str], report: &mut Report<'_>) {
     let strategy = place(object, field);
     let is_given = object.get(field).is_some();

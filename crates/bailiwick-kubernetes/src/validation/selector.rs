@@ -1,12 +1,13 @@
 //! Label selectors.
 
+use crate::absent;
 use crate::names;
 use bailiwick_yaml::NodeRef;
 
 use super::metadata::label;
 use super::{ErrorKind, Path, Report, entries, is_empty, items, place, shown, text};
 
-/// The first minor that checks the values of expressions.
+/// The first minor with a check of the values of expressions.
 pub(super) const VALUES_SINCE: u32 = 26;
 
 /// Checks a selector; values of expressions only with `check_values`.
@@ -46,7 +47,7 @@ fn requirement(expression: NodeRef<'_>, path: &Path<'_>, check_values: bool, rep
     report.grammar(names::label_key(key), &path.field("key"), place(expression, "key"), "the label key", key);
     if check_values {
         for (index, value) in items(expression, "values") {
-            let text = value.as_str().unwrap_or_default();
+            let text = absent::text(value.as_str());
             report.grammar(names::label_value(text), &values.index(index), value, "the label value", text);
         }
     }
@@ -55,6 +56,6 @@ fn requirement(expression: NodeRef<'_>, path: &Path<'_>, check_values: bool, rep
 /// Whether the values of a selector's expressions are label values.
 pub(super) fn has_good_values(selector: NodeRef<'_>) -> bool {
     items(selector, "matchExpressions").all(|(_, expression)| {
-        items(expression, "values").all(|(_, value)| names::label_value(value.as_str().unwrap_or_default()).is_ok())
+        items(expression, "values").all(|(_, value)| names::label_value(absent::text(value.as_str())).is_ok())
     })
 }

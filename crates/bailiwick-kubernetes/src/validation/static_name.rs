@@ -1,4 +1,4 @@
-//! Names that the API server keeps for admission policies and webhooks that it reads from files of its own
+//! Names reserved by the API server for admission policies and webhooks from its own files
 //! (`pkg/apis/admissionregistration/validation/static_suffix.go` of Kubernetes 1.37).
 
 use bailiwick_yaml::NodeRef;
@@ -8,7 +8,7 @@ use super::{ErrorKind, Path, Report, place, text};
 /// The end of the names of policies and webhooks from files.
 const SUFFIX: &str = ".static.k8s.io";
 
-/// The kinds that the API server also reads from files.
+/// The kinds also read from files by the API server.
 const KINDS: [&str; 6] = [
     "MutatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding",
@@ -18,10 +18,10 @@ const KINDS: [&str; 6] = [
     "ValidatingWebhookConfiguration",
 ];
 
-/// The first minor that refuses such names: the feature gate ManifestBasedAdmissionControlConfig is on.
+/// The first minor with an error for such names: the feature gate ManifestBasedAdmissionControlConfig is on.
 const REFUSED_SINCE: u32 = 37;
 
-/// The minor that accepts such names with a warning: the feature gate is there and off.
+/// The minor with a warning for such names: the feature gate exists and is off.
 pub const WARNED_OF_IN: u32 = 36;
 
 /// Whether the name of an object ends as only names of policies and webhooks from files may.
