@@ -7,8 +7,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::pod::VOLUME_SOURCES;
 use bailiwick_kubernetes::absent;
+use bailiwick_kubernetes::volumes;
 
 /// Mount path of the token of the service account.
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -65,7 +65,7 @@ fn items<'s>(spec: &'s mut Map<String, Value>, key: &str) -> impl Iterator<Item 
 }
 
 fn fill_volumes(spec: &mut Map<String, Value>) {
-    let has_source = |volume: &Map<String, Value>| VOLUME_SOURCES.iter().any(|source| volume.contains_key(*source));
+    let has_source = |volume: &Map<String, Value>| volumes::fields().any(|source| volume.contains_key(source));
     for volume in items(spec, "volumes").filter(|volume| !has_source(volume)) {
         volume.insert("emptyDir".to_owned(), json!({}));
     }

@@ -9,43 +9,9 @@ use std::sync::LazyLock;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use bailiwick_kubernetes::volumes;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::de::{DeError, from_node};
-
-/// The sources of a volume, in the order of the check for restricted types
-/// (`pod-security-admission/policy/check_restrictedVolumes.go`).
-pub const VOLUME_SOURCES: [&str; 30] = [
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "ephemeral",
-    "image",
-    "persistentVolumeClaim",
-    "projected",
-    "secret",
-    "hostPath",
-    "gcePersistentDisk",
-    "awsElasticBlockStore",
-    "gitRepo",
-    "nfs",
-    "iscsi",
-    "glusterfs",
-    "rbd",
-    "flexVolume",
-    "cinder",
-    "cephfs",
-    "flocker",
-    "fc",
-    "azureFile",
-    "vsphereVolume",
-    "quobyte",
-    "azureDisk",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "scaleIO",
-    "storageos",
-];
 
 /// A pod, or the pod template of a workload.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -513,7 +479,7 @@ impl<'de> Deserialize<'de> for Volume {
                 while let Some(key) = map.next_key::<String>()? {
                     if key == "name" {
                         volume.name = value_or_default(map.next_value::<Option<String>>()?);
-                    } else if !VOLUME_SOURCES.contains(&key.as_str()) {
+                    } else if volumes::find(&key).is_none() {
                         map.next_value::<IgnoredAny>()?;
                     } else if let Some(source) = map.next_value::<Option<VolumeSource>>()? {
                         volume.sources.insert(key, source);

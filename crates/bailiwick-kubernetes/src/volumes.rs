@@ -9,9 +9,11 @@
 pub struct VolumeKind {
     /// The field of a volume in a pod, such as `configMap`.
     pub field: &'static str,
-    /// The name in PodSecurityPolicy and SecurityContextConstraints (`FSType` of `k8s.io/api/policy/v1beta1` and of
-    /// `security/v1` of openshift/api); none for a kind newer than both.
-    pub token: Option<&'static str>,
+    /// The name in PodSecurityPolicy (`FSType` of `k8s.io/api/policy/v1beta1` 0.24), with its place in the order of
+    /// the checks (`pkg/security/podsecuritypolicy/util/util.go` of Kubernetes 1.24); none for a later kind.
+    pub policy: Option<PolicyVolume>,
+    /// The name in SecurityContextConstraints (`FSType` of `security/v1` of openshift/api).
+    pub constraints: &'static str,
     /// The reference to a Secret in the volume of a pod.
     pub secret: SecretReference,
     /// Whether a PersistentVolume of the kind takes its Secret from the namespace of the claim by default
@@ -19,6 +21,15 @@ pub struct VolumeKind {
     pub in_claim_namespace: bool,
     /// The object of the API behind a volume of the kind (`pkg/api/pod/util.go` of Kubernetes 1.34).
     pub object: ApiObject,
+}
+
+/// A kind of volume in PodSecurityPolicy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PolicyVolume {
+    /// The name in `volumes`.
+    pub name: &'static str,
+    /// The place in the order of the checks, from 0.
+    pub rank: u8,
 }
 
 /// The reference to a Secret in a volume.
@@ -52,56 +63,59 @@ impl VolumeKind {
     }
 }
 
-const fn plain(field: &'static str) -> VolumeKind {
+const fn later(field: &'static str) -> VolumeKind {
     VolumeKind {
         field,
-        token: Some(field),
+        policy: None,
+        constraints: field,
         secret: SecretReference::None,
         in_claim_namespace: false,
         object: ApiObject::None,
     }
 }
 
-const fn object(field: &'static str, resource: &'static str) -> VolumeKind {
-    VolumeKind { object: ApiObject::Resource(resource), ..plain(field) }
-}
-
-const fn with_secret(field: &'static str, in_claim_namespace: bool) -> VolumeKind {
-    VolumeKind { secret: SecretReference::Reference, in_claim_namespace, ..plain(field) }
+const fn plain(field: &'static str, rank: u8) -> VolumeKind {
+    VolumeKind { policy: Some(PolicyVolume { name: field, rank }), ..later(field) }
 }
 
 /// All kinds of volumes.
 pub const KINDS: [VolumeKind; 30] = [
-    object("configMap", "configmaps"),
-    VolumeKind { secret: SecretReference::NodePublish, ..object("csi", "csidrivers") },
-    plain("downwardAPI"),
-    plain("emptyDir"),
-    object("ephemeral", "persistentvolumeclaims"),
-    VolumeKind { token: None, ..plain("image") },
-    object("persistentVolumeClaim", "persistentvolumeclaims"),
-    VolumeKind { object: ApiObject::OfSources, ..plain("projected") },
-    VolumeKind { secret: SecretReference::Name, ..object("secret", "secrets") },
-    plain("hostPath"),
-    plain("gcePersistentDisk"),
-    plain("awsElasticBlockStore"),
-    plain("gitRepo"),
-    plain("nfs"),
-    with_secret("iscsi", true),
-    object("glusterfs", "endpoints"),
-    with_secret("rbd", true),
-    with_secret("flexVolume", true),
-    with_secret("cinder", false),
-    VolumeKind { token: Some("cephFS"), ..with_secret("cephfs", true) },
-    plain("flocker"),
-    plain("fc"),
-    VolumeKind { secret: SecretReference::Name, ..object("azureFile", "secrets") },
-    plain("vsphereVolume"),
-    plain("quobyte"),
-    plain("azureDisk"),
-    plain("photonPersistentDisk"),
-    plain("portworxVolume"),
-    with_secret("scaleIO", true),
-    with_secret("storageos", false),
+    VolumeKind { object: ApiObject::Resource("configmaps"), ..plain("configMap", 18) },
+    VolumeKind { secret: SecretReference::NodePublish, object: ApiObject::Resource("csidrivers"), ..plain("csi", 27) },
+    plain("downwardAPI", 15),
+    plain("emptyDir", 1),
+    VolumeKind { object: ApiObject::Resource("persistentvolumeclaims"), ..plain("ephemeral", 28) },
+    later("image"),
+    VolumeKind { object: ApiObject::Resource("persistentvolumeclaims"), ..plain("persistentVolumeClaim", 9) },
+    VolumeKind { object: ApiObject::OfSources, ..plain("projected", 24) },
+    VolumeKind { secret: SecretReference::Name, object: ApiObject::Resource("secrets"), ..plain("secret", 5) },
+    plain("hostPath", 0),
+    plain("gcePersistentDisk", 2),
+    plain("awsElasticBlockStore", 3),
+    plain("gitRepo", 4),
+    plain("nfs", 6),
+    VolumeKind { secret: SecretReference::Reference, in_claim_namespace: true, ..plain("iscsi", 7) },
+    VolumeKind { object: ApiObject::Resource("endpoints"), ..plain("glusterfs", 8) },
+    VolumeKind { secret: SecretReference::Reference, in_claim_namespace: true, ..plain("rbd", 10) },
+    VolumeKind { secret: SecretReference::Reference, in_claim_namespace: true, ..plain("flexVolume", 11) },
+    VolumeKind { secret: SecretReference::Reference, ..plain("cinder", 12) },
+    VolumeKind {
+        policy: Some(PolicyVolume { name: "cephFS", rank: 13 }),
+        constraints: "cephFS",
+        secret: SecretReference::Reference,
+        in_claim_namespace: true,
+        ..plain("cephfs", 13)
+    },
+    plain("flocker", 14),
+    plain("fc", 16),
+    VolumeKind { secret: SecretReference::Name, object: ApiObject::Resource("secrets"), ..plain("azureFile", 17) },
+    VolumeKind { constraints: "vsphere", ..plain("vsphereVolume", 19) },
+    plain("quobyte", 20),
+    plain("azureDisk", 21),
+    plain("photonPersistentDisk", 22),
+    plain("portworxVolume", 25),
+    VolumeKind { secret: SecretReference::Reference, in_claim_namespace: true, ..plain("scaleIO", 26) },
+    VolumeKind { constraints: "storageOS", secret: SecretReference::Reference, ..plain("storageos", 23) },
 ];
 
 /// Returns the kind of a volume by its field.
@@ -122,8 +136,15 @@ mod tests {
     fn every_field_is_listed_once() {
         let fields: std::collections::BTreeSet<&str> = fields().collect();
         assert_eq!(fields.len(), KINDS.len());
-        assert_eq!(find("cephfs").and_then(|kind| kind.token), Some("cephFS"));
+        assert_eq!(find("cephfs").map(|kind| kind.constraints), Some("cephFS"));
         assert_eq!(find("cephFS"), None);
+    }
+
+    #[test]
+    fn policies_check_29_kinds_in_order() {
+        let mut ranks: Vec<u8> = KINDS.iter().filter_map(|kind| kind.policy.map(|policy| policy.rank)).collect();
+        ranks.sort_unstable();
+        assert!(ranks.into_iter().eq(0..29));
     }
 
     #[test]

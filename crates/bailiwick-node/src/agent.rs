@@ -1,9 +1,8 @@
-//! Agents that run on every node and may only write what belongs to their own: rights for all of them alike, and an admission
-//! policy that looks at the node in their token (`specs/systems.md` C5, feature 4).
+//! Agents on every node with writes to objects of their own node only: permissions for all of them, and an admission
+//! policy with a check of the node in their token.
 //!
-//! The policy refuses by `failurePolicy: Fail`, reads the node so that a token without one is an answer rather than an error, and
-//! looks at the object before and after a change: a pattern that looks at the new one alone lets an agent take over the objects of
-//! other nodes.
+//! The policy has `failurePolicy: Fail`, and its expression handles a token without a node. It checks the object
+//! before and after a change: a check of the new object alone would let an agent take over objects of other nodes.
 
 use crate::codes;
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ use bailiwick_cel as cel;
 use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
 use bailiwick_yaml::diag::Code;
 
-/// The first minor whose tokens carry the node, and which has admission policies.
+/// The first minor with the node in tokens and with admission policies.
 pub const FIRST_MINOR: u32 = 30;
 
 const ADMISSION: &str = "admissionregistration.k8s.io/v1";
@@ -23,42 +22,42 @@ const ADMISSION: &str = "admissionregistration.k8s.io/v1";
 /// The field of a token with the node it is bound to.
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 
-/// By which a Node's labels can be written: who updates its status sends labels and owners along, and they are stored
+/// The resources with labels of a Node: an update of the status contains labels and owners, and they are stored
 /// (`pkg/registry/core/node/strategy.go`).
 pub const NODES: [&str; 2] = ["nodes", "nodes/status"];
 
-/// Groups whose objects no admission policy sees: policies themselves, and questions to the server.
+/// Groups with objects outside of admission policies: policies themselves, and reviews.
 const UNSEEN_GROUPS: [&str; 3] = ["admissionregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io"];
 
-/// Subresources whose object says nothing of the node that they are about.
+/// Subresources without the node in their object.
 const WITHOUT_NODE: [&str; 9] =
     ["attach", "binding", "eviction", "exec", "finalize", "portforward", "proxy", "scale", "token"];
 
-/// An agent.
+/// An agent of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// Name of the agent.
+    /// Name of its objects.
     pub name: String,
-    /// Whom it runs as.
+    /// The service account.
     pub account: Named,
-    /// What it may read everywhere.
+    /// Reads of all objects.
     pub reads: Vec<PolicyRule>,
-    /// What it may write of its own node.
+    /// Writes to objects of its own node.
     pub own_node: Vec<OwnNode>,
 }
 
-/// What an agent may write of its own node.
+/// The permitted writes to objects of the agent's own node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnNode {
     /// The API group.
     pub group: String,
     /// The resources, with their subresource after a slash.
     pub resources: Vec<String>,
-    /// Verbs of the own node.
+    /// Verbs of writes.
     pub verbs: Vec<String>,
-    /// The field of the object that names its node, such as `metadata.name` or `spec.nodeName`.
+    /// The field of the object with the name of its node, such as `metadata.name` or `spec.nodeName`.
     pub node: String,
-    /// For Nodes and their status: what the keys of the labels that may change begin with. Taints and owners may then not change either.
+    /// For Nodes and their status: prefix of the keys of changeable labels. Taints and owners are then fixed.
     pub labels: Option<String>,
 }
 
@@ -71,9 +70,9 @@ pub enum Refusal {
     Read(String),
     /// A policy has to list every resource by name.
     Wildcard(String),
-    /// The object says nothing of its node.
+    /// The object does not contain its node.
     NotExpressible(String),
-    /// A write among the reads.
+    /// A rule with a write in `reads`.
     WriteAmongReads(String),
     /// No field of an object.
     NotAField(String),
@@ -93,7 +92,7 @@ impl Refusal {
 }
 
 impl OwnNode {
-    /// Why it cannot be limited to the node.
+    /// Returns the reason against a limit to the node.
     pub fn refusal(&self) -> Option<Refusal> {
         let wild = std::iter::once(&self.group).chain(&self.resources).find(|text| text.contains('*'));
         if let Some(wild) = wild {
@@ -126,7 +125,8 @@ impl OwnNode {
         (!self.node.split('.').all(is_name) || !self.node.contains('.')).then(|| Refusal::NotAField(self.node.clone()))
     }
 
-    /// True when it can give its Node any labels and taints: nothing says which labels may change, or it can make the Node anew.
+    /// Whether the agent can give its Node any labels and taints: without a limit on labels, or by creating the Node
+    /// again.
     pub fn relabels_nodes(&self) -> bool {
         let changes = |verb: &String| match operation(verb) {
             Some("UPDATE") => self.labels.is_none(),
@@ -153,7 +153,7 @@ impl OwnNode {
     }
 }
 
-/// The operation that admission sees of a verb.
+/// Returns the operation of a verb in admission.
 pub fn operation(verb: &str) -> Option<&'static str> {
     Some(match verb {
         "create" => "CREATE",
@@ -163,8 +163,8 @@ pub fn operation(verb: &str) -> Option<&'static str> {
     })
 }
 
-/// Why a rule is no read: by a verb that writes, a wildcard, or a subresource that one connects to, which is more than reading
-/// (`pods/exec` is opened by GET too).
+/// Returns the reason against a rule as a read: a verb for writing, a wildcard, or a subresource with a connection,
+/// with more effect than a read (`pods/exec` is opened by GET too).
 pub fn refusal_of_read(rule: &PolicyRule) -> Option<Refusal> {
     const CONNECTED: [&str; 4] = ["attach", "exec", "portforward", "proxy"];
     let is_read = |verb: &&String| matches!(verb.as_str(), "get" | "list" | "watch");
@@ -188,7 +188,7 @@ impl Agent {
         version.since(FIRST_MINOR)
     }
 
-    /// Returns the rules: what it reads, and what it writes wherever the policy lets it.
+    /// Returns the rules: the reads, and the writes permitted by the policy.
     pub fn rules(&self) -> Vec<PolicyRule> {
         self.reads.iter().cloned().chain(self.own_node.iter().map(OwnNode::rule)).collect()
     }
@@ -199,7 +199,7 @@ impl Agent {
         json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "namespace": namespace, "name": name } })
     }
 
-    /// Its objects: the role, its binding, and for each way to tell the node of an object a policy with its binding.
+    /// Returns the objects of the agent: the role, its binding, and a policy with its binding for each node field.
     pub fn objects(&self) -> Vec<Value> {
         let name = self.object_name();
         let (namespace, account) = &self.account;
@@ -231,7 +231,7 @@ impl Agent {
         objects
     }
 
-    /// Returns the policies: one for each field that names the node, and each way to look at labels.
+    /// Returns the policies: one for each field with the node, and for each limit on labels.
     pub fn policies(&self) -> Vec<Policy> {
         let mut groups: Vec<Vec<&OwnNode>> = Vec::new();
         for own in &self.own_node {
@@ -312,13 +312,13 @@ impl Agent {
 /// A policy of an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
-    /// Name of the policy.
+    /// Name of the object.
     pub name: String,
-    /// `spec` of the policy.
+    /// Contents of `spec`.
     pub spec: Value,
 }
 
-/// Of a Node, only labels below a prefix may change: neither its taints nor its owners.
+/// Returns validations of a Node: only labels below a prefix may change, and neither taints nor owners.
 fn label_validations(prefix: &str) -> [Value; 3] {
     let unchanged = |field: &str| {
         format!("request.operation != 'UPDATE' || object.?{field}.orValue([]) == oldObject.?{field}.orValue([])")

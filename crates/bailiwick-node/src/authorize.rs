@@ -1,5 +1,6 @@
-//! May a node do this? The decision of the Node authorizer (`plugin/pkg/auth/authorizer/node/node_authorizer.go`): it allows
-//! or has no opinion, so that another authorizer may still allow.
+//! The decision of the Node authorizer about a request of a node
+//! (`plugin/pkg/auth/authorizer/node/node_authorizer.go`): it allows or has no opinion, and then another authorizer
+//! may still allow.
 
 use super::graph::{Graph, Object, ObjectKind};
 use super::identity::NodeIdentity;
@@ -8,15 +9,15 @@ use super::version::{Gate, Version};
 use bailiwick_access::{Identity, Request, ResourceRequest};
 use bailiwick_kubernetes::rbac::PolicyRule;
 
-/// Where the leases of nodes are.
+/// The namespace of node leases.
 pub const LEASES: &str = "kube-node-lease";
 
-/// What the authorizer says.
+/// The decision of the authorizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// It allows, and why.
     Allow(Reason),
-    /// It has no opinion, and why; empty where there is nothing to say.
+    /// No opinion, with the reason; the reason may be empty.
     NoOpinion(String),
 }
 
@@ -25,9 +26,9 @@ pub enum Decision {
 pub enum Reason {
     /// A way leads from the object to the node.
     Way(Vec<Object>),
-    /// A rule of `system:node` that holds for all nodes.
+    /// A rule of `system:node` for all nodes.
     Rule(PolicyRule),
-    /// The request is about the node itself, or limited to what belongs to it.
+    /// The request is about the node itself, or limited to its own objects.
     Own,
     /// The object is only looked at when it is written, by NodeRestriction.
     LeftToAdmission,
@@ -43,19 +44,19 @@ impl Decision {
 /// A requirement of a field selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldRequirement {
-    /// Field of the field requirement.
+    /// Path to compare.
     pub field: String,
     /// True when it has to be equal, false when it must not.
     pub is_equal: bool,
-    /// Value of the field requirement.
+    /// Value to compare with.
     pub value: String,
 }
 
-/// Reads a field selector as it stands in a URL (`k8s.io/apimachinery/pkg/fields`): requirements `a=b`, `a==b` or `a!=b` with
+/// Reads a field selector of a URL (`k8s.io/apimachinery/pkg/fields`): requirements `a=b`, `a==b` or `a!=b` with
 /// commas between them; a backslash makes the next character a plain one.
 ///
 /// # Errors
-/// The requirement that is none.
+/// The invalid requirement.
 pub fn field_selector(text: &str) -> Result<Vec<FieldRequirement>, String> {
     let mut requirements = Vec::new();
     for part in split_unescaped(text) {
@@ -157,7 +158,7 @@ impl<'c> Authorizer<'c> {
         self.version.is_on(Gate::AuthorizeNodeWithSelectors)
     }
 
-    /// What is not subdivided is decided by the rules that all nodes have.
+    /// Decides by the rules common to all nodes.
     fn by_rules(&self, request: &Request) -> Decision {
         let Request::Resource(request) = request else { return Decision::NoOpinion(String::new()) };
         let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == wanted);
@@ -198,7 +199,7 @@ impl Asked<'_> {
         self.selector.iter().any(is_own)
     }
 
-    /// By a way from the object to the node.
+    /// Decides by a path from the object to the node.
     fn by_way(&self, kind: ObjectKind) -> Decision {
         if self.request.name.is_empty() {
             return no("No Object name found in the request, and only named objects can belong to a node");
@@ -210,7 +211,7 @@ impl Asked<'_> {
         }
     }
 
-    /// What can be got, one by one.
+    /// Decides about an object readable with `get` alone.
     fn single(&self, kind: ObjectKind) -> Decision {
         if self.verb() != "get" {
             return no("a node can only get individual resources of this type");
@@ -221,7 +222,7 @@ impl Asked<'_> {
         self.by_way(kind)
     }
 
-    /// What can be read, one by one; since 1.11 also by a list or a watch of one name.
+    /// Decides about an object readable one by one; since 1.11 also by a list or a watch of one name.
     fn readable(&self, kind: ObjectKind) -> Decision {
         if !self.authorizer.version.since(11) {
             return self.single(kind);
@@ -275,7 +276,8 @@ impl Asked<'_> {
         self.by_way(ObjectKind::ServiceAccount)
     }
 
-    /// The verbs that a node has on an object of its own name. What is created has no name yet: NodeRestriction looks at it.
+    /// Decides about the verbs of a node on an object of its own name. An object has no name at its creation:
+    /// NodeRestriction checks it.
     fn by_own_name(&self, what: &str) -> Decision {
         match self.verb() {
             "create" => Decision::Allow(Reason::LeftToAdmission),
@@ -366,7 +368,7 @@ impl Asked<'_> {
 
     fn certificate_request(&self) -> Decision {
         if !self.is_on(Gate::PodCertificateRequest) || !self.authorizer.selects_by_node() {
-            // Only 1.34 went on to the rules, which are there where the gate is on.
+            // Only 1.34 continued with the rules, present with the gate on.
             return Decision::NoOpinion(String::new());
         }
         if !self.request.subresource.is_empty() {

@@ -1,4 +1,4 @@
-//! The objects that decide what nodes may do, read from anywhere.
+//! The objects with an effect on the permissions of nodes, from any source.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +12,18 @@ use bailiwick_yaml::NodeRef;
 /// A namespace and a name.
 pub type Named = (String, String);
 
-/// What is known of a cluster.
+/// The known objects of a cluster.
 #[derive(Debug)]
 pub struct Cluster {
     /// The version of its API server.
     pub version: Version,
-    /// True for OpenShift, whose NodeRestriction lets a node register with its role.
+    /// Whether it is OpenShift, with a NodeRestriction open to registration with a role.
     pub is_openshift: bool,
     /// Its nodes by name.
     pub nodes: BTreeMap<String, Node>,
-    /// Pods of the cluster.
+    /// Pods by namespace and name.
     pub pods: BTreeMap<Named, Pod>,
-    /// What brings pods to nodes that are not known yet, by kind and name.
+    /// Workloads with pods on nodes unknown yet, by kind and name.
     pub workloads: BTreeMap<(&'static str, Named), Workload>,
     /// Its PersistentVolumeClaims, with the volume of each; empty for none.
     pub claims: BTreeMap<Named, String>,
@@ -31,44 +31,44 @@ pub struct Cluster {
     pub volumes: BTreeMap<String, Volume>,
     /// The node of each VolumeAttachment.
     pub attachments: BTreeMap<String, String>,
-    /// The node of each ResourceSlice that has one.
+    /// The node of each ResourceSlice with one.
     pub slices: BTreeMap<String, String>,
     /// The node of each PodCertificateRequest.
     pub certificate_requests: BTreeMap<Named, String>,
     /// Its ServiceAccounts.
     pub accounts: BTreeMap<Named, Account>,
-    /// What each RuntimeClass adds to pods that name it.
+    /// The additions of each RuntimeClass to its pods.
     pub runtime_classes: BTreeMap<String, Constraints>,
-    /// The audiences that each CSIDriver asks tokens for.
+    /// The audiences of tokens requested by each CSIDriver.
     pub drivers: BTreeMap<String, Vec<String>>,
 }
 
-/// A node.
+/// The relevant parts of a Node object.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Node {
-    /// Its UID; empty where none is given.
+    /// Its UID; empty if the object has none.
     pub uid: String,
-    /// Labels of the node.
+    /// Labels by key.
     pub labels: BTreeMap<String, String>,
-    /// Taints of the node.
+    /// Taints in the object.
     pub taints: Vec<Taint>,
-    /// The ConfigMap that it takes its configuration from, in minors that have such.
+    /// The ConfigMap with its configuration, in minors with this field.
     pub config_map: Option<Named>,
 }
 
 /// A ServiceAccount.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Account {
-    /// Its UID; empty where none is given.
+    /// Its UID; empty if the object has none.
     pub uid: String,
-    /// Secrets that every pod of it gets when it is made, unless it names some itself.
+    /// Secrets added to every pod of the account at its creation, unless the pod names some itself.
     pub pull_secrets: Vec<String>,
 }
 
-/// What keeps pods away from a node.
+/// A taint of a node against pods.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Taint {
-    /// Key of the taint.
+    /// Label-like key.
     pub key: String,
     /// Its value; empty for none.
     pub value: String,
@@ -83,12 +83,12 @@ pub struct Volume {
     pub claim: Option<Named>,
     /// The Secrets it lets a kubelet read.
     pub secrets: Vec<Named>,
-    /// Its CSI driver, or why nobody can tell.
+    /// Its CSI driver, or the reason for an unknown driver.
     pub driver: Result<Option<String>, String>,
 }
 
 impl Cluster {
-    /// Returns a cluster of which nothing is known yet.
+    /// Returns a cluster without objects.
     pub fn new(version: Version) -> Self {
         Self {
             version,
@@ -107,13 +107,13 @@ impl Cluster {
         }
     }
 
-    /// Takes an object, if it is one that matters. Of two with one name the last counts.
+    /// Adds an object; other kinds have no effect. Of two objects with one name the last counts.
     pub fn add(&mut self, object: NodeRef<'_>) {
         let version = text(object, &["apiVersion"]).unwrap_or_default();
         self.add_as(version, text(object, &["kind"]).unwrap_or_default(), object);
     }
 
-    /// The same for an object whose API version and kind are known from elsewhere, such as the list that it is in.
+    /// Adds an object with an API version and kind from elsewhere, such as a typed list.
     pub fn add_as(&mut self, api_version: &str, kind: &str, object: NodeRef<'_>) {
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         let Some(name) = text(object, &["metadata", "name"]).map(str::to_owned) else { return };
@@ -174,7 +174,7 @@ impl Cluster {
         }
     }
 
-    /// The names of all nodes: those that are there, and those that something is bound to.
+    /// Returns the names of all nodes: the known ones, and the ones with bound objects.
     pub fn node_names(&self) -> BTreeSet<&str> {
         let bound = self.pods.values().map(|pod| pod.node.as_str());
         let attached = self.attachments.values().map(String::as_str);
@@ -182,7 +182,7 @@ impl Cluster {
         names.filter(|name| !name.is_empty()).collect()
     }
 
-    /// Whether the API server keeps track of the ConfigMaps that nodes take their configuration from.
+    /// Whether the API server tracks the ConfigMaps with the configuration of nodes.
     pub(super) fn follows_node_configuration(&self) -> bool {
         !self.version.since(26) && self.version.is_on(Gate::DynamicKubeletConfig)
     }
@@ -221,7 +221,7 @@ impl Account {
 }
 
 impl Taint {
-    /// Reads a taint.
+    /// Reads key, value and effect.
     pub fn read(taint: NodeRef<'_>) -> Self {
         let own = |key| text(taint, &[key]).unwrap_or_default().to_owned();
         Self { key: own("key"), value: own("value"), effect: own("effect") }

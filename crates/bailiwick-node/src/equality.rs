@@ -1,17 +1,17 @@
-//! When two objects are the same to the API server: `k8s.io/apimachinery/pkg/api/equality`, on what was written.
+//! Equality of two objects for the API server: `k8s.io/apimachinery/pkg/api/equality`, on the written form.
 //!
-//! What is empty is the same as what is absent, and quantities are compared by what they are worth.
+//! Empty values equal absent ones, and quantities are compared by amount.
 
 use bailiwick_kubernetes::quantity::Quantity;
 use bailiwick_yaml::NodeRef;
 
-/// Fields whose empty string means something else than none.
+/// Fields with a meaning of the empty string.
 const EMPTY_COUNTS: [&str; 2] = ["storageClassName", "volumeAttributesClassName"];
 
-/// Fields that are pointers to structs: one that is empty is not the same as none.
+/// Fields with pointers to structs: an empty one differs from an absent one.
 const POINTERS: [&str; 4] = ["selector", "dataSource", "dataSourceRef", "modifyVolumeStatus"];
 
-/// Whether two values are the same, but for fields at the paths that are left out.
+/// Whether two values are equal, except for fields at some paths.
 pub(super) fn same(left: Option<NodeRef<'_>>, right: Option<NodeRef<'_>>, left_out: &[&[&str]]) -> bool {
     same_at("", left, right, left_out)
 }
@@ -45,7 +45,7 @@ fn same_at(key: &str, left: Option<NodeRef<'_>>, right: Option<NodeRef<'_>>, lef
     }
 }
 
-/// False for what the server does not tell from nothing.
+/// Whether the server distinguishes the value from an absent one.
 fn says_something(key: &str, node: NodeRef<'_>) -> bool {
     if node.is_null() {
         return false;

@@ -1,4 +1,4 @@
-//! From which objects a way leads to a node: the graph of the Node authorizer (`plugin/pkg/auth/authorizer/node/graph.go`).
+//! The paths from objects to nodes: the graph of the Node authorizer (`plugin/pkg/auth/authorizer/node/graph.go`).
 //!
 //! ```text
 //! Secret, ConfigMap, ServiceAccount, ResourceClaim -> Pod -> Node
@@ -52,23 +52,23 @@ impl ObjectKind {
 /// An object of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Object {
-    /// Kind of the object.
+    /// Resource of the vertex.
     pub kind: ObjectKind,
-    /// Its namespace; empty where it has none.
+    /// Its namespace; empty for a cluster-scoped object.
     pub namespace: String,
-    /// Name of the object.
+    /// Name in the namespace.
     pub name: String,
 }
 
 impl Object {
-    /// An object.
+    /// Names an object by kind, namespace and name.
     pub fn new(kind: ObjectKind, namespace: &str, name: &str) -> Self {
         Self { kind, namespace: namespace.to_owned(), name: name.to_owned() }
     }
 }
 
 impl std::fmt::Display for Object {
-    /// As `Secret a/web` or `Node n1`.
+    /// Prints `Secret a/web` or `Node n1`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.namespace.is_empty() {
             write!(formatter, "{} {}", self.kind.word(), self.name)
@@ -85,14 +85,14 @@ type Vertex = usize;
 pub struct Graph {
     objects: Vec<Object>,
     vertices: HashMap<Object, Vertex>,
-    /// Where the edges of each vertex lead.
+    /// Targets of the edges of each vertex.
     onward: Vec<Vec<Vertex>>,
-    /// Where the edges to each vertex come from.
+    /// Sources of the edges to each vertex.
     back: Vec<Vec<Vertex>>,
 }
 
 impl Graph {
-    /// Returns the graph of all that is known of a cluster.
+    /// Returns the graph of all objects of a cluster.
     pub fn of(cluster: &Cluster) -> Self {
         let mut graph = Self::default();
         cluster.pods.values().filter(|pod| !pod.node.is_empty()).for_each(|pod| graph.add_pod(pod));
@@ -115,7 +115,7 @@ impl Graph {
             at_nodes.extend(bound.into_iter().map(|(name, node)| (Object::new(kind, "", &name), node)));
         };
         add(ObjectKind::VolumeAttachment, bound(&cluster.attachments));
-        // The API server watches these two kinds only where they can be.
+        // The API server watches these two kinds only in versions with them.
         if version.since(30) && version.is_on(Gate::DynamicResourceAllocation) {
             add(ObjectKind::ResourceSlice, bound(&cluster.slices));
         }
@@ -140,7 +140,7 @@ impl Graph {
         graph
     }
 
-    /// Returns a graph in which the way from everything within reach of a node to that node is short.
+    /// Returns a graph with short paths from every object in reach of a node to this node.
     pub fn of_reach(reach: &Reach<'_>, node: &str) -> Self {
         let mut graph = Self::default();
         let goal = graph.vertex(Object::new(ObjectKind::Node, "", node));
@@ -197,7 +197,7 @@ impl Graph {
         }
     }
 
-    /// Returns the way from an object to a node, both ends included; none where there is none.
+    /// Returns the path from an object to a node, both ends included; none without a path.
     pub fn way(&self, object: &Object, node: &str) -> Option<Vec<&Object>> {
         let start = *self.vertices.get(object)?;
         let goal = *self.vertices.get(&Object::new(ObjectKind::Node, "", node))?;
@@ -224,7 +224,7 @@ impl Graph {
         None
     }
 
-    /// Returns every object from which a way leads to a node, each with the next one on its way.
+    /// Returns every object with a path to a node, each with the next object on its path.
     pub fn reach(&self, node: &str) -> BTreeMap<&Object, &Object> {
         let mut reached = BTreeMap::new();
         let Some(&goal) = self.vertices.get(&Object::new(ObjectKind::Node, "", node)) else { return reached };

@@ -1,13 +1,13 @@
-//! Who is a node (`pkg/auth/nodeidentifier/default.go`).
+//! The identity of a node (`pkg/auth/nodeidentifier/default.go`).
 
 use bailiwick_access::Identity;
 
-/// The group of every kubelet that is known by the name of its node.
+/// The group of every kubelet with the name of its node as identity.
 pub const NODES: &str = "system:nodes";
-/// What the user name of such a kubelet begins with.
+/// Prefix of the user name of such a kubelet.
 pub const USER_PREFIX: &str = "system:node:";
 
-/// What an identity is to the Node authorizer and to NodeRestriction.
+/// The class of an identity for the Node authorizer and NodeRestriction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeIdentity<'i> {
     /// Not a node: neither looks at it.
@@ -19,7 +19,7 @@ pub enum NodeIdentity<'i> {
 }
 
 impl<'i> NodeIdentity<'i> {
-    /// What an identity is: both the form of the user name and the group count.
+    /// Returns the class of an identity: both the form of the user name and the group count.
     pub fn of(who: &'i Identity) -> Self {
         let is_member = || who.groups.iter().any(|group| group == NODES);
         match who.user.strip_prefix(USER_PREFIX).filter(|_| is_member()) {

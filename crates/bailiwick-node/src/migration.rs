@@ -1,5 +1,5 @@
-//! On the way to the Node authorizer: which kubelets conform, what keeps the others going, and how far the four steps of seed 003
-//! ("Upgrades from previous versions") have come.
+//! Migration to the Node authorizer: the conforming kubelets, the bindings used by the others, and the progress of the
+//! four steps (`docs/reference/access-authn-authz/node`, "Migration considerations" of kubernetes.io).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::identity::{NODES, NodeIdentity};
 use bailiwick_access::Identity;
 use bailiwick_access::request::MASTERS;
 
-/// What a kubelet is known by.
+/// The identity of a kubelet.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kubelet {
@@ -31,13 +31,13 @@ pub struct ApiServer {
     pub admission_plugins: Vec<String>,
 }
 
-/// A binding that may keep kubelets going.
+/// A binding with permissions for kubelets.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Binding {
-    /// Name of the binding.
+    /// Name in the cluster.
     pub name: String,
-    /// The ClusterRole that it binds. Default: one of its own name.
+    /// The bound ClusterRole. Default: the name of the binding.
     #[serde(default)]
     pub role: Option<String>,
     /// Its subjects, each as `User NAME`, `Group NAME` or `ServiceAccount NAMESPACE/NAME`.
@@ -45,12 +45,12 @@ pub struct Binding {
     pub subjects: Vec<String>,
 }
 
-/// What a migration starts from.
+/// The starting point of a migration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inventory {
     /// How the API server is set.
     pub api_server: ApiServer,
-    /// Kubelets of the inventory.
+    /// Kubelets of the cluster.
     pub kubelets: Vec<Kubelet>,
     /// The names of the nodes.
     pub nodes: Vec<String>,
@@ -58,38 +58,38 @@ pub struct Inventory {
     pub bindings: Vec<Binding>,
 }
 
-/// What a kubelet is to the Node authorizer.
+/// The class of a kubelet for the Node authorizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// It is known by its node, and in the group.
     Conforming,
-    /// It is not in the group: whatever authorizes it now has to go on doing so.
+    /// The kubelet is outside of the group: it needs its present authorizer.
     OutsideGroup,
-    /// It is in the group, and its name says no node.
+    /// The kubelet is in the group, and its name contains no node.
     Undifferentiated,
     /// Its name begins as it should, and ends there.
     Unnamed,
 }
 
-/// A kubelet with what is found of it.
+/// A kubelet with its findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Judged {
     /// Its user name.
     pub user: String,
-    /// Class of the judged.
+    /// Class by name and group.
     pub class: Class,
-    /// That nothing restricts it at all.
+    /// The absence of any restriction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub also: Option<&'static str>,
-    /// What the Node authorizer says to it, where it does not conform.
+    /// The answer of the Node authorizer to a nonconforming kubelet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_authorizer: Option<&'static str>,
-    /// What NodeRestriction does to it, where it does not conform.
+    /// The effect of NodeRestriction on a nonconforming kubelet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_restriction: Option<&'static str>,
-    /// The bindings, beside that of the group, that keep it going.
+    /// Other bindings than the group's with permissions for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_by: Option<String>,
 }
@@ -102,13 +102,13 @@ pub enum State {
     Done,
     /// It is to be done.
     Todo,
-    /// Somebody has to look.
+    /// A person has to check it.
     Manual,
     /// Something has to be done before.
     Blocked,
 }
 
-/// A step.
+/// One of the four steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
@@ -116,27 +116,27 @@ pub struct Step {
     pub step: u32,
     /// How far it has come.
     pub state: State,
-    /// What it is.
+    /// The action.
     pub what: String,
-    /// What has to be done before.
+    /// The actions needed before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<String>,
 }
 
-/// The report.
+/// The migration of all kubelets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// The kubelets, as they came.
     pub kubelets: Vec<Judged>,
-    /// Nodes that no kubelet's name tells of.
+    /// Nodes without a kubelet named after them.
     pub nodes_without_identity: Vec<String>,
     /// The four steps.
     pub steps: Vec<Step>,
 }
 
 impl Kubelet {
-    /// What it is to the Node authorizer.
+    /// Returns the class for the Node authorizer.
     pub fn class(&self) -> Class {
         let who = Identity { user: self.user.clone(), groups: self.groups.clone() };
         let is_member = self.groups.iter().any(|group| group == NODES);
@@ -148,13 +148,13 @@ impl Kubelet {
         }
     }
 
-    /// Whether it goes on only because the group is bound to `system:node`: nothing else authorizes it for what it is.
+    /// Whether the kubelet depends on the binding of the group to `system:node`: no other authorizer allows it.
     pub fn depends_on_group(&self) -> bool {
-        // One without a name may write nothing once NodeRestriction is there, whatever is bound.
+        // A kubelet without a node name may write nothing under NodeRestriction, with any bindings.
         self.class() == Class::Undifferentiated
     }
 
-    /// True when its name tells of a node, in whatever form.
+    /// Whether the name contains a node, in any form.
     fn tells_of(&self, node: &str) -> bool {
         let before = self.user.strip_suffix(node);
         before.is_some_and(|before| !before.ends_with(|letter: char| letter.is_ascii_alphanumeric()))
@@ -183,13 +183,13 @@ impl Kubelet {
     }
 }
 
-/// Whether this is a binding that gives the group what `system:node` holds, or everything, by whatever name.
+/// Whether this is a binding of the group to the permissions of `system:node`, or to all permissions, under any name.
 fn binds_group(binding: &Binding) -> bool {
     let role = binding.role.as_deref().unwrap_or(&binding.name);
     matches!(role, super::system_node::NAME | "cluster-admin") && binding.subjects.contains(&format!("Group {NODES}"))
 }
 
-/// What is found, and how far the steps have come.
+/// Returns the findings and the progress of the steps.
 pub fn report(inventory: &Inventory) -> Report {
     let settings = &inventory.api_server;
     let mode = |wanted: &str| settings.authorization_mode.iter().position(|mode| mode == wanted);

@@ -1,45 +1,19 @@
-//! Pods that stand for a file on a node: static pods, and the mirror pods that a kubelet writes for them.
+//! Pods from a file on a node: static pods, and the mirror pods written for them by a kubelet.
 
 use super::pod::{References, items};
 use super::version::Version;
 use super::volume::{field, text};
-use bailiwick_admission::pod::VOLUME_SOURCES;
+use bailiwick_kubernetes::volumes::{self, ApiObject, KINDS};
 use bailiwick_yaml::NodeRef;
 
-/// The annotation that makes a pod a mirror pod.
+/// The annotation of a mirror pod.
 pub const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Volume sources behind which is no object of the API.
-const WITHOUT_OBJECT: [&str; 22] = [
-    "awsElasticBlockStore",
-    "azureDisk",
-    "cephfs",
-    "cinder",
-    "downwardAPI",
-    "emptyDir",
-    "fc",
-    "flexVolume",
-    "flocker",
-    "gcePersistentDisk",
-    "gitRepo",
-    "hostPath",
-    "image",
-    "iscsi",
-    "nfs",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "quobyte",
-    "rbd",
-    "scaleIO",
-    "storageos",
-    "vsphereVolume",
-];
-
-/// Returns the first kind of object that a pod refers to, as its resource (`HasAPIObjectReference` of
-/// `pkg/api/pod/util.go`); none for a pod that a file on a node may hold.
+/// Returns the first kind of object referenced by a pod, as its resource (`HasAPIObjectReference` of
+/// `pkg/api/pod/util.go`); none for a pod valid in a file on a node.
 ///
 /// # Errors
-/// That a volume is of a kind of which nobody can tell.
+/// A volume of an unknown kind.
 pub fn referenced_kind(pod: NodeRef<'_>, version: &Version) -> Result<Option<&'static str>, String> {
     let Some(spec) = field(pod, "spec") else { return Ok(None) };
     let references = References::read(spec, version);
@@ -75,25 +49,21 @@ fn behind_volume_before_1_34(volume: NodeRef<'_>, version: &Version) -> Option<&
 
 fn behind_volume(volume: NodeRef<'_>) -> Result<Option<&'static str>, String> {
     let has = |source: &str| field(volume, source).is_some();
-    if WITHOUT_OBJECT.iter().any(|source| has(source)) {
+    let kinds = || KINDS.iter().filter(|kind| has(kind.field));
+    if kinds().any(|kind| kind.is_allowed_in_mirror_pods()) {
         return Ok(None);
     }
-    const WITH_OBJECT: [(&str, &str); 7] = [
-        ("configMap", "configmaps"),
-        ("secret", "secrets"),
-        ("csi", "csidrivers"),
-        ("glusterfs", "endpoints"),
-        ("persistentVolumeClaim", "persistentvolumeclaims"),
-        ("ephemeral", "persistentvolumeclaims"),
-        ("azureFile", "secrets"),
-    ];
-    if let Some((_, resource)) = WITH_OBJECT.iter().find(|(source, _)| has(source)) {
+    let resource = |kind: &volumes::VolumeKind| match kind.object {
+        ApiObject::Resource(resource) => Some(resource),
+        ApiObject::None | ApiObject::OfSources => None,
+    };
+    if let Some(resource) = kinds().find_map(resource) {
         return Ok(Some(resource));
     }
     let name = || text(volume, &["name"]).unwrap_or_default();
     let Some(projected) = field(volume, "projected") else {
-        // A volume without a source is an emptyDir by the time that the server looks at it.
-        let says_nothing = VOLUME_SOURCES.iter().all(|source| !has(source))
+        // A volume without a source is an emptyDir after the server's defaults.
+        let says_nothing = volumes::fields().all(|source| !has(source))
             && volume.entries().all(|(key, _)| key.as_str() == Some("name"));
         return if says_nothing { Ok(None) } else { Err(format!("the volume `{}` is of an unknown kind", name())) };
     };
@@ -115,7 +85,8 @@ fn behind_volume(volume: NodeRef<'_>) -> Result<Option<&'static str>, String> {
     Ok(None)
 }
 
-/// What is wrong with a manifest in the folder of static pods of a kubelet, each as a resource that it refers to or in a few words.
+/// Returns the problems of a manifest in the folder of static pods of a kubelet, each as a referenced resource or a
+/// short text.
 pub fn static_pod_problems(manifest: NodeRef<'_>, version: &Version) -> Vec<String> {
     if text(manifest, &["kind"]) != Some("Pod") {
         return vec!["not a Pod".to_owned()];
@@ -129,8 +100,8 @@ pub fn static_pod_problems(manifest: NodeRef<'_>, version: &Version) -> Vec<Stri
     problems
 }
 
-/// What validation says of the annotation of mirror pods, shortly and at length (`pkg/apis/core/validation/validation.go`):
-/// it needs a node, and may neither be added, removed nor changed.
+/// Returns the errors about the annotation of mirror pods, short and long (`pkg/apis/core/validation/validation.go`):
+/// it needs a node, and may not be added, removed or changed.
 pub fn annotation_problems(pod: NodeRef<'_>, old: Option<NodeRef<'_>>) -> Vec<(&'static str, String)> {
     let annotation =
         |pod: NodeRef<'_>| pod.path(&["metadata", "annotations", MIRROR]).and_then(NodeRef::as_str).map(str::to_owned);

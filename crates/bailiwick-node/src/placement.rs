@@ -1,7 +1,7 @@
 //! Whether the pods of a template can come to a node: node name, selector, required affinity and taints, as the scheduler
 //! and the DaemonSet controller look at them (`k8s.io/component-helpers/scheduling/corev1`, `pkg/controller/daemon`).
 //!
-//! What depends on other pods or on room is left out: where it could keep a pod away, the answer is still that it may come.
+//! Dependencies on other pods and on resources are left out: the pods may come there for this module.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::restriction::{is_restricted, is_settable_by_kubelet};
 use super::volume::{field, text};
 use bailiwick_yaml::NodeRef;
 
-/// Taints that the controller lets the pods of every DaemonSet tolerate, and on the node's network one more.
+/// Taints tolerated by the pods of every DaemonSet, and one more on the node's network.
 const DAEMON_TOLERATIONS: [(&str, &str); 7] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -22,28 +22,28 @@ const DAEMON_TOLERATIONS: [(&str, &str); 7] = [
     ("node.kubernetes.io/network-unavailable", "NoSchedule"),
 ];
 
-/// What the keys of taints begin with that the control plane sets for the condition of a node.
+/// Prefix of the taints set by the control plane for the condition of a node.
 const CONDITIONS: &str = "node.kubernetes.io/";
 
-/// What a template says about the nodes that its pods may come to.
+/// The constraints of a template on the nodes of its pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Constraints {
     /// The one node it names; empty for none.
     pub node_name: String,
-    /// Labels that the node has to have.
+    /// Labels required on the node.
     selector: Vec<(String, String)>,
-    /// What its required affinity says: one of the terms has to hold; none where it says nothing.
+    /// The required affinity: one of the terms has to hold; none without a requirement.
     affinity: Option<Vec<Term>>,
     tolerations: Vec<Toleration>,
-    /// The RuntimeClass, which adds labels and tolerations of its own; empty for none.
+    /// The RuntimeClass, with further labels and tolerations; empty for none.
     runtime_class: String,
-    /// True where it may tolerate what it does not say.
+    /// Whether it may have further tolerations.
     tolerates_unknown: bool,
-    /// True for the template of a DaemonSet, whose controller looks at all of it even where it names a node.
+    /// Whether it is the template of a DaemonSet: its controller checks all of it, even with a node name.
     is_daemon: bool,
 }
 
-/// Requirements that all have to hold.
+/// Requirements with a common and.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Term {
     requirements: Vec<Requirement>,
@@ -66,31 +66,32 @@ struct Toleration {
     effect: String,
 }
 
-/// Where pods may come to: a node, or some node of a pool of nodes alike.
+/// A node, or some node of a pool of equal nodes.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'n> {
     /// The node's name; none for some node of a pool.
     pub name: Option<&'n str>,
     /// Its labels and taints.
     pub node: &'n Node,
-    /// What somebody can make of it who has its kubelet; none for a node that is as it is.
+    /// The changes possible for an attacker with its kubelet; none for the node as it is.
     pub taken: Option<Taken>,
 }
 
-/// What somebody can make of a node who has its kubelet: it gets the labels that a kubelet may set, and reports what conditions he likes.
+/// The changes to a node possible for an attacker with its kubelet: the labels allowed to kubelets, and any
+/// conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// Until 1.30 a kubelet could have its Node removed by owners that are not there (CVE-2025-5187), and until 1.12 remove it: it then
-    /// registers anew without taints.
+    /// Until 1.30 a kubelet could get its Node removed by owners without an object (CVE-2025-5187), and until 1.12
+    /// remove it: it then registers again without taints.
     sheds_taints: bool,
-    /// Until 1.18 a Node could register with any label that is not restricted.
+    /// Until 1.18 a Node could register with any unrestricted label.
     takes_any_label: bool,
     /// OpenShift lets a Node register with its role.
     takes_roles: bool,
 }
 
 impl Taken {
-    /// What a version of NodeRestriction leaves open.
+    /// Returns the changes left open by NodeRestriction in a version.
     pub fn of(cluster: &Cluster) -> Self {
         let version = &cluster.version;
         Self {
@@ -112,7 +113,7 @@ impl Taken {
 }
 
 impl Place<'_> {
-    /// Whether this is a label that may come and go.
+    /// Whether this label may be set and removed.
     fn chooses(&self, label: &str) -> bool {
         self.taken.is_some_and(|taken| taken.chooses(label))
     }
@@ -123,7 +124,7 @@ impl Place<'_> {
 pub enum Fit {
     /// Nothing keeps them away.
     Sure,
-    /// It depends on the name of the node, which is not known.
+    /// It depends on the name of the node, unknown here.
     Possible,
 }
 
@@ -132,7 +133,7 @@ pub enum Fit {
 pub enum KeptAway {
     /// They name another node.
     OtherNode,
-    /// A label that the selector asks for is missing.
+    /// A label of the selector is missing.
     Selector(String),
     /// No term of the required affinity holds.
     Affinity,
@@ -152,7 +153,7 @@ impl std::fmt::Display for KeptAway {
 }
 
 impl std::fmt::Display for Taint {
-    /// As `key=value:effect`.
+    /// Prints `key=value:effect`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.key)?;
         if !self.value.is_empty() {
@@ -163,7 +164,7 @@ impl std::fmt::Display for Taint {
 }
 
 impl Constraints {
-    /// What the spec of a template says; `is_daemon` for that of a DaemonSet.
+    /// Reads the spec of a template; `is_daemon` is set for a DaemonSet.
     pub fn read(spec: NodeRef<'_>, is_daemon: bool) -> Self {
         let entries = spec.get("nodeSelector").into_iter().flat_map(NodeRef::entries);
         let mut tolerations: Vec<Toleration> = items(spec, "tolerations").map(Toleration::read).collect();
@@ -193,8 +194,8 @@ impl Constraints {
         }
     }
 
-    /// The same with what the RuntimeClass adds when a pod is made (`plugin/pkg/admission/runtimeclass`). Of one that is not known
-    /// nobody can tell what it tolerates.
+    /// Adds the constraints of the RuntimeClass, as admission does (`plugin/pkg/admission/runtimeclass`). An unknown
+    /// class may have any tolerations.
     #[must_use]
     pub fn with_runtime_class(&self, known: &BTreeMap<String, Constraints>) -> Self {
         let mut own = self.clone();
@@ -209,7 +210,8 @@ impl Constraints {
         own
     }
 
-    /// Labels that the pods are kept to: those of the selector, and those that every term of the affinity requires to be there.
+    /// Returns the labels of the nodes of its pods: the selector's, and the labels required by every term of the
+    /// affinity.
     pub fn required_labels(&self) -> Vec<&str> {
         let mut keys: Vec<&str> = self.selector.iter().map(|(key, _)| key.as_str()).collect();
         if let Some([first, rest @ ..]) = self.affinity.as_deref() {
@@ -223,10 +225,10 @@ impl Constraints {
         keys
     }
 
-    /// Whether pods can come to a place.
+    /// Returns the fit of pods for a node, or the obstacle.
     ///
     /// # Errors
-    /// What keeps them away for as long as the node is as it is.
+    /// Obstacles of the node as it is.
     pub fn admit(&self, place: Place<'_>) -> Result<Fit, KeptAway> {
         let node = place.node;
         let is_named = !self.node_name.is_empty();
@@ -234,7 +236,7 @@ impl Constraints {
             return Err(KeptAway::OtherNode);
         }
         if is_named && !self.is_daemon {
-            // Whoever names a node asks no scheduler.
+            // A pod with a node name needs no scheduler.
             return Ok(if place.name.is_some() { Fit::Sure } else { Fit::Possible });
         }
         let lacks = |key: &str, value: &String| node.labels.get(key) != Some(value) && !place.chooses(key);
@@ -247,7 +249,7 @@ impl Constraints {
         }
         let counts = |taint: &&Taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute");
         let tolerated = |taint: &Taint| self.tolerations.iter().any(|toleration| toleration.covers(taint));
-        // Taints for conditions follow from what the kubelet reports.
+        // Taints for conditions follow from the reports of the kubelet.
         let passes = |taint: &Taint| place.taken.is_some_and(|taken| taken.sheds(taint));
         let in_the_way = node.taints.iter().filter(counts).find(|taint| !tolerated(taint) && !passes(taint));
         match in_the_way {
@@ -259,7 +261,7 @@ impl Constraints {
         }
     }
 
-    /// Returns every label that it asks about.
+    /// Returns every label in it.
     pub(super) fn labels(&self) -> impl Iterator<Item = &str> {
         let terms = self.affinity.iter().flatten().flat_map(|term| &term.requirements);
         let required = terms.filter(|requirement| !requirement.is_field).map(|requirement| requirement.key.as_str());
@@ -285,7 +287,7 @@ impl Term {
         Self { requirements: labels.chain(fields).collect() }
     }
 
-    /// A term that says nothing holds nowhere.
+    /// Whether a term holds; an empty term holds nowhere.
     fn holds(&self, place: Place<'_>) -> bool {
         !self.requirements.is_empty() && self.requirements.iter().all(|requirement| requirement.holds(place))
     }
@@ -349,7 +351,7 @@ impl Toleration {
             && match self.operator.as_str() {
                 "" | "Equal" => self.value == taint.value,
                 "Exists" => true,
-                // Only a server whose gate is on stores these.
+                // Only a server with the gate on stores these.
                 "Gt" => self.compares(taint, |taint, own| taint > own),
                 "Lt" => self.compares(taint, |taint, own| taint < own),
                 _ => false,

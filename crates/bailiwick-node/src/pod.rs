@@ -1,4 +1,4 @@
-//! What a pod refers to, and what a token for it may be for.
+//! The references of a pod, and the audiences of its tokens.
 //!
 //! Read leniently: a field of another type than the API's counts as absent, since the API server would never have stored it.
 
@@ -7,54 +7,54 @@ use super::version::{Gate, Version};
 use super::volume::{driver_of, field, secret_of_inline, text};
 use bailiwick_yaml::NodeRef;
 
-/// A pod that is bound to a node, or not yet.
+/// A pod, bound to a node or pending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pod {
-    /// Namespace of the pod.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Name of the pod.
+    /// Name of the object.
     pub name: String,
-    /// Its UID; empty where none is given.
+    /// Its UID; empty if the object has none.
     pub uid: String,
     /// The node it is bound to; empty for none.
     pub node: String,
     /// True when it stands for a file on its node.
     pub is_mirror: bool,
-    /// What it refers to.
+    /// The referenced objects.
     pub references: References,
-    /// Its volumes, as far as they decide for whom its tokens may be.
+    /// Its volumes with an effect on the audiences of its tokens.
     pub token_volumes: Vec<TokenVolume>,
-    /// The signers of the certificates that its projected volumes mount.
+    /// The signers of certificates in its projected volumes.
     pub certificate_signers: Vec<String>,
 }
 
-/// The objects that a pod or a pod template names, all in its own namespace.
+/// The objects referenced by a pod or a pod template, all in its own namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct References {
-    /// Its service account; empty where none is given.
+    /// Its service account; empty if the spec names none.
     pub account: String,
-    /// Secrets.
+    /// Names of Secret objects.
     pub secrets: Vec<String>,
-    /// ConfigMaps.
+    /// Names of ConfigMap objects.
     pub config_maps: Vec<String>,
     /// PersistentVolumeClaims.
     pub claims: Vec<String>,
-    /// Names of ephemeral volumes, whose claim is the pod's name, a dash and this.
+    /// Names of ephemeral volumes; their claim is the pod's name, a dash and the volume's name.
     pub ephemeral: Vec<String>,
-    /// ResourceClaims.
+    /// Names of ResourceClaim objects.
     pub resource_claims: Vec<String>,
 }
 
-/// A volume that decides for whom a token may be.
+/// A volume with an effect on the audiences of tokens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenVolume {
     /// A projected token for this audience; empty for the API server.
     Projected(String),
-    /// A claim, whose volume has a driver.
+    /// A claim, with the driver of its volume.
     Claim(String),
-    /// A CSI driver, which asks for audiences.
+    /// A CSI driver, with its audiences.
     Driver(String),
-    /// One of which nobody can tell its driver, and why.
+    /// A volume without a known driver, with the reason.
     Broken(String),
 }
 
@@ -86,7 +86,7 @@ impl Pod {
 }
 
 impl References {
-    /// What the spec of a pod or a template names. Claims that are made from templates have no name yet.
+    /// Returns the references of the spec of a pod or a template. Claims made from templates have no name yet.
     pub fn read(spec: NodeRef<'_>, version: &Version) -> Self {
         let mut found = Self {
             account: text(spec, &["serviceAccountName"])
@@ -98,7 +98,7 @@ impl References {
         for reference in items(spec, "imagePullSecrets") {
             found.secrets.extend(text(reference, &["name"]).map(str::to_owned));
         }
-        // Before 1.19 the kind of containers counted only where its gate was on.
+        // Before 1.19 ephemeral containers counted only with their gate on.
         let counts_ephemeral = version.since(19) || version.is_on(Gate::EphemeralContainers);
         let lists = ["initContainers", "containers", "ephemeralContainers"];
         for list in lists.iter().filter(|list| counts_ephemeral || **list != "ephemeralContainers") {
@@ -150,7 +150,7 @@ pub(super) fn items<'t>(node: NodeRef<'t>, key: &str) -> impl Iterator<Item = No
     node.get(key).into_iter().flat_map(NodeRef::items)
 }
 
-/// The ResourceClaims of a pod: named directly, or generated for it as its status tells
+/// Returns the ResourceClaims of a pod: named directly, or generated for it according to its status
 /// (`k8s.io/dynamic-resource-allocation/resourceclaim`).
 fn resource_claims(pod: NodeRef<'_>, spec: NodeRef<'_>, version: &Version) -> Vec<String> {
     let mut names = Vec::new();

@@ -1,4 +1,4 @@
-//! What the service accounts on a node may do, and how far one gets by them.
+//! The permissions of the service accounts on a node, and the escalations with them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -15,7 +15,7 @@ use bailiwick_access::world::account_user;
 use bailiwick_access::{Identity, Request, ResourceRequest, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
 
-/// Ways to bring pods of others to a node: the verb, the resource, whether it is asked in the namespace of the pods, and what it comes to.
+/// Requests for moving other pods to a node: the verb, the resource, whether it is namespaced, and the effect.
 const DRAWING: [(&str, &str, bool, &str); 6] = [
     ("patch", "nodes", false, "changes Nodes, and so which pods come to it"),
     ("update", "nodes", false, "changes Nodes, and so which pods come to it"),
@@ -30,16 +30,16 @@ const DRAWING: [(&str, &str, bool, &str); 6] = [
 pub struct Carried {
     /// Its namespace and name.
     pub account: Named,
-    /// How sure it is that the node can have its tokens.
+    /// The certainty of its tokens on the node.
     pub certainty: Certainty,
-    /// What brings it there.
+    /// The path of the account to the node.
     pub via: String,
-    /// What it does everywhere that makes it a trampoline, the worst first.
+    /// Its dangerous permissions in the whole cluster, the worst first.
     pub powers: Vec<&'static str>,
 }
 
 impl Carried {
-    /// Where it is and what it does, in one line.
+    /// Returns a line with its location and its permissions.
     pub fn finding(&self, atlas: &Atlas<'_>) -> String {
         let (carriers, all) = (atlas.carriers(&self.account), atlas.cluster().nodes.len());
         let place = match (self.certainty, carriers) {
@@ -52,27 +52,27 @@ impl Carried {
     }
 }
 
-/// How somebody on a node comes to the Secrets of a namespace.
+/// A path from a node to the Secrets of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Breach {
     /// How sure it is.
     pub certainty: Certainty,
-    /// Namespace of the breach.
+    /// Namespace with the Secrets.
     pub namespace: String,
-    /// Step by step.
+    /// Steps in order.
     pub steps: Vec<String>,
 }
 
-/// What accounts may do in a world; asks about each once.
+/// The permissions of accounts in a world, each evaluated once.
 pub struct Powers<'w> {
     world: &'w World,
     bound: BTreeSet<String>,
-    /// What an account does to objects of its own node alone, since a policy sees to it: groups, resources and operations.
+    /// Permissions of an account on objects of its own node alone, by a policy: groups, resources and operations.
     own_node: BTreeMap<Named, BTreeSet<(String, String, &'static str)>>,
-    /// Accounts whose policy does not say which labels of its Node may change.
+    /// Accounts with a policy without a limit on the labels of their Node.
     relabelling: BTreeSet<Named>,
-    /// True where pods mount the token of their account as a Secret that is made with the account: until 1.20, where the gate
-    /// `BoundServiceAccountTokenVolume` is off.
+    /// Whether pods mount the token of their account as a Secret created with the account: until 1.20, with the gate
+    /// `BoundServiceAccountTokenVolume` off.
     mounts_token_secrets: bool,
     of_table: PowersOf<'w>,
     powers: HashMap<Named, Vec<&'static str>>,
@@ -80,7 +80,7 @@ pub struct Powers<'w> {
 }
 
 impl<'w> Powers<'w> {
-    /// Of a world whose API server has a version.
+    /// Begins with a world and the version of its API server.
     pub fn new(world: &'w World, version: &Version) -> Self {
         Self {
             world,
@@ -94,7 +94,7 @@ impl<'w> Powers<'w> {
         }
     }
 
-    /// The same, knowing the agents that policies hold to their own node.
+    /// Adds the agents limited to their own node by policies.
     #[must_use]
     pub fn with_agents<'a>(mut self, agents: impl Iterator<Item = &'a Agent>) -> Self {
         for agent in agents {
@@ -121,7 +121,7 @@ impl<'w> Powers<'w> {
                 Carried { account, certainty: reached.certainty, via: reached.via.to_string(), powers }
             })
             .collect();
-        // In the order of the table, in which the worst come first.
+        // In the order of the table, the worst first.
         let rank = |carried: &Carried| {
             let worst =
                 carried.powers.first().and_then(|worst| risk::all().position(|rule| rule.power == Some(*worst)));
@@ -131,12 +131,13 @@ impl<'w> Powers<'w> {
         carried
     }
 
-    /// Returns the worst trampoline on a node; none where there is none.
+    /// Returns the worst trampoline on a node, if any.
     pub fn worst(&mut self, reach: &Reach<'_>) -> Option<Carried> {
         self.carried(reach).into_iter().next().filter(|carried| !carried.powers.is_empty())
     }
 
-    /// What RBAC lets kubelets do everywhere, whatever the Node authorizer says; the worst first.
+    /// Returns the dangerous permissions of kubelets by RBAC in the whole cluster, beside the Node authorizer's; the
+    /// worst first.
     pub fn of_kubelets(&mut self, nodes: &[String]) -> Vec<&'static str> {
         let mut powers: Vec<&'static str> = Vec::new();
         for kubelet in kubelets(nodes) {
@@ -149,8 +150,8 @@ impl<'w> Powers<'w> {
         powers
     }
 
-    /// What an account is granted by name or as a member of its namespace, each rule with where it holds: `secrets list
-    /// cluster-wide`. What everybody has goes without saying.
+    /// Returns the rules of an account by name or as a member of its namespace, each with its scope: `secrets list
+    /// cluster-wide`. Rules of all subjects are left out.
     pub fn effective(&self, account: &Named) -> Vec<String> {
         let grants = self.world.all_grants_of(&identity_of(account)).into_iter();
         let own = grants.filter(|chain| chain.binding.place.is_some() || !chain.subject.starts_with("Group/"));
@@ -172,7 +173,7 @@ impl<'w> Powers<'w> {
         rights
     }
 
-    /// Whether this is a write that a policy limits to the node that the token names.
+    /// Whether this is a write limited by a policy to the node in the token.
     fn is_held(&self, account: &Named, verb: &str, group: &str, resource: &str) -> bool {
         let held = self.own_node.get(account).zip(operation(verb));
         held.is_some_and(|(held, operation)| held.contains(&(group.to_owned(), resource.to_owned(), operation)))
@@ -186,7 +187,8 @@ impl<'w> Powers<'w> {
         }) && rule.non_resource_urls.is_empty()
     }
 
-    /// Who stands for an account: accounts that nobody names in a binding hold what all of their namespace hold.
+    /// Returns the account with the same permissions: accounts without a binding of their own are equal in a
+    /// namespace.
     fn standing_for(&self, account: &Named) -> Named {
         let names = [
             format!("ServiceAccount/{}/{}", account.0, account.1),
@@ -213,8 +215,8 @@ impl<'w> Powers<'w> {
         self.powers.get(&key).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The ways in which somebody who has what some nodes reach comes to the Secrets of some namespaces; of each namespace the
-    /// shortest and surest.
+    /// Returns the paths to the Secrets of namespaces with the reach of some nodes; the shortest and surest path for
+    /// each namespace.
     pub fn breaches(&mut self, nodes: &[String], reach: &Reach<'_>, namespaces: &[String]) -> Vec<Breach> {
         let mut found: BTreeMap<String, Breach> = BTreeMap::new();
         for (object, reached) in reach.of_kind(ObjectKind::Secret) {
@@ -223,12 +225,12 @@ impl<'w> Powers<'w> {
                 tell(&mut found, Breach { certainty: reached.certainty, namespace: object.namespace.clone(), steps });
             }
         }
-        // The kubelet itself comes first: what RBAC grants it, the Node authorizer does not take away.
+        // The kubelet comes first: the Node authorizer does not restrict permissions by RBAC.
         let mut waiting: VecDeque<(Identity, Option<Named>, Certainty, Vec<String>)> = VecDeque::new();
         for kubelet in kubelets(nodes) {
             waiting.push_back((kubelet, None, Certainty::Yes, Vec::new()));
         }
-        // Anybody may ask without credentials.
+        // Requests without credentials are open to all.
         waiting.push_back((Identity::of(ANONYMOUS), None, Certainty::Yes, Vec::new()));
         let mut seen: BTreeSet<(Named, Certainty)> = BTreeSet::new();
         let mut accounts: Vec<(&Object, Reached<'_>)> = reach.of_kind(ObjectKind::ServiceAccount).collect();
@@ -288,7 +290,7 @@ impl<'w> Powers<'w> {
         found.into_values().collect()
     }
 
-    /// How somebody brings pods of a namespace to a node that he has; none where he cannot.
+    /// Returns a way to move pods of a namespace to a controlled node; none without one.
     fn draws(&self, who: &Identity, account: Option<&Named>, namespace: &str) -> Option<&'static str> {
         let is_limited = |verb: &str, resource: &str| {
             account
@@ -308,7 +310,7 @@ impl<'w> Powers<'w> {
         })
     }
 
-    /// Returns the ways to become more that lead to Secrets.
+    /// Returns the escalation paths to Secrets.
     fn paths_of(&mut self, who: &Identity, account: Option<&Named>) -> Vec<Path> {
         let world = self.world;
         let find = || {
@@ -324,7 +326,7 @@ impl<'w> Powers<'w> {
         }
     }
 
-    /// Returns the accounts of a namespace that some binding names, and one that stands for all others there.
+    /// Returns the accounts of a namespace with a binding, and one for all others there.
     fn accounts_of(&self, namespace: &str) -> BTreeSet<Named> {
         let prefixes = [format!("ServiceAccount/{namespace}/"), format!("User/{}", account_user(namespace, ""))];
         let names = prefixes.iter().flat_map(|prefix| {
@@ -335,7 +337,7 @@ impl<'w> Powers<'w> {
     }
 }
 
-/// Returns the identities of the kubelets of some nodes, and of one that is yet to join, which is in the group alone.
+/// Returns the identities of the kubelets of some nodes, and of a future one, known by the group alone.
 fn kubelets(nodes: &[String]) -> impl Iterator<Item = Identity> {
     nodes.iter().map(|node| identity::kubelet(node)).chain([identity::kubelet("-")])
 }
@@ -350,8 +352,8 @@ fn tell(found: &mut BTreeMap<String, Breach>, breach: Breach) {
     }
 }
 
-/// What a way to become more comes to. Whoever can make pods is taken for one who makes them as he likes, where no Pod Security
-/// level keeps him.
+/// Returns the result of an escalation path. The permission to create pods counts as full control of pods, without a
+/// Pod Security level.
 fn reach_of(path: &Path) -> ReachOf {
     risk::of_id(path.rule).map_or(ReachOf::None, |rule| rule.reach)
 }

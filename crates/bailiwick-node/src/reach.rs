@@ -1,8 +1,7 @@
-//! What a node reaches once somebody has taken it over: the objects that its kubelet may read, and the service accounts
-//! whose tokens it may make (`specs/systems.md` C5, 3a to 3c).
+//! The reach of a controlled node: the objects readable by its kubelet, and the service accounts with tokens for it.
 //!
-//! Of pods that are bound the answer is exact. Of workloads it says too much rather than too little: it is right as long as
-//! every pod comes from these objects, and the nodes have the labels and taints that they have here.
+//! The result is exact for bound pods. For workloads it is an upper bound: it holds if every pod comes from these
+//! objects, and the nodes have these labels and taints.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -19,7 +18,7 @@ use super::workload::Workload;
 pub enum Certainty {
     /// It is so.
     Yes,
-    /// It depends on where pods are scheduled, or on what is not among the objects.
+    /// It depends on scheduling, or on unknown objects.
     Maybe,
 }
 
@@ -33,17 +32,17 @@ impl Certainty {
     }
 }
 
-/// What brings an object within reach.
+/// The cause of an object in reach.
 #[derive(Debug, Clone, Copy)]
 pub enum Via<'c> {
-    /// A pod on the node, or another object that is bound to it.
+    /// A pod on the node, or another bound object.
     Bound(&'c Object),
-    /// A workload whose pods may come to it.
+    /// A workload with possible pods on the node.
     Workload(&'c Workload),
 }
 
 impl std::fmt::Display for Via<'_> {
-    /// As `Pod a/web` or `DaemonSet kube-system/agent`.
+    /// Prints `Pod a/web` or `DaemonSet kube-system/agent`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Via::Bound(object) => object.fmt(formatter),
@@ -57,16 +56,16 @@ impl std::fmt::Display for Via<'_> {
 pub struct Reached<'c> {
     /// How sure it is.
     pub certainty: Certainty,
-    /// What brings it there.
+    /// The cause.
     pub via: Via<'c>,
 }
 
 /// Everything within reach of a node; of several ways to an object the surest.
 #[derive(Debug, Default)]
 pub struct Reach<'c> {
-    /// Objects of the reach.
+    /// Objects in reach.
     pub objects: BTreeMap<&'c Object, Reached<'c>>,
-    /// Claims of workloads of which no PersistentVolume is known.
+    /// Claims of workloads without a known PersistentVolume.
     pub open_claims: BTreeSet<&'c Named>,
 }
 
@@ -84,10 +83,10 @@ impl<'c> Reach<'c> {
     }
 }
 
-/// The node that a pool's nodes are like, with those of them that are known.
+/// The common node of a pool, with its known members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pool {
-    /// The labels and taints that all of them have.
+    /// The common labels and taints.
     pub like: Node,
     /// Their names.
     pub members: Vec<String>,
@@ -102,16 +101,16 @@ impl Pool {
     }
 }
 
-/// What a workload brings to wherever its pods come.
+/// The objects of a workload on each of its nodes.
 #[derive(Debug)]
 struct Load {
-    /// The objects; those that are reached by a claim made for some pod of it are never sure.
+    /// The objects; objects reached by a generated claim are never sure.
     objects: Vec<(Object, Certainty)>,
     /// Claims without a volume.
     open_claims: Vec<Named>,
 }
 
-/// A PersistentVolume that is bound to a claim.
+/// A PersistentVolume with its claim.
 struct BoundVolume<'c> {
     claim: &'c str,
     name: &'c str,
@@ -121,18 +120,18 @@ struct BoundVolume<'c> {
 /// The fits of all workloads at nodes alike.
 type Fits = Rc<Vec<(usize, Fit)>>;
 
-/// What can be told of every node of a cluster.
+/// The reach of every node of a cluster.
 #[derive(Debug)]
 pub struct Atlas<'c> {
     cluster: &'c Cluster,
     graph: &'c Graph,
-    /// The workloads, with what each brings and where its pods may come to, in the same order.
+    /// The workloads, with the objects and the possible nodes of each, in the same order.
     workloads: Vec<&'c Workload>,
     loads: Vec<Load>,
     constraints: Vec<Constraints>,
-    /// The default account of the pods that name none, by the pod.
+    /// The default account of pods without an account, by pod.
     default_accounts: HashMap<Object, Object>,
-    /// Labels that some workload asks about: nodes that differ in others are alike.
+    /// Labels in the constraints of some workload: nodes with the same values are equal.
     asked_labels: BTreeSet<String>,
     /// True when some workload asks about the names of nodes.
     asks_names: bool,
@@ -140,10 +139,10 @@ pub struct Atlas<'c> {
 }
 
 impl<'c> Atlas<'c> {
-    /// Of a cluster with its graph.
+    /// Derives the reach from a cluster and its graph.
     pub fn new(cluster: &'c Cluster, graph: &'c Graph) -> Self {
         let mut by_namespace: HashMap<&str, Vec<BoundVolume<'_>>> = HashMap::new();
-        // A claim that names its volume gets it, whether the volume knows already or not.
+        // A claim gets its named volume, even before the volume refers to it.
         let named = cluster.claims.iter().filter_map(|(claim, volume)| {
             let (name, volume) = cluster.volumes.get_key_value(volume)?;
             Some((claim, name, volume))
@@ -189,8 +188,8 @@ impl<'c> Atlas<'c> {
         }
     }
 
-    /// What is within reach of a node; of one that is not known, as if it had neither labels nor taints. With `taken`, what comes
-    /// within reach once somebody makes of it what he can.
+    /// Returns the reach of a node; an unknown node counts as a node without labels and taints. With `taken`, the
+    /// reach includes the changes of an attacker.
     pub fn of_node(&self, name: &str, taken: bool) -> Reach<'_> {
         let mut reach = Reach::default();
         self.add_bound(name, Certainty::Yes, &mut reach);
@@ -201,11 +200,11 @@ impl<'c> Atlas<'c> {
         reach
     }
 
-    /// What is within reach of some node of a pool, or of one that is yet to join it.
+    /// Returns the reach of some node of a pool, including a future one.
     pub fn of_pool(&self, pool: &Pool, taken: bool) -> Reach<'_> {
         let mut reach = Reach::default();
         let taken = self.taken(taken);
-        // Members alike have the same fits, which are added once.
+        // Equal members have the same fits, added once.
         let mut all: Vec<Fits> = Vec::new();
         for (name, node) in pool.members.iter().filter_map(|name| Some((name, self.cluster.nodes.get(name)?))) {
             self.add_bound(name, Certainty::Yes, &mut reach);
@@ -214,12 +213,12 @@ impl<'c> Atlas<'c> {
                 all.push(fits);
             }
         }
-        // A node of which only pods are known may be one of the pool.
+        // A node known from pods alone may belong to the pool.
         for name in self.cluster.node_names().into_iter().filter(|name| !self.cluster.nodes.contains_key(*name)) {
             self.add_bound(name, Certainty::Maybe, &mut reach);
         }
         let joining = self.fits_at(Place { name: None, node: &pool.like, taken });
-        // Pods that name a node of another pool do not come to one of this.
+        // Pods bound to a node of another pool do not come to a node of this pool.
         let elsewhere = |position: usize| {
             let name = self.constraints.get(position).map_or("", |constraints| constraints.node_name.as_str());
             self.cluster.nodes.contains_key(name)
@@ -233,20 +232,20 @@ impl<'c> Atlas<'c> {
         taken.then(|| Taken::of(self.cluster))
     }
 
-    /// What the pods of the node name, as the Node authorizer sees it.
+    /// Adds the objects of the node's pods, as in the Node authorizer.
     fn add_bound<'a>(&'a self, name: &str, certainty: Certainty, reach: &mut Reach<'a>) {
         let reached = self.graph.reach(name);
         for (object, next) in &reached {
             let mut last = *object;
             let mut step = Some(*next);
-            // The last one before the node is what brings it here.
+            // The last object before the node is the cause.
             while let Some(next) = step.filter(|next| next.kind != ObjectKind::Node) {
                 last = next;
                 step = reached.get(next).copied();
             }
             let reached = Reached { certainty, via: Via::Bound(last) };
             reach.add(object, reached);
-            // A pod that names no account gets the default one when it is made.
+            // A pod without an account gets the default one at its creation.
             if let Some(account) = self.default_accounts.get(*object) {
                 reach.add(account, reached);
             }
@@ -267,8 +266,8 @@ impl<'c> Atlas<'c> {
         }
     }
 
-    /// The workloads whose pods may come to a place. Nodes with the same labels, as far as anybody asks about them, are looked at once,
-    /// unless somebody asks about names.
+    /// Returns the workloads with possible pods on a node. Nodes with the same relevant labels are evaluated once,
+    /// unless a constraint uses names.
     fn fits_at(&self, place: Place<'_>) -> Fits {
         let find = || -> Fits {
             let each = self.constraints.iter().enumerate();
@@ -286,7 +285,7 @@ impl<'c> Atlas<'c> {
         Rc::clone(self.fits.borrow_mut().entry((alike, place.taken.is_some())).or_insert_with(find))
     }
 
-    /// How many of the known nodes surely have the tokens of an account.
+    /// Returns the number of known nodes with a certain token of an account.
     pub fn carriers(&self, account: &Named) -> usize {
         let own =
             |workload: &Workload| workload.is_daemon() && workload.id.0 == account.0 && workload.account() == account.1;
@@ -313,7 +312,7 @@ impl<'c> Atlas<'c> {
     }
 }
 
-/// What a workload brings, with the volumes that are bound in its namespace.
+/// Returns the objects of a workload, with the bound volumes of its namespace.
 fn load_of(workload: &Workload, account: Option<&Account>, volumes: &[BoundVolume<'_>]) -> Load {
     let namespace = &workload.id.0;
     let references = &workload.references;
@@ -338,7 +337,7 @@ fn load_of(workload: &Workload, account: Option<&Account>, volumes: &[BoundVolum
             continue;
         }
         open.remove(claim);
-        // Which of the claims made for pods belongs to a pod of this node nobody can tell.
+        // The owner of a claim made for a pod is unknown here.
         let certainty = if is_named { Certainty::Yes } else { Certainty::Maybe };
         objects.push((Object::new(ObjectKind::PersistentVolumeClaim, namespace, claim), certainty));
         objects.push((Object::new(ObjectKind::PersistentVolume, "", name), certainty));

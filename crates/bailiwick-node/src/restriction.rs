@@ -22,7 +22,7 @@ use super::volume::text;
 use bailiwick_access::{Identity, Request};
 use bailiwick_yaml::NodeRef;
 
-/// What is done to an object.
+/// The operation on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// It is made.
@@ -31,7 +31,7 @@ pub enum Operation {
     Update,
     /// It is removed.
     Delete,
-    /// Something is connected to, at which the plugin does not look.
+    /// A connection, ignored by the plugin.
     Connect,
 }
 
@@ -58,10 +58,10 @@ impl Operation {
     }
 }
 
-/// A write, as admission sees it.
+/// A write in admission.
 #[derive(Debug, Clone, Copy)]
 pub struct Write<'w> {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
     /// The API group; empty for the core group.
     pub group: &'w str,
@@ -71,7 +71,7 @@ pub struct Write<'w> {
     pub subresource: &'w str,
     /// The namespace; empty for none.
     pub namespace: &'w str,
-    /// The name in the URL; empty where it has none.
+    /// The name in the URL; empty without one.
     pub name: &'w str,
     /// The object as it is to be; none when it is removed.
     pub object: Option<NodeRef<'w>>,
@@ -83,7 +83,7 @@ pub struct Write<'w> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal(pub String);
 
-/// Refuses.
+/// Rejects a write with a reason.
 fn refuse<T>(why: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal(why.into()))
 }
@@ -149,7 +149,7 @@ pub fn admit(cluster: &Cluster, who: &Identity, write: &Write<'_>, may_also: May
     }
 }
 
-/// Only the status of a claim, and of it only what a kubelet knows about its size.
+/// Checks a claim: a kubelet may change only the status, and in it only the size.
 fn admit_claim(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
     const KIND: &str = "PersistentVolumeClaim";
     if write.subresource != "status" {
@@ -186,7 +186,7 @@ fn admit_claim(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), R
     ))
 }
 
-/// Returns the name that an object is about to have.
+/// Returns the new name of an object.
 fn name_of<'w>(object: Option<NodeRef<'w>>) -> &'w str {
     object.and_then(|object| text(object, &["metadata", "name"])).unwrap_or_default()
 }
@@ -241,7 +241,8 @@ fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Re
     refuse(format!("the node `{node}` is not allowed to change the spec of a CSINode through its status"))
 }
 
-/// Changes are authorized by the object as it is; what is made, and each one of many that are deleted, is looked at here.
+/// Checks a ResourceSlice. Changes are authorized by the existing object; a new object, and each one of a deleted
+/// collection, is checked here.
 fn admit_slice(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
     let slice = match write.operation {
         Operation::Create => write.new_object("ResourceSlice")?,

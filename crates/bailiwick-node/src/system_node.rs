@@ -1,4 +1,5 @@
-//! The ClusterRole `system:node` and its binding, by version (seed 003 "RBAC Changes", `specs/systems.md` C4).
+//! The ClusterRole `system:node` and its binding, by version
+//! (`plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go`).
 
 use std::sync::OnceLock;
 
@@ -22,13 +23,13 @@ struct Row {
     groups: Vec<String>,
     resources: Vec<String>,
     verbs: Vec<String>,
-    /// The first minor that has it.
+    /// The first minor with it.
     #[serde(default)]
     since: Option<u32>,
     /// The last one.
     #[serde(default)]
     until: Option<u32>,
-    /// The gate without which it is not there.
+    /// The gate for its presence.
     #[serde(default)]
     gate: Option<Gate>,
 }
@@ -67,40 +68,40 @@ pub fn rules(version: &Version) -> Vec<PolicyRule> {
     table().iter().filter(|row| row.holds(version)).map(Row::rule).collect()
 }
 
-/// Returns the rules that the role may have, whatever gates are on.
+/// Returns the rules possible for the role with any gates.
 pub fn possible_rules(version: &Version) -> Vec<PolicyRule> {
     let known = table().iter().filter(|row| row.is_of(version.minor()));
     known.map(Row::rule).collect()
 }
 
-/// Returns the version of the RBAC API that the role and the binding are written in.
+/// Returns the version of the RBAC API for the role and the binding.
 pub fn api_version(version: &Version) -> String {
     format!("{GROUP}/{}", if version.since(8) { "v1" } else { "v1beta1" })
 }
 
-/// Which of two accounts of the binding is followed.
+/// The source of the binding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Style {
-    /// What the API server makes: from 1.8 on, and in 1.7 with the Node authorizer, a binding without subjects.
+    /// The API server: from 1.8 on, and in 1.7 with the Node authorizer, a binding without subjects.
     #[default]
     Upstream,
-    /// What seed 003 says: no binding where nobody is bound.
+    /// The Kubernetes design proposal for the Node authorizer: no binding without subjects.
     Seed,
 }
 
-/// What becomes of the binding.
+/// The state of the binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
     /// It binds the group `system:nodes`.
     Bound,
-    /// It is there without subjects, so that the server could take an old one away.
+    /// The binding exists without subjects, for the removal of an old subject by the server.
     Empty,
     /// There is none.
     Absent,
 }
 
-/// Returns the binding that a fresh cluster has.
+/// Returns the binding of a new cluster.
 pub fn binding(version: &Version, style: Style, has_node_authorizer: bool) -> Binding {
     let is_bound = !version.since(7) || version.minor() == 7 && !has_node_authorizer;
     match (is_bound, style) {
@@ -110,7 +111,8 @@ pub fn binding(version: &Version, style: Style, has_node_authorizer: bool) -> Bi
     }
 }
 
-/// What a binding of the group `system:nodes` to the role opens to every node: in words, the worst first.
+/// Returns the permissions opened to every node by a binding of the group `system:nodes` to the role: short texts, the
+/// worst first.
 pub fn opened_by_stale_binding(version: &Version) -> Vec<&'static str> {
     let mut opened = Vec::new();
     let rules = rules(version);

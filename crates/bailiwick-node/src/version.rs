@@ -1,17 +1,17 @@
-//! Minors of Kubernetes, and the feature gates that decide about nodes.
+//! Minors of Kubernetes, and the feature gates about nodes.
 //!
-//! A minor stands for its newest patch release: what was mended later in older minors counts as mended there.
+//! A minor stands for its newest patch release: later fixes of older minors are included.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// The first minor with a `system:node` role whose rules are known.
+/// The first minor with known rules of its `system:node` role.
 pub const FIRST_MINOR: u32 = 6;
-/// The last one.
+/// The newest minor with known rules.
 pub const LAST_MINOR: u32 = bailiwick_kubernetes::catalogue::LAST_MINOR;
 
-/// A feature gate that decides about nodes.
+/// A feature gate about nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[expect(missing_docs, reason = "the names are those of Kubernetes, which documents them")]
 pub enum Gate {
@@ -42,9 +42,9 @@ pub enum Gate {
 struct History {
     gate: Gate,
     name: &'static str,
-    /// From which minors on it is off or on unless somebody says otherwise; the first is where it comes into being.
+    /// The default by first minor; the first entry is the introduction of the gate.
     defaults: &'static [(u32, bool)],
-    /// From which minor on nobody can say otherwise.
+    /// The first minor with a fixed value.
     locked: Option<u32>,
 }
 
@@ -118,11 +118,10 @@ pub struct Version {
 }
 
 impl Version {
-    /// A minor with its gates as they are when nobody says otherwise. A minor that is newer than every known one counts as
-    /// the newest.
+    /// Returns a minor with the default gates. A minor newer than every known one counts as the newest.
     ///
     /// # Errors
-    /// That nothing is known of such a minor.
+    /// The minor is unknown.
     pub fn new(minor: u32) -> Result<Self, String> {
         if minor >= FIRST_MINOR {
             Ok(Self { minor: minor.min(LAST_MINOR), switched: BTreeMap::new() })
@@ -136,7 +135,7 @@ impl Version {
     /// Returns a version as it is written: `1.36`, `v1.36.3`.
     ///
     /// # Errors
-    /// That it is none, or that nothing is known of it.
+    /// The text is no version, or the minor is unknown.
     pub fn parse(text: &str) -> Result<Self, String> {
         minor_of(text).ok_or_else(|| format!("`{text}` is no version of Kubernetes")).and_then(Self::new)
     }
@@ -146,10 +145,10 @@ impl Version {
         minor_of(text).is_some_and(|minor| minor > LAST_MINOR)
     }
 
-    /// The same with a gate switched on or off.
+    /// Returns the version with a gate switched on or off.
     ///
     /// # Errors
-    /// That there is no such gate among those that decide about nodes, or that the minor cannot switch it.
+    /// The gate is not about nodes, or the minor cannot switch it.
     pub fn with_gate(mut self, name: &str, is_on: bool) -> Result<Self, String> {
         let gate = Gate::of(name).ok_or_else(|| format!("no feature gate `{name}` decides about nodes"))?;
         let history = gate.history();
@@ -169,7 +168,7 @@ impl Version {
         self.minor
     }
 
-    /// True from a minor on.
+    /// Whether the version is this minor or a later one.
     pub fn since(&self, minor: u32) -> bool {
         self.minor >= minor
     }

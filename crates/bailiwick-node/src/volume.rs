@@ -1,15 +1,15 @@
 //! The Secrets and the CSI drivers behind volumes (`pkg/api/v1/pod/util.go`, `pkg/api/v1/persistentvolume/util.go`,
 //! `k8s.io/csi-translation-lib`).
 
+use bailiwick_kubernetes::volumes::{KINDS, SecretReference, VolumeKind};
 use bailiwick_yaml::NodeRef;
 
-/// Volume sources whose Secret is at `secretRef`.
-const WITH_SECRET_REF: [&str; 7] = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
+/// Returns the kinds of volumes with a Secret at `secretRef`.
+fn with_secret_reference() -> impl Iterator<Item = &'static VolumeKind> {
+    KINDS.iter().filter(|kind| kind.secret == SecretReference::Reference)
+}
 
-/// Those of them whose Secret is in the namespace of the claim where a PersistentVolume names none.
-const IN_CLAIM_NAMESPACE: [&str; 5] = ["cephfs", "flexVolume", "rbd", "scaleIO", "iscsi"];
-
-/// The driver that each volume source from before CSI is handed to.
+/// The CSI driver of each volume source from before CSI.
 const MIGRATED: [(&str, &str); 7] = [
     ("awsElasticBlockStore", "ebs.csi.aws.com"),
     ("azureDisk", "disk.csi.azure.com"),
@@ -20,22 +20,22 @@ const MIGRATED: [(&str, &str); 7] = [
     ("vsphereVolume", "csi.vsphere.vmware.com"),
 ];
 
-/// Returns a text at a path below a node, where it is not empty.
+/// Returns a non-empty text at a path below a node.
 pub(super) fn text<'t>(node: NodeRef<'t>, path: &[&str]) -> Option<&'t str> {
     node.path(path).and_then(NodeRef::as_str).filter(|text| !text.is_empty())
 }
 
-/// Returns a field that is there; null is the same as absent.
+/// Returns a present field; null counts as absent.
 pub(super) fn field<'t>(node: NodeRef<'t>, key: &str) -> Option<NodeRef<'t>> {
     node.get(key).filter(|value| !value.is_null())
 }
 
-/// The Secret that a volume of a pod names itself, beside those of a projected volume.
+/// Returns the Secret named by a volume of a pod, except in projected volumes.
 pub(super) fn secret_of_inline(volume: NodeRef<'_>) -> Option<&str> {
     if let Some(file) = field(volume, "azureFile") {
         return text(file, &["secretName"]);
     }
-    let referring = WITH_SECRET_REF.iter().find_map(|source| field(volume, source));
+    let referring = with_secret_reference().find_map(|kind| field(volume, kind.field));
     if let Some(source) = referring {
         return text(source, &["secretRef", "name"]);
     }
@@ -45,7 +45,7 @@ pub(super) fn secret_of_inline(volume: NodeRef<'_>) -> Option<&str> {
     text(volume, &["csi", "nodePublishSecretRef", "name"])
 }
 
-/// Returns the Secrets that a PersistentVolume lets a kubelet read, as namespace and name.
+/// Returns the Secrets of a PersistentVolume readable by a kubelet, as namespace and name.
 pub(super) fn secrets_of_persistent(spec: NodeRef<'_>, expands_on_node: bool) -> Vec<(String, String)> {
     let claimed_in = || text(spec, &["claimRef", "namespace"]).unwrap_or_default();
     let mut secrets = Vec::new();
@@ -56,9 +56,9 @@ pub(super) fn secrets_of_persistent(spec: NodeRef<'_>, expands_on_node: bool) ->
         add(text(file, &["secretNamespace"]).unwrap_or_else(claimed_in), text(file, &["secretName"]));
         return secrets;
     }
-    if let Some((kind, source)) = WITH_SECRET_REF.iter().find_map(|kind| Some((kind, field(spec, kind)?))) {
+    if let Some((kind, source)) = with_secret_reference().find_map(|kind| Some((kind, field(spec, kind.field)?))) {
         let named = text(source, &["secretRef", "namespace"]);
-        let otherwise = || if IN_CLAIM_NAMESPACE.contains(kind) { claimed_in() } else { "" };
+        let otherwise = || if kind.in_claim_namespace { claimed_in() } else { "" };
         add(named.unwrap_or_else(otherwise), text(source, &["secretRef", "name"]));
         return secrets;
     }
@@ -73,10 +73,10 @@ pub(super) fn secrets_of_persistent(spec: NodeRef<'_>, expands_on_node: bool) ->
     secrets
 }
 
-/// Returns the CSI driver that serves a volume of a pod or a PersistentVolume.
+/// Returns the CSI driver of a volume of a pod or a PersistentVolume.
 ///
 /// # Errors
-/// That the volume cannot be handed to the driver of its kind.
+/// The volume has no valid form for the driver of its kind.
 pub(super) fn driver_of(volume: NodeRef<'_>, is_migrated: bool) -> Result<Option<String>, String> {
     if let Some(driver) = field(volume, "csi") {
         return Ok(text(driver, &["driver"]).map(str::to_owned));
@@ -87,7 +87,7 @@ pub(super) fn driver_of(volume: NodeRef<'_>, is_migrated: bool) -> Result<Option
     if driver == "ebs.csi.aws.com" && !is_ebs_volume(volume) {
         return Err(format!("`{volume}` does not name a volume of AWS"));
     }
-    // The server fills in `Shared` where nothing is said.
+    // The server fills in `Shared` for an absent value.
     if driver == "disk.csi.azure.com" && text(source, &["kind"]) != Some("Managed") {
         return Err("a disk of Azure that is not managed has no driver".to_owned());
     }

@@ -1,4 +1,4 @@
-//! Workloads: what brings pods, as far as it says where they may come to and what they refer to.
+//! Workloads with the constraints on their nodes and their references.
 
 use super::cluster::Named;
 use super::placement::Constraints;
@@ -8,23 +8,23 @@ use super::volume::text;
 use bailiwick_admission::workload::template_of_kind;
 use bailiwick_yaml::NodeRef;
 
-/// What brings pods to nodes that are not known yet.
+/// A source of pods on nodes unknown yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// Kind of the workload.
+    /// Kind of the object.
     pub kind: &'static str,
     /// Its namespace and name.
     pub id: Named,
-    /// What its pods refer to.
+    /// The references of its pods.
     pub references: References,
-    /// Where they may come to.
+    /// The constraints on their nodes.
     pub constraints: Constraints,
-    /// What the names of the claims begin and end with that are made for its pods.
+    /// Prefix and suffix of the names of the claims made for its pods.
     pub made_claims: Vec<(String, String)>,
 }
 
 impl Workload {
-    /// Reads an object of a kind; none if it brings no pods, or is a pod that is bound already.
+    /// Reads an object of a kind; none for a kind without pods, or for a bound pod.
     pub fn read(group: &str, kind: &str, object: NodeRef<'_>, version: &Version) -> Option<Self> {
         let (kind, template) = match (group, kind) {
             // OpenShift's own, before there were Deployments.
@@ -33,7 +33,7 @@ impl Workload {
         };
         let spec = template.get("spec")?;
         let is_bound = kind == "Pod" && text(spec, &["nodeName"]).is_some();
-        // A template that nothing makes pods of.
+        // A template without a controller.
         if is_bound || kind == "PodTemplate" {
             return None;
         }
@@ -41,7 +41,7 @@ impl Workload {
         let namespace = text(object, &["metadata", "namespace"]).unwrap_or("default");
         let mut references = References::read(spec, version);
         if kind == "Pod" {
-            // Its name is known, and so those of the claims that are made for it.
+            // The name is known, and therefore the names of the claims made for it.
             let made = std::mem::take(&mut references.ephemeral);
             references.claims.extend(made.iter().map(|volume| format!("{name}-{volume}")));
         }
@@ -58,17 +58,17 @@ impl Workload {
         })
     }
 
-    /// Whether there is a pod of it on every node that it may come to.
+    /// Whether every possible node has a pod of it.
     pub fn is_daemon(&self) -> bool {
         self.kind == "DaemonSet"
     }
 
-    /// Returns the service account that its pods run as.
+    /// Returns the service account of its pods.
     pub fn account(&self) -> &str {
         if self.references.account.is_empty() { "default" } else { &self.references.account }
     }
 
-    /// Whether this is a claim in its namespace that was made for one of its pods.
+    /// Whether this is a claim in its namespace made for one of its pods.
     pub fn makes_claim(&self, claim: &str) -> bool {
         let fits = |(start, end): &(String, String)| {
             claim
@@ -80,7 +80,7 @@ impl Workload {
 }
 
 impl std::fmt::Display for Workload {
-    /// As `DaemonSet kube-system/agent`.
+    /// Prints `DaemonSet kube-system/agent`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{} {}/{}", self.kind, self.id.0, self.id.1)
     }

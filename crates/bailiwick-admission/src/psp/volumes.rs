@@ -3,49 +3,15 @@
 use super::strategies::Report;
 use super::{HostPath, Spec, entries};
 use crate::pod::{Pod, Projection, Volume, VolumeSource};
-use bailiwick_kubernetes::absent;
-
-/// Kinds of volumes by their field in a pod, in the order of the checks (`util/util.go` of 1.24). The names in
-/// policies are the same except for `cephfs`.
-const KINDS: [&str; 29] = [
-    "hostPath",
-    "emptyDir",
-    "gcePersistentDisk",
-    "awsElasticBlockStore",
-    "gitRepo",
-    "secret",
-    "nfs",
-    "iscsi",
-    "glusterfs",
-    "persistentVolumeClaim",
-    "rbd",
-    "flexVolume",
-    "cinder",
-    "cephfs",
-    "flocker",
-    "downwardAPI",
-    "fc",
-    "azureFile",
-    "configMap",
-    "vsphereVolume",
-    "quobyte",
-    "azureDisk",
-    "photonPersistentDisk",
-    "storageos",
-    "projected",
-    "portworxVolume",
-    "scaleIO",
-    "csi",
-    "ephemeral",
-];
+use bailiwick_kubernetes::{absent, volumes};
 
 /// Returns the kind of a volume by its name in policies, and its source. The API server of 1.24 drops unknown sources,
 /// and a volume without a source is an emptyDir.
 fn kind_of(volume: &Volume) -> (&'static str, Option<&VolumeSource>) {
-    let found = KINDS.iter().find_map(|&kind| volume.sources.get(kind).map(|source| (kind, source)));
-    match found {
-        Some(("cephfs", source)) => ("cephFS", Some(source)),
-        Some((kind, source)) => (kind, Some(source)),
+    let named = |(field, source)| Some((volumes::find(field)?.policy?, source));
+    let known = volume.sources.iter().map(|(field, source)| (field.as_str(), source)).filter_map(named);
+    match known.min_by_key(|(policy, _)| policy.rank) {
+        Some((policy, source)) => (policy.name, Some(source)),
         None => ("emptyDir", None),
     }
 }

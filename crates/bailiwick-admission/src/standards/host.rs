@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::checks::Finding;
 use super::words::{containers, listed, plural, setters};
-use crate::pod::{Container, Handler, Pod, VOLUME_SOURCES, VolumeSource, WindowsOptions};
+use crate::pod::{Container, Handler, Pod, VolumeSource, WindowsOptions};
+use bailiwick_kubernetes::volumes;
 
 /// The volume sources allowed by restricted.
 const ALLOWED_SOURCES: [&str; 9] = [
@@ -132,13 +133,13 @@ pub(super) fn processes(pod: &Pod, _: u64) -> Finding {
 /// Checks `restrictedVolumes`: volumes with data of the cluster, or with a driver chosen by an administrator.
 pub(super) fn volume_types(pod: &Pod, _: u64) -> Finding {
     let is_allowed = |(name, _): (&String, &VolumeSource)| ALLOWED_SOURCES.contains(&name.as_str());
-    let volumes = pod.spec.volumes.iter().filter(|volume| !volume.sources.iter().any(is_allowed));
+    let restricted = pod.spec.volumes.iter().filter(|volume| !volume.sources.iter().any(is_allowed));
     let mut names = Vec::new();
     let mut types = BTreeSet::new();
-    for volume in volumes {
+    for volume in restricted {
         names.push(volume.name.as_str());
-        let first = VOLUME_SOURCES.into_iter().find(|name| volume.sources.contains_key(*name));
-        types.insert(first.unwrap_or("unknown"));
+        let first = volumes::fields().find(|name| volume.sources.contains_key(*name));
+        types.insert(first.map_or("unknown", |name| name));
     }
     let detail = || {
         let volumes = plural(names.len(), "volume", "volumes");

@@ -2,42 +2,10 @@
 //! of openshift/apiserver-library-go).
 
 use crate::absent;
+use crate::volumes::KINDS;
 use bailiwick_yaml::{NodeId, NodeRef, Tree};
 
 use super::defaults::{ensure_map, put, put_string};
-
-/// Every kind of volume but `hostPath`, sorted: the meaning of `*` without host paths.
-const VOLUMES: [&str; 29] = [
-    "awsElasticBlockStore",
-    "azureDisk",
-    "azureFile",
-    "cephFS",
-    "cinder",
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "ephemeral",
-    "fc",
-    "flexVolume",
-    "flocker",
-    "gcePersistentDisk",
-    "gitRepo",
-    "glusterfs",
-    "image",
-    "iscsi",
-    "nfs",
-    "persistentVolumeClaim",
-    "photonPersistentDisk",
-    "portworxVolume",
-    "projected",
-    "quobyte",
-    "rbd",
-    "scaleIO",
-    "secret",
-    "storageOS",
-    "vsphere",
-];
 
 const BOOLEANS: [&str; 7] = [
     "allowHostDirVolumePlugin",
@@ -113,7 +81,7 @@ pub fn effective_volumes(written: Option<NodeRef<'_>>, host_paths: bool) -> Vec<
         let everything = names.contains(&"*");
         names.retain(|name| !matches!(*name, "*" | "hostPath"));
         if everything {
-            names.extend(VOLUMES);
+            names.extend(KINDS.iter().map(|kind| kind.constraints).filter(|name| *name != "hostPath"));
         }
     }
     names.sort_unstable();

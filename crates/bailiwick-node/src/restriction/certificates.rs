@@ -1,4 +1,4 @@
-//! A node asks for certificates: for itself, and for the pods that run on it.
+//! Requests of a node for certificates: for itself, and for its pods.
 
 use data_encoding::BASE64;
 use x509_cert::der::DecodePem;
@@ -14,10 +14,10 @@ use crate::version::Gate;
 use crate::volume::text;
 use bailiwick_access::{Identity, Request, ResourceRequest};
 
-/// Who signs certificates for kubelets: as servers, and as clients of the API server.
+/// Signers of certificates for kubelets: as servers, and as clients of the API server.
 const KUBELET_SIGNERS: [&str; 2] = ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"];
 
-/// The verb by which an authorizer may let a node ask for certificates of a signer that no volume names.
+/// The verb for requests to a signer outside of the pod's volumes.
 pub const SIGNER_VERB: &str = "request-serviceaccounts-podcertificate-signer";
 
 /// The attribute `CN` of a name.
@@ -41,7 +41,7 @@ pub(super) fn admit_signing_request(node: &str, write: &Write<'_>) -> Result<(),
     refuse(format!("a node can only create a node CSR with CN={USER_PREFIX}{node}"))
 }
 
-/// Returns the common name that a request is for; of several the last one counts, as it does for Go.
+/// Returns the common name of a certificate request; the last of several counts, as in Go.
 fn common_name(encoded: &str) -> Result<Option<String>, String> {
     let bytes = BASE64.decode(encoded.as_bytes()).map_err(|_| "it is not base64".to_owned())?;
     let request = CertReq::from_pem(first_block(&bytes))
@@ -62,7 +62,7 @@ fn common_name(encoded: &str) -> Result<Option<String>, String> {
     Ok(found)
 }
 
-/// Returns the first PEM block of a text, before and behind which anything may stand.
+/// Returns the first PEM block of a text, with any text around it.
 fn first_block(text: &[u8]) -> &[u8] {
     let find = |mark: &[u8], from: usize| {
         let rest = text.get(from..)?;
@@ -129,7 +129,7 @@ pub(super) fn admit_pod_request(
     ))
 }
 
-/// Returns the right to ask a signer for certificates of a service account whose pods mount none of it
+/// Returns the request to the authorizer for certificates of a signer outside of the pod's volumes
 /// (`validateNodePodCertificateSigner`, since 1.37). A resource cannot have a slash in it.
 fn right_to_signer(write: &Write<'_>, signer: &str, account: &str) -> Request {
     Request::Resource(ResourceRequest {

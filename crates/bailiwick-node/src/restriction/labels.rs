@@ -1,11 +1,11 @@
-//! The labels that a kubelet may give its own Node (`k8s.io/kubelet/pkg/apis/well_known_labels.go`).
+//! The labels allowed to a kubelet on its own Node (`k8s.io/kubelet/pkg/apis/well_known_labels.go`).
 
 use std::collections::BTreeSet;
 
 use crate::cluster::Cluster;
 use bailiwick_yaml::NodeRef;
 
-/// Labels of Kubernetes that a kubelet may set.
+/// Labels of Kubernetes allowed to a kubelet.
 const KUBELET_LABELS: [&str; 11] = [
     "kubernetes.io/hostname",
     "kubernetes.io/os",
@@ -20,13 +20,13 @@ const KUBELET_LABELS: [&str; 11] = [
     "beta.kubernetes.io/arch",
 ];
 
-/// Domains below which every label may be set by a kubelet.
+/// Domains with all labels below allowed to a kubelet.
 const KUBELET_DOMAINS: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
-/// The domain below which no label may be set by a kubelet: what it is there for.
+/// The domain with all labels below forbidden to a kubelet, for the isolation of nodes.
 const RESTRICTED: &str = "node-restriction.kubernetes.io";
 
-/// The roles that OpenShift lets a node give itself when it registers (`specs/systems.md` C3).
+/// The roles allowed to a node at its registration by OpenShift.
 const OPENSHIFT_ROLES: [&str; 5] = ["control-plane", "master", "worker", "etcd", "arbiter"];
 
 /// Returns the part of a label's key before the slash.
@@ -38,25 +38,25 @@ fn is_within(domain: &str, whole: &str) -> bool {
     domain == whole || domain.strip_suffix(whole).is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// Whether this is a label of Kubernetes that kubelets are meant to set.
+/// Whether this is a label of Kubernetes for kubelets.
 pub fn is_kubelet_label(key: &str) -> bool {
     KUBELET_LABELS.contains(&key) || KUBELET_DOMAINS.iter().any(|whole| is_within(domain(key), whole))
 }
 
-/// True for a label that NodeRestriction lets a kubelet set on its own Node at any time: a pod that is kept to nodes with it can be
-/// drawn to a node by whoever has taken that node over.
+/// Whether NodeRestriction always allows a kubelet to set the label on its own Node. A controlled node can attract
+/// pods limited to nodes with such a label.
 pub fn is_settable_by_kubelet(key: &str) -> bool {
     let domain = domain(key);
     let is_of_kubernetes = ["kubernetes.io", "k8s.io"].iter().any(|whole| is_within(domain, whole));
     !is_within(domain, RESTRICTED) && (!is_of_kubernetes || is_kubelet_label(key))
 }
 
-/// Whether this is a label that no kubelet may ever touch.
+/// Whether this is a label forbidden to all kubelets.
 pub(crate) fn is_restricted(key: &str) -> bool {
     is_within(domain(key), RESTRICTED)
 }
 
-/// Returns the labels of a Node that differ from those it has, and that its kubelet may not touch.
+/// Returns the changed labels of a Node outside of its kubelet's permission.
 pub(super) fn forbidden(cluster: &Cluster, new: NodeRef<'_>, old: Option<NodeRef<'_>>) -> Vec<String> {
     let version = &cluster.version;
     if !version.since(13) {
@@ -72,7 +72,7 @@ pub(super) fn forbidden(cluster: &Cluster, new: NodeRef<'_>, old: Option<NodeRef
     let old = old.map(labels).unwrap_or_default();
     let changed: BTreeSet<&String> = new.symmetric_difference(&old).map(|(key, _)| key).collect();
     let is_forbidden = |key: &String| {
-        // Until 1.18 a Node could register with any label that is not restricted.
+        // Until 1.18 a Node could register with any unrestricted label.
         if is_creation && !version.since(19) {
             return is_restricted(key);
         }

@@ -23,7 +23,7 @@ fn config_source(object: NodeRef<'_>) -> Option<NodeRef<'_>> {
 }
 
 fn admit_create(cluster: &Cluster, node: &str, new: NodeRef<'_>) -> Result<(), Refusal> {
-    // A node may read what its Node names, so that it may not name it itself.
+    // A node may read the objects named in its Node, and may therefore not name them itself.
     if cluster.version.since(8) && config_source(new).is_some() {
         return refuse(format!("the node `{node}` is not allowed to create itself with a configSource"));
     }

@@ -1,4 +1,4 @@
-//! A node writes pods: its mirror pods, and what it reports of the pods that run on it.
+//! Writes of a node to pods: its mirror pods, and the status of its pods.
 
 use super::{Operation, Refusal, Write, refuse};
 use crate::cluster::Cluster;
@@ -55,8 +55,8 @@ fn admit_create(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), 
     }
 }
 
-/// Returns a mirror pod belongs to its Node, so that it goes with it: since 1.20 it has to, since 1.17 it may not
-/// belong to anything else.
+/// Checks the owner of a mirror pod: its Node, for a common removal. It is required since 1.20, and since 1.17 no
+/// other owner is allowed.
 fn admit_owner(cluster: &Cluster, node: &str, pod: NodeRef<'_>) -> Result<(), Refusal> {
     if !cluster.version.since(17) {
         return Ok(());
@@ -165,7 +165,7 @@ fn labels<'p>(pod: NodeRef<'p>) -> std::collections::BTreeMap<&'p str, &'p str> 
     entries.filter_map(|(key, value)| Some((key.as_str()?, value.as_str()?))).collect()
 }
 
-/// Returns each claim that was generated for a pod: its name in the pod, and the name of its object where it has one.
+/// Returns each claim generated for a pod: its name in the pod, and the name of its object, if any.
 fn claim_statuses<'p>(pod: NodeRef<'p>) -> Vec<(&'p str, Option<&'p str>)> {
     let statuses = pod.path(&["status", "resourceClaimStatuses"]).into_iter().flat_map(NodeRef::items);
     let own = |status: NodeRef<'p>, key: &str| status.get(key).and_then(NodeRef::as_str);

@@ -1,4 +1,4 @@
-//! A node asks for a token of a service account: for a pod that runs on it, and for an audience that the pod needs.
+//! Requests of a node for a token of a service account: for a pod on it, and for an audience needed by the pod.
 
 use super::pods::existing;
 use super::{MayAlso, Operation, Refusal, Write, refuse};
@@ -9,7 +9,7 @@ use crate::volume::text;
 use bailiwick_access::{Identity, Request, ResourceRequest};
 use bailiwick_yaml::NodeRef;
 
-/// The verb by which an authorizer may let a node ask for an audience that no volume names; the audience is the resource.
+/// The verb for requests for an audience outside of the pod's volumes; the audience is the resource.
 pub(crate) const AUDIENCE_VERB: &str = "request-serviceaccounts-token-audience";
 
 pub(super) fn admit(
@@ -71,10 +71,10 @@ pub(super) fn admit(
     ))
 }
 
-/// Whether a volume of the pod needs a token for an audience.
+/// Returns whether a volume of the pod needs a token for an audience.
 ///
 /// # Errors
-/// That none was found, and some could not be looked at: nothing else is asked then (`specs/systems.md` C3).
+/// No volume matched, and some volume was unreadable: no further question is asked then.
 fn needs_audience(cluster: &Cluster, pod: &Pod, audience: &str) -> Result<bool, String> {
     let mut problems = Vec::new();
     for volume in &pod.token_volumes {

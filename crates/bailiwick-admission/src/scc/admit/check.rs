@@ -6,7 +6,7 @@ use crate::pod::{
 };
 use crate::scc::semantic::SAFE_SYSCTLS;
 use crate::scc::{IdRange, Scc};
-use bailiwick_kubernetes::absent;
+use bailiwick_kubernetes::{absent, volumes};
 
 /// Returns the violations of constraints by a pod, and fills in the defaults of its containers.
 pub(super) fn problems(pod: &mut Pod, scc: &Scc) -> Vec<String> {
@@ -220,10 +220,5 @@ fn is_token_part(part: &Projection) -> bool {
 
 /// Returns the name in constraints of a volume field.
 fn kind_of_volume(field: &str) -> &str {
-    match field {
-        "cephfs" => "cephFS",
-        "storageos" => "storageOS",
-        "vsphereVolume" => "vsphere",
-        other => other,
-    }
+    volumes::find(field).map_or(field, |kind| kind.constraints)
 }
