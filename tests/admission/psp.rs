@@ -6,7 +6,7 @@ use bailiwick::access::world::{Added, Builder};
 use bailiwick::admission::pod::Pod;
 use bailiwick::admission::psp::PodSecurityPolicy;
 use bailiwick::admission::psp::mapping::{Reading, map};
-use bailiwick::admission::psp::select::{Operation, choose, usable};
+use bailiwick::admission::psp::select::{Operation, PodRequest, choose, usable};
 use bailiwick::ask::Connection;
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::yaml;
@@ -232,8 +232,10 @@ fn accounts_and_users_bring_the_policies_they_may_use() {
         Pod::read(tree.document(0).expect("a document")).expect("a pod")
     };
     let privileged = json!([{ "name": "c", "securityContext": { "privileged": true } }]);
-    let by =
-        |who: &Identity, spec: Value| choose(&world, who, "tool-a", &policies, &pod(&spec), Operation::Create).policy;
+    let by = |user: &Identity, spec: Value| {
+        let request = PodRequest { user, namespace: "tool-a", pod: &pod(&spec), operation: Operation::Create };
+        choose(&world, &policies, &request).policy
+    };
     let nobody = Identity::of("nobody");
     assert_eq!(by(&nobody, json!({ "containers": [{ "name": "c" }] })).as_deref(), Some("tool"), "by the account");
     assert_eq!(by(&nobody, json!({ "containers": [{ "name": "c" }], "serviceAccountName": "web" })), None);

@@ -4,7 +4,7 @@
 //! place of the Secret, and the object of the API behind a volume. The order is the order of the restricted types in
 //! Pod Security (`policy/check_restrictedVolumes.go` of k8s.io/pod-security-admission 0.37).
 
-/// A kind of volume.
+/// A source of volumes, with its names and references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeKind {
     /// The field of a volume in a pod, such as `configMap`.
@@ -26,7 +26,7 @@ pub struct VolumeKind {
 /// A kind of volume in PodSecurityPolicy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolicyVolume {
-    /// The name in `volumes`.
+    /// The word in `volumes`.
     pub name: &'static str,
     /// The place in the order of the checks, from 0.
     pub rank: u8,
@@ -37,7 +37,7 @@ pub struct PolicyVolume {
 pub enum SecretReference {
     /// The kind has no Secret.
     None,
-    /// `secretName`.
+    /// The field `secretName` of the source.
     Name,
     /// `secretRef.name`.
     Reference,

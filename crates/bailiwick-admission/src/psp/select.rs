@@ -119,16 +119,16 @@ pub fn choose(world: &World, policies: &[PodSecurityPolicy], request: &PodReques
     choose_among(policies, may, pod, operation)
 }
 
-/// A request for a pod.
+/// The creation or the change of a pod.
 #[derive(Debug, Clone, Copy)]
 pub struct PodRequest<'r> {
     /// The author of the request.
     pub user: &'r Identity,
-    /// Namespace of the pod.
+    /// Name of the namespace object.
     pub namespace: &'r str,
     /// The object.
     pub pod: &'r Pod,
-    /// Creation or change.
+    /// The kind of request.
     pub operation: Operation,
 }
 
