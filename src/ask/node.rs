@@ -73,12 +73,13 @@ const KEYS: &[Keys] = &[
 /// The version of a question with its feature gates; the newest where it names none.
 fn version(body: &Value) -> Result<Version, String> {
     let version = match text(body, "version") {
-        "" => Version::new(crate::node::version::LAST_MINOR)?,
-        text => Version::parse(text)?,
+        "" => Version::new(crate::node::version::LAST_MINOR).map_err(|error| error.to_string())?,
+        text => Version::parse(text).map_err(|error| error.to_string())?,
     };
     let gates = body.get("gates").and_then(Value::as_object).into_iter().flatten();
     gates.into_iter().try_fold(version, |version, (name, is_on)| {
-        version.with_gate(name, is_on.as_bool().ok_or_else(|| format!("the gate `{name}` is neither true nor false"))?)
+        let is_on = is_on.as_bool().ok_or_else(|| format!("the gate `{name}` is neither true nor false"))?;
+        version.with_gate(name, is_on).map_err(|error| error.to_string())
     })
 }
 

@@ -8,6 +8,8 @@ use super::system_node;
 use super::version::{Gate, Version};
 use bailiwick_access::{Identity, Request, ResourceRequest};
 use bailiwick_kubernetes::rbac::PolicyRule;
+use std::error::Error;
+use std::fmt;
 
 /// The namespace of node leases.
 pub const LEASES: &str = "kube-node-lease";
@@ -52,19 +54,49 @@ pub struct FieldRequirement {
     pub value: String,
 }
 
+/// An error of reading a field selector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FieldSelectorError {
+    /// A part without an operator.
+    NoRequirement(String),
+    /// A value with a backslash before a plain character.
+    NeedlessBackslash(String),
+    /// A value with an operator or a comma without a backslash.
+    Unescaped {
+        /// The whole value.
+        value: String,
+        /// The character.
+        letter: char,
+    },
+}
+
+impl fmt::Display for FieldSelectorError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRequirement(part) => write!(formatter, "`{part}` is no requirement of a field"),
+            Self::NeedlessBackslash(value) => {
+                write!(formatter, "`{value}` has a backslash before nothing that needs one")
+            }
+            Self::Unescaped { value, letter } => write!(formatter, "`{value}` has a `{letter}` without a backslash"),
+        }
+    }
+}
+
+impl Error for FieldSelectorError {}
+
 /// Reads a field selector of a URL (`k8s.io/apimachinery/pkg/fields`): requirements `a=b`, `a==b` or `a!=b` with
 /// commas between them; a backslash makes the next character a plain one.
 ///
 /// # Errors
 /// The invalid requirement.
-pub fn field_selector(text: &str) -> Result<Vec<FieldRequirement>, String> {
+pub fn field_selector(text: &str) -> Result<Vec<FieldRequirement>, FieldSelectorError> {
     let mut requirements = Vec::new();
     for part in split_unescaped(text) {
         if part.is_empty() {
             continue;
         }
         let (field, is_equal, value) =
-            split_operator(part).ok_or_else(|| format!("`{part}` is no requirement of a field"))?;
+            split_operator(part).ok_or_else(|| FieldSelectorError::NoRequirement(part.to_owned()))?;
         requirements.push(FieldRequirement { field: field.to_owned(), is_equal, value: unescape(value)? });
     }
     Ok(requirements)
@@ -96,16 +128,16 @@ fn split_operator(part: &str) -> Option<(&str, bool, &str)> {
     })
 }
 
-fn unescape(value: &str) -> Result<String, String> {
+fn unescape(value: &str) -> Result<String, FieldSelectorError> {
     let mut plain = String::with_capacity(value.len());
     let mut letters = value.chars();
     while let Some(letter) = letters.next() {
         match letter {
             '\\' => match letters.next() {
                 Some(escaped @ ('\\' | ',' | '=')) => plain.push(escaped),
-                _ => return Err(format!("`{value}` has a backslash before nothing that needs one")),
+                _ => return Err(FieldSelectorError::NeedlessBackslash(value.to_owned())),
             },
-            ',' | '=' => return Err(format!("`{value}` has a `{letter}` without a backslash")),
+            ',' | '=' => return Err(FieldSelectorError::Unescaped { value: value.to_owned(), letter }),
             letter => plain.push(letter),
         }
     }

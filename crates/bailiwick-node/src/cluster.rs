@@ -1,5 +1,7 @@
 //! The objects with an effect on the permissions of nodes, from any source.
 
+use super::volume::DriverError;
+use bailiwick_kubernetes::absent;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::placement::Constraints;
@@ -84,7 +86,7 @@ pub struct Volume {
     /// The Secrets it lets a kubelet read.
     pub secrets: Vec<Named>,
     /// Its CSI driver, or the reason for an unknown driver.
-    pub driver: Result<Option<String>, String>,
+    pub driver: Result<Option<String>, DriverError>,
 }
 
 impl Cluster {
@@ -109,19 +111,15 @@ impl Cluster {
 
     /// Adds an object; other kinds have no effect. Of two objects with one name the last counts.
     pub fn add(&mut self, object: NodeRef<'_>) {
-        let version = text(object, &["apiVersion"]).unwrap_or_default();
-        self.add_as(version, text(object, &["kind"]).unwrap_or_default(), object);
+        self.add_as(absent::text_at(object, &["apiVersion"]), absent::text_at(object, &["kind"]), object);
     }
 
     /// Adds an object with an API version and kind from elsewhere, such as a typed list.
     pub fn add_as(&mut self, api_version: &str, kind: &str, object: NodeRef<'_>) {
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         let Some(name) = text(object, &["metadata", "name"]).map(str::to_owned) else { return };
-        let own = |path: &[&str]| text(object, path).unwrap_or_default().to_owned();
-        let named = |name: String| {
-            let namespace = text(object, &["metadata", "namespace"]).unwrap_or("default");
-            (namespace.to_owned(), name)
-        };
+        let own = |path: &[&str]| absent::text_at(object, path).to_owned();
+        let named = |name: String| (namespace_of(object).to_owned(), name);
         match (group, kind) {
             ("", "Node") => {
                 self.nodes.insert(name, Node::read(object));
@@ -149,18 +147,19 @@ impl Cluster {
                 self.attachments.insert(name, own(&["spec", "nodeName"]));
             }
             ("node.k8s.io", "RuntimeClass") => {
-                let scheduling = object.get("scheduling").unwrap_or(object);
+                // An object without `scheduling` has no such fields either.
+                let scheduling = object.get("scheduling").map_or(object, |scheduling| scheduling);
                 self.runtime_classes.insert(name, Constraints::read(scheduling, false));
             }
             ("storage.k8s.io", "CSIDriver") => {
                 let requests = object.path(&["spec", "tokenRequests"]).into_iter().flat_map(NodeRef::items);
-                let audience = |request| text(request, &["audience"]).unwrap_or_default().to_owned();
+                let audience = |request| absent::text_at(request, &["audience"]).to_owned();
                 self.drivers.insert(name, requests.map(audience).collect());
             }
             ("resource.k8s.io", "ResourceSlice") => {
                 // Its first version had the node beside its metadata.
                 let node = text(object, &["spec", "nodeName"]).or_else(|| text(object, &["nodeName"]));
-                self.slices.insert(name, node.unwrap_or_default().to_owned());
+                self.slices.insert(name, absent::text(node).to_owned());
             }
             ("certificates.k8s.io", "PodCertificateRequest") => {
                 self.certificate_requests.insert(named(name), own(&["spec", "nodeName"]));
@@ -174,7 +173,7 @@ impl Cluster {
         }
     }
 
-    /// Returns the names of all nodes: the known ones, and the ones with bound objects.
+    /// Returns the names of all nodes: the known ones, and the nodes of bound objects.
     pub fn node_names(&self) -> BTreeSet<&str> {
         let bound = self.pods.values().map(|pod| pod.node.as_str());
         let attached = self.attachments.values().map(String::as_str);
@@ -192,6 +191,11 @@ impl Cluster {
     }
 }
 
+/// Returns the namespace of a namespaced object: `default` where the manifest names none, as kubectl fills it in.
+pub(super) fn namespace_of<'t>(object: NodeRef<'t>) -> &'t str {
+    text(object, &["metadata", "namespace"]).map_or("default", |namespace| namespace)
+}
+
 impl Node {
     /// Reads a Node of the API.
     pub fn read(object: NodeRef<'_>) -> Self {
@@ -200,7 +204,7 @@ impl Node {
         let taints = object.path(&["spec", "taints"]).into_iter().flat_map(NodeRef::items);
         let source = object.path(&["spec", "configSource", "configMap"]);
         Self {
-            uid: text(object, &["metadata", "uid"]).unwrap_or_default().to_owned(),
+            uid: absent::text_at(object, &["metadata", "uid"]).to_owned(),
             labels: labels.collect(),
             taints: taints.map(Taint::read).collect(),
             config_map: source.and_then(|source| {
@@ -214,7 +218,7 @@ impl Account {
     fn read(object: NodeRef<'_>) -> Self {
         let pull = items(object, "imagePullSecrets").filter_map(|secret| text(secret, &["name"]));
         Self {
-            uid: text(object, &["metadata", "uid"]).unwrap_or_default().to_owned(),
+            uid: absent::text_at(object, &["metadata", "uid"]).to_owned(),
             pull_secrets: pull.map(str::to_owned).collect(),
         }
     }
@@ -223,7 +227,7 @@ impl Account {
 impl Taint {
     /// Reads key, value and effect.
     pub fn read(taint: NodeRef<'_>) -> Self {
-        let own = |key| text(taint, &[key]).unwrap_or_default().to_owned();
+        let own = |key| absent::text_at(taint, &[key]).to_owned();
         Self { key: own("key"), value: own("value"), effect: own("effect") }
     }
 }
@@ -234,7 +238,7 @@ impl Volume {
             return Self { claim: None, secrets: Vec::new(), driver: Ok(None) };
         };
         let claim = field(spec, "claimRef").map(|claim| {
-            let own = |key| text(claim, &[key]).unwrap_or_default().to_owned();
+            let own = |key| absent::text_at(claim, &[key]).to_owned();
             (own("namespace"), own("name"))
         });
         // The Secret for expanding on the node came with 1.25.

@@ -2,6 +2,7 @@
 //!
 //! Empty values equal absent ones, and quantities are compared by amount.
 
+use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::quantity::Quantity;
 use bailiwick_yaml::NodeRef;
 
@@ -52,7 +53,7 @@ fn says_something(key: &str, node: NodeRef<'_>) -> bool {
     }
     if node.is_map() {
         return POINTERS.contains(&key)
-            || node.entries().any(|(key, value)| says_something(key.as_str().unwrap_or_default(), value));
+            || node.entries().any(|(key, value)| says_something(absent::text(key.as_str()), value));
     }
     !(node.is_seq() && node.is_empty() || node.as_str() == Some("") && !EMPTY_COUNTS.contains(&key))
 }

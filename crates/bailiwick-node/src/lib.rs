@@ -1,22 +1,15 @@
-//! What nodes may do: kubelets, and whoever takes one over (seed 003, `specs/systems.md` C).
+#![doc = include_str!("../README.md")]
 //!
-//! Plain data and decisions on top of `access`: nothing here knows policies. A [`Cluster`](cluster::Cluster) is what objects tell of nodes,
-//! pods and volumes; everything else is asked about it.
+//! # Tour
 //!
-//! ```text
-//! identity     who is a node                              restriction  may a node write this object (NodeRestriction)
-//! version      minors and feature gates                   mirror       pods that stand for a file on a node
-//! system_node  the role system:node and its binding       equality     when two objects are the same to the server
-//! cluster      the objects that matter
-//! pod          what a pod refers to
-//! volume       the secrets and drivers of volumes
-//! graph        from which objects a way leads to a node
-//! authorize    may a node do this (the Node authorizer)
-//! workload     what brings pods to nodes that are not known yet
-//! placement    to which nodes they may come
-//! reach        what a node reaches
-//! powers       what the accounts on a node may do
-//! ```
+//! - [`Version`] is a minor of Kubernetes with its feature gates, and [`Cluster`] the objects of a cluster with an effect
+//!   on nodes: nodes, pods, volumes, service accounts.
+//! - [`graph`] has the paths from objects to nodes, [`authorize`] the decision of the Node authorizer about a request, and
+//!   [`restriction`] the decision of NodeRestriction about a write. [`identity`] recognises a node.
+//! - [`pod`], [`volume`] and [`workload`] read the references of pods, and [`placement`] the nodes possible for them.
+//! - [`reach`] has everything in reach of a controlled node, and [`powers`] the escalations with the accounts on it.
+//! - [`mirror`] checks static pods and mirror pods, [`system_node`] has the role `system:node` and its binding,
+//!   [`migration`] compares kubelets with the Node authorizer, and [`agent`] limits agents to their own node.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 

@@ -3,18 +3,42 @@
 use super::pod::{References, items};
 use super::version::Version;
 use super::volume::{field, text};
+use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::volumes::{self, ApiObject, KINDS};
 use bailiwick_yaml::NodeRef;
+use std::error::Error;
+use std::fmt;
 
 /// The annotation of a mirror pod.
 pub const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// A volume of an unknown kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownVolume {
+    /// Name of the volume.
+    pub volume: String,
+    /// Whether a source of a projected volume is unknown, rather than the volume itself.
+    pub is_source: bool,
+}
+
+impl fmt::Display for UnknownVolume {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_source {
+            write!(formatter, "the projected volume `{}` has a source of an unknown kind", self.volume)
+        } else {
+            write!(formatter, "the volume `{}` is of an unknown kind", self.volume)
+        }
+    }
+}
+
+impl Error for UnknownVolume {}
 
 /// Returns the first kind of object referenced by a pod, as its resource (`HasAPIObjectReference` of
 /// `pkg/api/pod/util.go`); none for a pod valid in a file on a node.
 ///
 /// # Errors
 /// A volume of an unknown kind.
-pub fn referenced_kind(pod: NodeRef<'_>, version: &Version) -> Result<Option<&'static str>, String> {
+pub fn referenced_kind(pod: NodeRef<'_>, version: &Version) -> Result<Option<&'static str>, UnknownVolume> {
     let Some(spec) = field(pod, "spec") else { return Ok(None) };
     let references = References::read(spec, version);
     if !references.account.is_empty() {
@@ -47,7 +71,7 @@ fn behind_volume_before_1_34(volume: NodeRef<'_>, version: &Version) -> Option<&
     field(volume, "persistentVolumeClaim").map(|_| "persistentvolumeclaims")
 }
 
-fn behind_volume(volume: NodeRef<'_>) -> Result<Option<&'static str>, String> {
+fn behind_volume(volume: NodeRef<'_>) -> Result<Option<&'static str>, UnknownVolume> {
     let has = |source: &str| field(volume, source).is_some();
     let kinds = || KINDS.iter().filter(|kind| has(kind.field));
     if kinds().any(|kind| kind.is_allowed_in_mirror_pods()) {
@@ -60,12 +84,12 @@ fn behind_volume(volume: NodeRef<'_>) -> Result<Option<&'static str>, String> {
     if let Some(resource) = kinds().find_map(resource) {
         return Ok(Some(resource));
     }
-    let name = || text(volume, &["name"]).unwrap_or_default();
+    let unknown = |is_source| UnknownVolume { volume: absent::text_at(volume, &["name"]).to_owned(), is_source };
     let Some(projected) = field(volume, "projected") else {
         // A volume without a source is an emptyDir after the server's defaults.
         let says_nothing = volumes::fields().all(|source| !has(source))
             && volume.entries().all(|(key, _)| key.as_str() == Some("name"));
-        return if says_nothing { Ok(None) } else { Err(format!("the volume `{}` is of an unknown kind", name())) };
+        return if says_nothing { Ok(None) } else { Err(unknown(false)) };
     };
     for source in items(projected, "sources") {
         const KINDS: [(&str, &str); 5] = [
@@ -79,7 +103,7 @@ fn behind_volume(volume: NodeRef<'_>) -> Result<Option<&'static str>, String> {
             return Ok(Some(resource));
         }
         if field(source, "downwardAPI").is_none() {
-            return Err(format!("the projected volume `{}` has a source of an unknown kind", name()));
+            return Err(unknown(true));
         }
     }
     Ok(None)
@@ -94,7 +118,7 @@ pub fn static_pod_problems(manifest: NodeRef<'_>, version: &Version) -> Vec<Stri
     let mut problems = Vec::new();
     match referenced_kind(manifest, version) {
         Ok(found) => problems.extend(found.map(str::to_owned)),
-        Err(why) => problems.push(why),
+        Err(error) => problems.push(error.to_string()),
     }
     problems.extend(annotation_problems(manifest, None).into_iter().map(|(short, _)| short.to_owned()));
     problems

@@ -3,15 +3,15 @@
 //!
 //! Dependencies on other pods and on resources are left out: the pods may come there for this module.
 
+use bailiwick_kubernetes::absent;
 use std::collections::BTreeMap;
 
 use super::cluster::{Cluster, Node, Taint};
 use super::pod::items;
 use super::restriction::{is_restricted, is_settable_by_kubelet};
-use super::volume::{field, text};
 use bailiwick_yaml::NodeRef;
 
-/// Taints tolerated by the pods of every DaemonSet, and one more on the node's network.
+/// Taints tolerated by the pods of every DaemonSet, and another one on the node's network.
 const DAEMON_TOLERATIONS: [(&str, &str); 7] = [
     ("node.kubernetes.io/not-ready", "NoExecute"),
     ("node.kubernetes.io/unreachable", "NoExecute"),
@@ -180,7 +180,7 @@ impl Constraints {
         }
         let required = spec.path(&["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"]);
         Self {
-            node_name: text(spec, &["nodeName"]).unwrap_or_default().to_owned(),
+            node_name: absent::text_at(spec, &["nodeName"]).to_owned(),
             selector: entries
                 .filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.as_str()?.to_owned())))
                 .collect(),
@@ -188,7 +188,7 @@ impl Constraints {
                 .filter(|required| !required.is_null())
                 .map(|required| items(required, "nodeSelectorTerms").map(Term::read).collect()),
             tolerations,
-            runtime_class: text(spec, &["runtimeClassName"]).unwrap_or_default().to_owned(),
+            runtime_class: absent::text_at(spec, &["runtimeClassName"]).to_owned(),
             tolerates_unknown: false,
             is_daemon,
         }
@@ -295,7 +295,7 @@ impl Term {
 
 impl Requirement {
     fn read(requirement: NodeRef<'_>, is_field: bool) -> Self {
-        let own = |key| text(requirement, &[key]).unwrap_or_default().to_owned();
+        let own = |key| absent::text_at(requirement, &[key]).to_owned();
         let values = items(requirement, "values").filter_map(NodeRef::as_str).map(str::to_owned);
         Self { key: own("key"), is_field, operator: own("operator"), values: values.collect() }
     }
@@ -340,7 +340,7 @@ impl Requirement {
 
 impl Toleration {
     fn read(toleration: NodeRef<'_>) -> Self {
-        let own = |key| field(toleration, key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+        let own = |key| absent::text_at(toleration, &[key]).to_owned();
         Self { key: own("key"), operator: own("operator"), value: own("value"), effect: own("effect") }
     }
 

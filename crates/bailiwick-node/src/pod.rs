@@ -4,7 +4,9 @@
 
 use super::mirror::MIRROR;
 use super::version::{Gate, Version};
+use super::volume::DriverError;
 use super::volume::{driver_of, field, secret_of_inline, text};
+use bailiwick_kubernetes::absent;
 use bailiwick_yaml::NodeRef;
 
 /// A pod, bound to a node or pending.
@@ -55,13 +57,13 @@ pub enum TokenVolume {
     /// A CSI driver, with its audiences.
     Driver(String),
     /// A volume without a known driver, with the reason.
-    Broken(String),
+    Broken(DriverError),
 }
 
 impl Pod {
     /// Reads a pod of the API.
     pub fn read(object: NodeRef<'_>, version: &Version) -> Self {
-        let own = |path: &[&str]| text(object, path).unwrap_or_default().to_owned();
+        let own = |path: &[&str]| absent::text_at(object, path).to_owned();
         let name = own(&["metadata", "name"]);
         let Some(spec) = field(object, "spec") else {
             return Self { namespace: own(&["metadata", "namespace"]), name, ..Self::default() };
@@ -89,9 +91,7 @@ impl References {
     /// Returns the references of the spec of a pod or a template. Claims made from templates have no name yet.
     pub fn read(spec: NodeRef<'_>, version: &Version) -> Self {
         let mut found = Self {
-            account: text(spec, &["serviceAccountName"])
-                .or_else(|| text(spec, &["serviceAccount"]))
-                .unwrap_or_default()
+            account: absent::text(text(spec, &["serviceAccountName"]).or_else(|| text(spec, &["serviceAccount"])))
                 .to_owned(),
             ..Self::default()
         };
@@ -180,7 +180,7 @@ fn certificate_signers(spec: NodeRef<'_>) -> Vec<String> {
         .filter_map(|volume| field(volume, "projected"))
         .flat_map(|projected| items(projected, "sources"));
     let certificates = sources.filter_map(|source| field(source, "podCertificate"));
-    certificates.map(|certificate| text(certificate, &["signerName"]).unwrap_or_default().to_owned()).collect()
+    certificates.map(|certificate| absent::text_at(certificate, &["signerName"]).to_owned()).collect()
 }
 
 fn token_volumes(pod: &str, spec: NodeRef<'_>, version: &Version) -> Vec<TokenVolume> {
@@ -188,15 +188,13 @@ fn token_volumes(pod: &str, spec: NodeRef<'_>, version: &Version) -> Vec<TokenVo
     for volume in items(spec, "volumes") {
         if let Some(projected) = field(volume, "projected") {
             let tokens = items(projected, "sources").filter_map(|source| field(source, "serviceAccountToken"));
-            found.extend(
-                tokens.map(|token| TokenVolume::Projected(text(token, &["audience"]).unwrap_or_default().to_owned())),
-            );
+            found.extend(tokens.map(|token| TokenVolume::Projected(absent::text_at(token, &["audience"]).to_owned())));
         }
         if volume.path(&["ephemeral", "volumeClaimTemplate"]).is_some_and(|template| !template.is_null()) {
-            let name = text(volume, &["name"]).unwrap_or_default();
+            let name = absent::text_at(volume, &["name"]);
             found.push(TokenVolume::Claim(format!("{pod}-{name}")));
         } else if let Some(claim) = field(volume, "persistentVolumeClaim") {
-            found.push(TokenVolume::Claim(text(claim, &["claimName"]).unwrap_or_default().to_owned()));
+            found.push(TokenVolume::Claim(absent::text_at(claim, &["claimName"]).to_owned()));
         } else {
             match driver_of(volume, version.since(33)) {
                 Ok(driver) => found.extend(driver.map(TokenVolume::Driver)),

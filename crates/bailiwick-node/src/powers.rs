@@ -1,5 +1,6 @@
 //! The permissions of the service accounts on a node, and the escalations with them.
 
+use bailiwick_kubernetes::absent;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use super::agent::{Agent, OwnNode, operation};
@@ -125,7 +126,8 @@ impl<'w> Powers<'w> {
         let rank = |carried: &Carried| {
             let worst =
                 carried.powers.first().and_then(|worst| risk::all().position(|rule| rule.power == Some(*worst)));
-            worst.unwrap_or(usize::MAX)
+            // An account without a dangerous permission comes last.
+            worst.map_or(usize::MAX, |rank| rank)
         };
         carried.sort_by_cached_key(|carried| (rank(carried), carried.certainty, carried.account.clone()));
         carried
@@ -182,7 +184,7 @@ impl<'w> Powers<'w> {
     /// Whether this is a rule of such writes alone.
     fn is_of_own_node(&self, account: &Named, rule: &PolicyRule) -> bool {
         rule.atoms().iter().all(|atom| {
-            let one = |list: &[String]| list.first().cloned().unwrap_or_default();
+            let one = |list: &[String]| list.concat();
             self.is_held(account, &one(&atom.verbs), &one(&atom.api_groups), &one(&atom.resources))
         }) && rule.non_resource_urls.is_empty()
     }
@@ -212,7 +214,7 @@ impl<'w> Powers<'w> {
             };
             self.powers.insert(key.clone(), rules.into_iter().filter_map(|rule| rule.power).collect());
         }
-        self.powers.get(&key).map(Vec::as_slice).unwrap_or_default()
+        absent::list(self.powers.get(&key))
     }
 
     /// Returns the paths to the Secrets of namespaces with the reach of some nodes; the shortest and surest path for
@@ -363,7 +365,10 @@ fn identity_of(account: &Named) -> Identity {
 }
 
 fn in_namespace(verb: &str, group: &str, resource: &str, namespace: &str) -> Request {
-    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let (resource, subresource) = match resource.split_once('/') {
+        Some(split) => split,
+        None => (resource, ""),
+    };
     Request::Resource(ResourceRequest {
         verb: verb.to_owned(),
         group: group.to_owned(),

@@ -3,6 +3,7 @@
 //! The result is exact for bound pods. For workloads it is an upper bound: it holds if every pod comes from these
 //! objects, and the nodes have these labels and taints.
 
+use bailiwick_kubernetes::absent;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -63,7 +64,7 @@ pub struct Reached<'c> {
 /// Everything within reach of a node; of several ways to an object the surest.
 #[derive(Debug, Default)]
 pub struct Reach<'c> {
-    /// Objects in reach.
+    /// Everything reached, with its cause.
     pub objects: BTreeMap<&'c Object, Reached<'c>>,
     /// Claims of workloads without a known PersistentVolume.
     pub open_claims: BTreeSet<&'c Named>,
@@ -194,7 +195,10 @@ impl<'c> Atlas<'c> {
         let mut reach = Reach::default();
         self.add_bound(name, Certainty::Yes, &mut reach);
         let unknown = Node::default();
-        let node = self.cluster.nodes.get(name).unwrap_or(&unknown);
+        let node = match self.cluster.nodes.get(name) {
+            Some(node) => node,
+            None => &unknown,
+        };
         let place = Place { name: Some(name), node, taken: self.taken(taken) };
         self.add_workloads(&self.fits_at(place), &mut reach);
         reach
@@ -316,7 +320,7 @@ impl<'c> Atlas<'c> {
 fn load_of(workload: &Workload, account: Option<&Account>, volumes: &[BoundVolume<'_>]) -> Load {
     let namespace = &workload.id.0;
     let references = &workload.references;
-    let pulled = account.map(|account| account.pull_secrets.as_slice()).unwrap_or_default();
+    let pulled = absent::list(account.map(|account| &account.pull_secrets));
     let account = [workload.account().to_owned()];
     let lists = [
         (ObjectKind::ServiceAccount, account.as_slice()),

@@ -9,6 +9,7 @@ mod nodes;
 mod pods;
 mod tokens;
 
+use bailiwick_kubernetes::absent;
 pub use certificates::SIGNER_VERB;
 pub(super) use labels::is_restricted;
 pub use labels::{is_kubelet_label, is_settable_by_kubelet};
@@ -61,7 +62,7 @@ impl Operation {
 /// A write in admission.
 #[derive(Debug, Clone, Copy)]
 pub struct Write<'w> {
-    /// The operation.
+    /// Creation, change, deletion or connection.
     pub operation: Operation,
     /// The API group; empty for the core group.
     pub group: &'w str,
@@ -81,32 +82,34 @@ pub struct Write<'w> {
 
 /// Why a write is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal(pub String);
+pub struct NodeRestrictionError(pub String);
 
 /// Rejects a write with a reason.
-fn refuse<T>(why: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal(why.into()))
+fn refuse<T>(why: impl Into<String>) -> Result<T, NodeRestrictionError> {
+    Err(NodeRestrictionError(why.into()))
 }
 
 impl<'w> Write<'w> {
     /// Returns the object as it is to be, if it is of a kind.
-    fn new_object(&self, kind: &str) -> Result<NodeRef<'w>, Refusal> {
+    fn new_object(&self, kind: &str) -> Result<NodeRef<'w>, NodeRestrictionError> {
         of_kind(self.object, kind)
     }
 
     /// Returns the object as it is, if it is of a kind.
-    fn old_object(&self, kind: &str) -> Result<NodeRef<'w>, Refusal> {
+    fn old_object(&self, kind: &str) -> Result<NodeRef<'w>, NodeRestrictionError> {
         of_kind(self.old, kind)
     }
 
-    fn unexpected<T>(&self) -> Result<T, Refusal> {
+    fn unexpected<T>(&self) -> Result<T, NodeRestrictionError> {
         refuse(format!("unexpected operation {}", self.operation.word()))
     }
 }
 
-fn of_kind<'w>(object: Option<NodeRef<'w>>, kind: &str) -> Result<NodeRef<'w>, Refusal> {
-    let found = object.and_then(|object| text(object, &["kind"])).unwrap_or("nothing");
-    object.filter(|_| found == kind).ok_or_else(|| Refusal(format!("a {kind} is expected, and this is {found}")))
+fn of_kind<'w>(object: Option<NodeRef<'w>>, kind: &str) -> Result<NodeRef<'w>, NodeRestrictionError> {
+    let found = object.and_then(|object| text(object, &["kind"])).map_or("nothing", |kind| kind);
+    object
+        .filter(|_| found == kind)
+        .ok_or_else(|| NodeRestrictionError(format!("a {kind} is expected, and this is {found}")))
 }
 
 /// Answers whether an identity may do something beside the write, such as asking for tokens of an audience.
@@ -116,7 +119,12 @@ pub type MayAlso<'m> = &'m dyn Fn(&Identity, &Request) -> bool;
 ///
 /// # Errors
 /// Why it is refused.
-pub fn admit(cluster: &Cluster, who: &Identity, write: &Write<'_>, may_also: MayAlso<'_>) -> Result<(), Refusal> {
+pub fn admit(
+    cluster: &Cluster,
+    who: &Identity,
+    write: &Write<'_>,
+    may_also: MayAlso<'_>,
+) -> Result<(), NodeRestrictionError> {
     let node = match NodeIdentity::of(who) {
         NodeIdentity::None => return Ok(()),
         _ if write.operation == Operation::Connect => return Ok(()),
@@ -150,7 +158,7 @@ pub fn admit(cluster: &Cluster, who: &Identity, write: &Write<'_>, may_also: May
 }
 
 /// Checks a claim: a kubelet may change only the status, and in it only the size.
-fn admit_claim(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+fn admit_claim(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     const KIND: &str = "PersistentVolumeClaim";
     if write.subresource != "status" {
         return refuse("a node may only update PVC status");
@@ -188,10 +196,10 @@ fn admit_claim(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), R
 
 /// Returns the new name of an object.
 fn name_of<'w>(object: Option<NodeRef<'w>>) -> &'w str {
-    object.and_then(|object| text(object, &["metadata", "name"])).unwrap_or_default()
+    absent::text(object.and_then(|object| text(object, &["metadata", "name"])))
 }
 
-fn admit_lease(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+fn admit_lease(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     if !cluster.version.is_on(Gate::NodeLease) {
         return refuse("the feature gate NodeLease is off");
     }
@@ -209,7 +217,7 @@ fn admit_lease(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), R
     }
 }
 
-fn admit_csi_node(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+fn admit_csi_node(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     let version = &cluster.version;
     if !version.is_on(Gate::CSINodeInfo) || !version.since(16) && !version.is_on(Gate::KubeletPluginsWatcher) {
         return refuse("the feature gate CSINodeInfo is off");
@@ -226,7 +234,7 @@ fn admit_csi_node(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<()
 }
 
 /// Returns the status of a CSINode changes alone (`admitCSINodeStatus`, since 1.37).
-fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     const KIND: &str = "CSINode";
     if !cluster.version.is_on(Gate::CSIVolumeHealth) {
         return refuse("the feature gate CSIVolumeHealth is off");
@@ -243,7 +251,7 @@ fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Re
 
 /// Checks a ResourceSlice. Changes are authorized by the existing object; a new object, and each one of a deleted
 /// collection, is checked here.
-fn admit_slice(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+fn admit_slice(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     let slice = match write.operation {
         Operation::Create => write.new_object("ResourceSlice")?,
         Operation::Delete if cluster.version.since(31) => write.old_object("ResourceSlice")?,

@@ -126,7 +126,7 @@ pub fn opened_by_stale_binding(version: &Version) -> Vec<&'static str> {
     if allows("secrets", "list") {
         opened.push("lists every Secret");
     } else if allows("secrets", "get") {
-        opened.push("gets every Secret whose name it knows");
+        opened.push("gets every Secret with a known name");
     }
     if allows("nodes", "delete") {
         opened.push("deletes any Node");
@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn a_stale_binding_opens_more_from_minor_to_minor() {
         let opened = |minor| opened_by_stale_binding(&Version::new(minor).expect("known"));
-        assert!(opened(10).contains(&"gets every Secret whose name it knows"));
+        assert!(opened(10).contains(&"gets every Secret with a known name"));
         assert!(
             opened(11).contains(&"lists every Secret") && !opened(11).contains(&"makes tokens of any service account")
         );

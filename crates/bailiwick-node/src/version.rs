@@ -3,6 +3,8 @@
 //! A minor stands for its newest patch release: later fixes of older minors are included.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
 
 use serde::Deserialize;
 
@@ -13,7 +15,7 @@ pub const LAST_MINOR: u32 = bailiwick_kubernetes::catalogue::LAST_MINOR;
 
 /// A feature gate about nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[expect(missing_docs, reason = "the names are those of Kubernetes, which documents them")]
+#[expect(missing_docs, reason = "the names come from Kubernetes, with its documentation")]
 pub enum Gate {
     AllowInsecureKubeletCertificateSigningRequests,
     AuthorizeNodeWithSelectors,
@@ -40,7 +42,6 @@ pub enum Gate {
 
 /// The history of a gate (`pkg/features/kube_features.go` of each minor).
 struct History {
-    gate: Gate,
     name: &'static str,
     /// The default by first minor; the first entry is the introduction of the gate.
     defaults: &'static [(u32, bool)],
@@ -49,59 +50,80 @@ struct History {
 }
 
 /// Returns a history as a row of the table.
-const fn history(gate: Gate, name: &'static str, defaults: &'static [(u32, bool)], locked: Option<u32>) -> History {
-    History { gate, name, defaults, locked }
+const fn history(name: &'static str, defaults: &'static [(u32, bool)], locked: Option<u32>) -> History {
+    History { name, defaults, locked }
 }
 
-const GATES: [History; 21] = [
-    history(
-        Gate::AllowInsecureKubeletCertificateSigningRequests,
-        "AllowInsecureKubeletCertificateSigningRequests",
-        &[(0, true), (31, false)],
-        None,
-    ),
-    history(Gate::AuthorizeNodeWithSelectors, "AuthorizeNodeWithSelectors", &[(31, false), (32, true)], Some(34)),
-    history(Gate::CSIDriverRegistry, "CSIDriverRegistry", &[(12, false), (14, true)], Some(18)),
-    history(Gate::CSINodeInfo, "CSINodeInfo", &[(12, false), (14, true)], Some(17)),
-    history(Gate::CSIPersistentVolume, "CSIPersistentVolume", &[(9, false), (10, true)], Some(14)),
-    history(Gate::CSIVolumeHealth, "CSIVolumeHealth", &[(37, false)], None),
-    history(Gate::ClusterTrustBundle, "ClusterTrustBundle", &[(27, false), (37, true)], None),
-    history(Gate::DynamicKubeletConfig, "DynamicKubeletConfig", &[(4, false), (11, true), (22, false)], Some(26)),
-    history(Gate::DynamicResourceAllocation, "DynamicResourceAllocation", &[(26, false), (34, true)], Some(35)),
-    history(Gate::EphemeralContainers, "EphemeralContainers", &[(16, false), (23, true)], Some(25)),
-    history(Gate::ExpandPersistentVolumes, "ExpandPersistentVolumes", &[(8, false), (11, true)], Some(24)),
-    history(Gate::GenericEphemeralVolume, "GenericEphemeralVolume", &[(19, false), (21, true)], Some(23)),
-    history(Gate::KubeletPluginsWatcher, "KubeletPluginsWatcher", &[(11, false), (12, true)], Some(14)),
-    history(
-        Gate::KubeletServiceAccountTokenForCredentialProviders,
-        "KubeletServiceAccountTokenForCredentialProviders",
-        &[(33, false), (34, true)],
-        None,
-    ),
-    history(Gate::NodeLease, "NodeLease", &[(12, false), (14, true)], Some(17)),
-    history(Gate::PodCertificateRequest, "PodCertificateRequest", &[(34, false), (37, true)], None),
-    // 1.37 removed the gate and kept the refusal (`pkg/kubelet/config/common.go`).
-    history(Gate::PreventStaticPodAPIReferences, "PreventStaticPodAPIReferences", &[(34, true)], Some(37)),
-    history(Gate::RecoverVolumeExpansionFailure, "RecoverVolumeExpansionFailure", &[(23, false), (32, true)], Some(34)),
-    history(Gate::RuntimeClass, "RuntimeClass", &[(12, false), (14, true)], Some(20)),
-    history(
-        Gate::ServiceAccountNodeAudienceRestriction,
-        "ServiceAccountNodeAudienceRestriction",
-        &[(32, false), (33, true)],
-        None,
-    ),
-    history(Gate::TokenRequest, "TokenRequest", &[(10, false), (12, true)], Some(20)),
-];
-
 impl Gate {
-    fn history(self) -> &'static History {
-        // Every gate has a row, as the test below makes sure.
-        GATES.iter().find(|row| row.gate == self).unwrap_or(&GATES[0])
+    /// All gates.
+    pub const ALL: [Gate; 21] = [
+        Gate::AllowInsecureKubeletCertificateSigningRequests,
+        Gate::AuthorizeNodeWithSelectors,
+        Gate::CSIDriverRegistry,
+        Gate::CSINodeInfo,
+        Gate::CSIPersistentVolume,
+        Gate::CSIVolumeHealth,
+        Gate::ClusterTrustBundle,
+        Gate::DynamicKubeletConfig,
+        Gate::DynamicResourceAllocation,
+        Gate::EphemeralContainers,
+        Gate::ExpandPersistentVolumes,
+        Gate::GenericEphemeralVolume,
+        Gate::KubeletPluginsWatcher,
+        Gate::KubeletServiceAccountTokenForCredentialProviders,
+        Gate::NodeLease,
+        Gate::PodCertificateRequest,
+        Gate::PreventStaticPodAPIReferences,
+        Gate::RecoverVolumeExpansionFailure,
+        Gate::RuntimeClass,
+        Gate::ServiceAccountNodeAudienceRestriction,
+        Gate::TokenRequest,
+    ];
+
+    fn history(self) -> History {
+        match self {
+            Gate::AllowInsecureKubeletCertificateSigningRequests => {
+                history("AllowInsecureKubeletCertificateSigningRequests", &[(0, true), (31, false)], None)
+            }
+            Gate::AuthorizeNodeWithSelectors => {
+                history("AuthorizeNodeWithSelectors", &[(31, false), (32, true)], Some(34))
+            }
+            Gate::CSIDriverRegistry => history("CSIDriverRegistry", &[(12, false), (14, true)], Some(18)),
+            Gate::CSINodeInfo => history("CSINodeInfo", &[(12, false), (14, true)], Some(17)),
+            Gate::CSIPersistentVolume => history("CSIPersistentVolume", &[(9, false), (10, true)], Some(14)),
+            Gate::CSIVolumeHealth => history("CSIVolumeHealth", &[(37, false)], None),
+            Gate::ClusterTrustBundle => history("ClusterTrustBundle", &[(27, false), (37, true)], None),
+            Gate::DynamicKubeletConfig => {
+                history("DynamicKubeletConfig", &[(4, false), (11, true), (22, false)], Some(26))
+            }
+            Gate::DynamicResourceAllocation => {
+                history("DynamicResourceAllocation", &[(26, false), (34, true)], Some(35))
+            }
+            Gate::EphemeralContainers => history("EphemeralContainers", &[(16, false), (23, true)], Some(25)),
+            Gate::ExpandPersistentVolumes => history("ExpandPersistentVolumes", &[(8, false), (11, true)], Some(24)),
+            Gate::GenericEphemeralVolume => history("GenericEphemeralVolume", &[(19, false), (21, true)], Some(23)),
+            Gate::KubeletPluginsWatcher => history("KubeletPluginsWatcher", &[(11, false), (12, true)], Some(14)),
+            Gate::KubeletServiceAccountTokenForCredentialProviders => {
+                history("KubeletServiceAccountTokenForCredentialProviders", &[(33, false), (34, true)], None)
+            }
+            Gate::NodeLease => history("NodeLease", &[(12, false), (14, true)], Some(17)),
+            Gate::PodCertificateRequest => history("PodCertificateRequest", &[(34, false), (37, true)], None),
+            // 1.37 removed the gate and kept the refusal (`pkg/kubelet/config/common.go`).
+            Gate::PreventStaticPodAPIReferences => history("PreventStaticPodAPIReferences", &[(34, true)], Some(37)),
+            Gate::RecoverVolumeExpansionFailure => {
+                history("RecoverVolumeExpansionFailure", &[(23, false), (32, true)], Some(34))
+            }
+            Gate::RuntimeClass => history("RuntimeClass", &[(12, false), (14, true)], Some(20)),
+            Gate::ServiceAccountNodeAudienceRestriction => {
+                history("ServiceAccountNodeAudienceRestriction", &[(32, false), (33, true)], None)
+            }
+            Gate::TokenRequest => history("TokenRequest", &[(10, false), (12, true)], Some(20)),
+        }
     }
 
     /// Returns the gate of a name.
     pub fn of(name: &str) -> Option<Self> {
-        GATES.iter().find(|row| row.name == name).map(|row| row.gate)
+        Self::ALL.into_iter().find(|gate| gate.name() == name)
     }
 
     /// Returns the name of the gate.
@@ -117,18 +139,65 @@ pub struct Version {
     switched: BTreeMap<Gate, bool>,
 }
 
+/// An error of a version or its gates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VersionError {
+    /// A minor before the first known one.
+    UnknownMinor(u32),
+    /// A text other than a version.
+    NoVersion(String),
+    /// A name other than a gate about nodes.
+    UnknownGate(String),
+    /// A gate of a later minor.
+    NoGateYet {
+        /// The later gate.
+        gate: Gate,
+        /// The minor without a switch for it.
+        minor: u32,
+    },
+    /// A gate with a fixed value.
+    FixedGate {
+        /// The fixed gate.
+        gate: Gate,
+        /// The fixed value.
+        is_on: bool,
+        /// The minor without a switch for it.
+        minor: u32,
+    },
+}
+
+impl fmt::Display for VersionError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownMinor(minor) => write!(
+                formatter,
+                "nothing is known of nodes in Kubernetes 1.{minor}: name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}"
+            ),
+            Self::NoVersion(text) => write!(formatter, "`{text}` is no version of Kubernetes"),
+            Self::UnknownGate(name) => write!(formatter, "no feature gate `{name}` decides about nodes"),
+            Self::NoGateYet { gate, minor } => {
+                write!(formatter, "Kubernetes 1.{minor} has no feature gate `{}` yet", gate.name())
+            }
+            Self::FixedGate { gate, is_on, minor } => {
+                let word = if *is_on { "on" } else { "off" };
+                write!(formatter, "the feature gate `{}` is always {word} in Kubernetes 1.{minor}", gate.name())
+            }
+        }
+    }
+}
+
+impl Error for VersionError {}
+
 impl Version {
     /// Returns a minor with the default gates. A minor newer than every known one counts as the newest.
     ///
     /// # Errors
     /// The minor is unknown.
-    pub fn new(minor: u32) -> Result<Self, String> {
+    pub fn new(minor: u32) -> Result<Self, VersionError> {
         if minor >= FIRST_MINOR {
             Ok(Self { minor: minor.min(LAST_MINOR), switched: BTreeMap::new() })
         } else {
-            Err(format!(
-                "nothing is known of nodes in Kubernetes 1.{minor}: name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}"
-            ))
+            Err(VersionError::UnknownMinor(minor))
         }
     }
 
@@ -136,8 +205,8 @@ impl Version {
     ///
     /// # Errors
     /// The text is no version, or the minor is unknown.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        minor_of(text).ok_or_else(|| format!("`{text}` is no version of Kubernetes")).and_then(Self::new)
+    pub fn parse(text: &str) -> Result<Self, VersionError> {
+        minor_of(text).ok_or_else(|| VersionError::NoVersion(text.to_owned())).and_then(Self::new)
     }
 
     /// Whether a version as it is written is newer than every known one.
@@ -149,15 +218,14 @@ impl Version {
     ///
     /// # Errors
     /// The gate is not about nodes, or the minor cannot switch it.
-    pub fn with_gate(mut self, name: &str, is_on: bool) -> Result<Self, String> {
-        let gate = Gate::of(name).ok_or_else(|| format!("no feature gate `{name}` decides about nodes"))?;
+    pub fn with_gate(mut self, name: &str, is_on: bool) -> Result<Self, VersionError> {
+        let gate = Gate::of(name).ok_or_else(|| VersionError::UnknownGate(name.to_owned()))?;
         let history = gate.history();
         if history.defaults.first().is_none_or(|(first, _)| self.minor < *first) {
-            return Err(format!("Kubernetes 1.{} has no feature gate `{name}` yet", self.minor));
+            return Err(VersionError::NoGateYet { gate, minor: self.minor });
         }
         if history.locked.is_some_and(|locked| self.minor >= locked) && self.is_on(gate) != is_on {
-            let word = if is_on { "off" } else { "on" };
-            return Err(format!("the feature gate `{name}` is always {word} in Kubernetes 1.{}", self.minor));
+            return Err(VersionError::FixedGate { gate, is_on: !is_on, minor: self.minor });
         }
         self.switched.insert(gate, is_on);
         Ok(self)
@@ -179,7 +247,10 @@ impl Version {
             let reached = gate.history().defaults.iter().rev().find(|(since, _)| self.minor >= *since);
             reached.is_some_and(|(_, is_on)| *is_on)
         };
-        self.switched.get(&gate).copied().unwrap_or_else(by_default)
+        match self.switched.get(&gate) {
+            Some(is_on) => *is_on,
+            None => by_default(),
+        }
     }
 }
 
@@ -203,9 +274,10 @@ mod tests {
 
     #[test]
     fn every_gate_has_a_row_of_its_own() {
-        for row in &GATES {
-            assert_eq!(format!("{:?}", row.gate), row.name);
-            assert_eq!(Gate::of(row.name), Some(row.gate));
+        for gate in Gate::ALL {
+            let row = gate.history();
+            assert_eq!(format!("{:?}", gate), row.name);
+            assert_eq!(Gate::of(row.name), Some(gate));
             assert!(row.defaults.is_sorted_by_key(|(since, _)| *since), "{}", row.name);
         }
     }

@@ -1,6 +1,10 @@
 //! The Secrets and the CSI drivers behind volumes (`pkg/api/v1/pod/util.go`, `pkg/api/v1/persistentvolume/util.go`,
 //! `k8s.io/csi-translation-lib`).
 
+use std::error::Error;
+use std::fmt;
+
+use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::volumes::{KINDS, SecretReference, VolumeKind};
 use bailiwick_yaml::NodeRef;
 
@@ -47,49 +51,83 @@ pub(super) fn secret_of_inline(volume: NodeRef<'_>) -> Option<&str> {
 
 /// Returns the Secrets of a PersistentVolume readable by a kubelet, as namespace and name.
 pub(super) fn secrets_of_persistent(spec: NodeRef<'_>, expands_on_node: bool) -> Vec<(String, String)> {
-    let claimed_in = || text(spec, &["claimRef", "namespace"]).unwrap_or_default();
+    let claimed_in = || absent::text(text(spec, &["claimRef", "namespace"]));
     let mut secrets = Vec::new();
     let mut add = |namespace: &str, name: Option<&str>| {
         secrets.extend(name.map(|name| (namespace.to_owned(), name.to_owned())));
     };
     if let Some(file) = field(spec, "azureFile") {
-        add(text(file, &["secretNamespace"]).unwrap_or_else(claimed_in), text(file, &["secretName"]));
+        add(
+            text(file, &["secretNamespace"]).map_or_else(claimed_in, |namespace| namespace),
+            text(file, &["secretName"]),
+        );
         return secrets;
     }
     if let Some((kind, source)) = with_secret_reference().find_map(|kind| Some((kind, field(spec, kind.field)?))) {
         let named = text(source, &["secretRef", "namespace"]);
         let otherwise = || if kind.in_claim_namespace { claimed_in() } else { "" };
-        add(named.unwrap_or_else(otherwise), text(source, &["secretRef", "name"]));
+        add(named.map_or_else(otherwise, |namespace| namespace), text(source, &["secretRef", "name"]));
         return secrets;
     }
     if let Some(driver) = field(spec, "csi") {
         // The Secrets for publishing and expanding at the controller are none of a kubelet's business.
         let of_node = ["nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"];
         for reference in of_node.iter().filter(|reference| expands_on_node || **reference != "nodeExpandSecretRef") {
-            let namespace = text(driver, &[reference, "namespace"]).unwrap_or_default();
+            let namespace = absent::text(text(driver, &[reference, "namespace"]));
             add(namespace, text(driver, &[reference, "name"]));
         }
     }
     secrets
 }
 
+/// An error of finding the CSI driver of a volume.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DriverError {
+    /// An id of another form than the ids of AWS volumes.
+    NoAwsVolume(String),
+    /// An unmanaged disk of Azure.
+    UnmanagedDisk,
+    /// An unknown claim, with its namespace.
+    NoClaim {
+        /// Namespace of the claim.
+        namespace: String,
+        /// Name of the claim.
+        claim: String,
+    },
+    /// An unknown PersistentVolume.
+    NoVolume(String),
+}
+
+impl fmt::Display for DriverError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAwsVolume(volume) => write!(formatter, "`{volume}` does not name a volume of AWS"),
+            Self::UnmanagedDisk => formatter.write_str("a disk of Azure that is not managed has no driver"),
+            Self::NoClaim { namespace, claim } => write!(formatter, "the claim {namespace}/{claim} is not found"),
+            Self::NoVolume(volume) => write!(formatter, "the volume `{volume}` is not found"),
+        }
+    }
+}
+
+impl Error for DriverError {}
+
 /// Returns the CSI driver of a volume of a pod or a PersistentVolume.
 ///
 /// # Errors
 /// The volume has no valid form for the driver of its kind.
-pub(super) fn driver_of(volume: NodeRef<'_>, is_migrated: bool) -> Result<Option<String>, String> {
+pub(super) fn driver_of(volume: NodeRef<'_>, is_migrated: bool) -> Result<Option<String>, DriverError> {
     if let Some(driver) = field(volume, "csi") {
         return Ok(text(driver, &["driver"]).map(str::to_owned));
     }
     let older = MIGRATED.iter().find_map(|(source, driver)| Some((field(volume, source)?, *driver)));
     let Some((source, driver)) = older.filter(|_| is_migrated) else { return Ok(None) };
-    let volume = text(source, &["volumeID"]).unwrap_or_default();
+    let volume = absent::text(text(source, &["volumeID"]));
     if driver == "ebs.csi.aws.com" && !is_ebs_volume(volume) {
-        return Err(format!("`{volume}` does not name a volume of AWS"));
+        return Err(DriverError::NoAwsVolume(volume.to_owned()));
     }
     // The server fills in `Shared` for an absent value.
     if driver == "disk.csi.azure.com" && text(source, &["kind"]) != Some("Managed") {
-        return Err("a disk of Azure that is not managed has no driver".to_owned());
+        return Err(DriverError::UnmanagedDisk);
     }
     Ok(Some(driver.to_owned()))
 }

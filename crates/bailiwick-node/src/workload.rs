@@ -1,6 +1,6 @@
 //! Workloads with the constraints on their nodes and their references.
 
-use super::cluster::Named;
+use super::cluster::{Named, namespace_of};
 use super::placement::Constraints;
 use super::pod::{References, items};
 use super::version::Version;
@@ -38,7 +38,7 @@ impl Workload {
             return None;
         }
         let name = text(object, &["metadata", "name"])?;
-        let namespace = text(object, &["metadata", "namespace"]).unwrap_or("default");
+        let namespace = namespace_of(object);
         let mut references = References::read(spec, version);
         if kind == "Pod" {
             // The name is known, and therefore the names of the claims made for it.

@@ -1,17 +1,18 @@
 //! Requests of a node for certificates: for itself, and for its pods.
 
+use bailiwick_kubernetes::absent;
 use data_encoding::BASE64;
+use std::fmt;
 use x509_cert::der::DecodePem;
 use x509_cert::der::asn1::{Ia5StringRef, PrintableStringRef, Utf8StringRef};
 use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::request::CertReq;
 
 use super::pods::existing;
-use super::{MayAlso, Operation, Refusal, Write, refuse};
+use super::{MayAlso, NodeRestrictionError, Operation, Write, refuse};
 use crate::cluster::Cluster;
 use crate::identity::USER_PREFIX;
 use crate::version::Gate;
-use crate::volume::text;
 use bailiwick_access::{Identity, Request, ResourceRequest};
 
 /// Signers of certificates for kubelets: as servers, and as clients of the API server.
@@ -24,28 +25,46 @@ pub const SIGNER_VERB: &str = "request-serviceaccounts-podcertificate-signer";
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
 /// Returns a certificate for a kubelet names its own node.
-pub(super) fn admit_signing_request(node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+pub(super) fn admit_signing_request(node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     if write.operation != Operation::Create {
         return Ok(());
     }
     let request = write.new_object("CertificateSigningRequest")?;
-    let signer = text(request, &["spec", "signerName"]).unwrap_or_default();
+    let signer = absent::text_at(request, &["spec", "signerName"]);
     if !KUBELET_SIGNERS.contains(&signer) {
         return Ok(());
     }
-    let encoded = text(request, &["spec", "request"]).unwrap_or_default();
-    let name = common_name(encoded).map_err(|why| Refusal(format!("unable to parse csr: {why}")))?;
+    let encoded = absent::text_at(request, &["spec", "request"]);
+    let name = common_name(encoded).map_err(|why| NodeRestrictionError(format!("unable to parse csr: {why}")))?;
     if name.as_deref() == Some(&format!("{USER_PREFIX}{node}")) {
         return Ok(());
     }
     refuse(format!("a node can only create a node CSR with CN={USER_PREFIX}{node}"))
 }
 
+/// An error of reading a certificate request.
+#[derive(Debug)]
+enum SigningRequestError {
+    /// A text other than base64.
+    NoBase64,
+    /// Bytes without a request, with the text of the reader.
+    NoRequest(String),
+}
+
+impl fmt::Display for SigningRequestError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoBase64 => formatter.write_str("it is not base64"),
+            Self::NoRequest(error) => write!(formatter, "no PEM block with a CERTIFICATE REQUEST: {error}"),
+        }
+    }
+}
+
 /// Returns the common name of a certificate request; the last of several counts, as in Go.
-fn common_name(encoded: &str) -> Result<Option<String>, String> {
-    let bytes = BASE64.decode(encoded.as_bytes()).map_err(|_| "it is not base64".to_owned())?;
-    let request = CertReq::from_pem(first_block(&bytes))
-        .map_err(|error| format!("no PEM block with a CERTIFICATE REQUEST: {error}"))?;
+fn common_name(encoded: &str) -> Result<Option<String>, SigningRequestError> {
+    let bytes = BASE64.decode(encoded.as_bytes()).map_err(|_| SigningRequestError::NoBase64)?;
+    let request =
+        CertReq::from_pem(first_block(&bytes)).map_err(|error| SigningRequestError::NoRequest(error.to_string()))?;
     let mut found = None;
     for attribute in request.info.subject.iter_rdn().flat_map(|part| part.iter()) {
         if attribute.oid != COMMON_NAME {
@@ -69,8 +88,11 @@ fn first_block(text: &[u8]) -> &[u8] {
         rest.windows(mark.len()).position(|window| window == mark).map(|position| from + position)
     };
     let Some(start) = find(b"-----BEGIN ", 0) else { return text };
-    let end = find(b"-----END ", start).and_then(|end| find(b"\n", end)).unwrap_or(text.len());
-    text.get(start..end).unwrap_or_default()
+    let (_, block) = text.split_at(start);
+    match find(b"-----END ", start).and_then(|end| find(b"\n", end)) {
+        Some(end) => block.split_at(end - start).0,
+        None => block,
+    }
 }
 
 /// Returns a certificate for a pod names the pod, its service account and the node, each with its UID.
@@ -80,7 +102,7 @@ pub(super) fn admit_pod_request(
     node: &str,
     write: &Write<'_>,
     may_also: MayAlso<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), NodeRestrictionError> {
     if !cluster.version.is_on(Gate::PodCertificateRequest) {
         return refuse("the feature gate PodCertificateRequest is off");
     }
@@ -88,10 +110,10 @@ pub(super) fn admit_pod_request(
         return write.unexpected();
     }
     let request = write.new_object("PodCertificateRequest")?;
-    let own = |key: &str| text(request, &["spec", key]).unwrap_or_default();
+    let own = |key: &str| absent::text_at(request, &["spec", key]);
     let differs = |what: &str| refuse(format!("the PodCertificateRequest names another {what}"));
     if own("nodeName") != node {
-        return differs("node than the one that asks");
+        return differs("node than the asking one");
     }
     let Some(known) = cluster.nodes.get(node) else { return refuse(format!("the node `{node}` is not found")) };
     if own("nodeUID") != known.uid {
@@ -102,14 +124,14 @@ pub(super) fn admit_pod_request(
         return differs("UID of the pod");
     }
     if pod.node != node {
-        return differs("node than that of the pod");
+        return differs("node than the pod's");
     }
     if pod.is_mirror {
         return refuse("a mirror pod gets no certificates");
     }
     let account = &pod.references.account;
     if own("serviceAccountName") != account {
-        return differs("service account than that of the pod");
+        return differs("service account than the pod's");
     }
     match cluster.accounts.get(&(write.namespace.to_owned(), account.clone())) {
         Some(known) if own("serviceAccountUID") == known.uid => {}

@@ -69,7 +69,7 @@ pub(super) fn forbidden(cluster: &Cluster, new: NodeRef<'_>, old: Option<NodeRef
         labels.filter_map(text).collect::<BTreeSet<(String, String)>>()
     };
     let (new, is_creation) = (labels(new), old.is_none());
-    let old = old.map(labels).unwrap_or_default();
+    let old = old.map_or_else(BTreeSet::new, labels);
     let changed: BTreeSet<&String> = new.symmetric_difference(&old).map(|(key, _)| key).collect();
     let is_forbidden = |key: &String| {
         // Until 1.18 a Node could register with any unrestricted label.

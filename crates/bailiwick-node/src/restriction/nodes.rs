@@ -1,13 +1,13 @@
 //! A node writes Node objects.
 
 use super::labels::forbidden;
-use super::{Operation, Refusal, Write, refuse};
+use super::{NodeRestrictionError, Operation, Write, refuse};
 use crate::cluster::Cluster;
 use crate::equality::same;
 use crate::volume::field;
 use bailiwick_yaml::NodeRef;
 
-pub(super) fn admit(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     if write.name != node {
         return refuse(format!("the node `{node}` is not allowed to modify node `{}`", write.name));
     }
@@ -22,7 +22,7 @@ fn config_source(object: NodeRef<'_>) -> Option<NodeRef<'_>> {
     field(object, "spec").and_then(|spec| field(spec, "configSource"))
 }
 
-fn admit_create(cluster: &Cluster, node: &str, new: NodeRef<'_>) -> Result<(), Refusal> {
+fn admit_create(cluster: &Cluster, node: &str, new: NodeRef<'_>) -> Result<(), NodeRestrictionError> {
     // A node may read the objects named in its Node, and may therefore not name them itself.
     if cluster.version.since(8) && config_source(new).is_some() {
         return refuse(format!("the node `{node}` is not allowed to create itself with a configSource"));
@@ -34,7 +34,7 @@ fn admit_create(cluster: &Cluster, node: &str, new: NodeRef<'_>) -> Result<(), R
     refuse(format!("the node `{node}` is not allowed to set the following labels: {}", labels.join(", ")))
 }
 
-fn admit_update(cluster: &Cluster, node: &str, new: NodeRef<'_>, old: NodeRef<'_>) -> Result<(), Refusal> {
+fn admit_update(cluster: &Cluster, node: &str, new: NodeRef<'_>, old: NodeRef<'_>) -> Result<(), NodeRestrictionError> {
     if cluster.version.since(8) && config_source(new).is_some() && !same(config_source(new), config_source(old), &[]) {
         return refuse(format!("the node `{node}` is not allowed to change its configSource to a new one"));
     }

@@ -1,14 +1,15 @@
 //! Writes of a node to pods: its mirror pods, and the status of its pods.
 
-use super::{Operation, Refusal, Write, refuse};
+use super::{NodeRestrictionError, Operation, Write, refuse};
 use crate::cluster::Cluster;
 use crate::equality::same;
 use crate::mirror::{MIRROR, referenced_kind};
 use crate::pod::{Pod, items};
 use crate::volume::{field, text};
+use bailiwick_kubernetes::absent;
 use bailiwick_yaml::NodeRef;
 
-pub(super) fn admit(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+pub(super) fn admit(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     match write.subresource {
         "" => match write.operation {
             Operation::Create => admit_create(cluster, node, write),
@@ -30,12 +31,12 @@ pub(super) fn admit(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<
     }
 }
 
-pub(super) fn existing<'c>(cluster: &'c Cluster, namespace: &str, name: &str) -> Result<&'c Pod, Refusal> {
+pub(super) fn existing<'c>(cluster: &'c Cluster, namespace: &str, name: &str) -> Result<&'c Pod, NodeRestrictionError> {
     let pod = cluster.pods.get(&(namespace.to_owned(), name.to_owned()));
-    pod.ok_or_else(|| Refusal(format!("the pod {namespace}/{name} is not found")))
+    pod.ok_or_else(|| NodeRestrictionError(format!("the pod {namespace}/{name} is not found")))
 }
 
-fn admit_create(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+fn admit_create(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     let pod = write.new_object("Pod")?;
     if pod.path(&["metadata", "annotations", MIRROR]).is_none() {
         return refuse(format!(
@@ -49,15 +50,13 @@ fn admit_create(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), 
     match referenced_kind(pod, &cluster.version) {
         Ok(None) => Ok(()),
         Ok(Some(resource)) => refuse(format!("the node `{node}` can not create pods that reference {resource}")),
-        Err(why) => {
-            refuse(format!("the node `{node}` can not create a pod of which nobody can tell what it references: {why}"))
-        }
+        Err(why) => refuse(format!("the node `{node}` can not create a pod with unknown references: {why}")),
     }
 }
 
 /// Checks the owner of a mirror pod: its Node, for a common removal. It is required since 1.20, and since 1.17 no
 /// other owner is allowed.
-fn admit_owner(cluster: &Cluster, node: &str, pod: NodeRef<'_>) -> Result<(), Refusal> {
+fn admit_owner(cluster: &Cluster, node: &str, pod: NodeRef<'_>) -> Result<(), NodeRestrictionError> {
     if !cluster.version.since(17) {
         return Ok(());
     }
@@ -73,7 +72,7 @@ fn admit_owner(cluster: &Cluster, node: &str, pod: NodeRef<'_>) -> Result<(), Re
             ));
         }
     };
-    let own = |key: &str| owner.get(key).and_then(NodeRef::as_str).unwrap_or_default();
+    let own = |key: &str| absent::text_at(owner, &[key]);
     let is_true = |key: &str| owner.get(key).and_then(NodeRef::as_bool) == Some(true);
     if (own("apiVersion"), own("kind"), own("name")) != ("v1", "Node", node) {
         return refuse(format!("the node `{node}` can only create pods with an owner reference set to itself"));
@@ -90,10 +89,10 @@ fn admit_owner(cluster: &Cluster, node: &str, pod: NodeRef<'_>) -> Result<(), Re
     if own("uid") == known.uid {
         return Ok(());
     }
-    refuse(format!("node `{node}` UID mismatch: the pod says `{}`, and it is `{}`", own("uid"), known.uid))
+    refuse(format!("node `{node}` UID mismatch: the pod has `{}`, and it is `{}`", own("uid"), known.uid))
 }
 
-fn admit_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+fn admit_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     let old = write.old_object("Pod")?;
     if text(old, &["spec", "nodeName"]) != Some(node) {
         return refuse(format!("the node `{node}` can only update pod status of pods that are bound to it"));
@@ -126,7 +125,7 @@ fn same_allocatable(old: NodeRef<'_>, new: NodeRef<'_>) -> bool {
     let path = ["status", "nodeAllocatableResourceClaimStatuses"];
     same_items(old.path(&path), new.path(&path), |old, new| {
         let texts = |status: NodeRef<'_>| -> Vec<String> {
-            items(status, "containers").map(|name| name.as_str().unwrap_or_default().to_owned()).collect()
+            items(status, "containers").map(|name| absent::text(name.as_str()).to_owned()).collect()
         };
         let lists = |key: &str, quantities: &[&str]| {
             same_items(old.get(key), new.get(key), |old, new| {
@@ -169,16 +168,16 @@ fn labels<'p>(pod: NodeRef<'p>) -> std::collections::BTreeMap<&'p str, &'p str> 
 fn claim_statuses<'p>(pod: NodeRef<'p>) -> Vec<(&'p str, Option<&'p str>)> {
     let statuses = pod.path(&["status", "resourceClaimStatuses"]).into_iter().flat_map(NodeRef::items);
     let own = |status: NodeRef<'p>, key: &str| status.get(key).and_then(NodeRef::as_str);
-    let both = |status| (own(status, "name").unwrap_or_default(), own(status, "resourceClaimName"));
+    let both = |status| (absent::text(own(status, "name")), own(status, "resourceClaimName"));
     statuses.map(both).collect()
 }
 
-fn admit_eviction(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), Refusal> {
+fn admit_eviction(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
     let eviction = write.new_object("Eviction")?;
-    let named = || text(eviction, &["metadata", "name"]).unwrap_or_default();
+    let named = || absent::text_at(eviction, &["metadata", "name"]);
     let name = if write.name.is_empty() { named() } else { write.name };
     if name.is_empty() {
-        return refuse("nobody can tell which pod is to be evicted");
+        return refuse("the eviction names no pod");
     }
     match existing(cluster, write.namespace, name)? {
         pod if pod.node == node => Ok(()),

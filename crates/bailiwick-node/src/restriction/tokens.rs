@@ -1,13 +1,15 @@
 //! Requests of a node for a token of a service account: for a pod on it, and for an audience needed by the pod.
 
 use super::pods::existing;
-use super::{MayAlso, Operation, Refusal, Write, refuse};
+use super::{MayAlso, NodeRestrictionError, Operation, Write, refuse};
 use crate::cluster::Cluster;
 use crate::pod::{Pod, TokenVolume};
 use crate::version::Gate;
-use crate::volume::text;
+use crate::volume::DriverError;
 use bailiwick_access::{Identity, Request, ResourceRequest};
+use bailiwick_kubernetes::absent;
 use bailiwick_yaml::NodeRef;
+use std::fmt;
 
 /// The verb for requests for an audience outside of the pod's volumes; the audience is the resource.
 pub(crate) const AUDIENCE_VERB: &str = "request-serviceaccounts-token-audience";
@@ -18,12 +20,12 @@ pub(super) fn admit(
     node: &str,
     write: &Write<'_>,
     may_also: MayAlso<'_>,
-) -> Result<(), Refusal> {
+) -> Result<(), NodeRestrictionError> {
     if write.operation != Operation::Create || write.subresource != "token" {
         return Ok(());
     }
     let request = write.new_object("TokenRequest")?;
-    let bound = |key: &str| text(request, &["spec", "boundObjectRef", key]).unwrap_or_default();
+    let bound = |key: &str| absent::text_at(request, &["spec", "boundObjectRef", key]);
     if bound("apiVersion") != "v1" || bound("kind") != "Pod" || bound("name").is_empty() {
         return refuse("a node asks for a token that is not bound to a pod");
     }
@@ -44,14 +46,14 @@ pub(super) fn admit(
         .path(&["spec", "audiences"])
         .into_iter()
         .flat_map(NodeRef::items)
-        .map(|audience| audience.as_str().unwrap_or_default())
+        .map(|audience| absent::text(audience.as_str()))
         .collect();
     let audience = match audiences.as_slice() {
         [] => "",
         [audience] => audience,
         _ => return refuse("a node may only ask for 0 or 1 audiences"),
     };
-    if needs_audience(cluster, pod, audience).map_err(Refusal)? {
+    if needs_audience(cluster, pod, audience).map_err(|error| NodeRestrictionError(error.to_string()))? {
         return Ok(());
     }
     let beside = Request::Resource(ResourceRequest {
@@ -71,11 +73,23 @@ pub(super) fn admit(
     ))
 }
 
+/// An error of checking an audience.
+struct AudienceError {
+    audience: String,
+    problems: Vec<String>,
+}
+
+impl fmt::Display for AudienceError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the audience `{}` cannot be checked: {}", self.audience, self.problems.join(", "))
+    }
+}
+
 /// Returns whether a volume of the pod needs a token for an audience.
 ///
 /// # Errors
 /// No volume matched, and some volume was unreadable: no further question is asked then.
-fn needs_audience(cluster: &Cluster, pod: &Pod, audience: &str) -> Result<bool, String> {
+fn needs_audience(cluster: &Cluster, pod: &Pod, audience: &str) -> Result<bool, AudienceError> {
     let mut problems = Vec::new();
     for volume in &pod.token_volumes {
         let driver = match volume {
@@ -85,11 +99,13 @@ fn needs_audience(cluster: &Cluster, pod: &Pod, audience: &str) -> Result<bool, 
             TokenVolume::Claim(claim) => driver_of_claim(cluster, &pod.namespace, claim),
             TokenVolume::Broken(why) => Err(why.clone()),
         };
-        let Some(driver) = driver.unwrap_or_else(|why| {
-            problems.push(why);
-            None
-        }) else {
-            continue;
+        let driver = match driver {
+            Ok(Some(driver)) => driver,
+            Ok(None) => continue,
+            Err(error) => {
+                problems.push(error.to_string());
+                continue;
+            }
         };
         match cluster.drivers.get(&driver) {
             Some(audiences) if audiences.iter().any(|own| own == audience) => return Ok(true),
@@ -97,18 +113,14 @@ fn needs_audience(cluster: &Cluster, pod: &Pod, audience: &str) -> Result<bool, 
             None => problems.push(format!("the CSIDriver `{driver}` is not found")),
         }
     }
-    if problems.is_empty() {
-        Ok(false)
-    } else {
-        Err(format!("the audience `{audience}` cannot be checked: {}", problems.join(", ")))
-    }
+    if problems.is_empty() { Ok(false) } else { Err(AudienceError { audience: audience.to_owned(), problems }) }
 }
 
-fn driver_of_claim(cluster: &Cluster, namespace: &str, claim: &str) -> Result<Option<String>, String> {
+fn driver_of_claim(cluster: &Cluster, namespace: &str, claim: &str) -> Result<Option<String>, DriverError> {
     let volume = cluster
         .claims
         .get(&(namespace.to_owned(), claim.to_owned()))
-        .ok_or_else(|| format!("the claim {namespace}/{claim} is not found"))?;
-    let volume = cluster.volumes.get(volume).ok_or_else(|| format!("the volume `{volume}` is not found"))?;
+        .ok_or_else(|| DriverError::NoClaim { namespace: namespace.to_owned(), claim: claim.to_owned() })?;
+    let volume = cluster.volumes.get(volume).ok_or_else(|| DriverError::NoVolume(volume.clone()))?;
     volume.driver.clone().map(|driver| driver.filter(|driver| !driver.is_empty()))
 }
