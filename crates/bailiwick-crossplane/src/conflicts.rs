@@ -1,7 +1,8 @@
-//! What several stacks of one cluster make of each other: definitions that more than one brings, names that clash,
-//! dependencies that nobody provides (seed 004, "Multiple Versions"; `specs/systems.md` B5).
+//! Conflicts of several stacks in one cluster: definitions in more than one stack, clashing names, and dependencies
+//! without a provider.
 
 use crate::codes;
+use bailiwick_kubernetes::absent;
 use std::collections::BTreeMap;
 
 use super::definition::Definition;
@@ -10,26 +11,26 @@ use super::revision::Revision;
 use super::stack::Stack;
 use bailiwick_yaml::diag::{Diagnostic, Sink};
 
-/// What is known of definitions beside the stacks.
+/// The definitions known beside the stacks.
 pub trait KnownDefinitions {
-    /// Whether a resource is there by other means, and if so whether it lives in namespaces. `*` asks for the whole
-    /// group, which does when all of it does.
+    /// Returns whether a resource exists by other means, and if so whether it is namespaced. `*` asks for the whole
+    /// group, and needs all of it.
     fn serves(&self, group: &str, plural: &str) -> Option<bool>;
 
-    /// What a version of a definition takes, field by field; nothing where that cannot be looked up.
+    /// Returns the fields of a version of a definition; none for an unknown definition.
     fn shape(&self, definition: &Definition, version: &str) -> BTreeMap<String, String>;
 }
 
-/// The definitions of all stacks, with who brings them.
+/// The definitions of all stacks, with their owners.
 #[derive(Debug, Default)]
 pub struct Owners<'s> {
     by_group: BTreeMap<&'s str, BTreeMap<&'s str, Vec<Owner<'s>>>>,
 }
 
-/// A stack that brings a definition.
+/// A stack with a definition.
 #[derive(Debug, Clone, Copy)]
 pub struct Owner<'s> {
-    /// Which of the stacks.
+    /// Index of the stack.
     pub stack: usize,
     /// Its own copy of the definition.
     pub definition: &'s Definition,
@@ -53,7 +54,7 @@ impl<'s> Owners<'s> {
         self.by_group.values().flat_map(BTreeMap::values).map(Vec::as_slice)
     }
 
-    /// Returns the definitions that a dependency means.
+    /// Returns the definitions matched by a dependency.
     pub fn meant(&self, dependency: &Dependency) -> impl Iterator<Item = &[Owner<'s>]> {
         let group = self.by_group.get(dependency.group.as_str());
         let wanted = dependency.resource.as_str();
@@ -62,7 +63,7 @@ impl<'s> Owners<'s> {
         one.into_iter().chain(all).map(Vec::as_slice)
     }
 
-    /// Returns a definition of the group that a dependency means by another of its names.
+    /// Returns a definition of the group with the dependency as another of its names.
     fn misnamed(&self, dependency: &Dependency) -> Option<&'s Definition> {
         let group = self.by_group.get(dependency.group.as_str())?;
         let owners = group.values().filter_map(|owners| owners.first());
@@ -70,7 +71,7 @@ impl<'s> Owners<'s> {
     }
 }
 
-/// Tells what stacks of one cluster make of each other.
+/// Reports the conflicts of the stacks of one cluster.
 pub fn check(stacks: &[&Stack], around: &dyn KnownDefinitions, sink: &mut Sink) {
     let owners = Owners::of(stacks);
     for owners in owners.iter().filter(|owners| owners.len() > 1) {
@@ -92,7 +93,7 @@ pub fn check(stacks: &[&Stack], around: &dyn KnownDefinitions, sink: &mut Sink) 
     }
 }
 
-/// Returns one definition, several owners: which schema wins?
+/// Reports a definition with several owners: only one schema is effective.
 fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownDefinitions, sink: &mut Sink) {
     let Some((first, others)) = owners.split_first() else { return };
     let shown = |owner: &Owner<'_>| {
@@ -156,7 +157,7 @@ fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownD
     }
 }
 
-/// How many differing fields are told.
+/// The limit of reported differing fields.
 const MAXIMUM_FIELDS: usize = 8;
 
 /// What one schema says and the other does not, each with whose schema it is.
@@ -165,23 +166,23 @@ fn differences(one: (&BTreeMap<String, String>, &str), other: (&BTreeMap<String,
         let fields = has.0.keys().filter(|path| !lacks.contains_key(*path));
         fields.map(|path| format!("only {} has {}", has.1, field(path))).collect()
     };
-    let mut told = only_in(one, other.0);
-    told.extend(only_in(other, one.0));
-    told.extend(one.0.iter().filter_map(|(path, said)| {
-        let differing = other.0.get(path).filter(|differing| *differing != said)?;
-        Some(format!("{} is `{said}` for {}, and `{differing}` for {}", field(path), one.1, other.1))
+    let mut lines = only_in(one, other);
+    lines.extend(only_in(other, one));
+    lines.extend(one.fields.iter().filter_map(|(path, own)| {
+        let differing = other.fields.get(path).filter(|differing| *differing != own)?;
+        Some(format!("{} is `{own}` for {}, and `{differing}` for {}", field(path), one.owner, other.owner))
     }));
-    let more = told.len().saturating_sub(MAXIMUM_FIELDS);
-    told.truncate(MAXIMUM_FIELDS);
-    told.extend((more > 0).then(|| format!("and {more} more fields")));
-    told
+    let more = lines.len().saturating_sub(MAXIMUM_FIELDS);
+    lines.truncate(MAXIMUM_FIELDS);
+    lines.extend((more > 0).then(|| format!("and {more} more fields")));
+    lines
 }
 
 fn field(path: &str) -> String {
     if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") }
 }
 
-/// There is one instance of each cluster stack, and its roles have a name that the whole cluster shares.
+/// Checks cluster stacks: each has one instance, and its roles have a cluster-wide name.
 fn check_cluster_stacks(stacks: &[&Stack], sink: &mut Sink) {
     let mut names: BTreeMap<&str, &Stack> = BTreeMap::new();
     let mut kin: BTreeMap<String, Vec<&Stack>> = BTreeMap::new();
@@ -225,7 +226,7 @@ fn check_cluster_stacks(stacks: &[&Stack], sink: &mut Sink) {
     }
 }
 
-/// What kin of a stack has in common with it, at least in one entry.
+/// Returns the keys of a stack for its relatives; one common key is enough.
 fn kin_keys(stack: &Stack) -> Vec<String> {
     let package = &stack.package;
     let image = package.repository().into_iter().map(|(registry, repository)| format!("image {registry}/{repository}"));
@@ -267,7 +268,7 @@ fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn KnownDefi
             dependency.version.as_ref().is_some_and(|version| !definition.versions.contains_key(version))
         };
         if !meant.is_empty() && meant.iter().all(lacks) {
-            let version = dependency.version.as_deref().unwrap_or_default();
+            let version = absent::text(dependency.version.as_deref());
             sink.push(
                 not_provided(stack, dependency, format!("no stack provides its version `{version}`"))
                     .help("install a version that serves it, or use a served version; rules have no versions"),
@@ -278,7 +279,8 @@ fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn KnownDefi
 
 fn check_name(stack: &Stack, dependency: &Dependency, owners: &Owners<'_>, sink: &mut Sink) {
     match owners.misnamed(dependency) {
-        // Both were told when the package was read; and what Crossplane or the platform brings no stack does.
+        // Both were reported at the reading of the package; and no stack has the definitions of Crossplane or the
+        // platform.
         _ if dependency.is_kind() || dependency.is_privileged() => {}
         Some(definition) => sink.push(
             Diagnostic::warning(

@@ -1,4 +1,4 @@
-//! The controller that a package brings in `install.yaml`, as the manager makes it: a Deployment or a Job in the namespace of
+//! The controller of a package in `install.yaml`, as the manager creates it: a Deployment or a Job in the namespace of
 //! the install, with the name and the account of the install (`pkg/controller/stacks/stack` of Crossplane v0.9). From
 //! v0.11 on the manager also replaces the security context of each container.
 
@@ -15,12 +15,12 @@ use bailiwick_yaml::schema::to_json;
 pub struct Controller {
     /// The object as the package has it.
     object: Value,
-    /// Where it stands.
+    /// The location of the object.
     pub origin: Origin,
 }
 
 impl Controller {
-    /// Reads a document of `install.yaml`; none for one that brings no pods.
+    /// Reads a document of `install.yaml`; none for a kind without pods.
     pub fn read(root: NodeRef<'_>) -> Option<Self> {
         let kind = root.get("kind").and_then(NodeRef::as_str)?;
         matches!(kind, "Deployment" | "Job").then(|| Self { object: to_json(root), origin: root.beginning() })
@@ -30,14 +30,14 @@ impl Controller {
         self.object.pointer("/spec/template/spec").and_then(Value::as_object)
     }
 
-    /// Returns the account that the package names; the manager replaces it.
+    /// Returns the account in the package; the manager replaces it.
     pub fn named_account(&self) -> Option<&str> {
         let pod = self.pod()?;
         let named = ["serviceAccountName", "serviceAccount"].into_iter().find_map(|key| pod.get(key)?.as_str());
         named.filter(|name| !name.is_empty())
     }
 
-    /// Returns the parts of the node that its pods use, in words; what the manager replaces is not among them.
+    /// Returns the parts of the node used by its pods, as texts, without the parts replaced by the manager.
     pub fn on_node(&self, revision: Revision) -> Vec<&'static str> {
         let Some(pod) = self.pod() else { return Vec::new() };
         let is_on = |key: &str| pod.get(key).and_then(Value::as_bool) == Some(true);

@@ -1,6 +1,7 @@
-//! What the rules and conflicts of stacks need to know of a CustomResourceDefinition, of v1 or v1beta1.
+//! The parts of a CustomResourceDefinition, of v1 or v1beta1, needed for the rules and conflicts of stacks.
 
 use crate::codes;
+use bailiwick_kubernetes::absent;
 use std::collections::BTreeMap;
 
 use super::dependency::is_custom_group;
@@ -9,7 +10,7 @@ use bailiwick_yaml::diag::{Diagnostic, Origin, Sink};
 use bailiwick_yaml::digest::{Digest, digest};
 use bailiwick_yaml::{NodeRef, schema};
 
-/// A CustomResourceDefinition that a package brings.
+/// A CustomResourceDefinition of a package.
 #[derive(Debug, Clone)]
 pub struct Definition {
     /// `metadata.name`: the plural and the group.
@@ -18,26 +19,26 @@ pub struct Definition {
     pub group: String,
     /// The resource in rules.
     pub plural: String,
-    /// Kind of the definition.
+    /// Kind of its objects.
     pub kind: String,
     /// Whether its objects live in namespaces.
     pub is_namespaced: bool,
-    /// `spec.version` of v1beta1; empty where it is not written.
+    /// `spec.version` of v1beta1; empty if absent.
     version: String,
     has_status: bool,
     has_scale: bool,
-    /// What each version that is served takes, as a hash of [`shape`].
+    /// The schema of each served version, as a hash of [`shape`].
     pub versions: BTreeMap<String, Digest>,
-    /// Where the name stands.
+    /// The location of the name.
     pub origin: Origin,
-    /// Where the scope stands, or the name where it is not written.
+    /// The location of the scope, or of the name without a scope.
     pub scope_origin: Origin,
 }
 
 impl Definition {
-    /// Reads a definition. None for any other object and for one whose names no server takes; why is then in the sink.
+    /// Reads a definition. None for any other object and for invalid names; the sink then has the reason.
     pub fn read(root: NodeRef<'_>, sink: &mut Sink) -> Option<Self> {
-        let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+        let text = |keys: &[&str]| absent::text_at(root, keys).to_owned();
         let api_version = text(&["apiVersion"]);
         if text(&["kind"]) != "CustomResourceDefinition" || !API_VERSIONS.contains(&api_version.as_str()) {
             sink.push(
@@ -74,7 +75,7 @@ impl Definition {
         resources
     }
 
-    /// What the Stack Manager sorts definitions by, from the last to the first.
+    /// Returns the sort key of the Stack Manager for definitions, in descending order.
     pub fn order_key(&self) -> String {
         format!("{}/{}, Kind={}", self.group, self.version, self.kind)
     }
@@ -83,7 +84,7 @@ impl Definition {
 /// The two ways to write a definition.
 const API_VERSIONS: [&str; 2] = ["apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"];
 
-/// The names of a document that defines a resource.
+/// The names of a document with a definition of a resource.
 #[derive(Debug)]
 pub struct Names {
     /// `metadata.name`: the plural and the group.
@@ -97,9 +98,10 @@ pub struct Names {
 }
 
 impl Names {
-    /// Reads the names of a document that defines a resource: anything but a plain name would be a pattern in rules.
+    /// Reads the names of a document with a definition of a resource: any other text than a plain name would be a
+    /// pattern in rules.
     pub fn read(root: NodeRef<'_>, plural: &[&str], sink: &mut Sink) -> Option<Self> {
-        let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
+        let text = |keys: &[&str]| absent::text_at(root, keys).to_owned();
         let found = Self {
             name: text(&["metadata", "name"]),
             group: text(&["spec", "group"]),
@@ -132,10 +134,10 @@ impl Names {
     }
 }
 
-/// Whether this is objects in namespaces; none for a scope that there is not.
+/// Returns whether the objects are namespaced; none for an unknown scope.
 fn read_scope(root: NodeRef<'_>, api_version: &str, place: Origin, sink: &mut Sink) -> Option<bool> {
     let scope = root.path(&["spec", "scope"]);
-    match scope.map(|scope| scope.as_str().unwrap_or_default()) {
+    match scope.map(|scope| absent::text(scope.as_str())) {
         Some("Namespaced") => Some(true),
         Some("Cluster") => Some(false),
         // The older form has a default.
@@ -154,21 +156,21 @@ fn read_scope(root: NodeRef<'_>, api_version: &str, place: Origin, sink: &mut Si
     }
 }
 
-/// A version that is served.
+/// A served version.
 struct Version<'t> {
     name: String,
     schema: Option<NodeRef<'t>>,
-    /// `status` and `scale`, where it has them.
+    /// `status` and `scale`, if present.
     subresources: Vec<&'t str>,
 }
 
-/// Returns the versions of a definition that are served. The older form may have schema and subresources of all of
-/// them beside them, and may name a single one.
+/// Returns the served versions of a definition. The older form may have a common schema and subresources beside them,
+/// and may name a single one.
 fn versions(root: NodeRef<'_>) -> Vec<Version<'_>> {
     let schema = root.path(&["spec", "validation", "openAPIV3Schema"]);
     let common = root.path(&["spec", "subresources"]);
     let listed = root.path(&["spec", "versions"]).into_iter().flat_map(NodeRef::items);
-    let served = listed.filter(|version| version.get("served").and_then(NodeRef::as_bool).unwrap_or(true));
+    let served = listed.filter(|version| version.get("served").and_then(NodeRef::as_bool) != Some(false));
     let mut found: Vec<Version<'_>> = served
         .filter_map(|version| {
             Some(Version {
@@ -180,22 +182,22 @@ fn versions(root: NodeRef<'_>) -> Vec<Version<'_>> {
         .collect();
     if found.is_empty() && root.path(&["spec", "versions"]).is_none_or(NodeRef::is_empty) {
         let single = root.path(&["spec", "version"]).and_then(NodeRef::as_str);
-        let name = single.unwrap_or_default().to_owned();
+        let name = absent::text(single).to_owned();
         found.push(Version { name, schema, subresources: declared(common) });
     }
     found
 }
 
-/// Returns the subresources that are declared at a place.
+/// Returns the subresources declared at a location.
 fn declared(place: Option<NodeRef<'_>>) -> Vec<&str> {
     let declared = place.into_iter().flat_map(NodeRef::entries).filter(|(_, value)| !value.is_null());
     declared.filter_map(|(key, _)| key.as_str()).collect()
 }
 
-/// What a version of a definition takes: what is said of each field, by its path, and the subresources. Texts for people
-/// are left out.
+/// Returns the fields of a version of a definition: the schema of each field by its path, and the subresources. Texts
+/// for people are left out.
 pub fn shape(root: NodeRef<'_>, version: &str) -> BTreeMap<String, String> {
-    versions(root).iter().find(|known| known.name == version).map(shape_of).unwrap_or_default()
+    versions(root).iter().find(|known| known.name == version).map_or_else(BTreeMap::new, shape_of)
 }
 
 fn shape_of(version: &Version<'_>) -> BTreeMap<String, String> {
@@ -218,7 +220,7 @@ fn fingerprint(version: &Version<'_>) -> Digest {
     digest(text.as_bytes())
 }
 
-/// Keys of a schema that tell people something and the server nothing.
+/// Keys of a schema with texts for people, without an effect in the server.
 const FOR_PEOPLE: [&str; 5] = ["description", "title", "example", "externalDocs", "$schema"];
 
 fn collect(schema: NodeRef<'_>, path: String, fields: &mut BTreeMap<String, String>) {
@@ -228,7 +230,7 @@ fn collect(schema: NodeRef<'_>, path: String, fields: &mut BTreeMap<String, Stri
         match key {
             "properties" => {
                 for (name, inner) in value.entries() {
-                    let name = name.as_str().unwrap_or_default();
+                    let name = absent::text(name.as_str());
                     let inner_path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
                     collect(inner, inner_path, fields);
                 }
@@ -243,7 +245,7 @@ fn collect(schema: NodeRef<'_>, path: String, fields: &mut BTreeMap<String, Stri
     fields.insert(path, said.join(", "));
 }
 
-/// JSON whose keys have one order.
+/// Prints JSON with sorted keys.
 fn sorted(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Object(map) => {

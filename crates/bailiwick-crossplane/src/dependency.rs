@@ -1,4 +1,4 @@
-//! What a package depends on: `<plural or *>.<group>[/<version>]` (`specs/systems.md` B2, B3 and B5).
+//! The dependencies of a package: `<plural or *>.<group>[/<version>]` (`pkg/stacks` of Crossplane v0.9).
 
 use crate::codes;
 use bailiwick_kubernetes::names;
@@ -8,20 +8,20 @@ use bailiwick_yaml::diag::{Code, Diagnostic, Origin, Sink};
 
 use super::object::rule;
 
-/// A definition that a stack depends on, or all those of a group.
+/// A definition needed by a stack, or all definitions of a group.
 #[derive(Debug, Clone)]
 pub struct Dependency {
     /// The resource in rules; `*` for all of the group.
     pub resource: String,
     /// The API group.
     pub group: String,
-    /// The version, where one is named; rules know none.
+    /// The version, if any; rules have no versions.
     pub version: Option<String>,
-    /// Where it is written.
+    /// The location of the text.
     pub origin: Origin,
 }
 
-/// The groups whose objects install further packages, with those of their resources that do.
+/// The groups with objects for the installation of further packages, each with these resources.
 const INSTALLERS: &[(&str, &[&str])] = &[
     ("stacks.crossplane.io", &["stackinstalls", "clusterstackinstalls", "stacks", "stackdefinitions"]),
     ("packages.crossplane.io", &["packageinstalls", "clusterpackageinstalls", "packages", "stackdefinitions"]),
@@ -38,13 +38,12 @@ const INSTALLERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Groups with a dot in their names that decide over access all the same.
+/// Groups with a dot in their names and with a role in access control.
 const SECURITY: &[&str] =
     &["security.openshift.io", "authorization.openshift.io", "oauth.openshift.io", "user.openshift.io"];
 
 impl Dependency {
-    /// Reads a dependency. None for an empty one, which says nothing, and for one that is refused; why is then in the
-    /// sink.
+    /// Reads a dependency. None for an empty one, and for a rejected one; the sink then has the reason.
     pub fn read(written: &Spanned<String>, sink: &mut Sink) -> Option<Self> {
         let text = written.as_str();
         if text.is_empty() {
@@ -57,7 +56,10 @@ impl Dependency {
             Some((name, version)) => (name, Some(version)),
             None => (text, None),
         };
-        let (resource, group) = name.split_once('.').unwrap_or((name, ""));
+        let (resource, group) = match name.split_once('.') {
+            Some(split) => split,
+            None => (name, ""),
+        };
         let is_word = |text: &str, more: &[u8]| {
             text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || more.contains(&byte))
         };
@@ -137,23 +139,23 @@ impl Dependency {
         self.resource == "*"
     }
 
-    /// Whether this is a name with capitals, which is a kind's and no resource's.
+    /// Whether this is a name with capitals: a kind rather than a resource.
     pub fn is_kind(&self) -> bool {
         self.resource.bytes().any(|byte| byte.is_ascii_uppercase())
     }
 
-    /// Whether this is what lets a stack install others, or decide over access.
+    /// Whether this allows a stack to install others, or to change access.
     pub fn is_privileged(&self) -> bool {
         is_installer(&self.group, &self.resource) || SECURITY.contains(&self.group.as_str())
     }
 
-    /// Returns the rule that it becomes.
+    /// Returns the rule for the dependency.
     pub fn rule(&self, verbs: Vec<String>) -> PolicyRule {
         rule(&[&self.group], vec![self.resource.clone()], verbs)
     }
 }
 
-/// Warns of rights that are more than they seem, on what a package uses or brings.
+/// Warns of far-reaching permissions in the dependencies or definitions of a package.
 pub fn warn_of(group: &str, resource: &str, origin: Origin, word: &str, sink: &mut Sink) {
     if is_installer(group, resource) {
         sink.push(
@@ -185,7 +187,7 @@ fn is_installer(group: &str, resource: &str) -> bool {
     INSTALLERS.iter().any(fits)
 }
 
-/// True for the groups of custom resources, by the two marks that the Stack Manager goes by.
+/// Whether a group has custom resources, by the two marks of the Stack Manager.
 pub(super) fn is_custom_group(group: &str) -> bool {
     group.contains('.') && !group.ends_with("k8s.io")
 }

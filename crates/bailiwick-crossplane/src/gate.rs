@@ -1,12 +1,12 @@
-//! Two checks of Crossplane's own on the permissions that packages ask for. They are not Kubernetes' cover check, and
-//! let through and refuse other things (`specs/systems.md` B; `cluster/stacks` of v0.9, `internal/controller/rbac` of v1).
+//! Two checks of Crossplane's own on the permissions requested by packages. They differ from Kubernetes' escalation
+//! check (`cluster/stacks` of v0.9, `internal/controller/rbac` of v1).
 
 use super::dependency::is_custom_group;
 use super::package::CORE_RESOURCES;
 use bailiwick_kubernetes::rbac::PolicyRule;
 
-/// True when a Stack Manager of v0.9 with `--restrict-core-apigroups` lets a rule pass: the one of the core kinds, word
-/// for word, or one of custom resources alone.
+/// Whether a Stack Manager of v0.9 with `--restrict-core-apigroups` accepts a rule: the exact rule of the core kinds,
+/// or a rule of custom resources alone.
 pub fn stack_manager_allows(rule: &PolicyRule) -> bool {
     let is_core_rule = rule.api_groups == [""]
         && rule.resources == CORE_RESOURCES
@@ -17,8 +17,8 @@ pub fn stack_manager_allows(rule: &PolicyRule) -> bool {
     is_core_rule || (are_custom && rule.non_resource_urls.is_empty())
 }
 
-/// The smallest parts of a package's permission requests that are not within what `allowed` grants, as the validator of
-/// v1 sees it: each part is equal or `*`, and nothing else is a pattern. One is enough for no role at all.
+/// Returns the single permissions of a package's requests outside of `allowed`, by the validator of v1: each part is
+/// equal or `*`, and no other text is a pattern. One such permission is enough for no role at all.
 pub fn rejected(allowed: &[PolicyRule], requested: &[PolicyRule]) -> Vec<PolicyRule> {
     let held: Vec<PolicyRule> = allowed.iter().flat_map(PolicyRule::atoms).collect();
     let wanted = requested.iter().flat_map(PolicyRule::atoms);
@@ -27,7 +27,7 @@ pub fn rejected(allowed: &[PolicyRule], requested: &[PolicyRule]) -> Vec<PolicyR
 
 fn is_within(own: &PolicyRule, wanted: &PolicyRule) -> bool {
     let part = |own: &[String], wanted: &[String]| own == wanted || own == ["*"];
-    // No name stands for every name, which only every name allows.
+    // An absent name stands for every name, allowed by every name alone.
     let names = own.resource_names.is_empty() || part(&own.resource_names, &wanted.resource_names);
     let same_sort = own.non_resource_urls.is_empty() == wanted.non_resource_urls.is_empty();
     same_sort

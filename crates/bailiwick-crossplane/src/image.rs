@@ -1,38 +1,38 @@
 //! References to images: registry, repository and tag, as Crossplane's library reads them
 //! (`google/go-containerregistry`, `pkg/name`).
 
-/// An image reference that was understood.
+/// A parsed image reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// The registry; empty where the reference names none.
+    /// The registry; empty for a reference without one.
     pub registry: String,
     /// The repository without the registry.
     pub repository: String,
-    /// The tag, where there is one.
+    /// The tag, if any.
     pub tag: Option<String>,
 }
 
-/// The registry that `docker.io` stands for.
+/// The registry behind `docker.io`.
 const DOCKER: &str = "index.docker.io";
 
 /// How a release reads references.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'r> {
-    /// Where a reference without a registry lies.
+    /// The registry for a reference without one.
     pub default_registry: &'r str,
     /// True when `name:` is one without a tag, and no mistake.
     pub takes_empty_tags: bool,
 }
 
 impl Reader<'_> {
-    /// Crossplane v1, whose flag `--registry` begins as Docker's (its library is of 0.16).
+    /// Crossplane v1, with Docker's registry as the default of `--registry` (its library is of 0.16).
     pub const V1: Self = Self { default_registry: DOCKER, takes_empty_tags: true };
-    /// Crossplane v2, which knows no registry but the one that is written (its library is of 0.21).
+    /// Crossplane v2, without a default registry (its library is of 0.21).
     pub const V2: Self = Self { default_registry: "", takes_empty_tags: false };
 }
 
 impl Image {
-    /// Reads a reference; none for what no registry can have.
+    /// Reads a reference; none for an invalid one.
     pub fn parse(text: &str, reader: Reader<'_>) -> Option<Self> {
         match text.split('@').collect::<Vec<_>>().as_slice() {
             [_] => Self::tagged(text, reader),
@@ -48,7 +48,7 @@ impl Image {
 
     fn tagged(text: &str, reader: Reader<'_>) -> Option<Self> {
         let (base, tag) = match text.rsplit_once(':') {
-            // A colon before a slash is that of a port.
+            // A colon before a slash belongs to a port.
             Some((base, tag)) if !tag.contains('/') => (base, Some(tag)),
             _ => (text, None),
         };
@@ -72,7 +72,7 @@ impl Image {
         Some(Self { registry: registry.to_owned(), repository: repository.to_owned(), tag: None })
     }
 
-    /// Returns the first part of the repository's path: whose it is. Docker's registry has its own images under
+    /// Returns the first part of the repository's path: the organisation. Docker's registry has its own images under
     /// `library`.
     fn organisation(&self) -> &str {
         match self.repository.split_once('/') {
@@ -83,8 +83,7 @@ impl Image {
     }
 }
 
-/// Whether this is what Go's `net/url` takes for a host: more than any registry is called, and no more than that is
-/// checked.
+/// Whether this is a valid host for Go's `net/url`: a superset of the names of registries, without a further check.
 fn is_host(text: &str) -> bool {
     let is_letter = |letter: char| {
         !letter.is_ascii() || letter.is_ascii_alphanumeric() || "-._~!$&'()*+,;=:[]<>\"".contains(letter)
@@ -94,15 +93,15 @@ fn is_host(text: &str) -> bool {
             Some((_, port)) => port,
             None => return false,
         },
-        None => text.rfind(':').and_then(|colon| text.get(colon..)).unwrap_or_default(),
+        None => text.rfind(':').map_or("", |colon| text.split_at(colon).1),
     };
     let is_port = port.is_empty()
         || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
     is_port && text.chars().all(is_letter)
 }
 
-/// True when two packages come from the same organisation of the same registry. What cannot be read is nobody's
-/// (`OrgDiffer` of `internal/controller/rbac/provider/roles`).
+/// Whether two packages come from the same organisation of the same registry. An unreadable reference has no
+/// organisation (`OrgDiffer` of `internal/controller/rbac/provider/roles`).
 pub fn same_organisation(one: &str, other: &str, reader: Reader<'_>) -> bool {
     match (Image::parse(one, reader), Image::parse(other, reader)) {
         (Some(one), Some(other)) => one.registry == other.registry && one.organisation() == other.organisation(),

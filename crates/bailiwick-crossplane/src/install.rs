@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::object::Account;
 use bailiwick_yaml::diag::Origin;
 
-/// What is requested.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 pub enum InstallKind {
     /// A stack for one namespace.
@@ -35,7 +35,7 @@ impl InstallKind {
         }
     }
 
-    /// Group and resource by which somebody is allowed to request it.
+    /// Returns group and resource of the permission to request it.
     pub fn resource(self) -> (&'static str, &'static str) {
         match self {
             InstallKind::StackInstall => ("stacks.crossplane.io", "stackinstalls"),
@@ -46,26 +46,26 @@ impl InstallKind {
     }
 }
 
-/// A request: what, under which name, where its controller runs.
+/// A request: the kind, the name, and the namespace of the controller.
 #[derive(Debug, Clone)]
 pub struct Install {
     /// For a namespace or for the cluster.
     pub kind: InstallKind,
     /// The namespace of the controller, and of a namespaced stack.
     pub namespace: String,
-    /// The name, which its objects have too.
+    /// The name, common with its objects.
     pub name: String,
-    /// Where it is requested.
+    /// The location of the request.
     pub origin: Origin,
 }
 
 impl Install {
-    /// Whom the controller runs as.
+    /// Returns the account of the controller.
     pub fn account(&self) -> Account {
         Account { namespace: self.namespace.clone(), name: self.name.clone() }
     }
 
-    /// Namespace and name as one text.
+    /// Prints namespace and name as one text.
     pub fn id(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }

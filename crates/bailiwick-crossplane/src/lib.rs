@@ -1,14 +1,22 @@
-//! Crossplane's packages: what a stack owns and depends on, and the objects that let it run (seed 004,
-//! `specs/systems.md` part B).
+#![doc = include_str!("../README.md")]
+//!
+//! # Tour
 //!
 //! ```text
 //! package folder -> package::Package --\
 //!                                       stack::Stack -> object::Object, object::Object, ...
-//! StackInstall   -> install::Install --/       \-> conflicts, order: what several stacks make of each other
+//! StackInstall   -> install::Install --/       \-> conflicts, order: several stacks in one cluster
 //! ```
 //!
-//! Beside the pipeline, on top of [`bailiwick_access`]: plain data in, plain data out. Knows neither policies nor templates;
-//! the policy kinds `Stack` and `StackManager` read the folders and turn the objects into files.
+//! - [`package`] is a package of the Stack Manager with its [`definition`]s, [`dependency`] list and [`metadata`];
+//!   [`install`] is a request for it.
+//! - [`stack`] returns the objects of an installed package by [`revision`], and [`controller`] its Deployment or Job.
+//! - [`conflicts`], [`order`] and [`upgrade`] compare several stacks, or two states of one.
+//! - [`manager`] has the least permissions of the installer, [`reach`] the permissions of a stack beyond its namespace, and
+//!   [`gate`] Crossplane's own checks of requested permissions.
+//! - [`provider`] has the roles of providers and composite resources of Crossplane v1 and v2, and [`personas`] the roles
+//!   for people.
+//! - [`image`], [`names`] and [`object`] are the parts common to all of them.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 

@@ -1,8 +1,8 @@
-//! What whoever installs the stacks has to hold: the least by which the API server lets it create their objects.
+//! The permissions of the installer of stacks: the least set with all objects accepted by the API server.
 //!
-//! The seed gives the Stack Manager `cluster-admin`, since nobody can grant what he does not hold. But what the stacks
-//! are granted is known here, so the manager needs that, in the places where it is granted, and the right to write
-//! these very objects (`pkg/registry/rbac/escalation_check.go`).
+//! The design gives `cluster-admin` to the Stack Manager, because an account cannot grant permissions without having
+//! them. The permissions of the stacks are known here. The manager needs the same permissions in the same places, and
+//! the permission to write these very objects (`pkg/registry/rbac/escalation_check.go`).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,17 +13,17 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_kubernetes::rules::RuleSet;
 use bailiwick_kubernetes::size::{self, MAXIMUM_APPLIED};
 
-/// What a manager holds.
+/// The permissions of a manager.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rights {
     /// In the whole cluster.
     pub cluster: Vec<PolicyRule>,
-    /// In single namespaces, beyond that.
+    /// Further permissions in single namespaces.
     pub namespaces: BTreeMap<String, Vec<PolicyRule>>,
 }
 
-/// Returns the least rights that install stacks: their objects and their definitions can be created, applied again,
-/// read and removed by name. `further` is what the manager needs for itself.
+/// Returns the least permissions for the installation of stacks: their objects and their definitions can be created,
+/// applied again, read and removed by name. `further` are the manager's own needs.
 pub fn rights(stacks: &[&Stack], further: &[PolicyRule]) -> Rights {
     let mut cluster = Wanted::default();
     let mut namespaces: BTreeMap<&str, Wanted> = BTreeMap::new();
@@ -46,7 +46,7 @@ pub fn rights(stacks: &[&Stack], further: &[PolicyRule]) -> Rights {
     Rights { namespaces: namespaces.filter(|(_, rules)| !rules.is_empty()).collect(), cluster }
 }
 
-/// Permissions that are wanted in one place.
+/// Permissions needed in one place.
 #[derive(Debug, Default)]
 struct Wanted {
     /// The smallest parts by API group, since hardly any covers one of another group; URLs count as of the core group.
@@ -54,7 +54,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// To write an object. A request to create carries no name, so that a name cannot limit it.
+    /// Adds the permission to write an object. A request to create has no name, and a name cannot limit it.
     fn writes(&mut self, group: &str, resource: &str, name: &str) {
         let rule = |verbs: &[&str], names: Vec<String>| PolicyRule {
             api_groups: vec![group.to_owned()],
@@ -68,12 +68,13 @@ impl Wanted {
 
     fn holds(&mut self, rules: &[PolicyRule]) {
         for atom in rules.iter().flat_map(PolicyRule::atoms) {
-            let group = atom.api_groups.first().cloned().unwrap_or_default();
+            // A rule for URLs has no group.
+            let group = atom.api_groups.concat();
             self.by_group.entry(group).or_default().push(atom);
         }
     }
 
-    /// The same as rules, without what is held anyway.
+    /// Returns the permissions as rules, without permissions held by other means.
     fn least(self, held: &Held) -> Vec<PolicyRule> {
         let mut rules = Vec::new();
         for mut atoms in self.by_group.into_values() {
@@ -84,11 +85,11 @@ impl Wanted {
     }
 }
 
-/// Smallest parts that are held, found by what they are about: one for each object of thousands of stacks.
+/// Single permissions, found by group and resource: one for each object of thousands of stacks.
 #[derive(Debug, Default)]
 struct Held {
     exact: HashMap<(String, String), Vec<PolicyRule>>,
-    /// Those whose group or resource is a pattern, and URLs.
+    /// Permissions with a pattern as group or resource, and URLs.
     wide: Vec<PolicyRule>,
 }
 
@@ -110,12 +111,12 @@ impl Held {
     }
 }
 
-/// Group and resource of a smallest part; none for a URL.
+/// Returns group and resource of a single permission; none for a URL.
 fn key_of(atom: &PolicyRule) -> Option<(String, String)> {
     Some((atom.api_groups.first()?.clone(), atom.resources.first()?.clone()))
 }
 
-/// Rules cut into roles that a server takes; they hold together what they hold.
+/// Splits rules into roles of a valid size, with the same permissions in total.
 pub fn in_roles(rules: &[PolicyRule]) -> Vec<Vec<PolicyRule>> {
     let mut roles: Vec<Vec<PolicyRule>> = vec![Vec::new()];
     let mut room = MAXIMUM_APPLIED;

@@ -8,22 +8,22 @@ use serde::Deserialize;
 use super::package::RequestedRule;
 use bailiwick_yaml::Spanned;
 
-/// What a package says of itself.
+/// The metadata of a package.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Metadata {
     /// The version of the file's format, of `meta.pkg.crossplane.io`.
     pub api_version: Spanned<String>,
-    /// What it is.
+    /// The kind of package.
     pub kind: Spanned<PackageKind>,
     /// Its name, with labels and annotations.
     pub metadata: ObjectMetadata,
-    /// What it brings and needs.
+    /// The contents and the needs.
     #[serde(default)]
     pub spec: MetadataSpec,
 }
 
-/// What a package is.
+/// A provider or a configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum PackageKind {
     /// Definitions and the controllers for them.
@@ -36,42 +36,42 @@ pub enum PackageKind {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ObjectMetadata {
-    /// Name of the object metadata.
+    /// Name in the file.
     pub name: String,
     /// Its labels; `pkg.crossplane.io/provider-family` claims a family.
     #[serde(default)]
     pub labels: BTreeMap<String, Spanned<String>>,
-    /// Annotations of the object metadata.
+    /// Annotations in the file.
     #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
 
-/// What a package brings and needs.
+/// The contents and the needs of a package.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct MetadataSpec {
     /// The controller of a provider.
     #[serde(default)]
     pub controller: Controller,
-    /// What it is able to do, such as `safe-start`.
+    /// The capabilities, such as `safe-start`.
     #[serde(default)]
     pub capabilities: Vec<String>,
-    /// The versions of Crossplane that it fits.
+    /// The matching versions of Crossplane.
     #[serde(default)]
     pub crossplane: Option<Constraint>,
-    /// Packages that it needs.
+    /// The needed packages.
     #[serde(default)]
     pub depends_on: Vec<PackageDependency>,
 }
 
-/// A controller.
+/// The controller section of a package.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Controller {
-    /// Its image, where that is not the package's own.
+    /// Its image, if different from the package's own.
     #[serde(default)]
     pub image: Option<String>,
-    /// What it asks for beyond its definitions; Crossplane v1 alone.
+    /// Requests beyond its definitions; Crossplane v1 alone.
     #[serde(default)]
     pub permission_requests: Vec<Spanned<RequestedRule>>,
 }
@@ -84,7 +84,7 @@ pub struct Constraint {
     pub version: String,
 }
 
-/// A package that is needed.
+/// A needed package.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PackageDependency {
@@ -106,6 +106,6 @@ pub struct PackageDependency {
     /// The image of any other package.
     #[serde(default)]
     pub package: Option<String>,
-    /// Versions of the package dependency.
+    /// Constraint on versions.
     pub version: String,
 }

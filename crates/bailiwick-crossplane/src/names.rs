@@ -1,13 +1,13 @@
-//! Names that are cut where they do not fit, and told apart by a hash (`pkg/stacks/truncate` and
-//! `pkg/stacks/relationship.go` of Crossplane v0.9).
+//! Names cut to their limit, with a hash for distinction (`pkg/stacks/truncate` and `pkg/stacks/relationship.go` of
+//! Crossplane v0.9).
 
 use data_encoding::BASE32_NOPAD;
 use sha1::{Digest as _, Sha1};
 
-/// The most characters that a label's name or value has.
+/// The limit in characters of a label's name or value.
 pub const LABEL: usize = 63;
 
-/// What takes the place of what is cut off: a hyphen and five characters of the hash of the whole.
+/// Length of the replacement of the cut part: a hyphen and five characters of the hash of the whole.
 const SUFFIX: usize = 6;
 
 /// How many characters of a namespace the label of an owner keeps.
@@ -22,20 +22,20 @@ pub enum Dots {
     Trimmed,
 }
 
-/// Returns a text of at most `length` bytes, or one that is cut so that it stays distinct. Nothing shorter than the
-/// suffix can be asked for.
+/// Returns a text of at most `length` bytes, cut to a distinct text if needed. `length` is at least the suffix.
 pub fn cut(text: &str, length: usize, dots: Dots) -> String {
     if text.len() <= length {
         return text.to_owned();
     }
     let hash = BASE32_NOPAD.encode(&Sha1::digest(text.as_bytes())).to_lowercase();
-    // Names of objects are ASCII; any other text is cut before the character that does not fit.
-    let kept = (0..=length.saturating_sub(SUFFIX)).rev().find_map(|end| text.get(..end)).unwrap_or_default();
+    // Names of objects are ASCII; any other text is cut before the character beyond the limit.
+    let kept = (0..=length.saturating_sub(SUFFIX)).rev().find_map(|end| text.get(..end)).map_or("", |kept| kept);
     let kept = if dots == Dots::Trimmed { kept.trim_end_matches('.') } else { kept };
-    format!("{kept}-{}", hash.get(..SUFFIX - 1).unwrap_or_default())
+    let hash: String = hash.chars().take(SUFFIX - 1).collect();
+    format!("{kept}-{hash}")
 }
 
-/// Returns the label by which a definition remembers one of the stacks that brought it; `prefix` ends in a slash.
+/// Returns the label on a definition for one of its stacks; `prefix` ends in a slash.
 pub fn owner_label(prefix: &str, namespace: &str, name: &str, dots: Dots) -> String {
     let whole = format!("{}-{name}", cut(namespace, OWNER_NAMESPACE, dots));
     format!("{prefix}{}", cut(&whole, LABEL, dots))

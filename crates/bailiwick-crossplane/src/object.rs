@@ -1,4 +1,4 @@
-//! The objects that a stack gets, as plain data.
+//! The objects of a stack, as plain data.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
 /// Labels of an object or of a selector.
 pub type Labels = BTreeMap<String, String>;
 
-/// An object that a manager of packages makes.
+/// An object created by a manager of packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
     /// The namespace; none for cluster-scoped kinds.
@@ -18,26 +18,26 @@ pub struct Object {
     pub name: String,
     /// `metadata.labels`.
     pub labels: Labels,
-    /// What kind it is, with what the kind has.
+    /// The kind with its data.
     pub content: Content,
 }
 
-/// What makes an object.
+/// The kind of an object, with its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// A ServiceAccount: whom the controller of a stack runs as.
+    /// A ServiceAccount: the account of a stack's controller.
     ServiceAccount,
-    /// A Role, or a ClusterRole where there is no namespace.
+    /// A Role, or a ClusterRole without a namespace.
     Role(Vec<PolicyRule>),
-    /// A ClusterRole whose rules the cluster gathers from those that one of the selectors fits.
+    /// A ClusterRole with rules aggregated by the cluster from the roles of any of the selectors.
     Gathered(Vec<Labels>),
-    /// A RoleBinding, or a ClusterRoleBinding where there is no namespace.
+    /// A RoleBinding, or a ClusterRoleBinding without a namespace.
     Binding {
         /// `Role` or `ClusterRole`.
         kind: &'static str,
         /// The role's name.
         role: String,
-        /// Namespace and name of the service accounts that get it.
+        /// Namespace and name of the bound service accounts.
         accounts: Vec<Account>,
     },
 }
@@ -45,9 +45,9 @@ pub enum Content {
 /// A service account.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Account {
-    /// Namespace of the account.
+    /// Namespace of the service account.
     pub namespace: String,
-    /// Name of the account.
+    /// Name of the service account.
     pub name: String,
 }
 
@@ -76,14 +76,14 @@ impl Object {
         Self { namespace: namespace.map(str::to_owned), name: name.into(), labels: Labels::new(), content }
     }
 
-    /// The same with labels.
+    /// Adds labels to the object.
     #[must_use]
     pub fn labelled(mut self, labels: Labels) -> Self {
         self.labels = labels;
         self
     }
 
-    /// `apiVersion`.
+    /// Returns the API version in the manifest.
     pub fn api_version(&self) -> &'static str {
         match self.content {
             Content::ServiceAccount => "v1",
@@ -99,7 +99,7 @@ impl Object {
         }
     }
 
-    /// `kind`.
+    /// Returns the kind in the manifest.
     pub fn kind(&self) -> &'static str {
         match (&self.content, &self.namespace) {
             (Content::ServiceAccount, _) => "ServiceAccount",
@@ -110,7 +110,7 @@ impl Object {
         }
     }
 
-    /// Returns the resource that the kind is served as.
+    /// Returns the resource of the kind.
     pub fn resource(&self) -> &'static str {
         match self.kind() {
             "ServiceAccount" => "serviceaccounts",

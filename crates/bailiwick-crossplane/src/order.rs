@@ -1,4 +1,4 @@
-//! In which order stacks can be installed: what others depend on comes first (seed 004, "Installation Flow").
+//! The order of the installation of stacks: dependencies come first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,15 +8,15 @@ use super::stack::Stack;
 /// A stack at its place in the order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Which of the stacks.
+    /// Index of the stack.
     pub stack: usize,
-    /// Which stacks it needs, and for which definitions.
+    /// Indexes of the needed stacks, each with the definitions.
     pub needs: BTreeMap<usize, Vec<String>>,
     /// True when one of those comes later, since both need each other.
     pub is_in_ring: bool,
 }
 
-/// Returns the order; cluster stacks come first where nothing else decides, then by namespace and name.
+/// Returns the order; cluster stacks come first without another constraint, then by namespace and name.
 pub fn order(stacks: &[&Stack]) -> Vec<Step> {
     let owners = Owners::of(stacks);
     let rank = |index: usize| {
@@ -31,7 +31,7 @@ pub fn order(stacks: &[&Stack]) -> Vec<Step> {
             let mut needs: BTreeMap<usize, Vec<String>> = BTreeMap::new();
             for dependency in &stack.package.dependencies {
                 for owners in owners.meant(dependency) {
-                    // Of several that bring it, the first one is enough, and its own copy is best.
+                    // The first of several stacks with the definition is enough, and the stack's own copy is best.
                     let is_own = owners.iter().any(|owner| owner.stack == index);
                     let first = owners.iter().min_by_key(|owner| rank(owner.stack)).filter(|_| !is_own);
                     if let Some(Owner { stack, definition }) = first {
@@ -70,7 +70,7 @@ pub fn order(stacks: &[&Stack]) -> Vec<Step> {
                 }
             }
         }
-        let needs = needs.get(index).cloned().unwrap_or_default();
+        let needs = needs.get(index).map_or_else(BTreeMap::new, BTreeMap::clone);
         steps.push(Step { stack: index, needs, is_in_ring });
     }
     steps

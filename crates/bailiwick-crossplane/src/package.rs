@@ -1,6 +1,8 @@
-//! A package of the Stack Manager: `app.yaml` and the definitions beside it (`specs/systems.md` B2).
+//! A package of the Stack Manager: `app.yaml` and the definitions beside it (`pkg/stacks/unpack.go` of Crossplane
+//! v0.9).
 
 use crate::codes;
+use bailiwick_kubernetes::absent;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -39,40 +41,40 @@ pub struct App {
     /// Pictures.
     #[serde(default)]
     pub icons: Vec<Icon>,
-    /// Who looks after it.
+    /// People with access to the source.
     #[serde(default)]
     pub maintainers: Vec<Contributor>,
-    /// Whose it is.
+    /// People with the right to decide.
     #[serde(default)]
     pub owners: Vec<Contributor>,
     /// The company behind it.
     #[serde(default)]
     pub company: Option<String>,
-    /// The heading that it is listed under.
+    /// The category in a list.
     #[serde(default)]
     pub category: Option<String>,
     /// Words to find it by.
     #[serde(default)]
     pub keywords: Vec<String>,
-    /// Where people read of it.
+    /// The web site.
     #[serde(default)]
     pub website: Option<String>,
-    /// Where its code is.
+    /// The source code.
     #[serde(default)]
     pub source: Option<String>,
     /// Its licence.
     #[serde(default)]
     pub license: Option<String>,
-    /// What it uses of other packages.
+    /// The dependencies on other packages.
     #[serde(default)]
     pub depends_on: Vec<DependsOn>,
     /// `Application`, `Stack`, `Addon` or another word.
     #[serde(default)]
     pub package_type: Option<String>,
-    /// Where it works: `Cluster` or `Namespaced`.
+    /// The scope: `Cluster` or `Namespaced`.
     #[serde(default)]
     pub permission_scope: Option<Spanned<String>>,
-    /// Permissions that are asked for one by one, as before the design; only those that every stack has are accepted.
+    /// Single permissions, as before the design; only permissions common to every stack are accepted.
     #[serde(default)]
     pub permissions: Option<Permissions>,
 }
@@ -100,22 +102,22 @@ pub struct Contributor {
     pub email: Option<String>,
 }
 
-/// Something that a package uses.
+/// A dependency of a package.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DependsOn {
     /// A definition: `<plural or *>.<group>[/<version>]`.
     #[serde(default)]
     pub crd: Option<Spanned<String>>,
-    /// A package that has it.
+    /// The package of the dependency.
     #[serde(default)]
     pub package: Option<String>,
-    /// The registry of that package.
+    /// The registry of the package.
     #[serde(default)]
     pub source: Option<String>,
 }
 
-/// Permissions that are asked for one by one.
+/// Requests for single permissions.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Permissions {
@@ -124,23 +126,23 @@ pub struct Permissions {
     pub rules: Vec<RequestedRule>,
 }
 
-/// A rule that is asked for.
+/// A rule in the form of RBAC.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RequestedRule {
-    /// API groups.
+    /// Groups of the API.
     #[serde(default)]
     pub api_groups: Vec<Spanned<String>>,
-    /// Resources.
+    /// Names in the plural.
     #[serde(default)]
     pub resources: Vec<Spanned<String>>,
-    /// Names.
+    /// Names of objects.
     #[serde(default)]
     pub resource_names: Vec<String>,
-    /// URLs.
+    /// Paths outside of resources.
     #[serde(default, rename = "nonResourceURLs")]
     pub non_resource_urls: Vec<Spanned<String>>,
-    /// Verbs.
+    /// Permitted actions.
     #[serde(default)]
     pub verbs: Vec<String>,
 }
@@ -159,10 +161,10 @@ impl RequestedRule {
     }
 }
 
-/// The core kinds that every stack has, and no other (seed 004, "Allowed Resource Access").
+/// The core kinds of every stack.
 pub const CORE_RESOURCES: [&str; 3] = ["configmaps", "events", "secrets"];
 
-/// Where a stack works.
+/// The scope of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PermissionScope {
     /// In its own namespace.
@@ -181,22 +183,22 @@ impl PermissionScope {
     }
 }
 
-/// A package that was read.
+/// A parsed package.
 #[derive(Debug, Clone)]
 pub struct Package {
-    /// Its name for people; empty where it has none.
+    /// Its title; empty if absent.
     pub title: String,
     /// Its version, or the tag of its image.
     pub version: Option<String>,
-    /// The image that brings it, where that is known.
+    /// The image of the package, if known.
     pub image: Option<String>,
-    /// Where it works.
+    /// The cluster or a namespace.
     pub scope: PermissionScope,
-    /// Where that is written.
+    /// The location of the scope.
     pub scope_origin: Origin,
-    /// What it uses of other packages, in the order of `app.yaml`.
+    /// The dependencies on other packages, in the order of `app.yaml`.
     pub dependencies: Vec<Dependency>,
-    /// What it owns, in the order of the files.
+    /// The owned definitions, in the order of the files.
     pub definitions: Vec<Definition>,
     /// The controllers of its `install.yaml`.
     pub controllers: Vec<Controller>,
@@ -225,7 +227,7 @@ impl Package {
         let tag = || image.and_then(|image| Image::parse(image, Reader::V2)).and_then(|image| image.tag);
         let version = app.version.as_ref().map(|version| version.value.clone()).filter(|version| !version.is_empty());
         Some(Self {
-            title: app.title.clone().unwrap_or_default(),
+            title: absent::text(app.title.as_deref()).to_owned(),
             version: version.or_else(tag),
             image: image.map(str::to_owned),
             scope,
@@ -236,8 +238,7 @@ impl Package {
         })
     }
 
-    /// Whether another is the same package, perhaps of another version: by its image, by its title, or by what it
-    /// owns.
+    /// Whether another is the same package, possibly of another version: by its image, its title, or its definitions.
     pub fn is_kin(&self, other: &Package) -> bool {
         if let (Some(own), Some(others)) = (self.repository(), other.repository()) {
             return own == others;
@@ -246,7 +247,7 @@ impl Package {
             || self.definitions.iter().any(|own| other.definitions.iter().any(|others| others.name == own.name))
     }
 
-    /// Registry and repository of its image, where that is known.
+    /// Returns registry and repository of its image, if known.
     pub fn repository(&self) -> Option<(String, String)> {
         let image = Image::parse(self.image.as_deref()?, Reader::V2)?;
         Some((image.registry, image.repository))
@@ -254,7 +255,7 @@ impl Package {
 
     /// Returns the version for people.
     pub fn shown_version(&self) -> &str {
-        self.version.as_deref().unwrap_or("without a version")
+        self.version.as_deref().map_or("without a version", |version| version)
     }
 }
 
@@ -278,7 +279,7 @@ fn permission_scope(app: &App, place: Origin, sink: &mut Sink) -> Option<(Permis
     }
 }
 
-/// Refuses what is asked for one by one, except what every stack has anyway.
+/// Rejects requests for single permissions, except for permissions common to every stack.
 fn check_permissions(app: &App, sink: &mut Sink) {
     for rule in app.permissions.iter().flat_map(|permissions| &permissions.rules) {
         for url in &rule.non_resource_urls {

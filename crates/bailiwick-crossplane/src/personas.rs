@@ -1,14 +1,14 @@
-//! The roles for people in a namespace, which gather what stacks there offer them
-//! (`pkg/controller/stacks/persona` of Crossplane v0.9).
+//! The roles for people in a namespace, aggregated from the roles of the stacks there (`pkg/controller/stacks/persona`
+//! of Crossplane v0.9).
 
 use super::names::Dots;
 use super::object::{Content, Labels, Object};
 use super::stack::parent_labels;
 
-/// The label by which a namespace asks for the roles.
+/// The label of a namespace with a request for the roles.
 pub const MANAGED_ROLES: &str = "rbac.crossplane.io/managed-roles";
 
-/// Returns the three roles of a namespace; none where its labels do not ask for them.
+/// Returns the three roles of a namespace; none for a namespace without the label.
 pub fn of_namespace(namespace: &str, label: impl Fn(&str) -> bool) -> Vec<Object> {
     if !label(MANAGED_ROLES) {
         return Vec::new();

@@ -1,47 +1,47 @@
 //! The RBAC manager, successor of the Stack Manager: roles of providers and of composite resources
-//! (`internal/controller/rbac` of Crossplane v1.14 and v2.3; `specs/systems.md` B7).
+//! (`internal/controller/rbac` of Crossplane v1.14 and v2.3).
 
 use super::image::{Reader, same_organisation};
 use super::object::{Account, Labels, Object, rule, words};
 use super::revision::Revision;
 use bailiwick_kubernetes::rbac::PolicyRule;
 
-/// A provider that is installed.
+/// An installed provider.
 #[derive(Debug, Clone)]
 pub struct Provider {
-    /// The name of the ProviderRevision, which the roles carry.
+    /// The name of the ProviderRevision, part of the names of the roles.
     pub revision_name: String,
     /// The names of its definitions.
     pub definitions: Vec<String>,
-    /// Whom its controllers run as.
+    /// The accounts of its controllers.
     pub accounts: Vec<Account>,
-    /// What it says of itself, such as `safe-start`.
+    /// The declared capabilities, such as `safe-start`.
     pub capabilities: Vec<String>,
-    /// What it asks for beyond its definitions; Crossplane v1 alone.
+    /// Requests beyond its definitions; Crossplane v1 alone.
     pub permission_requests: Vec<PolicyRule>,
 }
 
-/// A composite resource, and the claim by which people ask for it.
+/// A composite resource with its claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Composite {
     /// The name of the CompositeResourceDefinition.
     pub name: String,
     /// Its API group.
     pub group: String,
-    /// The plural of the composites.
+    /// Plural name of the composites.
     pub plural: String,
-    /// The plural of the claims, where there are any.
+    /// Plural name of the claims, if any.
     pub claim_plural: Option<String>,
 }
 
 const READ: [&str; 3] = ["get", "list", "watch"];
 
-/// Everything that a controller needs except `delete`: it removes what is external and lets go.
+/// All verbs of a controller except `delete`: it removes the external resource and its finalizer.
 const RECONCILE: [&str; 6] = ["get", "list", "watch", "update", "patch", "create"];
 
 impl Provider {
     /// Returns the roles and the binding of its controllers; none for a provider without definitions. `family` are the
-    /// names of the definitions of other members that it may use.
+    /// usable definitions of other members.
     pub fn objects(&self, revision: Revision, family: &[String]) -> Vec<Object> {
         let mut resources: Vec<(&str, &str)> =
             self.definitions.iter().chain(family).filter_map(|name| name.split_once('.')).collect();
@@ -49,7 +49,7 @@ impl Provider {
             return Vec::new();
         }
         resources.sort_by_cached_key(|(plural, group)| format!("{plural}{group}"));
-        // By group, in the order in which the groups come up first.
+        // By group, in the order of the first occurrence.
         let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
         for (plural, group) in resources {
             let both = [plural.to_owned(), format!("{plural}/status")];
@@ -89,8 +89,8 @@ impl Provider {
     }
 }
 
-/// True when a provider counts another one to its family: both say the same family, and come from the same
-/// organisation, since anybody can write anything into a label.
+/// Whether a provider counts another one to its family: both have the same family label and the same organisation,
+/// since labels are free for every author.
 pub fn is_family(revision: Revision, image: Option<&str>, other: Option<&str>) -> bool {
     let reader = if revision == Revision::RbacManagerV1 { Reader::V1 } else { Reader::V2 };
     matches!((image, other), (Some(image), Some(other)) if same_organisation(image, other, reader))

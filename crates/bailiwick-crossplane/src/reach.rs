@@ -1,8 +1,8 @@
-//! How far a stack reaches: the isolation that seed 004 promises, held against what the authorizer says.
+//! The reach of a stack: the isolation of the design, compared with the authorizer's decisions.
 //!
-//! A namespace stack is isolated when no grant that is its own holds outside its namespace. That alone proves little: it
-//! holds `*` on the Secrets of its namespace, and a Secret is enough to be any other account there
-//! (a Secret of type `kubernetes.io/service-account-token` is filled with that account's token).
+//! A namespace stack is isolated without a grant of its own outside its namespace. This alone proves little: it has
+//! `*` on the Secrets of its namespace, and a Secret is enough to be any other account there (a Secret of type
+//! `kubernetes.io/service-account-token` is filled with the account's token).
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,13 @@ use bailiwick_access::world::{World, account_user};
 /// How far an account reaches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// Its own grants that hold outside its namespace; what the API server gives everybody is not among them.
+    /// Its own grants outside its namespace; grants of the API server to all subjects are left out.
     pub outside: Vec<Chain>,
-    /// Other accounts of its namespace that it can become, and that reach further than it does.
+    /// Other accounts of its namespace within its control, with a larger reach.
     pub stepping_stones: Vec<(Account, Vec<Chain>)>,
     /// True when it reads every Secret of the cluster, and so can be any account.
     pub reads_every_secret: bool,
-    /// True when it can request a package that works in the whole cluster, and so have what that holds.
+    /// Whether it can request a package for the whole cluster, and so gain its permissions.
     pub requests_cluster_packages: bool,
 }
 
@@ -35,7 +35,7 @@ impl Reach {
     }
 }
 
-/// How far an account reaches in a world; `bound` is whom [`World::bound_subjects`] tells.
+/// Returns the reach of an account in a world; `bound` is [`World::bound_subjects`].
 pub fn reach(world: &World, bound: &BTreeSet<String>, account: &Account) -> Reach {
     let who = identity(account);
     let outside = outside(world, account);
@@ -45,7 +45,7 @@ pub fn reach(world: &World, bound: &BTreeSet<String>, account: &Account) -> Reac
         chains.iter().any(|own| own.role == wanted.role && is_wide_enough(own))
     };
     let reads_every_secret = world.allows(&who, &secrets("list", ""));
-    // Who reads every Secret can be anybody, and needs no neighbour for it.
+    // An account with access to every Secret can be any other account, without a stepping stone.
     let can_step = takes_tokens && !reads_every_secret;
     let stepping_stones = accounts(bound, &account.namespace).into_iter().filter(|other| can_step && other != account);
     let stepping_stones = stepping_stones.filter_map(|other| {
@@ -59,21 +59,21 @@ pub fn reach(world: &World, bound: &BTreeSet<String>, account: &Account) -> Reac
     Reach { stepping_stones: stepping_stones.collect(), reads_every_secret, requests_cluster_packages, outside }
 }
 
-/// Who may request an install of a kind, and where.
-pub fn requesters(world: &World, (group, resource): (&str, &str)) -> Vec<(Scope, String)> {
+/// Returns the subjects with the permission to request an install of a kind, each with the scope.
+pub fn requesters(world: &World, group: &str, resource: &str) -> Vec<(Scope, String)> {
     let capable = world.who_can(&creation(group, resource, ""), Where::Everywhere).capable.into_iter();
-    // Sorted already, and one whom several bindings name is one.
+    // The list is sorted, and a subject of several bindings occurs once.
     let mut found: Vec<(Scope, String)> = capable.map(|capable| (capable.scope, capable.subject)).collect();
     found.dedup();
     found
 }
 
-/// Whom requests of an account come from.
+/// Returns the identity of an account in requests.
 pub fn identity(account: &Account) -> Identity {
     Identity::of(&account_user(&account.namespace, &account.name))
 }
 
-/// What is requested to have a package work in the whole cluster.
+/// The requests for a package in the whole cluster.
 const CLUSTER_PACKAGES: [(&str, &str); 4] = [
     ("stacks.crossplane.io", "clusterstackinstalls"),
     ("packages.crossplane.io", "clusterpackageinstalls"),
@@ -91,7 +91,7 @@ fn creation(group: &str, resource: &str, namespace: &str) -> Request {
     })
 }
 
-/// Returns the namespace that a grant holds in; none for the whole cluster.
+/// Returns the namespace of a grant; none for the whole cluster.
 fn place_of(chain: &Chain) -> Option<&str> {
     chain.binding.name.strip_prefix("RoleBinding/")?.split('/').next()
 }
@@ -105,16 +105,16 @@ fn secrets(verb: &str, namespace: &str) -> Request {
     })
 }
 
-/// Returns the grants of an account that hold outside its namespace.
+/// Returns the grants of an account outside its namespace.
 fn outside(world: &World, account: &Account) -> Vec<Chain> {
     let mut grants = world.all_grants_of(&identity(account));
-    // What the API server itself gives to groups it gives to every account there is.
+    // A grant of the API server to its groups applies to every account.
     let is_everybodys = |chain: &Chain| chain.binding.place.is_none() && chain.subject.starts_with("Group/");
     grants.retain(|chain| !is_everybodys(chain) && place_of(chain) != Some(account.namespace.as_str()));
     grants
 }
 
-/// The accounts of a namespace that something is granted to, by their own name or by that of their user.
+/// Returns the accounts of a namespace with a grant, by their own name or by their user name.
 fn accounts(bound: &BTreeSet<String>, namespace: &str) -> BTreeSet<Account> {
     let prefixes = [format!("ServiceAccount/{namespace}/"), format!("User/system:serviceaccount:{namespace}:")];
     let names = prefixes

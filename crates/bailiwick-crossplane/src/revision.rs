@@ -1,12 +1,12 @@
-//! Whose rules hold: the revisions of the design, and the releases that differ from it.
+//! The revisions of the design, and the releases with a difference from it.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Who turns a package into objects, and how.
+/// The manager of packages and its rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
 pub enum Revision {
-    /// The design as seed 004 has it: the names of Crossplane v0.4, and no cluster-scoped definitions.
+    /// The design: the names of Crossplane v0.4, and no cluster-scoped definitions.
     #[default]
     #[serde(rename = "1.0")]
     Seed,
@@ -28,7 +28,7 @@ pub enum Revision {
 }
 
 impl Revision {
-    /// True for the RBAC manager, which knows providers and composites instead of stacks.
+    /// Whether it is the RBAC manager, with providers and composites instead of stacks.
     pub fn is_rbac_manager(self) -> bool {
         matches!(self, Revision::RbacManagerV1 | Revision::RbacManager)
     }
@@ -66,14 +66,14 @@ impl Revision {
     }
 }
 
-/// Which verbs stand for "full" access.
+/// The verbs of "full" access.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verbs {
-    /// `*`, as Crossplane writes it: also verbs that somebody invents later.
+    /// `*`, as Crossplane writes it: future verbs as well.
     #[default]
     Any,
-    /// The eight verbs that the API server has for a resource, one by one.
+    /// The eight verbs of the API server for a resource, one by one.
     Full,
 }
 

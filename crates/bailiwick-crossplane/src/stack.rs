@@ -1,7 +1,8 @@
-//! The objects of one stack, by revision (`specs/systems.md` B3 and B4; `pkg/stacks/unpack.go` and
-//! `pkg/controller/stacks/stack` of Crossplane v0.9).
+//! The objects of one stack, by revision (`pkg/stacks/unpack.go` and `pkg/controller/stacks/stack` of Crossplane
+//! v0.9).
 
 use crate::codes;
+use bailiwick_kubernetes::absent;
 use std::sync::Arc;
 
 use super::install::Install;
@@ -12,38 +13,38 @@ use super::revision::{Revision, Verbs};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::diag::{Diagnostic, Sink};
 
-/// A package that is installed.
+/// An installed package.
 #[derive(Debug, Clone)]
 pub struct Stack {
-    /// What is installed.
+    /// Its contents and requests.
     pub package: Arc<Package>,
-    /// Where, and under which name.
+    /// The namespace and the name.
     pub install: Install,
-    /// By whose rules.
+    /// The rules for it.
     pub revision: Revision,
-    /// Which verbs stand for full access.
+    /// The verbs of full access.
     pub verbs: Verbs,
 }
 
-/// What people hold of a stack's own definitions.
+/// The permissions of people on a stack's own definitions.
 const PERSONAS: [(&str, &[&str]); 3] = [("admin", WRITE), ("edit", WRITE), ("view", &["get", "list", "watch"])];
 
 const WRITE: &[&str] = &["get", "list", "watch", "create", "delete", "deletecollection", "patch", "update"];
 
 /// How the two names of the manager call things.
 struct Vocabulary {
-    /// What the names of its roles begin with.
+    /// Prefix of the names of its roles.
     role: &'static str,
     group: &'static str,
     kind: &'static str,
     manager: &'static str,
     /// The requests for a namespace and for the cluster.
     installs: [&'static str; 2],
-    /// What the label of an owner begins with.
+    /// Prefix of the label of an owner.
     owner: &'static str,
     dots: Dots,
-    /// Subresources of its own definitions that a controller gets whether they are declared or not: to set an owner that
-    /// blocks deletion takes `finalizers`.
+    /// Further subresources of its own definitions for a controller, declared or not: `finalizers` is needed to set an
+    /// owner with blocked deletion.
     further: &'static [&'static str],
 }
 
@@ -75,7 +76,7 @@ impl Stack {
         self.package.scope == PermissionScope::Cluster
     }
 
-    /// Refuses an install that the package or the revision does not allow.
+    /// Rejects an install with a conflict to the package or the revision.
     pub fn check(&self, sink: &mut Sink) {
         let Self { package, install, .. } = self;
         if install.kind.is_cluster() != self.is_cluster() {
@@ -138,7 +139,7 @@ impl Stack {
         let system = self.role_name("system");
         let binding = Object::binding(own, &install.name, "ClusterRole", &system, vec![account]);
         objects.push(Object::role(None, system, self.rules()).labelled(labels.clone()));
-        // A RoleBinding belongs to the stack by its owner reference, which takes a uid.
+        // A RoleBinding belongs to the stack by its owner reference, and this needs a uid.
         objects.push(if is_cluster { binding.labelled(labels.clone()) } else { binding });
         for (persona, verbs) in PERSONAS {
             let mut labels = labels.clone();
@@ -154,8 +155,8 @@ impl Stack {
         objects
     }
 
-    /// What the controller of the stack is granted, in the order of the Stack Manager: the core kinds, what it owns,
-    /// what it depends on.
+    /// Returns the rules of the stack's controller, in the order of the Stack Manager: the core kinds, its
+    /// definitions, its dependencies.
     pub fn rules(&self) -> Vec<PolicyRule> {
         let mut rules = vec![rule(&[""], words(&CORE_RESOURCES), self.verbs.list())];
         let mut owned: Vec<_> = self.package.definitions.iter().collect();
@@ -170,7 +171,7 @@ impl Stack {
         rules
     }
 
-    /// Returns the labels that its definitions get; none before v0.9.
+    /// Returns the labels of its definitions; none before v0.9.
     pub fn definition_labels(&self) -> Labels {
         if !self.revision.has_personas() {
             return Labels::new();
@@ -186,14 +187,14 @@ impl Stack {
         ])
     }
 
-    /// The name of its ClusterRole for somebody, which carries the version.
+    /// Returns the name of its ClusterRole for a persona, with the version.
     fn role_name(&self, whose: &str) -> String {
         let Install { namespace, name, .. } = &self.install;
-        let version = self.package.version.as_deref().unwrap_or_default();
+        let version = absent::text(self.package.version.as_deref());
         format!("{}:{namespace}:{name}:{version}:{whose}", self.vocabulary().role)
     }
 
-    /// Returns the labels by which the manager finds its objects again; the uid is known to the cluster alone.
+    /// Returns the labels on its objects for the manager; the uid is known to the cluster alone.
     fn parent_labels(&self) -> Labels {
         let words = self.vocabulary();
         let Install { namespace, name, .. } = &self.install;
@@ -205,7 +206,7 @@ impl Stack {
     }
 }
 
-/// The labels that say what an object was made for: group, version, kind, namespace and name.
+/// Returns the labels about the parent of an object: group, version, kind, namespace and name.
 pub(super) fn parent_labels(parent: [&str; 5], dots: Dots) -> Labels {
     let keys = ["group", "version", "kind", "namespace", "name"];
     let label = |(key, value)| (format!("core.crossplane.io/parent-{key}"), cut(value, LABEL, dots));

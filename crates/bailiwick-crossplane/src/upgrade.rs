@@ -1,56 +1,57 @@
-//! What a new version of a stack changes: which of its roles get other names, which bindings have to be made anew, and
-//! what its controller gains and loses (`specs/systems.md` B6).
+//! The effect of a new version of a stack: renamed roles, recreated bindings, and the permissions gained and lost by
+//! its controller.
 //!
-//! Crossplane never had an answer: its `update` did nothing. The roles of v0.9 carry the version in their names, so
-//! that each upgrade deletes and creates, and a binding cannot be pointed at another role.
+//! Crossplane never had an answer: its `update` had no effect. The roles of v0.9 contain the version in their names:
+//! each upgrade deletes and creates roles, and a binding cannot change its role.
 
+use bailiwick_kubernetes::absent;
 use std::collections::BTreeMap;
 
 use bailiwick_access::cover;
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::NodeRef;
 
-/// The stack, by its namespace and name, that an object in a namespace (or in none) with a name belongs to.
+/// Returns the stack of an object in a namespace (or in none) with a name, by the namespace and name of the stack.
 pub type StackOf<'f> = dyn Fn(Option<&str>, &str) -> Option<(String, String)> + 'f;
 
-/// What is there of stacks, by namespace and name of the stack.
+/// The installed parts of stacks, by namespace and name of the stack.
 #[derive(Debug, Default)]
 pub struct Installed {
     stacks: BTreeMap<(String, String), Parts>,
 }
 
-/// What is there of one stack.
+/// The installed parts of one stack.
 #[derive(Debug, Default)]
 struct Parts {
     version: Option<String>,
-    /// Name and rules of the roles, by whose they are: `system` for that of the controller.
+    /// Name and rules of the roles, by persona: `system` for the controller.
     roles: BTreeMap<String, (String, Vec<PolicyRule>)>,
     /// The role of each binding, by the binding.
     bindings: BTreeMap<String, String>,
 }
 
-/// What a change means for a stack.
+/// The effect of a change on a stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Upgrade {
     /// Namespace and name.
     pub stack: (String, String),
-    /// The version that was there, and the one that comes; none where its objects do not tell.
+    /// The old version and the new one; none if unknown from its objects.
     pub versions: (Option<String>, Option<String>),
-    /// Roles and bindings that are deleted, and created under another name or in another place: old, new.
+    /// Roles and bindings deleted and created under another name or in another place: old, new.
     pub renamed: Vec<(String, String)>,
     /// True when its controller held its rights in a namespace, and holds them in the whole cluster now.
     pub widened: bool,
-    /// Bindings that are deleted and created anew, since their role is another.
+    /// Bindings deleted and created again, because their role is another.
     pub rebound: Vec<String>,
-    /// What its controller can do that it could not do before, in the smallest parts.
+    /// The permissions gained by its controller, as single permissions.
     pub gained: Vec<PolicyRule>,
-    /// What it can no longer do.
+    /// The permissions lost.
     pub lost: Vec<PolicyRule>,
 }
 
 impl Installed {
-    /// Takes an object, if it belongs to a stack: by its name where that carries the stack, or since `is_stack` knows a
-    /// stack of this namespace and name; a cluster-scoped object has no namespace, and is asked for by the name alone.
+    /// Adds an object of a stack: by a name with the stack in it, or by `is_stack` for a stack of this namespace and
+    /// name. A cluster-scoped object has no namespace, and `is_stack` gets its name alone.
     pub fn add(&mut self, object: NodeRef<'_>, is_stack: &StackOf<'_>) {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         let (Some(kind), Some(name)) = (text(&["kind"]), text(&["metadata", "name"])) else { return };
@@ -70,11 +71,11 @@ impl Installed {
                 }
             }
             "RoleBinding" | "ClusterRoleBinding" => {
-                let role = text(&["roleRef", "name"]).unwrap_or_default();
+                let role = absent::text(text(&["roleRef", "name"]));
                 let carried =
                     Carried::parse(role).map(|carried| (carried.namespace.to_owned(), carried.stack.to_owned()));
                 if let Some(stack) = carried.or_else(|| is_stack(namespace, name)) {
-                    let role = format!("{} {role}", text(&["roleRef", "kind"]).unwrap_or_default());
+                    let role = format!("{} {role}", absent::text(text(&["roleRef", "kind"])));
                     let binding = format!("{kind} {}", place(namespace, name));
                     self.stacks.entry(stack).or_default().bindings.insert(binding, role);
                 }
@@ -83,7 +84,7 @@ impl Installed {
         }
     }
 
-    /// Takes what another holds; a stack's objects may stand in several files.
+    /// Adds the parts of another set; a stack's objects may be in several files.
     pub fn extend(&mut self, other: Installed) {
         for (stack, parts) in other.stacks {
             let own = self.stacks.entry(stack).or_default();
@@ -98,7 +99,7 @@ fn place(namespace: Option<&str>, name: &str) -> String {
     namespace.map_or_else(|| name.to_owned(), |namespace| format!("{namespace}/{name}"))
 }
 
-/// A stack that the name of a role carries, as `stack:NAMESPACE:NAME:VERSION:WHOSE`.
+/// A stack in the name of a role, in the form `stack:NAMESPACE:NAME:VERSION:WHOSE`.
 struct Carried<'n> {
     namespace: &'n str,
     stack: &'n str,
@@ -116,7 +117,7 @@ impl<'n> Carried<'n> {
     }
 }
 
-/// What a change means for each stack that was there before and still is; nothing for one that stays as it is.
+/// Returns the effect of a change on each stack present before and after; nothing for an unchanged one.
 pub fn upgrades(old: &Installed, new: &Installed) -> Vec<Upgrade> {
     let both = new.stacks.iter().filter_map(|(stack, new)| Some((stack, old.stacks.get(stack)?, new)));
     let compared = both.map(|(stack, old, new)| {
@@ -127,7 +128,7 @@ pub fn upgrades(old: &Installed, new: &Installed) -> Vec<Upgrade> {
         let moved: Vec<(String, String)> = gone.zip(come).map(|(old, new)| (old.clone(), new.clone())).collect();
         let rebound =
             old.bindings.iter().filter(|(binding, role)| new.bindings.get(*binding).is_some_and(|now| now != *role));
-        let rules = |parts: &Parts| parts.roles.get("system").map(|(_, rules)| rules.clone()).unwrap_or_default();
+        let rules = |parts: &Parts| parts.roles.get("system").map_or_else(Vec::new, |(_, rules)| rules.clone());
         let (before, after) = (rules(old), rules(new));
         let beyond = |rules: &[PolicyRule], known: &[PolicyRule]| cover::maximal(&cover::uncovered(known, rules));
         Upgrade {
