@@ -102,7 +102,8 @@ impl LoadedWorld {
     /// ```
     pub fn can_i(&self, who: &Identity, options: &CanIOptions) -> Result<CanI, Error> {
         let request = options.request.request(&self.world)?;
-        let selector = field_selector(options.field_selector.as_deref().unwrap_or_default()).map_err(invalid)?;
+        let selector = field_selector(options.field_selector.as_deref().unwrap_or_default())
+            .map_err(|error| invalid(error.to_string()))?;
         let decision = self.world.decide(who, &request);
         let graph = self.cluster().map(Graph::of);
         let asked = self.cluster().zip(graph.as_ref()).filter(|_| self.asks("Node"));

@@ -125,7 +125,7 @@ pub fn lint_manifests(run: &Options, options: &LintOptions) -> Result<LintReport
 }
 
 fn version_of(minor: u32) -> Result<Version, RunError> {
-    Version::new(minor).map_err(RunError::new)
+    Version::new(minor).map_err(|error| RunError::new(error.to_string()))
 }
 
 fn find_on_target(
