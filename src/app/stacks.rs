@@ -85,7 +85,10 @@ impl Workspace {
         Ok(StacksReport {
             stacks: stacks.collect(),
             owners: Owners::of(&all),
-            requesters: kinds.iter().map(|kind| (*kind, requesters(&loaded.world, kind.resource().0, kind.resource().1))).collect(),
+            requesters: kinds
+                .iter()
+                .map(|kind| (*kind, requesters(&loaded.world, kind.resource().0, kind.resource().1)))
+                .collect(),
             managers,
             files: &loaded.files,
             all,
