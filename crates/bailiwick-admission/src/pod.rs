@@ -508,10 +508,7 @@ pub(super) fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de
 }
 
 fn value_or_default<T: Default>(value: Option<T>) -> T {
-    match value {
-        Some(value) => value,
-        None => T::default(),
-    }
+    value.unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -221,10 +221,7 @@ impl Scc {
     /// Returns the priority; constraints without a priority have 0
     /// (`ByPriority` in `pkg/securitycontextconstraints/util/sort/bypriority.go` of apiserver-library-go).
     pub fn priority(&self) -> i32 {
-        match self.priority {
-            Some(priority) => priority,
-            None => 0,
-        }
+        self.priority.unwrap_or_default()
     }
 
     /// Returns the kinds of volumes.

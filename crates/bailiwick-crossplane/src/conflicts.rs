@@ -132,8 +132,9 @@ fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownD
                 .at(other.definition.origin)
                 .labelled(format!("from {}", shown(other)))
                 .and(known.definition.origin, format!("from {}", shown(&known)));
-                let told = differences((&before, &shown(&known)), (&after, &shown(other)));
-                problem = told.into_iter().fold(problem, Diagnostic::note);
+                let (owner, other) = (shown(&known), shown(other));
+                let (one, other) = (Schema { fields: &before, owner }, Schema { fields: &after, owner: other });
+                problem = differences(&one, &other).into_iter().fold(problem, Diagnostic::note);
                 sink.push(problem.help(
                     "use another version for the changed schema: the cluster keeps the schema that is installed last, and the other controller loses fields",
                 ));
@@ -160,11 +161,17 @@ fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownD
 /// The limit of reported differing fields.
 const MAXIMUM_FIELDS: usize = 8;
 
-/// What one schema says and the other does not, each with whose schema it is.
-fn differences(one: (&BTreeMap<String, String>, &str), other: (&BTreeMap<String, String>, &str)) -> Vec<String> {
-    let only_in = |has: (&BTreeMap<String, String>, &str), lacks: &BTreeMap<String, String>| -> Vec<String> {
-        let fields = has.0.keys().filter(|path| !lacks.contains_key(*path));
-        fields.map(|path| format!("only {} has {}", has.1, field(path))).collect()
+/// The fields of a definition in one stack.
+struct Schema<'s> {
+    fields: &'s BTreeMap<String, String>,
+    owner: String,
+}
+
+/// Returns the differences of two schemas, each with the owner of the schema.
+fn differences(one: &Schema<'_>, other: &Schema<'_>) -> Vec<String> {
+    let only_in = |has: &Schema<'_>, lacks: &Schema<'_>| -> Vec<String> {
+        let fields = has.fields.keys().filter(|path| !lacks.fields.contains_key(*path));
+        fields.map(|path| format!("only {} has {}", has.owner, field(path))).collect()
     };
     let mut lines = only_in(one, other);
     lines.extend(only_in(other, one));

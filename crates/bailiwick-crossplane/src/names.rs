@@ -29,7 +29,7 @@ pub fn cut(text: &str, length: usize, dots: Dots) -> String {
     }
     let hash = BASE32_NOPAD.encode(&Sha1::digest(text.as_bytes())).to_lowercase();
     // Names of objects are ASCII; any other text is cut before the character beyond the limit.
-    let kept = (0..=length.saturating_sub(SUFFIX)).rev().find_map(|end| text.get(..end)).map_or("", |kept| kept);
+    let kept = (0..=length.saturating_sub(SUFFIX)).rev().find_map(|end| text.get(..end)).unwrap_or("");
     let kept = if dots == Dots::Trimmed { kept.trim_end_matches('.') } else { kept };
     let hash: String = hash.chars().take(SUFFIX - 1).collect();
     format!("{kept}-{hash}")

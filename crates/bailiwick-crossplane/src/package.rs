@@ -255,7 +255,7 @@ impl Package {
 
     /// Returns the version for people.
     pub fn shown_version(&self) -> &str {
-        self.version.as_deref().map_or("without a version", |version| version)
+        self.version.as_deref().unwrap_or("without a version")
     }
 }
 

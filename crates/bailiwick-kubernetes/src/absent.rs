@@ -8,10 +8,7 @@ use bailiwick_yaml::NodeRef;
 
 /// Returns the text of a field as a Go struct holds it: empty for an absent field.
 pub fn text(value: Option<&str>) -> &str {
-    match value {
-        Some(text) => text,
-        None => "",
-    }
+    value.unwrap_or_default()
 }
 
 /// Returns the text at a path of keys; empty for a path without a text.
@@ -21,10 +18,7 @@ pub fn text_at<'t>(object: NodeRef<'t>, path: &[&str]) -> &'t str {
 
 /// Returns the number of a field as a Go struct holds it: 0 for an absent field.
 pub fn number(value: Option<i64>) -> i64 {
-    match value {
-        Some(number) => number,
-        None => 0,
-    }
+    value.unwrap_or_default()
 }
 
 /// Returns the list of a field as a Go struct holds it: empty for an absent field.

@@ -412,7 +412,7 @@ impl Catalogue {
         let mut minors =
             (FIRST_MINOR..=LAST_MINOR).filter(|minor| self.presence(*minor, group, resource).served == Served::Yes);
         let first = minors.next()?;
-        Some((first, minors.next_back().map_or(first, |last| last)))
+        Some((first, minors.next_back().unwrap_or(first)))
     }
 }
 

@@ -145,10 +145,7 @@ impl TypeId {
 
 /// Returns the bit of a minor; the table has no minor above 63.
 fn bit(minor: u32) -> u64 {
-    match 1u64.checked_shl(minor) {
-        Some(bit) => bit,
-        None => 0,
-    }
+    1u64.checked_shl(minor).unwrap_or_default()
 }
 
 /// Reads a minor of a range; the empty end of an open range is the last known minor.

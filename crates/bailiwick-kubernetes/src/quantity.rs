@@ -183,7 +183,7 @@ fn write_binary(formatter: &mut fmt::Formatter<'_>, nano: i128) -> fmt::Result {
         power += 1;
     }
     // A power of 0 has no suffix.
-    let suffix = power.checked_sub(1).and_then(|index| BINARY.get(index)).map_or("", |suffix| *suffix);
+    let suffix = power.checked_sub(1).and_then(|index| BINARY.get(index)).copied().unwrap_or("");
     write!(formatter, "{}{suffix}", mantissa * sign)
 }
 

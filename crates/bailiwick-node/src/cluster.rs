@@ -148,7 +148,7 @@ impl Cluster {
             }
             ("node.k8s.io", "RuntimeClass") => {
                 // An object without `scheduling` has no such fields either.
-                let scheduling = object.get("scheduling").map_or(object, |scheduling| scheduling);
+                let scheduling = object.get("scheduling").unwrap_or(object);
                 self.runtime_classes.insert(name, Constraints::read(scheduling, false));
             }
             ("storage.k8s.io", "CSIDriver") => {
@@ -193,7 +193,7 @@ impl Cluster {
 
 /// Returns the namespace of a namespaced object: `default` where the manifest names none, as kubectl fills it in.
 pub(super) fn namespace_of<'t>(object: NodeRef<'t>) -> &'t str {
-    text(object, &["metadata", "namespace"]).map_or("default", |namespace| namespace)
+    text(object, &["metadata", "namespace"]).unwrap_or("default")
 }
 
 impl Node {

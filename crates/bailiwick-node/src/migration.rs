@@ -185,7 +185,7 @@ impl Kubelet {
 
 /// Whether this is a binding of the group to the permissions of `system:node`, or to all permissions, under any name.
 fn binds_group(binding: &Binding) -> bool {
-    let role = binding.role.as_deref().map_or(binding.name.as_str(), |role| role);
+    let role = binding.role.as_deref().unwrap_or(binding.name.as_str());
     matches!(role, super::system_node::NAME | "cluster-admin") && binding.subjects.contains(&format!("Group {NODES}"))
 }
 

@@ -127,7 +127,7 @@ impl<'w> Powers<'w> {
             let worst =
                 carried.powers.first().and_then(|worst| risk::all().position(|rule| rule.power == Some(*worst)));
             // An account without a dangerous permission comes last.
-            worst.map_or(usize::MAX, |rank| rank)
+            worst.unwrap_or(usize::MAX)
         };
         carried.sort_by_cached_key(|carried| (rank(carried), carried.certainty, carried.account.clone()));
         carried

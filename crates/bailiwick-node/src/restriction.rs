@@ -106,7 +106,7 @@ impl<'w> Write<'w> {
 }
 
 fn of_kind<'w>(object: Option<NodeRef<'w>>, kind: &str) -> Result<NodeRef<'w>, NodeRestrictionError> {
-    let found = object.and_then(|object| text(object, &["kind"])).map_or("nothing", |kind| kind);
+    let found = object.and_then(|object| text(object, &["kind"])).unwrap_or("nothing");
     object
         .filter(|_| found == kind)
         .ok_or_else(|| NodeRestrictionError(format!("a {kind} is expected, and this is {found}")))

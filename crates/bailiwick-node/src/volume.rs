@@ -57,16 +57,13 @@ pub(super) fn secrets_of_persistent(spec: NodeRef<'_>, expands_on_node: bool) ->
         secrets.extend(name.map(|name| (namespace.to_owned(), name.to_owned())));
     };
     if let Some(file) = field(spec, "azureFile") {
-        add(
-            text(file, &["secretNamespace"]).map_or_else(claimed_in, |namespace| namespace),
-            text(file, &["secretName"]),
-        );
+        add(text(file, &["secretNamespace"]).unwrap_or_else(claimed_in), text(file, &["secretName"]));
         return secrets;
     }
     if let Some((kind, source)) = with_secret_reference().find_map(|kind| Some((kind, field(spec, kind.field)?))) {
         let named = text(source, &["secretRef", "namespace"]);
         let otherwise = || if kind.in_claim_namespace { claimed_in() } else { "" };
-        add(named.map_or_else(otherwise, |namespace| namespace), text(source, &["secretRef", "name"]));
+        add(named.unwrap_or_else(otherwise), text(source, &["secretRef", "name"]));
         return secrets;
     }
     if let Some(driver) = field(spec, "csi") {

@@ -197,7 +197,7 @@ impl Differences {
             };
             (sorted(given.add), sorted(given.drop))
         };
-        let ((old_add, old_drop), (new_add, new_drop)) = (lists(&old), lists(&new));
+        let ((old_add, old_drop), (new_add, new_drop)) = (lists(old), lists(new));
         self.compare(place("capabilities.add"), &old_add, &new_add);
         self.compare(place("capabilities.drop"), &old_drop, &new_drop);
     }

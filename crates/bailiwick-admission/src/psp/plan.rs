@@ -236,10 +236,7 @@ fn policy_plans(judge: &Judge<'_>, namespaces: &[NamespacePlan], workloads: &[Wo
 
 /// Returns the defaults of a policy for a pod; an unusable policy fills in nothing.
 fn filled_by(policy: &PodSecurityPolicy, pod: &Pod) -> Vec<Filled> {
-    match relied_on(policy, pod) {
-        Ok(filled) => filled,
-        Err(_) => Vec::new(),
-    }
+    relied_on(policy, pod).unwrap_or_default()
 }
 
 /// Returns the creator of the pods of a workload: a controller or a kubelet; none for an unknown user.

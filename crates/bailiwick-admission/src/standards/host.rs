@@ -139,7 +139,7 @@ pub(super) fn volume_types(pod: &Pod, _: u64) -> Finding {
     for volume in restricted {
         names.push(volume.name.as_str());
         let first = volumes::fields().find(|name| volume.sources.contains_key(*name));
-        types.insert(first.map_or("unknown", |name| name));
+        types.insert(first.unwrap_or("unknown"));
     }
     let detail = || {
         let volumes = plural(names.len(), "volume", "volumes");

@@ -174,7 +174,7 @@ fn kinds(spec: NodeRef<'_>, minor: u32, catalogue: &Catalogue) -> Result<BTreeSe
         if groups.keys().chain(versions.keys()).any(|word| word.contains('*')) {
             continue;
         }
-        let times = |words: &BTreeMap<&str, usize>, word: &str| words.get(word).map_or(0, |times| *times);
+        let times = |words: &BTreeMap<&str, usize>, word: &str| words.get(word).copied().unwrap_or(0);
         let mut matches = Vec::new();
         for (name, times_of_name) in words(rule, "resources") {
             for served in catalogue.kinds_of_resource(minor, name) {
