@@ -93,14 +93,16 @@ pub fn check(stacks: &[&Stack], around: &dyn KnownDefinitions, sink: &mut Sink) 
     }
 }
 
+/// Prints the stack of a definition with its version.
+fn shown(stacks: &[&Stack], owner: &Owner<'_>) -> String {
+    let stack = stacks.get(owner.stack);
+    stack.map_or_else(String::new, |stack| format!("{} ({})", stack.install, stack.package.shown_version()))
+}
+
 /// Reports a definition with several owners: only one schema is effective.
 fn check_definition(stacks: &[&Stack], owners: &[Owner<'_>], around: &dyn KnownDefinitions, sink: &mut Sink) {
     let Some((first, others)) = owners.split_first() else { return };
-    let shown = |owner: &Owner<'_>| {
-        stacks
-            .get(owner.stack)
-            .map_or_else(String::new, |stack| format!("{} ({})", stack.install, stack.package.shown_version()))
-    };
+    let shown = |owner: &Owner<'_>| shown(stacks, owner);
     let mut by_version: BTreeMap<&str, Owner<'_>> = BTreeMap::new();
     by_version.extend(first.definition.versions.keys().map(|version| (version.as_str(), *first)));
     let mut warned = false;

@@ -231,15 +231,8 @@ impl Range {
     }
 
     fn strictly_contains(self, other: Range) -> bool {
-        let same = match (self.address, other.address) {
-            (IpAddr::V4(outer), IpAddr::V4(inner)) => {
-                (outer.to_bits() ^ inner.to_bits()).checked_shr(32 - self.length).unwrap_or_default() == 0
-            }
-            (IpAddr::V6(outer), IpAddr::V6(inner)) => {
-                (outer.to_bits() ^ inner.to_bits()).checked_shr(128 - self.length).unwrap_or_default() == 0
-            }
-            _ => false,
-        };
+        let is_one_family = self.address.is_ipv4() == other.address.is_ipv4();
+        let same = is_one_family && self.masked().address == Range { address: other.address, ..self }.masked().address;
         same && other.length > self.length
     }
 }
