@@ -1,7 +1,7 @@
 //! The values of an object that may differ from tenant to tenant without another verdict.
 //!
 //! Each module of rules declares the positions that it looks at in a way that a value can be checked by itself, beside the
-//! rule and with the rule's own functions ([`Position`]). An object whose values at such positions are replaced by others
+//! rule and with the rule's own functions (`Position`). An object whose values at such positions are replaced by others
 //! that the positions accept is as valid as before. Any other value is read and checked again. A test replaces the values
 //! at every position of sample objects and compares the declarations with the rules.
 
