@@ -32,7 +32,7 @@ use crate::yaml::schema::{Schema, SchemaError};
 /// The API version of every policy.
 pub const API_VERSION: &str = "bailiwick.dev/v1alpha1";
 
-/// The kind of the workspace file, which is not a policy.
+/// The kind of the workspace file; it is not a policy kind.
 pub const WORKSPACE: &str = "Workspace";
 
 /// Every policy kind.
@@ -49,15 +49,15 @@ pub static ALL: [KindEntry; 10] = [
     KindEntry::of::<access_test::AccessTestKind>(),
 ];
 
-/// A kind as the pipeline sees it.
+/// The entry of a policy kind in the registry.
 pub struct KindEntry {
-    /// Its name.
+    /// The `kind` of its documents.
     pub name: &'static str,
     /// The templates of its objects.
     pub templates: &'static [&'static str],
-    /// Which variables its texts may use.
+    /// The variables allowed in its texts.
     pub patterns: Patterns,
-    /// The field that names policies of the same kind, which are linked before.
+    /// The field with the names of policies of the same kind, linked first.
     pub includes: Option<&'static str>,
     schema: fn() -> schemars::Schema,
     compiled: OnceLock<Result<Schema, SchemaError>>,
@@ -79,15 +79,15 @@ impl KindEntry {
         }
     }
 
-    /// The JSON Schema of a whole document of this kind.
+    /// Returns the JSON Schema of a whole document of this kind.
     pub fn schema(&self) -> serde_json::Value {
         document_schema(self.name, (self.schema)())
     }
 
-    /// The same, to hold documents against; compiled when it is first asked for.
+    /// Returns the compiled schema of a document; compiled on first use.
     ///
     /// # Errors
-    /// When it is not valid, which is a mistake of this program.
+    /// Fails if the schema is invalid, a bug of this program.
     pub fn compiled_schema(&'static self) -> Result<&'static Schema, RunError> {
         self.compiled.get_or_init(|| Schema::compile(self.schema())).as_ref().map_err(wrong_schema)
     }
@@ -106,20 +106,20 @@ impl KindEntry {
     }
 }
 
-/// The entry of a kind.
+/// Returns the entry of a kind.
 pub fn find(name: &str) -> Option<&'static KindEntry> {
     ALL.iter().find(|entry| entry.name == name)
 }
 
-/// The JSON Schema of the workspace file.
+/// Returns the JSON Schema of the workspace file.
 pub fn workspace_schema() -> serde_json::Value {
     document_schema(WORKSPACE, spec_schema::<WorkspaceSpec>())
 }
 
-/// The same, to hold workspace files against.
+/// Returns the compiled schema of the workspace file.
 ///
 /// # Errors
-/// As with [`KindEntry::compiled_schema`].
+/// Fails as [`KindEntry::compiled_schema`] does.
 pub fn compiled_workspace_schema() -> Result<&'static Schema, RunError> {
     static COMPILED: OnceLock<Result<Schema, SchemaError>> = OnceLock::new();
     COMPILED.get_or_init(|| Schema::compile(workspace_schema())).as_ref().map_err(wrong_schema)
@@ -129,17 +129,17 @@ fn wrong_schema(error: &SchemaError) -> RunError {
     RunError::new(format!("a built-in schema is wrong: {error}"))
 }
 
-/// The schema of a document by its kind, the workspace file included.
+/// Returns the schema of a document by its kind, including the workspace file.
 pub fn schema_of(kind: &str) -> Option<serde_json::Value> {
     if kind == WORKSPACE { Some(workspace_schema()) } else { find(kind).map(KindEntry::schema) }
 }
 
-/// The names of all kinds that documents may have, the workspace's included.
+/// Returns the names of all document kinds, including the workspace.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|entry| entry.name).chain([WORKSPACE])
 }
 
-/// The JSON Schema of a file that is no policy, such as `app.yaml` of a package.
+/// Builds the JSON Schema of a file other than a policy, such as `app.yaml` of a package.
 fn file_schema<S: schemars::JsonSchema>() -> serde_json::Value {
     let mut schema = spec_schema::<S>().to_value();
     shared::simplify_schema(&mut schema);
@@ -161,7 +161,7 @@ fn spec_schema<S: schemars::JsonSchema>() -> schemars::Schema {
     settings.into_generator().into_root_schema_for::<S>()
 }
 
-/// Wraps the schema of a `spec` into that of a document.
+/// Wraps the schema of a `spec` into the schema of a document.
 fn document_schema(kind: &str, spec: schemars::Schema) -> serde_json::Value {
     let mut spec = spec.to_value();
     shared::simplify_schema(&mut spec);

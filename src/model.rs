@@ -1,8 +1,8 @@
-//! Policies as types: what is written, what it refers to, and what it turns into.
+//! Types of policies: their texts, their links and the objects that they produce.
 //!
-//! [`Target`] is a cluster to compile for, [`Pattern`] a text with variables, [`Blueprint`] data with such texts
-//! in it, [`Data`] plain data, and [`Unit`] one future object: its identity and its data. [`Kind`] is what a
-//! policy kind implements; the kinds themselves live in `kinds`.
+//! [`Target`] is a cluster to compile for, [`Pattern`] a text with variables, [`Blueprint`] data with patterns in it,
+//! [`Data`] plain data, and [`Unit`] the identity and data of one object before rendering. A policy kind implements
+//! [`Kind`]; the kinds themselves are in `kinds`.
 
 mod access_check;
 mod blueprint;

@@ -1,4 +1,4 @@
-//! `AccessTest`: who must and who must not be able to do what.
+//! `AccessTest`: subjects and the permissions they must and must not have.
 
 use crate::codes;
 use schemars::JsonSchema;
@@ -12,14 +12,14 @@ use crate::model::{
 };
 use crate::yaml::Spanned;
 
-/// The kind.
+/// The policy kind `AccessTest`.
 pub struct AccessTestKind;
 
-/// What must be allowed and what must not, checked offline on what the workspace compiles to. It yields no object.
+/// Expectations about permissions, tested offline on the compiled workspace. An AccessTest creates no object.
 ///
-/// `bailiwick test` runs every AccessTest, on every target it applies to, and prints each failure with its proof, or
-/// with the grant that misses by least. Each subject is tested alone: a user with the groups that every user is in, a
-/// group by a member of whom nothing else is known.
+/// `bailiwick test` runs every AccessTest on each of its targets. For each failure it prints the proof, or the binding
+/// that comes closest. Each subject is tested alone: a user with the groups of every user, a group by a member without
+/// other groups.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -46,12 +46,12 @@ pub struct AccessTestSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// Who is tested.
+    /// The subjects to test.
     pub who: Subjects,
-    /// What has to be allowed.
+    /// Access that must be allowed.
     #[serde(default)]
     pub must: Vec<Spanned<Access>>,
-    /// What must not be allowed.
+    /// Access that must not be allowed.
     #[serde(default)]
     pub must_not: Vec<Spanned<Access>>,
 }
@@ -60,18 +60,19 @@ pub struct AccessTestSpec {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Access {
-    /// Verbs.
+    /// RBAC verbs, such as `get`.
     #[schemars(length(min = 1))]
     pub verbs: Vec<String>,
-    /// Resources, with a subresource behind a slash; with their group behind a dot where the name alone is not enough:
-    /// `deployments`, `pods/exec`, `widgets.example.com/status`.
+    /// Resources: `deployments`, a subresource after a slash such as `pods/exec`, and the group after a dot if the name
+    /// is ambiguous, such as `widgets.example.com/status`.
     #[serde(default)]
     pub resources: Vec<String>,
-    /// Namespaces; `"*"` is every namespace that the objects name, and those that every cluster has. Default: none, so that the request is for the whole cluster.
+    /// Namespaces; `"*"` is every namespace mentioned by an object and every built-in namespace. Default: none, for a
+    /// request about the whole cluster.
     #[serde(default)]
     pub namespaces: Vec<Spanned<String>>,
-    /// Names of objects. Default: requests without a name; what must not be allowed must then not be allowed for any
-    /// name either.
+    /// Names of objects. Default: requests without a name; under `mustNot`, a permission for a single name is a
+    /// failure, too.
     #[serde(default)]
     pub names: Vec<String>,
     /// URL paths instead of resources.
@@ -162,7 +163,7 @@ impl Kind for AccessTestKind {
     }
 }
 
-/// The names of a test, which has no variables; `"*"` is no name.
+/// Returns the names in a test; it has no variables, and `"*"` is not a name.
 fn mentions(spec: &AccessTestSpec) -> Vec<Mention> {
     let accesses = spec.must.iter().chain(&spec.must_not);
     let namespaces = accesses.flat_map(|access| &access.namespaces).filter(|name| name.as_str() != "*");

@@ -1,4 +1,4 @@
-//! What is wrong with a policy on some targets, told once for all of them.
+//! Diagnostics of a policy, reported once for all affected targets.
 
 use crate::codes;
 use std::collections::BTreeMap;
@@ -12,19 +12,19 @@ pub(crate) struct Findings {
     found: BTreeMap<Key, (Diagnostic, Vec<Place>)>,
 }
 
-/// What makes two diagnostics the same one.
+/// The parts of a diagnostic that decide whether two are equal.
 type Key = (Option<Origin>, Code, String);
 
 /// Name and version of a target.
 type Place = (String, String);
 
 impl Findings {
-    /// None yet, for a policy of so many targets.
+    /// Creates an empty list, for a policy with a number of targets.
     pub(crate) fn new(targets: usize) -> Self {
         Self { targets, found: BTreeMap::new() }
     }
 
-    /// Adds what was found on a target; the same again is only noted.
+    /// Adds a diagnostic of a target; for a repeated one, only the target is recorded.
     pub(crate) fn add(&mut self, target: &Target, diagnostic: Diagnostic) {
         let key = (diagnostic.origin, diagnostic.code, diagnostic.message.clone());
         let (_, targets) = self.found.entry(key).or_insert((diagnostic, Vec::new()));
@@ -34,7 +34,7 @@ impl Findings {
         }
     }
 
-    /// Tells all of them.
+    /// Reports all diagnostics.
     pub(crate) fn tell(self, sink: &mut Sink) {
         for (diagnostic, targets) in self.found.into_values() {
             let note = match targets.as_slice() {
@@ -52,7 +52,7 @@ impl Findings {
     }
 }
 
-/// True for what another version of Kubernetes might not complain of.
+/// Whether the diagnostic depends on the version of Kubernetes.
 fn depends_on_version(code: Code) -> bool {
     [codes::UNSERVED_RESOURCE, codes::DEAD_VERB, codes::UNKNOWN_RESOURCE, codes::AMBIGUOUS_RESOURCE].contains(&code)
 }

@@ -1,4 +1,4 @@
-//! `Grant`: who gets which permissions, where.
+//! `Grant`: permissions of subjects in namespaces or in the cluster.
 
 mod shape;
 
@@ -20,21 +20,21 @@ use crate::model::{
 };
 use crate::yaml::Spanned;
 
-/// The kind.
+/// The policy kind `Grant`.
 pub struct GrantKind;
 
-/// Who gets which permission sets or existing roles, in some namespaces or in the whole cluster.
+/// Binds subjects to permission sets or existing roles, in some namespaces or in the whole cluster.
 ///
-/// Each role gives one binding for each namespace, named after the grant and the role: a changed role is a new
-/// binding, since `roleRef` cannot be changed. All subjects stand in one binding, sorted; where they are very many they
-/// go on in a second one, `NAME-2`, and so on.
+/// Each role becomes one binding per namespace, named after the grant and the role. Since `roleRef` is immutable, a
+/// changed role becomes a new binding. All subjects are in one binding, sorted; a very long list continues in further
+/// bindings, `NAME-2` and so on.
 ///
-/// The namespaces are named, or selected by their labels, as `namespaceSelector` in Kubernetes does it: among those of
-/// NamespaceSet, Tenancy and Manifests policies. A selector is evaluated when compiling: a new namespace gets its
+/// Namespaces are listed by name or selected by label, as with `namespaceSelector` in Kubernetes, among the namespaces
+/// of NamespaceSet, Tenancy and Manifests policies. A selector is evaluated at compile time: a new namespace gets its
 /// bindings with the next run.
 ///
-/// `owner`, `reason` and `expires` become annotations of the bindings. A grant whose last day is over goes on granting;
-/// every command that compiles warns of it.
+/// `owner`, `reason` and `expires` become annotations of the bindings. A grant stays in effect after its expiry date;
+/// every command that compiles then prints a warning.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -49,7 +49,7 @@ pub struct GrantKind;
 ///   permissionSets: [viewer]
 ///   namespaces: [demo-namespace]
 ///   owner: team-demo
-///   reason: app1 shows what runs beside it
+///   reason: app1 shows the services of its namespace
 ///   expires: "2026-12-31"
 /// ```
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -58,33 +58,33 @@ pub struct GrantSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// Who gets the permissions.
+    /// The subjects of the bindings.
     pub to: Subjects,
     /// Permission sets of this workspace.
     #[serde(default)]
     pub permission_sets: Vec<Spanned<String>>,
-    /// ClusterRoles that exist in the cluster or come in by Manifests.
+    /// ClusterRoles that exist in the cluster or in a Manifests policy.
     #[serde(default)]
     pub cluster_roles: Vec<Spanned<String>>,
-    /// Roles that exist in each of the namespaces or come in by Manifests.
+    /// Roles that exist in each of the namespaces, in the cluster or in a Manifests policy.
     #[serde(default)]
     pub roles: Vec<Spanned<String>>,
-    /// The namespaces where the permissions hold.
+    /// The namespaces of the bindings.
     #[serde(default)]
     pub namespaces: Vec<Spanned<String>>,
-    /// The namespaces where the permissions hold, by their labels; `{}` for all that policies tell of.
+    /// A label selector for the namespaces of the bindings; `{}` selects all namespaces of the policies.
     #[serde(default)]
     pub namespace_selector: Option<Spanned<LabelSelector>>,
     /// True when they hold in the whole cluster.
     #[serde(default)]
     pub cluster_wide: Option<Spanned<bool>>,
-    /// Who answers for the grant.
+    /// The owner of the grant, such as a team.
     #[serde(default)]
     pub owner: Option<Spanned<String>>,
-    /// What the grant is for.
+    /// The purpose of the permissions.
     #[serde(default)]
     pub reason: Option<Spanned<String>>,
-    /// The last day on which the grant is meant to hold: `2026-12-31`.
+    /// The last day of validity: `2026-12-31`.
     #[serde(default)]
     pub expires: Option<Spanned<String>>,
     /// Labels of the bindings.
@@ -168,12 +168,12 @@ impl Kind for GrantKind {
     }
 }
 
-/// The namespaces that a grant names, on a target.
+/// Returns the listed namespaces on a target.
 fn named(spec: &GrantSpec, target: &Target) -> BTreeSet<Arc<str>> {
     spec.namespaces.iter().map(|name| Pattern::parse_checked(name).fill(Fill::of(target))).collect()
 }
 
-/// What all bindings of a grant have in common.
+/// The common parts of all bindings of a grant.
 struct Terms {
     /// The subjects, in as many parts as there are bindings for a role.
     subjects: Vec<Blueprint>,
@@ -190,7 +190,7 @@ struct Selector {
 struct Linked {
     meta: PolicyMeta,
     cluster_wide: bool,
-    /// The namespaces where it holds on each target: those it names, and once it is settled those it selects.
+    /// The namespaces of the bindings on each target: the listed ones, and once settled the selected ones.
     namespaces: BTreeMap<String, BTreeSet<Arc<str>>>,
     selector: Option<Selector>,
     /// Bindings of the whole cluster.
@@ -257,7 +257,7 @@ impl Linked {
         }
     }
 
-    /// True when the grant holds in a namespace.
+    /// Whether the grant has bindings in a namespace.
     fn holds_in(&self, target: &Target, namespace: &Arc<str>) -> bool {
         self.namespaces.get(&target.name).is_some_and(|names| names.contains(namespace))
     }

@@ -19,21 +19,22 @@ use crate::model::{
 use crate::source::Sources;
 use crate::yaml::{NodeRef, Spanned, Tree};
 
-/// The kind.
+/// The policy kind `Manifests`.
 pub struct ManifestsKind;
 
-/// Plain Kubernetes manifests that take part: checked, and written to the output in the same form as compiled objects, or
-/// only looked at.
+/// Plain Kubernetes manifests as part of the workspace. Bailiwick checks them, and either writes them to the output in
+/// the form of compiled objects or only analyzes them.
 ///
-/// The metadata of every object is checked by the API server's rules. Built-in kinds are checked for unknown fields, types
-/// and words at the version of each target; RBAC, Namespaces, quotas, limits, NetworkPolicies, PodSecurityPolicies,
-/// SecurityContextConstraints and admission policies by all rules of the server. `render` and `check` print how many objects
-/// are checked for less.
+/// The metadata of every object is checked by the rules of the API server. Objects of built-in kinds are checked for
+/// unknown fields, types and enum values at the version of each target. RBAC objects, Namespaces, quotas, limits,
+/// NetworkPolicies, PodSecurityPolicies, SecurityContextConstraints and admission policies are checked by all rules of
+/// the server. `render` and `check` print the number of objects with fewer checks.
 ///
-/// A CustomResourceDefinition among them lists custom resources of the targets, either way: rules may then name them without
-/// their group, and mistakes in rules and objects about them are found. Custom resources are checked by the schema of their
-/// definition: unknown fields, types, required fields, words, patterns and bounds. `x-kubernetes-validations`, `allOf`,
-/// `anyOf`, `oneOf`, `not`, `format` and patterns that JSON Schema does not have, such as `(?i)`, are not checked.
+/// A CustomResourceDefinition adds its custom resources to the targets, whether it is written or not. Rules may then
+/// omit the group of these resources, and Bailiwick finds mistakes in rules and objects about them. Custom resources
+/// are checked by the schema of their definition: unknown fields, types, required fields, enum values, patterns and
+/// bounds. `x-kubernetes-validations`, `allOf`, `anyOf`, `oneOf`, `not`, `format` and patterns outside JSON Schema,
+/// such as `(?i)`, are not checked.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -117,7 +118,7 @@ impl Kind for ManifestsKind {
     }
 }
 
-/// The files that the globs name, sorted, each with the first glob that names it; a glob that names none is reported.
+/// Returns the files matched by the globs, sorted, each with its first glob; reports a glob without a match.
 fn matching_files(
     document: &RawDocument<'_>,
     globs: &[Spanned<String>],
@@ -222,7 +223,7 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
     });
 }
 
-/// The users and groups that manifests make: only OpenShift has objects for them.
+/// Returns the users and groups created by manifests: only OpenShift has objects for them.
 fn made(objects: &[Object]) -> Vec<Mention> {
     let made = objects.iter().filter_map(|object| {
         let Identity { object_type, name, .. } = &object.identity;
@@ -236,7 +237,7 @@ fn made(objects: &[Object]) -> Vec<Mention> {
     made.collect()
 }
 
-/// Notes the subjects and the namespace that a manifest names.
+/// Records the subjects and the namespace of a manifest.
 fn note_names(object: NodeRef<'_>, found: &mut BTreeSet<(Category, String)>) {
     let namespace = object.path(&["metadata", "namespace"]).and_then(NodeRef::as_str);
     let names = namespace.into_iter().map(|name| (Category::Namespaces, name)).chain(subjects(object));
@@ -263,7 +264,7 @@ impl Object {
         &*self.identity.object_type.kind == "Namespace" && &*self.identity.object_type.api_version == "v1"
     }
 
-    /// Name and labels of a namespace.
+    /// Returns name and labels of a Namespace object.
     fn namespace(&self) -> Option<(Arc<str>, Data)> {
         let metadata = self.data.get("object").and_then(|object| object.get("metadata"));
         let labels = metadata.and_then(|metadata| metadata.get("labels")).cloned();
@@ -281,9 +282,9 @@ impl Object {
 struct Linked {
     meta: PolicyMeta,
     objects: Vec<Object>,
-    /// Namespaces with their labels, also where nothing is written.
+    /// Namespaces with their labels, even if no object is written.
     namespaces: Vec<(Arc<str>, Data)>,
-    /// The texts whose objects are only judged.
+    /// The texts with objects for analysis only.
     judged: Vec<Arc<Tree>>,
 }
 

@@ -15,13 +15,12 @@ use crate::model::{
 };
 use crate::yaml::Spanned;
 
-/// The kind.
+/// The policy kind `NamespaceSet`.
 pub struct NamespaceSetKind;
 
-/// Namespaces that share labels, annotations, a ResourceQuota, a LimitRange, and what their pods may do.
+/// Namespaces with common labels, annotations, ResourceQuota, LimitRange and Pod Security settings.
 ///
-/// On OpenShift a namespace also gets the Pod Security labels that follow from what its service accounts may use, as
-/// the cluster would write them.
+/// On OpenShift a namespace also gets the Pod Security labels that the label synchronization of the cluster would set.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -42,7 +41,7 @@ pub struct NamespaceSetSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// The namespaces.
+    /// The members of the set.
     #[schemars(length(min = 1))]
     pub namespaces: Vec<NamespaceItem>,
     /// Labels of each of them.
@@ -57,24 +56,24 @@ pub struct NamespaceSetSpec {
     /// A LimitRange in each of them.
     #[serde(default)]
     pub limit_range: Option<Spanned<LimitRangeSpec>>,
-    /// What pods in each of them may do.
+    /// Pod Security settings of every namespace.
     #[serde(default)]
     pub pod_security: Option<NamespacePodSecurity>,
 }
 
-/// One namespace.
+/// A namespace of the set.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NamespaceItem {
-    /// Its name.
+    /// The name of the Namespace object.
     pub name: Spanned<String>,
-    /// Further labels; they win over those of the set.
+    /// Further labels; they override the labels of the set.
     #[serde(default)]
     pub labels: StringMap,
-    /// Further annotations; they win over those of the set.
+    /// Further annotations; they override the annotations of the set.
     #[serde(default)]
     pub annotations: StringMap,
-    /// What its pods may do; each field wins over that of the set.
+    /// Pod Security settings; each field overrides the field of the set.
     #[serde(default)]
     pub pod_security: Option<NamespacePodSecurity>,
 }
@@ -144,7 +143,8 @@ impl Kind for NamespaceSetKind {
 
 const NAMESPACE: &str = "namespace-set/namespace.yaml.j2";
 
-/// What is said of the pods of a namespace, with its profile looked up, and what lets the namespace use it.
+/// Resolves the Pod Security settings of a namespace and its profile, and returns the bindings for the use of the
+/// profile.
 fn link_stance<'p>(
     written: Option<&'p NamespacePodSecurity>,
     document: &RawDocument<'_>,
@@ -187,7 +187,7 @@ struct Linked {
     inside: Vec<ObjectBlueprint>,
 }
 
-/// A namespace, with what lets its service accounts use its profile, by what grants profiles.
+/// A namespace, with the bindings of its service accounts to its profile, by enforcement.
 struct Namespace {
     object: ObjectBlueprint,
     grants: Vec<(Enforcement, ObjectBlueprint)>,

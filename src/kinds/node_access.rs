@@ -1,4 +1,4 @@
-//! `NodeAccess`: what kubelets may do, agents that keep to their node, and what must stay out of the reach of nodes.
+//! `NodeAccess`: permissions of kubelets, agents limited to their node, and Secrets isolated from nodes.
 
 mod check;
 mod objects;
@@ -22,21 +22,21 @@ use crate::node::migration::Kubelet;
 use crate::node::system_node::Style;
 use crate::yaml::Spanned;
 
-/// The kind.
+/// The policy kind `NodeAccess`.
 pub struct NodeAccessKind;
 
-/// What nodes may do: the role `system:node` and its binding, agents that write only what belongs to their own node, and
-/// Secrets that must stay out of the reach of a pool of nodes.
+/// Permissions of nodes: the role `system:node` and its binding, agents that write only objects of their own node, and
+/// Secrets that a pool of nodes must not reach.
 ///
-/// `systemNode` writes the role as the API server of the target's version makes it, and its binding: without subjects, since
-/// the Node authorizer and NodeRestriction do what it once did (seed 003). Where `kubelets` that are listed still depend
-/// on the binding, it is not written without its subject.
+/// `systemNode` writes the role and its binding as the API server of the target's version creates them. The binding has
+/// no subjects, since the Node authorizer and the NodeRestriction admission plugin replace it. If listed `kubelets`
+/// depend on the group `system:nodes`, use `binding: kept`.
 ///
-/// An agent runs on every node. Its role says what it may read and write; of `ownNode` it may only write the objects of the node that
-/// its token names, which a ValidatingAdmissionPolicy makes sure of. That needs Kubernetes 1.30.
+/// An agent runs on every node. `reads` lists its read permissions. `ownNode` lists objects of its own node that it may
+/// write; a ValidatingAdmissionPolicy compares them with the node in the agent's token. This requires Kubernetes 1.30.
 ///
-/// `isolation` says of which namespaces no Secret may come within reach of a pool: by its kubelets, or by what the service
-/// accounts of the pods there may do. `bailiwick check` fails where one does; `bailiwick node-reach` tells all that is
+/// `isolation` lists namespaces with Secrets that a pool must not reach, either by its kubelets or by the service
+/// accounts of its pods. `bailiwick check` fails if a Secret is within reach; `bailiwick node-reach` prints everything
 /// within reach. Workloads come from Manifests policies.
 ///
 /// ```yaml
@@ -62,23 +62,23 @@ pub struct NodeAccessKind;
 ///     namespaces: [payments]
 /// ```
 ///
-/// Texts are taken as they are; there are no variables in them.
+/// Texts are literal; they have no variables.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NodeAccessSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// The role `system:node` and its binding; not written where this is not said.
+    /// The role `system:node` and its binding. Default: not written.
     #[serde(default)]
     pub system_node: Option<Spanned<SystemNode>>,
-    /// Agents that run on every node.
+    /// Agents with a pod on every node.
     #[serde(default)]
     pub agents: Vec<Spanned<Agent>>,
     /// Pools of nodes alike.
     #[serde(default)]
     pub pools: Vec<Spanned<Pool>>,
-    /// What must stay out of the reach of pools.
+    /// Namespaces with Secrets that pools must not reach.
     #[serde(default)]
     pub isolation: Vec<Spanned<IsolationSpec>>,
 }
@@ -87,36 +87,36 @@ pub struct NodeAccessSpec {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SystemNode {
-    /// What becomes of the binding: `upstream` as the API server makes it, empty from 1.8 on; `seed` for none where nobody
-    /// is bound; `kept` with the group `system:nodes`, as 1.6 made it. Default: upstream.
+    /// The form of the binding: `upstream` as the API server creates it, without subjects since 1.8; `seed` for no
+    /// binding without subjects; `kept` with the group `system:nodes`, as in 1.6. Default: `upstream`.
     #[serde(default)]
     pub binding: BindingStyle,
     /// The authorizers of the API server, in order. Default: Node, RBAC.
     #[serde(default)]
     pub authorization_mode: Vec<Spanned<String>>,
-    /// Feature gates of the API server that differ from the defaults of its version.
+    /// Feature gates of the API server with another value than the default of its version.
     #[serde(default)]
     pub feature_gates: BTreeMap<String, bool>,
-    /// The kubelets that are known, as their certificates say: those that depend on the binding keep it.
+    /// The kubelets with the identities in their certificates. A kubelet that depends on a removed subject is an error.
     #[serde(default)]
     pub kubelets: Vec<Spanned<Kubelet>>,
 }
 
-/// What becomes of the binding.
+/// The form of the binding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum BindingStyle {
     /// As the API server makes it.
     #[default]
     Upstream,
-    /// As seed 003 says.
+    /// No binding without subjects.
     Seed,
     /// With its subject.
     Kept,
 }
 
 impl BindingStyle {
-    /// The style of a binding that nobody keeps.
+    /// Returns the style of a binding without subjects.
     fn style(self) -> Option<Style> {
         match self {
             BindingStyle::Upstream => Some(Style::Upstream),
@@ -126,18 +126,18 @@ impl BindingStyle {
     }
 }
 
-/// An agent that runs on every node.
+/// An agent with a pod on every node.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Agent {
     /// Its name; its objects are called `node-access-NAME`.
     pub name: Spanned<String>,
-    /// Whom it runs as.
+    /// The service account of the agent.
     pub service_account: AgentAccount,
-    /// What it may read of every node.
+    /// Read permissions for the objects of every node.
     #[serde(default)]
     pub reads: Vec<Spanned<Reads>>,
-    /// What it may write of its own node.
+    /// Write permissions for the objects of its own node.
     #[serde(default)]
     pub own_node: Vec<Spanned<OwnNode>>,
 }
@@ -146,28 +146,28 @@ pub struct Agent {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AgentAccount {
-    /// Its name.
+    /// The name of the ServiceAccount.
     pub name: Spanned<String>,
-    /// Its namespace.
+    /// The namespace of the ServiceAccount.
     pub namespace: Spanned<String>,
     /// True when the account is to be created here too.
     #[serde(default)]
     pub create: bool,
 }
 
-/// What an agent may read.
+/// Read permissions of an agent.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Reads {
     /// The API group; empty for the core group.
     pub api_group: String,
-    /// The resources.
+    /// Resource names in plural, such as `nodes`.
     pub resources: Vec<String>,
     /// Some of get, list and watch.
     pub verbs: Vec<String>,
 }
 
-/// What an agent may write of its own node.
+/// Write permissions of an agent for its own node.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OwnNode {
@@ -177,11 +177,11 @@ pub struct OwnNode {
     pub resources: Vec<String>,
     /// Some of create, update, patch, delete and deletecollection.
     pub verbs: Vec<String>,
-    /// The field of an object that names its node. Default: metadata.name.
+    /// The field of an object with the name of its node. Default: metadata.name.
     #[serde(default)]
     pub node: Option<String>,
-    /// For `nodes` and `nodes/status`: what the keys of the labels that may change begin with, such as `agent.example.com/`. Neither
-    /// taints nor owners may then change. Labels can be written by the status too.
+    /// For `nodes` and `nodes/status`: the prefix of the label keys that may change, such as `agent.example.com/`.
+    /// Taints and owners may then not change. A write of the status can change labels, too.
     #[serde(default)]
     pub labels: Option<String>,
 }
@@ -190,12 +190,12 @@ pub struct OwnNode {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
-    /// Its name.
+    /// The name by which `isolation` refers to the pool.
     pub name: Spanned<String>,
-    /// Labels that all of its nodes have, and no others.
+    /// The common labels of its nodes. Other labels of the nodes are ignored.
     #[serde(default)]
     pub labels: StringMap,
-    /// Taints that all of its nodes have.
+    /// The common taints of its nodes.
     #[serde(default)]
     pub taints: Vec<PoolTaint>,
 }
@@ -204,7 +204,7 @@ pub struct Pool {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolTaint {
-    /// Its key.
+    /// The key of the taint.
     pub key: String,
     /// Its value. Default: none.
     #[serde(default)]
@@ -213,14 +213,14 @@ pub struct PoolTaint {
     pub effect: TaintEffect,
 }
 
-/// What a taint does.
+/// The effect of a taint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum TaintEffect {
-    /// Pods that do not tolerate it are not scheduled there.
+    /// Pods without a toleration are not scheduled.
     NoSchedule,
-    /// Pods that do not tolerate it are rather not scheduled there.
+    /// Pods without a toleration are scheduled elsewhere if possible.
     PreferNoSchedule,
-    /// Pods that do not tolerate it are not scheduled there, and leave.
+    /// Pods without a toleration are not scheduled, and running pods are evicted.
     NoExecute,
 }
 
@@ -234,18 +234,18 @@ impl TaintEffect {
     }
 }
 
-/// Secrets that must stay out of the reach of a pool.
+/// Namespaces with Secrets that a pool must not reach.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IsolationSpec {
-    /// The pool.
+    /// The name of a declared pool.
     pub pool: Spanned<String>,
-    /// The namespaces whose Secrets they are.
+    /// The namespaces of the Secrets.
     pub namespaces: Vec<Spanned<String>>,
 }
 
 impl Pool {
-    /// The node that all of its nodes are like.
+    /// Builds a node with the labels and taints of the pool.
     fn like(&self) -> Node {
         let taint = |taint: &PoolTaint| Taint {
             key: taint.key.clone(),
@@ -315,7 +315,7 @@ impl Kind for NodeAccessKind {
     }
 }
 
-/// An object with the file it goes to and the place that asks for it.
+/// An object with its output file and the location of its request.
 struct Part {
     home: Home,
     unit: Unit,
@@ -323,7 +323,7 @@ struct Part {
 
 struct Linked {
     meta: PolicyMeta,
-    /// What is written for each target.
+    /// The objects of each target.
     made: BTreeMap<String, Vec<Part>>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Templates {
 }
 
 impl Templates {
-    /// The unit of an object; `origin` asks for it, `content` says what is in it.
+    /// Builds the unit of an object from the locations of its request and of its content.
     pub(super) fn unit(&self, object: &Object, origin: Origin, content: Origin) -> Unit {
         let template = match object.kind() {
             "ServiceAccount" => self.service_account,

@@ -24,13 +24,13 @@ use crate::model::{
 };
 use crate::yaml::Spanned;
 
-/// The kind.
+/// The policy kind `PermissionSet`.
 pub struct PermissionSetKind;
 
-/// A named set of permissions: which verbs on which resources.
+/// A named set of permissions: verbs on resources.
 ///
-/// A set becomes a ClusterRole of its name, or a Role in each namespace where a Grant binds it. A set whose texts
-/// use account variables, such as `tool-{name}-psp`, becomes a Role for each tenant of the Tenancy that uses it.
+/// A set becomes a ClusterRole of its name, or a Role in each namespace with a Grant of the set. A set with account
+/// variables in its texts, such as `tool-{name}-psp`, becomes a Role for each tenant of the Tenancy that uses it.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -49,31 +49,31 @@ pub struct PermissionSetKind;
 ///     verbs: [create]
 /// ```
 ///
-/// A rule says what it is about in one of four ways, and what may be done with it by `verbs` or by `access`:
+/// A rule names its resources or URLs in one of four ways, and its operations by `verbs` or by `access`:
 ///
-/// - `apiGroups` and `resources`, with `resourceNames` where it is limited to some: Kubernetes' own form.
-/// - `resources` alone: the groups are those in which the target's version serves the resource, all of them where
-///   several share its objects, such as `events`. `earlierGroups: true` adds those that served it before, such as
-///   `extensions` for `deployments`. A custom resource is known where a Manifests policy brings its definition.
-/// - `paths`: API paths as the server has them. `{namespace}` and `{name}` stand for any, also in a tenant's set, where
-///   `{name}-settings` has the tenant's name in it; a name written out limits the rule to it; the Grant decides in
-///   which namespaces the rule holds. `deployments/status` is the subresource, with or without `{name}` between. A path
-///   that is no resource, such as `/healthz`, `/metrics` or `/api/*`, is a URL.
-/// - `nonResourceURLs`: URLs, in Kubernetes' own form.
+/// - `apiGroups` and `resources`, optionally with `resourceNames`: the form of Kubernetes.
+/// - `resources` alone: the rule gets every group in which the version of the target serves the resource, since some
+///   resources, such as `events`, are in several groups. `earlierGroups: true` adds former groups, such as `extensions`
+///   for `deployments`. A custom resource requires its CustomResourceDefinition in a Manifests policy.
+/// - `paths`: API paths of the server. `{namespace}` and `{name}` are wildcards, also in the set of a tenant; in
+///   `{name}-settings`, `{name}` is the name of the tenant. A literal name limits the rule to this object. The Grant
+///   decides the namespaces of the rule. `deployments/status` is the subresource, with or without `{name}` between the
+///   two. A path outside the resource API, such as `/healthz`, `/metrics` or `/api/*`, is a URL.
+/// - `nonResourceURLs`: URLs, in the form of Kubernetes.
 ///
-/// `access: read` stands for `get`, `list`, `watch`, and `access: write` for those and `create`, `update`, `patch`,
-/// `delete`, `deletecollection`; of these a resource is granted those that it takes, where that is known: `pods/log`
-/// has nothing but `get`. For URLs they stand for `get`, and for `get`, `post`, `put`, `patch`, `delete`.
+/// `access: read` means `get`, `list` and `watch`. `access: write` adds `create`, `update`, `patch`, `delete` and
+/// `deletecollection`. The rule gets only the verbs that the resource supports, if they are known: `pods/log` supports
+/// only `get`. For URLs, `read` means `get`, and `write` means `get`, `post`, `put`, `patch` and `delete`.
 ///
-/// What is written comes out in one form, whatever its order: one group for each rule, resources with the same verbs
-/// together, and never more than was asked for.
+/// The output has one normal form, independent of the order of the rules: one group per rule, and resources with the
+/// same verbs together. The role never has more permissions than the rules.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PermissionSetSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// What the set becomes. Default: `Role`, and `ClusterRole` with an `aggregationRule`.
+    /// The kind of the role. Default: `Role`; with an `aggregationRule`, `ClusterRole`.
     #[serde(default)]
     pub r#as: Option<Spanned<RoleKind>>,
     /// Labels of the role.
@@ -82,42 +82,42 @@ pub struct PermissionSetSpec {
     /// Annotations of the role.
     #[serde(default)]
     pub annotations: StringMap,
-    /// The cluster's own roles that gather these rules, by the label `rbac.authorization.k8s.io/aggregate-to-...`; only
-    /// for a ClusterRole.
+    /// Built-in roles that aggregate these rules, by the label `rbac.authorization.k8s.io/aggregate-to-...`; only for a
+    /// ClusterRole.
     #[serde(default)]
     pub aggregate_to: Vec<Spanned<Persona>>,
-    /// Other permission sets whose rules this one has too.
+    /// Other permission sets with rules to include in this one.
     #[serde(default)]
     pub include: Vec<Spanned<String>>,
-    /// The rules.
+    /// Allowed operations.
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub rules: Vec<Spanned<Rule>>,
-    /// Verbs that the rules grant and that are taken back, such as `deletecollection` on `configmaps`.
+    /// Verbs to remove from the rules, such as `deletecollection` on `configmaps`.
     #[serde(default)]
     pub except: Vec<Spanned<Exception>>,
-    /// Instead of rules: the cluster gathers those of the ClusterRoles selected here.
+    /// Label selectors of ClusterRoles in place of rules: the cluster aggregates the rules of these ClusterRoles.
     #[serde(default)]
     pub aggregation_rule: Option<Spanned<AggregationRule>>,
 }
 
-/// A role that every cluster has for people.
+/// A built-in user-facing role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Persona {
-    /// Who may look at most things of a namespace.
+    /// Reads most objects of a namespace.
     View,
-    /// Who may change most things of a namespace.
+    /// Changes most objects of a namespace.
     Edit,
-    /// Who may also give roles in a namespace.
+    /// Changes roles and bindings of a namespace, too.
     Admin,
 }
 
-/// A rule: what it is about, and what may be done with it.
+/// A rule: resources or URLs, and the allowed operations.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Rule {
-    /// API groups; the core group is the empty string. Default: those that serve the resources.
+    /// API groups; the core group is the empty string. Default: the groups that serve the resources.
     #[serde(default)]
     pub api_groups: Vec<Spanned<String>>,
     /// Resources in the plural, subresources behind a slash: `pods`, `pods/log`.
@@ -139,12 +139,12 @@ pub struct Rule {
     /// Instead of `verbs`: those for reading, or those for reading and writing.
     #[serde(default)]
     pub access: Option<Spanned<Access>>,
-    /// True when groups that served the resources earlier are to be named too.
+    /// Whether to add former groups of the resources.
     #[serde(default)]
     pub earlier_groups: Option<Spanned<bool>>,
 }
 
-/// Verbs that go together.
+/// A named list of verbs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
@@ -154,11 +154,11 @@ pub enum Access {
     Write,
 }
 
-/// Verbs on resources that the rules shall not grant after all.
+/// Verbs on resources to remove from the rules.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Exception {
-    /// API groups. Default: every group that the rules name.
+    /// API groups. Default: every group of the rules.
     #[serde(default)]
     pub api_groups: Vec<String>,
     /// Resources, spelt as in the rules.
@@ -169,11 +169,11 @@ pub struct Exception {
     pub verbs: Vec<String>,
 }
 
-/// Which ClusterRoles the cluster gathers rules from.
+/// Selectors of the ClusterRoles to aggregate.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AggregationRule {
-    /// Selectors of their labels; a role that one of them fits is gathered.
+    /// Label selectors; a role that matches one of them is aggregated.
     #[schemars(length(min = 1))]
     pub cluster_role_selectors: Vec<Spanned<LabelSelector>>,
 }
@@ -231,7 +231,7 @@ impl PermissionSetSpec {
     }
 }
 
-/// The sets that are included, each with the place that asks for it.
+/// Returns the included sets, each with the location of the reference.
 fn included(
     meta: &PolicyMeta,
     spec: &PermissionSetSpec,
@@ -258,7 +258,7 @@ fn included(
     found
 }
 
-/// What the set grants on each of its targets.
+/// Returns the rules of the set on each of its targets.
 fn granted(
     meta: &PolicyMeta,
     spec: &PermissionSetSpec,

@@ -1,4 +1,4 @@
-//! `PodSecurityProfile`: what pods may do, said once for every platform.
+//! `PodSecurityProfile`: permissions of pods, for every platform.
 
 mod admission;
 mod cel;
@@ -24,23 +24,23 @@ use crate::model::{
 };
 use crate::yaml::NodeRef;
 
-/// The kind.
+/// The policy kind `PodSecurityProfile`.
 pub struct PodSecurityProfileKind;
 
-/// What pods may do: which users and groups they run as, what of the host they reach, which volumes they mount.
+/// Security settings that pods may use: users and groups, access to the host, volumes.
 ///
-/// What a profile becomes is a matter of the target:
+/// The result depends on the target:
 ///
-/// - up to Kubernetes 1.24, a PodSecurityPolicy of its name;
-/// - on OpenShift, SecurityContextConstraints of its name, with the ClusterRole `system:openshift:scc:<name>` that
-///   allows their use;
-/// - since Kubernetes 1.30, a ValidatingAdmissionPolicy that refuses what the profile does not allow, and since 1.36
-///   a MutatingAdmissionPolicy that fills in what the profile fills in. They hold in the namespaces whose
-///   NamespaceSet or Tenancy uses the profile, which get the Pod Security level that goes with it.
+/// - up to Kubernetes 1.24, a PodSecurityPolicy with the name of the profile;
+/// - on OpenShift, SecurityContextConstraints with the name of the profile, and the ClusterRole
+///   `system:openshift:scc:<name>` for their use;
+/// - since Kubernetes 1.30, a ValidatingAdmissionPolicy that rejects everything outside the profile, and since 1.36 a
+///   MutatingAdmissionPolicy that sets its defaults. They apply to the namespaces of each NamespaceSet or Tenancy that
+///   uses the profile. These namespaces also get the matching Pod Security level.
 ///
-/// A profile whose texts use account variables, such as `"{uid}"`, becomes a PodSecurityPolicy, or constraints, for
-/// each tenant of the Tenancy that uses it; an admission policy stays one, and reads the variables from annotations of
-/// the tenants' namespaces. Everything that is not allowed is forbidden.
+/// A profile with account variables in its texts, such as `"{uid}"`, becomes a PodSecurityPolicy, or constraints, for
+/// each tenant of the Tenancy that uses it. Its admission policy stays a single object and reads the variables from
+/// annotations of the namespaces. Everything without permission in the profile is forbidden.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -82,10 +82,10 @@ pub struct PodSecurityProfileSpec {
     /// Ports of the node that containers may bind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_ports: Vec<Range>,
-    /// Whether a process may gain more privileges than its parent. Default: the platform's, which is true.
+    /// Whether a process may gain more privileges than its parent. Default: the default of the platform, true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_privilege_escalation: Option<bool>,
-    /// What a container gets that does not say whether it may gain privileges.
+    /// The default of `allowPrivilegeEscalation` for containers without the field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_allow_privilege_escalation: Option<bool>,
     /// Whether the root file system of every container has to be read-only.
@@ -94,10 +94,10 @@ pub struct PodSecurityProfileSpec {
     /// Linux capabilities.
     #[serde(default)]
     pub capabilities: Capabilities,
-    /// Kinds of volumes that pods may use, in PodSecurityPolicy's spelling; `*` for all of them.
+    /// Types of volumes for pods, in the spelling of PodSecurityPolicy; `*` allows all types.
     #[serde(default)]
     pub volumes: Vec<String>,
-    /// The only paths of the node that hostPath volumes may mount. Needs `hostPath` among the volumes.
+    /// The only paths of the node for hostPath volumes. Requires `hostPath` in `volumes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_paths: Vec<HostPath>,
     /// User ids of containers.
@@ -105,43 +105,44 @@ pub struct PodSecurityProfileSpec {
     /// Primary group ids of containers. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as_group: Option<GroupStrategy>,
-    /// The group that owns the pod's volumes.
+    /// The group of the volumes of a pod.
     pub fs_group: GroupStrategy,
     /// Further group ids.
     pub supplemental_groups: GroupStrategy,
     /// SELinux context.
     pub se_linux: SeLinuxStrategy,
-    /// Seccomp profiles.
+    /// Seccomp profiles of containers.
     #[serde(default, skip_serializing)]
     pub seccomp: Option<SyscallProfiles>,
-    /// AppArmor profiles.
+    /// AppArmor profiles of containers.
     #[serde(default, skip_serializing)]
     pub app_armor: Option<SyscallProfiles>,
     /// Kernel parameters.
     #[serde(default)]
     pub sysctls: Sysctls,
-    /// FlexVolume drivers that pods may use. Default: all of them, where `volumes` allows flexVolume.
+    /// Allowed FlexVolume drivers. Default: all drivers, if `volumes` allows flexVolume.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flex_volume_drivers: Vec<String>,
-    /// CSI drivers that inline volumes may use. Default: all of them, where `volumes` allows csi.
+    /// Allowed CSI drivers of inline volumes. Default: all drivers, if `volumes` allows csi.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub csi_drivers: Vec<String>,
     /// Ways to mount /proc beside the default one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proc_mount_types: Vec<String>,
-    /// RuntimeClasses.
+    /// Allowed RuntimeClasses of pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime_classes: Option<RuntimeClasses>,
-    /// What only SecurityContextConstraints have.
+    /// Settings that only SecurityContextConstraints have.
     #[serde(default, skip_serializing)]
     pub openshift: OpenshiftPart,
 }
 
-/// What only SecurityContextConstraints have.
+/// Settings that only SecurityContextConstraints have.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct OpenshiftPart {
-    /// Constraints of a higher priority are tried first. Default: 0, like those of the platform, but for `anyuid`.
+    /// Constraints with a higher priority are tried first. Default: 0, the priority of the constraints of the platform
+    /// except `anyuid`.
     #[serde(default)]
     pub priority: Option<i32>,
     /// Whether pods have to bring a user namespace of their own, since 4.20.
@@ -160,7 +161,7 @@ pub enum UserNamespace {
 }
 
 impl UserNamespace {
-    /// The value of `userNamespaceLevel`.
+    /// Returns the value of `userNamespaceLevel`.
     fn constraint(self) -> &'static str {
         match self {
             UserNamespace::Optional => "AllowHostLevel",
@@ -183,13 +184,13 @@ pub struct Range {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Capabilities {
-    /// What containers may add beyond the runtime's default set; `*` for anything.
+    /// Capabilities that containers may add to the default set of the runtime; `*` allows all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Vec<String>>,
-    /// What every container gets unless it drops it.
+    /// Capabilities that every container gets unless it drops them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub default_add: Vec<String>,
-    /// What every container loses; `ALL` for everything.
+    /// Capabilities that every container drops; `ALL` for all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required_drop: Vec<String>,
 }
@@ -209,10 +210,9 @@ pub struct HostPath {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserStrategy {
-    /// The rule.
+    /// The strategy for user ids.
     pub rule: UserRule,
-    /// The ids that may be used; the first one is the default. On OpenShift, none of them stands for the range of the
-    /// pod's namespace.
+    /// The allowed ids; the first one is the default. Without ranges, OpenShift uses the range of the pod's namespace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<Range>,
 }
@@ -224,7 +224,7 @@ pub enum UserRule {
     MustRunAs,
     /// Any but root.
     MustRunAsNonRoot,
-    /// Any.
+    /// Every user id.
     RunAsAny,
 }
 
@@ -232,9 +232,9 @@ pub enum UserRule {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroupStrategy {
-    /// The rule.
+    /// The strategy for group ids.
     pub rule: GroupRule,
-    /// The ids that may be used; the first one is the default.
+    /// The allowed ids; the first one is the default.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<Range>,
 }
@@ -242,11 +242,11 @@ pub struct GroupStrategy {
 /// Rules for group ids.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub enum GroupRule {
-    /// One of the ranges, filled in where a pod says nothing.
+    /// An id in one of the ranges, with a default.
     MustRunAs,
-    /// One of the ranges where a pod says something.
+    /// An id in one of the ranges, without a default.
     MayRunAs,
-    /// Any.
+    /// Every group id.
     RunAsAny,
 }
 
@@ -254,9 +254,9 @@ pub enum GroupRule {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SeLinuxStrategy {
-    /// The rule.
+    /// The strategy for SELinux contexts.
     pub rule: SeLinuxRule,
-    /// The context that `MustRunAs` demands.
+    /// The context required by `MustRunAs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub se_linux_options: Option<SeLinuxOptions>,
 }
@@ -266,7 +266,7 @@ pub struct SeLinuxStrategy {
 pub enum SeLinuxRule {
     /// The context given.
     MustRunAs,
-    /// Any.
+    /// Every SELinux context.
     RunAsAny,
 }
 
@@ -274,16 +274,16 @@ pub enum SeLinuxRule {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeLinuxOptions {
-    /// User.
+    /// SELinux user label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// Role.
+    /// SELinux role label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Type.
+    /// SELinux type label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<String>,
-    /// Level.
+    /// SELinux level label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
 }
@@ -293,9 +293,9 @@ pub struct SeLinuxOptions {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyscallProfiles {
-    /// What pods may use.
+    /// Allowed profiles.
     pub allowed: Vec<String>,
-    /// What a pod gets that names none.
+    /// The default for pods without a profile.
     #[serde(default)]
     pub default: Option<String>,
 }
@@ -304,10 +304,10 @@ pub struct SyscallProfiles {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Sysctls {
-    /// Unsafe ones that are allowed all the same; a name, or a prefix that ends in `*`.
+    /// Allowed unsafe sysctls: names, or prefixes that end in `*`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_unsafe: Vec<String>,
-    /// Ones that are forbidden although they are safe.
+    /// Forbidden safe sysctls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden: Vec<String>,
 }
@@ -318,12 +318,12 @@ pub struct Sysctls {
 pub struct RuntimeClasses {
     /// Their names; `*` for any.
     pub allowed: Vec<String>,
-    /// What a pod gets that names none.
+    /// The default for pods without a RuntimeClass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
 
-/// The annotations by which a PodSecurityPolicy names syscall profiles (`facts/psp/psp-fields.yaml`).
+/// Returns the annotations of a PodSecurityPolicy for seccomp and AppArmor profiles.
 fn profile_annotations(spec: &PodSecurityProfileSpec) -> StringMap {
     let mut annotations = spec.annotations.clone();
     let sources = [
@@ -345,7 +345,7 @@ fn profile_annotations(spec: &PodSecurityProfileSpec) -> StringMap {
     annotations
 }
 
-/// A profile's name as the annotations spell it; theirs predate the names that pods use.
+/// Converts the name of a profile to the spelling of the annotations; they are older than the fields of pods.
 fn annotation_value(name: &str) -> String {
     match name {
         "RuntimeDefault" => "runtime/default".to_owned(),
@@ -395,7 +395,7 @@ impl Kind for PodSecurityProfileKind {
         check_defaults(&spec, document, sink);
         if is_on(Enforcement::AdmissionPolicy) {
             judged::check(&spec, document, sink);
-            // Where a PodSecurityPolicy is written as well, the advice is about that.
+            // The advice for the PodSecurityPolicy covers this target, too.
             if !is_on(Enforcement::PodSecurityPolicy) {
                 judged::advise(&spec, document, sink);
             }
@@ -436,7 +436,7 @@ impl Kind for PodSecurityProfileKind {
     }
 }
 
-/// The ClusterRole that allows the use of constraints, under the name that OpenShift gives to those of its own.
+/// Builds the ClusterRole for the use of constraints, with the name that OpenShift uses for its own.
 fn user_role(name: &str, asked: Origin, content: Origin) -> ObjectBlueprint {
     let template = "pod-security-profile/clusterrole.yaml.j2";
     let role = Pattern::parse_checked(&role_name(name));
@@ -445,7 +445,7 @@ fn user_role(name: &str, asked: Origin, content: Origin) -> ObjectBlueprint {
         .content_at(content)
 }
 
-/// Between the removal of PodSecurityPolicy in 1.25 and the admission policies of 1.30 there is nothing to compile to.
+/// Returns the diagnostic for Kubernetes 1.25 to 1.29, with neither PodSecurityPolicy nor admission policies.
 fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
     let message = if target.version.minor() <= 24 {
         format!("the target `{}` does not have PodSecurityPolicy", target.name)
@@ -461,7 +461,7 @@ fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
         ))
 }
 
-/// Only OpenShift has a range to take where a profile gives none.
+/// Reports missing ranges: only OpenShift has a range of the namespace.
 fn check_ranges(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, targets: &[Target], sink: &mut Sink) {
     let is_empty = |rule_needs_one: bool, ranges: &[Range]| rule_needs_one && ranges.is_empty();
     let group = |strategy: &GroupStrategy| is_empty(!matches!(strategy.rule, GroupRule::RunAsAny), &strategy.ranges);
@@ -485,7 +485,7 @@ fn check_ranges(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, targe
     }
 }
 
-/// What pods get that name no syscall profile has to be among those that they may name.
+/// Reports a default syscall profile outside the allowed ones.
 fn check_defaults(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     for (field, profiles) in [("seccomp", &spec.seccomp), ("appArmor", &spec.app_armor)] {
         let Some(SyscallProfiles { allowed, default: Some(default) }) = profiles else { continue };
@@ -499,7 +499,7 @@ fn check_defaults(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sin
     }
 }
 
-/// An admission policy is one object for all accounts.
+/// Rejects variables in metadata: an admission policy is one object for all accounts.
 fn refuse_variables_in_metadata(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     for (field, map) in [("labels", &spec.labels), ("annotations", &spec.annotations)] {
         if Blueprint::of(map).needs_account() {
@@ -515,7 +515,7 @@ fn refuse_variables_in_metadata(spec: &PodSecurityProfileSpec, document: &RawDoc
 struct Linked {
     meta: PolicyMeta,
     profile: Arc<PodSecurityProfile>,
-    /// The objects, with what they are made for.
+    /// The objects, each with its enforcement.
     objects: Vec<(Enforcement, ObjectBlueprint)>,
 }
 

@@ -31,7 +31,7 @@ pub struct Requirement {
     pub key: String,
     /// How it is compared.
     pub operator: Operator,
-    /// The values that `In` and `NotIn` compare with.
+    /// The values for `In` and `NotIn`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
 }
@@ -50,12 +50,13 @@ pub enum Operator {
 }
 
 impl LabelSelector {
-    /// True when it fits everything.
+    /// Whether it matches everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.match_labels.is_empty() && self.match_expressions.is_empty()
     }
 
-    /// Refuses what the server would refuse in a selector (`specs/kubernetes.md` section 3.1).
+    /// Reports selectors that the API server rejects (`ValidateLabelSelector` in
+    /// staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go).
     pub(crate) fn check(&self, origin: Origin, sink: &mut Sink) {
         let mut refuse = |message: String, help: &str| {
             sink.push(Diagnostic::error(codes::INVALID_VALUE, message).at(origin).help(help.to_owned()));
@@ -86,7 +87,7 @@ impl LabelSelector {
         }
     }
 
-    /// The selector with a target's values filled in, to be matched with labels.
+    /// Fills in the values of a target.
     pub(crate) fn at(&self, target: &Target) -> selector::LabelSelector {
         let fill = |text: &String| Pattern::parse_checked(text).fill(Fill::of(target)).to_string();
         let mut filled = selector::LabelSelector::default();

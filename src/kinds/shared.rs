@@ -1,4 +1,4 @@
-//! Parts that several kinds have in common.
+//! Common parts of several kinds.
 
 use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ pub(crate) type StringMap = BTreeMap<String, String>;
 /// The RBAC API version of everything emitted.
 pub(crate) const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
-/// Who gets something: users and groups by name, service accounts by name and namespace.
+/// Subjects: users and groups by name, service accounts by name and namespace.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Subjects {
@@ -31,7 +31,7 @@ pub struct Subjects {
     /// Group names.
     #[serde(default)]
     pub groups: Vec<Spanned<String>>,
-    /// Service accounts.
+    /// ServiceAccounts by namespace and name.
     #[serde(default)]
     pub service_accounts: Vec<ServiceAccountRef>,
 }
@@ -40,7 +40,7 @@ pub struct Subjects {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ServiceAccountRef {
-    /// Its name.
+    /// The name of the ServiceAccount.
     pub name: Spanned<String>,
     /// Its namespace. Default: the namespace of the binding.
     #[serde(default)]
@@ -51,12 +51,12 @@ pub struct ServiceAccountRef {
 }
 
 impl Subjects {
-    /// True when nobody is named.
+    /// Whether there is no subject.
     pub(crate) fn is_empty(&self) -> bool {
         self.users.is_empty() && self.groups.is_empty() && self.service_accounts.is_empty()
     }
 
-    /// The names of subjects, with the namespaces of service accounts; `read` makes patterns of their texts.
+    /// Returns the names of subjects, with the namespaces of service accounts; `read` parses their texts.
     pub(crate) fn mentions(&self, read: fn(&str) -> Pattern) -> Vec<Mention> {
         let namespaces = self.service_accounts.iter().filter_map(|account| account.namespace.as_ref());
         let users = self.users.iter().map(|name| mention(Category::Users, name, read));
@@ -64,14 +64,14 @@ impl Subjects {
         users.chain(groups).chain(namespaces.map(|name| mention(Category::Namespaces, name, read))).collect()
     }
 
-    /// Every text of a subject.
+    /// Returns every text of a subject.
     pub(crate) fn names(&self) -> impl Iterator<Item = &Spanned<String>> {
         let accounts = self.service_accounts.iter();
         let of_accounts = accounts.flat_map(|account| std::iter::once(&account.name).chain(&account.namespace));
         self.users.iter().chain(&self.groups).chain(of_accounts)
     }
 
-    /// Everybody, as a request would name them.
+    /// Returns the subjects as a request names them.
     pub(crate) fn user_names(&self) -> Vec<Tested> {
         let users = self.users.iter().map(|name| Tested::User(name.value.clone()));
         let groups = self.groups.iter().map(|name| Tested::Group(name.value.clone()));
@@ -82,14 +82,14 @@ impl Subjects {
         users.chain(groups).chain(accounts).collect()
     }
 
-    /// The subjects of a binding, sorted by kind, namespace and name; with `local` the binding's
-    /// namespace stands in where an account names none.
+    /// Builds the subjects of a binding, sorted by kind, namespace and name; with `local`, the namespace of the binding
+    /// is the default for service accounts.
     pub(crate) fn blueprint(&self, local: bool) -> Blueprint {
         Blueprint::of(&self.sorted(local))
     }
 
-    /// The same in as many parts as there have to be bindings. Where one part ends depends on nothing but the
-    /// subjects, so that the parts of equal lists are equal.
+    /// Builds the subjects in one list per binding. The split depends on the subjects alone, so equal lists have equal
+    /// parts.
     pub(crate) fn blueprints(&self, local: bool, targets: &[Target]) -> Vec<Blueprint> {
         let mut parts: Vec<Vec<Subject>> = Vec::new();
         let mut size = 0;
@@ -148,24 +148,23 @@ struct Subject {
 }
 
 impl Subject {
-    /// How many bytes it takes in an annotation: its JSON, with the quotes escaped.
+    /// Returns its size in an annotation: the length of its JSON with escaped quotes.
     fn size(&self, target: &Target) -> usize {
         let namespace = Arc::from("n".repeat(63));
         let from = Fill { target, account: None, namespace: Some(&namespace) };
         let fill = |text: &String| Pattern::parse_checked(text).fill(from).to_string();
         let filled = Self { name: fill(&self.name), namespace: self.namespace.as_ref().map(fill), ..self.clone() };
-        // With the comma that follows.
+        // One byte for the following comma.
         1 + size::applied(&filled)
     }
 }
 
-/// A name that a policy mentions; `read` makes a pattern of its text.
+/// Returns the mention of a name; `read` parses its text.
 pub(crate) fn mention(category: Category, name: &Spanned<String>, read: fn(&str) -> Pattern) -> Mention {
     Mention { category, text: read(name), origin: name.origin }
 }
 
-/// Warns of subjects and names that a variable without a value would change. `variables` are the columns of accounts,
-/// where there are some.
+/// Warns of subjects and names changed by a variable without a value. `variables` are the columns of accounts, if any.
 pub(crate) fn warn_of_empty<'n>(
     names: impl IntoIterator<Item = &'n Spanned<String>>,
     targets: &[Target],
@@ -209,7 +208,7 @@ impl RoleRef {
     }
 }
 
-/// Whether a policy that is used applies to every target of its user; says so where it does not.
+/// Whether a used policy applies to every target of its user; reports missing targets.
 pub(crate) fn check_targets(used: &PolicyMeta, wanted: &BTreeSet<String>, asked: Origin, sink: &mut Sink) -> bool {
     let missing: Vec<String> = wanted.difference(&used.targets).map(|target| format!("`{target}`")).collect();
     if missing.is_empty() {
@@ -236,10 +235,10 @@ pub struct QuotaSpec {
     pub name: Spanned<String>,
     /// Limits by resource name: quantities such as `"2"`, `6Gi`, `500m`.
     pub hard: BTreeMap<String, Quantity>,
-    /// The pods that count: `BestEffort`, `NotTerminating` and their like.
+    /// Scopes of the pods to count, such as `BestEffort` and `NotTerminating`.
     #[serde(default)]
     pub scopes: Vec<String>,
-    /// The name of a map variable whose entries replace those of `hard`; only in a Tenancy.
+    /// The name of a map variable; its entries replace entries of `hard`. Only in a Tenancy.
     #[serde(default)]
     pub overrides: Option<Spanned<String>>,
 }
@@ -268,13 +267,13 @@ impl JsonSchema for Quantity {
     }
 }
 
-/// A LimitRange.
+/// A LimitRange of a namespace.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct LimitRangeSpec {
     /// The object's name.
     pub name: Spanned<String>,
-    /// One entry for each type that is limited.
+    /// One entry for each limited type.
     pub limits: Vec<LimitItem>,
 }
 
@@ -284,16 +283,16 @@ pub struct LimitRangeSpec {
 pub struct LimitItem {
     /// `Container`, `Pod` or `PersistentVolumeClaim`.
     pub r#type: String,
-    /// Limits of containers that state none.
+    /// Limits of containers without limits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub default: BTreeMap<String, Quantity>,
-    /// Requests of containers that state none.
+    /// Requests of containers without requests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub default_request: BTreeMap<String, Quantity>,
-    /// The most that may be asked for.
+    /// The maximum request or limit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub max: BTreeMap<String, Quantity>,
-    /// The least that has to be asked for.
+    /// The minimum request or limit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub min: BTreeMap<String, Quantity>,
     /// How many times its request a limit may be.
@@ -319,7 +318,7 @@ impl LimitRangeSpec {
     }
 }
 
-/// A binding, with its role and its subjects.
+/// Builds a binding, with its role and its subjects.
 pub(crate) fn binding(
     kind: &'static str,
     template: &'static str,
@@ -333,8 +332,8 @@ pub(crate) fn binding(
         .with("subjects", subjects)
 }
 
-/// Rewrites what schemars makes of Rust types into the plainest schema: enums of words as `enum`, and no `null`
-/// among the types of an optional field, since a policy leaves out what it does not say.
+/// Simplifies the schema of schemars: enums of words as `enum`, and no `null` among the types of an optional field,
+/// since policies omit absent fields.
 pub(crate) fn simplify_schema(schema: &mut serde_json::Value) {
     if let Some(object) = schema.as_object_mut() {
         if let Some(inner) = object.get("anyOf").and_then(only_beside_null) {
@@ -378,7 +377,7 @@ pub(crate) fn simplify_schema(schema: &mut serde_json::Value) {
     }
 }
 
-/// The words of a `oneOf` whose arms are constants, with their descriptions as one text.
+/// Returns the words of a `oneOf` of constants, with their descriptions as one text.
 fn words_of(one_of: &serde_json::Value) -> Option<(Vec<String>, String)> {
     let mut names = Vec::new();
     let mut notes = String::new();

@@ -1,4 +1,4 @@
-//! `Stack`: a package of Crossplane, and where it is installed.
+//! `Stack`: a Crossplane package and its installations.
 
 mod folder;
 mod provider;
@@ -25,15 +25,16 @@ use crate::yaml::Spanned;
 
 pub use weigh::weigh_stacks;
 
-/// The kind.
+/// The policy kind `Stack`.
 pub struct StackKind;
 
-/// A package of Crossplane that is installed: the service account of its controller, what that may do, and the roles
-/// for people.
+/// An installed Crossplane package: the service account of its controller, the permissions of the controller, and the
+/// roles for people.
 ///
 /// A package is a folder as its author publishes it, with `app.yaml` and `*crd.yaml`. Its controller gets ConfigMaps,
-/// Secrets and Events, the definitions that it brings, and those that `dependsOn` names; nothing else can be asked for.
-/// A package of scope `Namespaced` gets that in the namespace of its StackInstall, one of scope `Cluster` everywhere.
+/// Secrets and Events, the resources of its own definitions, and the definitions under `dependsOn`; other permissions
+/// cannot be requested. A package with the scope `Namespaced` gets them in the namespace of its StackInstall, a package
+/// with the scope `Cluster` in the whole cluster.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -48,37 +49,38 @@ pub struct StackKind;
 ///     namespace: team-a
 /// ```
 ///
-/// `revision` says by whose rules. `"1.0"` is the design of seed 004, `"1.1"` allows definitions that are scoped to the
-/// cluster to cluster stacks. `v0.9` and `v0.11` are releases: each version of a package has ClusterRoles of its own, with
-/// roles for people beside that of the controller. `rbac-manager-v1` and `rbac-manager` are the successor, which knows
-/// ProviderRevisions and ConfigurationRevisions; packages have `crossplane.yaml` then.
+/// `revision` selects the rules. `"1.0"` is the design document of the Stack Manager, and `"1.1"` also allows
+/// cluster-scoped definitions for cluster stacks. `v0.9` and `v0.11` are Crossplane releases: each version of a package
+/// has its own ClusterRoles, with roles for people beside the role of the controller. `rbac-manager-v1` and
+/// `rbac-manager` are the RBAC manager, the successor of the Stack Manager, with ProviderRevisions and
+/// ConfigurationRevisions; its packages have `crossplane.yaml`.
 ///
-/// What several stacks of one target make of each other is told as well: one definition with two schemas, two instances
-/// of a cluster stack, a dependency that nobody provides. `bailiwick explain stacks` shows the order of installation,
-/// and how far each stack reaches. Both are about the packages of the Stack Manager.
+/// Bailiwick also reports conflicts between the stacks of a target: one definition with two schemas, two instances of a
+/// cluster stack, a dependency without a provider. `bailiwick explain stacks` shows the order of installation and the
+/// permissions of each stack. Both cover the packages of the Stack Manager.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct StackSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// The folder of the package, relative to that of this policy.
+    /// The folder of the package, relative to the folder of this policy.
     pub package: Spanned<String>,
-    /// The image that brings the package, such as `registry.example.org/acme/blog:v1.0.0`. Its tag is the version of a
-    /// package that states none, and its organisation decides over families of providers.
+    /// The image of the package, such as `registry.example.org/acme/blog:v1.0.0`. Its tag is the version of a package
+    /// without one, and its organisation decides the provider family.
     #[serde(default)]
     pub image: Option<Spanned<String>>,
-    /// By whose rules: `1.0`, `1.1`, `v0.9`, `v0.11`, `rbac-manager-v1`, `rbac-manager`. Default: `1.0`.
+    /// The rules to apply: `1.0`, `1.1`, `v0.9`, `v0.11`, `rbac-manager-v1`, `rbac-manager`. Default: `1.0`.
     #[serde(default)]
     pub revision: Revision,
     /// Whether full access is written as `*` or as the list of verbs. Default: `any`, the star.
     #[serde(default)]
     pub verbs: Verbs,
-    /// Where it is installed.
+    /// The installations of the package.
     #[schemars(length(min = 1))]
     pub installs: Vec<Spanned<InstallSpec>>,
-    /// With `rbac-manager-v1`: what providers may ask for, the rules of `crossplane:allowed-provider-permissions`.
-    /// Default: nothing.
+    /// With `rbac-manager-v1`: the permissions that providers may request, the rules of
+    /// `crossplane:allowed-provider-permissions`. Default: none.
     #[serde(default)]
     pub allowed_permissions: Vec<RequestedRule>,
 }
@@ -87,16 +89,16 @@ pub struct StackSpec {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct InstallSpec {
-    /// What is requested.
+    /// The kind of the install object.
     pub kind: Requested,
-    /// Its name. Default: that of the policy.
+    /// The name of the install object. Default: the name of the policy.
     #[serde(default)]
     pub name: Option<String>,
     /// The namespace of the controller.
     pub namespace: String,
 }
 
-/// What is requested.
+/// The kind of an install object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum Requested {
     /// A stack for one namespace.
@@ -114,7 +116,7 @@ pub enum Requested {
 }
 
 impl Requested {
-    /// What the Stack Manager is asked for; none for what is the RBAC manager's.
+    /// Returns the request to the Stack Manager; none for a request to the RBAC manager.
     fn install_kind(self) -> Option<InstallKind> {
         match self {
             Requested::StackInstall => Some(InstallKind::StackInstall),
@@ -125,7 +127,7 @@ impl Requested {
         }
     }
 
-    /// What a revision knows.
+    /// Returns the kinds of requests of a revision.
     fn known_to(revision: Revision) -> [Self; 2] {
         match revision {
             Revision::Seed | Revision::SeedNext | Revision::StackManager => {
@@ -180,7 +182,7 @@ impl Kind for StackKind {
             };
             let mut found = Sink::new();
             stack.check(&mut found);
-            // What is refused would only make others seem wrong.
+            // A rejected stack would cause misleading diagnostics about others.
             if !found.has_errors() {
                 stacks.push(Arc::new(stack));
             }
@@ -202,7 +204,7 @@ const TEMPLATES: Templates = Templates {
     cluster_role_binding: "stack/clusterrolebinding.yaml.j2",
 };
 
-/// Each revision knows two kinds of requests, and some fields mean nothing to some.
+/// Reports request kinds and fields of other revisions.
 fn check_revision(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     let known = Requested::known_to(spec.revision);
     for install in spec.installs.iter().filter(|install| !known.contains(&install.kind)) {
@@ -239,7 +241,7 @@ fn check_revision(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
     }
 }
 
-/// Where an install is shown: its first line, since the whole of a list's item says nothing.
+/// Returns the first line of an install, as its location in diagnostics.
 fn install_origin(install: &Spanned<InstallSpec>, document: &RawDocument<'_>) -> Origin {
     let installs = document.spec.get("installs").into_iter().flat_map(crate::yaml::NodeRef::items);
     let own = installs.into_iter().find(|item| item.origin() == install.origin);
@@ -272,7 +274,7 @@ impl Policy for Linked {
     fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
         let Some(stack) = self.stacks.get(part as usize) else { return };
         units.extend(stack.objects().iter().map(|object| {
-            // What is in a role the package says; who gets it, the install.
+            // The content of a role comes from the package, its subjects from the install.
             let is_role = matches!(object.content, Content::Role(_));
             let content = if is_role { stack.package.scope_origin } else { stack.install.origin };
             TEMPLATES.unit(object, stack.install.origin, content)

@@ -1,4 +1,4 @@
-//! `StackManager`: who installs the stacks, with the least rights that do.
+//! `StackManager`: the service account that installs stacks, with minimal permissions.
 
 use crate::codes;
 use std::collections::BTreeMap;
@@ -24,14 +24,15 @@ use crate::model::{
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
-/// The kind.
+/// The policy kind `StackManager`.
 pub struct StackManagerKind;
 
-/// Who installs the stacks of the workspace: a service account with the least rights that can create their objects.
+/// The installer of the workspace's stacks: a service account with the minimal permissions to create their objects.
 ///
-/// Crossplane's Stack Manager is `cluster-admin`, since nobody can grant what he does not hold (seed 004, "Permissions
-/// and Privileges"). Here the stacks are known: the manager holds what they are granted, in the namespaces where they
-/// are, and may write their objects by name. What a cluster stack or a ClusterRole takes it holds in the whole cluster.
+/// The Stack Manager of Crossplane is `cluster-admin`, since RBAC forbids granting permissions that the granting user
+/// does not have. In a workspace the stacks are known in advance. So the manager gets the permissions of the stacks, in
+/// their namespaces, and may write their objects by name. Permissions of cluster stacks and of ClusterRoles apply to
+/// the whole cluster.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -45,38 +46,38 @@ pub struct StackManagerKind;
 ///   namespacePersonas: true
 /// ```
 ///
-/// The objects of the manager itself, and roles that gather others, are applied by whoever applies the output: to create
-/// a role that gathers others takes full authority. What a new version of a package leaves behind, such as the roles of
-/// the version before, the manager may remove only until its own roles are applied; after that it is for whoever
-/// applies the output to prune.
+/// The objects of the manager itself and aggregated roles are not written by the manager but applied with the output:
+/// creation of an aggregated role requires full permissions. The manager may remove leftovers of a new package version,
+/// such as the roles of the previous version, only until its own roles are applied; afterwards, prune them when you
+/// apply the output.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct StackManagerSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// Whom the manager runs as; the account is made.
+    /// The service account of the manager; it is created.
     pub service_account: Spanned<ServiceAccount>,
-    /// Permission sets that it needs beside, such as for its own requests and jobs.
+    /// Further permission sets of the manager, such as for its own requests and jobs.
     #[serde(default)]
     pub include: Vec<Spanned<String>>,
-    /// True when the CustomResourceDefinitions of the packages are written too, with the labels of v0.9 where a stack
-    /// has that revision. Default: false.
+    /// Whether to write the CustomResourceDefinitions of the packages too, with the labels of v0.9 for stacks with this
+    /// revision. Default: false.
     #[serde(default)]
     pub definitions: bool,
-    /// True when namespaces labelled `rbac.crossplane.io/managed-roles: "true"` get ClusterRoles for people that gather
-    /// what the stacks there offer (v0.9). Default: false.
+    /// Whether namespaces labelled `rbac.crossplane.io/managed-roles: "true"` get ClusterRoles for people that
+    /// aggregate the roles of the stacks there (v0.9). Default: false.
     #[serde(default)]
     pub namespace_personas: bool,
 }
 
-/// A service account.
+/// The service account of the manager.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceAccount {
-    /// Its name.
+    /// The name of the ServiceAccount.
     pub name: String,
-    /// Its namespace.
+    /// The namespace of the ServiceAccount.
     pub namespace: String,
 }
 
@@ -144,7 +145,7 @@ const TEMPLATES: Templates = Templates {
     cluster_role_binding: "stack-manager/clusterrolebinding.yaml.j2",
 };
 
-/// What the manager needs for itself on a target.
+/// Returns the manager's own permissions on a target.
 fn further_rules(
     spec: &StackManagerSpec,
     meta: &PolicyMeta,
@@ -173,7 +174,7 @@ fn further_rules(
     rules
 }
 
-/// A rule whose texts have the variables of a target filled in.
+/// Fills in the variables of a target in a rule.
 fn at_target(rule: PolicyRule, target: &Target) -> PolicyRule {
     let fill = |texts: Vec<String>| {
         let filled = |text: &String| Pattern::parse_checked(text).fill(Fill::of(target)).to_string();
@@ -188,13 +189,14 @@ fn at_target(rule: PolicyRule, target: &Target) -> PolicyRule {
     }
 }
 
-/// Something that is written to a file.
+/// An object of an output file.
 enum Part {
     Object { object: Object, home: Home },
     Definition { name: Arc<str>, api_version: Arc<str>, data: Data, content: Origin },
 }
 
-/// The account of the manager, and what it holds: roles of the cluster, and roles in the namespaces of stacks.
+/// Builds the service account of the manager and its permissions: roles of the cluster, and roles in the namespaces of
+/// stacks.
 fn own_objects(name: &str, account: &Account, rights: Rights) -> Vec<Part> {
     let numbered = |index: usize| if index == 0 { name.to_owned() } else { format!("{name}-{}", index + 1) };
     let mut objects = vec![Object::account(account)];
@@ -213,7 +215,7 @@ fn own_objects(name: &str, account: &Account, rights: Rights) -> Vec<Part> {
     objects.into_iter().map(|object| Part::Object { home: home(&object), object }).collect()
 }
 
-/// The definitions of all stacks, each from the copy that serves every version that some stack uses.
+/// Returns the definitions of all stacks. Of several copies it uses the one with every version in use.
 fn definitions(stacks: &[&Stack], linker: &mut Linker<'_>, sink: &mut Sink) -> Vec<Part> {
     let mut parts = Vec::new();
     for owners in Owners::of(stacks).iter() {
@@ -251,7 +253,7 @@ fn best_copy<'s>(owners: &[Owner<'s>]) -> Option<&'s Definition> {
 fn definition_part(tree: &Tree, definition: &Definition, labels: &Labels) -> Option<Part> {
     let root = tree.documents().find(|root| root.span().contains(definition.origin.span))?;
     let Data::Map(entries) = Data::from_node(root) else { return None };
-    // What generators leave behind, and the server alone may set.
+    // Removes `status`: generators write it, but only the server may set it.
     let kept = entries.iter().filter(|(key, _)| &**key != "status").map(|(key, value)| {
         if &**key != "metadata" {
             return (Arc::clone(key), value.clone());
@@ -278,7 +280,7 @@ fn definition_part(tree: &Tree, definition: &Definition, labels: &Labels) -> Opt
 struct Linked {
     meta: PolicyMeta,
     origin: Origin,
-    /// What is written for each target.
+    /// The objects of each target.
     made: BTreeMap<String, Vec<Part>>,
     /// True when namespaces get roles for people.
     personas: bool,

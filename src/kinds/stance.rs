@@ -1,5 +1,4 @@
-//! What a namespace carries so that its pods are held to a level or a profile: labels, annotations, and the right to
-//! use the profile.
+//! Enforcement of a level or a profile in a namespace: labels, annotations, and permission to use the profile.
 
 use crate::codes;
 use std::collections::BTreeMap;
@@ -18,34 +17,34 @@ use crate::model::{
 };
 use crate::yaml::Spanned;
 
-/// The label by which a namespace of OpenShift opts in to the synchronisation of its Pod Security labels, or out of it.
+/// The label that enables or disables the Pod Security label synchronization of OpenShift in a namespace.
 const LABEL_SYNC: &str = "security.openshift.io/scc.podSecurityLabelSync";
 
-/// The first minor whose clusters look at Pod Security labels.
+/// The first minor that enforces Pod Security labels.
 const FIRST_WITH_LEVELS: u32 = 23;
 
-/// What the pods of a namespace may do.
+/// Pod Security settings of a namespace.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NamespacePodSecurity {
-    /// The PodSecurityProfile that the pods of the namespace are held to. Where a platform grants profiles, all service
-    /// accounts of the namespace may use it.
+    /// The PodSecurityProfile of the namespace. On platforms with RBAC for profiles, all service accounts of the
+    /// namespace may use it.
     #[serde(default)]
     pub profile: Option<Spanned<String>>,
-    /// The Pod Security level. Default: that of the profile; on OpenShift, the one that follows from what the
-    /// namespace's service accounts may use.
+    /// The Pod Security level. Default: the level of the profile; on OpenShift, the level set by the label
+    /// synchronization.
     #[serde(default)]
     pub level: Option<Level>,
-    /// The version of the level's checks: `latest`, or `v1.37`. Default: that of the target.
+    /// The version of the checks: `latest`, or a version such as `v1.37`. Default: the version of the target.
     #[serde(default)]
     pub version: Option<Spanned<String>>,
-    /// On OpenShift: true to have the cluster overwrite the labels with those that follow from what the service accounts
-    /// may use, false to have it leave them alone. Default: it fills in what is not there.
+    /// On OpenShift: true if the label synchronization of the cluster overwrites the labels, false if it leaves them
+    /// unchanged. Default: it sets missing labels.
     #[serde(default)]
     pub label_sync: Option<bool>,
 }
 
-/// A stance whose profile was found.
+/// Pod Security settings with a resolved profile.
 #[derive(Default)]
 pub(crate) struct Stance<'p> {
     pub(crate) profile: Option<&'p PodSecurityProfile>,
@@ -55,7 +54,7 @@ pub(crate) struct Stance<'p> {
 }
 
 impl NamespacePodSecurity {
-    /// What is said of one namespace, each field over what is said of all of them.
+    /// Merges the settings of one namespace over the settings of all.
     pub(crate) fn over(own: Option<&Self>, common: Option<&Self>) -> Option<Self> {
         let (Some(own), Some(common)) = (own, common) else { return own.or(common).cloned() };
         Some(Self {
@@ -66,7 +65,7 @@ impl NamespacePodSecurity {
         })
     }
 
-    /// Reports a version that is none.
+    /// Reports an invalid version.
     pub(crate) fn check(&self, sink: &mut Sink) {
         let Some(version) = &self.version else { return };
         if PolicyVersion::parse(version).is_none() {
@@ -83,12 +82,13 @@ impl NamespacePodSecurity {
 }
 
 impl Stance<'_> {
-    /// The labels of a namespace on each target: its own, which win, and those of the stance.
+    /// Builds the labels of a namespace on each target: its own labels override the labels for Pod Security.
     pub(crate) fn labels(&self, own: &StringMap, targets: &[Target]) -> Blueprint {
         by_target(own, targets, &|target| self.labels_on(target))
     }
 
-    /// The annotations of a namespace on each target: its own, which win, and the values of the profile's variables.
+    /// Builds the annotations of a namespace on each target: its own annotations override the values of the profile's
+    /// variables.
     pub(crate) fn annotations(&self, own: &StringMap, targets: &[Target]) -> Blueprint {
         by_target(own, targets, &|target| {
             let profile = self.profile.filter(|_| target.enforcement() == Enforcement::AdmissionPolicy);
@@ -111,7 +111,7 @@ impl Stance<'_> {
         if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_WITH_LEVELS) {
             let default = if is_openshift { "latest".to_owned() } else { format!("v1.{}", target.version.minor()) };
             let version = self.version.map_or(default, str::to_owned);
-            // Beside `privileged`, the other two modes say nothing.
+            // With `privileged`, the other two modes have no effect.
             let modes: &[&str] =
                 if level == Level::Privileged && !is_openshift { &["enforce"] } else { &["audit", "enforce", "warn"] };
             for mode in modes {
@@ -123,7 +123,7 @@ impl Stance<'_> {
     }
 }
 
-/// Refuses labels and annotations by which profiles are enforced: written by hand, they would switch that off.
+/// Rejects labels and annotations that enforce profiles: in a policy they would disable the enforcement.
 pub(crate) fn refuse_our_keys(labels: &StringMap, annotations: &StringMap, place: Origin, sink: &mut Sink) {
     for key in labels.keys().chain(annotations.keys()).filter(|key| key.starts_with("bailiwick.dev/")) {
         sink.push(
@@ -134,7 +134,7 @@ pub(crate) fn refuse_our_keys(labels: &StringMap, annotations: &StringMap, place
     }
 }
 
-/// The own entries over those of each target.
+/// Merges the own entries over the entries of each target.
 fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> StringMap) -> Blueprint {
     let each = targets.iter().map(|target| {
         let mut all = more(target);
@@ -145,8 +145,8 @@ fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> Stri
     if each.is_empty() { Blueprint::of(own) } else { Blueprint::by_target(each) }
 }
 
-/// What lets the service accounts of a namespace use a profile, by what grants it: a Role and its binding for a
-/// PodSecurityPolicy, a binding to the ClusterRole of the constraints.
+/// Builds the permission of a namespace's service accounts to use a profile: a Role and its binding for a
+/// PodSecurityPolicy, a binding to the ClusterRole of the constraints on OpenShift.
 pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(Enforcement, ObjectBlueprint)> {
     let name = profile.replace('{', "{{").replace('}', "}}");
     let psp_role = format!("use-psp-{name}");
@@ -174,7 +174,7 @@ pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(E
     ]
 }
 
-/// What lets the service accounts of a tenant's namespace use constraints of its own: a Role and its binding.
+/// Builds the permission of a tenant's service accounts to use its own constraints: a Role and its binding.
 pub(crate) fn tenant_grants(constraints: &str, asked: Origin, content: Origin) -> [ObjectBlueprint; 2] {
     let name = format!("use-scc-{constraints}");
     let rule = PolicyRule {
@@ -193,7 +193,7 @@ pub(crate) fn tenant_grants(constraints: &str, asked: Origin, content: Origin) -
     [role, binding("RoleBinding", template, &name, &role_ref, accounts_of_the_namespace(), asked).content_at(content)]
 }
 
-/// The group of every service account of the namespace that a binding is in.
+/// Returns the group of every service account in the namespace of a binding.
 fn accounts_of_the_namespace() -> Blueprint {
     let group: BTreeMap<&str, String> = BTreeMap::from([
         ("apiGroup", "rbac.authorization.k8s.io".to_owned()),

@@ -22,13 +22,13 @@ use crate::model::{
 };
 use crate::yaml::Spanned;
 
-/// The kind.
+/// The policy kind `Tenancy`.
 pub struct TenancyKind;
 
-/// One class of tenants and the list of their accounts: each account gets the objects of the class.
+/// A list of accounts, and a class of objects for each account.
 ///
-/// The columns of the list are declared under `variables`; `name` is always there and unique. Texts of the class
-/// take values from the account's row: `tool-{name}`. Several presets say different things for different targets.
+/// The columns of the list are declared under `variables`; `name` is required and unique. Texts of the class take
+/// values from the account's row: `tool-{name}`. With `presets`, different targets get different classes.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -53,19 +53,19 @@ pub struct TenancySpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
-    /// The accounts.
+    /// The list of tenants.
     pub accounts: AccountList,
-    /// The columns of the account list, with what their values may be.
+    /// The columns of the account list, with the type and limits of their values.
     pub variables: Variables,
-    /// What each account gets, on every target.
+    /// The objects of each account, on every target.
     #[serde(default)]
     pub class: Option<Spanned<Class>>,
-    /// What each account gets, by target; instead of `class`.
+    /// The objects of each account, by target; instead of `class`.
     #[serde(default)]
     pub presets: Vec<Spanned<Preset>>,
 }
 
-/// Where the accounts come from: one of the two.
+/// The source of the accounts: one of the two.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AccountList {
@@ -83,26 +83,26 @@ pub struct AccountList {
 pub struct Preset {
     /// Its name, for reports.
     pub name: Spanned<String>,
-    /// Globs of the targets that get it.
+    /// Globs of the targets with this class.
     #[schemars(length(min = 1))]
     pub targets: Vec<Spanned<String>>,
-    /// What each account gets.
+    /// The objects of each account.
     pub class: Class,
 }
 
-/// What each account gets. Every text may use the account's variables.
+/// The objects of each account. Every text may use the variables of the account.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Class {
     /// The account's namespace.
     pub namespace: NamespaceSpec,
-    /// ServiceAccounts.
+    /// ServiceAccounts in the namespace.
     #[serde(default)]
     pub service_accounts: Vec<Named>,
-    /// ResourceQuotas.
+    /// ResourceQuotas in the namespace.
     #[serde(default)]
     pub resource_quotas: Vec<Spanned<QuotaSpec>>,
-    /// LimitRanges.
+    /// LimitRanges in the namespace.
     #[serde(default)]
     pub limit_ranges: Vec<Spanned<LimitRangeSpec>>,
     /// Pod security profiles of the account's own.
@@ -122,19 +122,19 @@ pub struct Class {
 pub struct NamespaceSpec {
     /// Its name; has to differ from account to account.
     pub name: Spanned<String>,
-    /// Labels.
+    /// Labels of the Namespace object.
     #[serde(default)]
     pub labels: StringMap,
-    /// Annotations.
+    /// Annotations of the Namespace object.
     #[serde(default)]
     pub annotations: StringMap,
 }
 
-/// An object that has nothing but a name.
+/// An object with only a name.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Named {
-    /// Its name.
+    /// The name of the object.
     pub name: Spanned<String>,
 }
 
@@ -142,8 +142,8 @@ pub struct Named {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProfileUse {
-    /// The name of the emitted object; where the target has admission policies, there is none. Tenants share the object
-    /// of one profile and one name where all values in it are the same.
+    /// The name of the emitted object; targets with admission policies have none. Tenants share one object if its
+    /// profile, name and values are equal.
     pub name: Spanned<String>,
     /// The PodSecurityProfile.
     pub profile: Spanned<String>,
@@ -159,7 +159,7 @@ pub struct RoleUse {
     pub permission_set: Spanned<String>,
 }
 
-/// A binding in the account's namespace. One of `role`, `clusterRole` and `permissionSet` says what is granted.
+/// A binding in the account's namespace, to one of `role`, `clusterRole` and `permissionSet`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TenantGrant {
@@ -168,13 +168,13 @@ pub struct TenantGrant {
     /// A role of this class.
     #[serde(default)]
     pub role: Option<Spanned<String>>,
-    /// A ClusterRole that exists in the cluster or comes in by Manifests.
+    /// A ClusterRole that exists in the cluster or in a Manifests policy.
     #[serde(default)]
     pub cluster_role: Option<Spanned<String>>,
-    /// A PermissionSet that becomes a ClusterRole.
+    /// A PermissionSet with the kind ClusterRole.
     #[serde(default)]
     pub permission_set: Option<Spanned<String>>,
-    /// Who gets it.
+    /// The subjects of the binding.
     pub to: Subjects,
 }
 
@@ -225,7 +225,7 @@ impl Kind for TenancyKind {
     }
 }
 
-/// The class of each target, by the target's name; `used` gets each class with its targets.
+/// Links the class of each target by its name; `used` gets each class with its targets.
 fn link_classes<'s>(
     document: &RawDocument<'_>,
     spec: &'s TenancySpec,
@@ -307,17 +307,17 @@ fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> BTr
     found
 }
 
-/// A class whose names are resolved.
+/// A class with resolved names.
 struct LinkedClass {
     namespace: ObjectBlueprint,
     inside: Vec<ObjectBlueprint>,
-    /// What lets the service accounts of the namespace use its constraints.
+    /// The objects that allow the service accounts of the namespace to use its constraints.
     granted: Vec<ObjectBlueprint>,
-    /// Objects of the cluster that each account has one of, with what they are made for.
+    /// Cluster-scoped objects, one per account, with their enforcement.
     cluster: Vec<(Enforcement, ObjectBlueprint)>,
-    /// The groups and users whose names need no account, with whether they are groups.
+    /// The groups and users with names independent of the account, and whether they are groups.
     alike: Vec<(bool, Pattern)>,
-    /// Objects of the cluster that are the same for all accounts.
+    /// Cluster-scoped objects shared by all accounts.
     shared: Vec<(Enforcement, ObjectBlueprint)>,
 }
 
@@ -427,7 +427,7 @@ fn link_class(
     LinkedClass { namespace, inside, granted, cluster, alike: alike(class), shared }
 }
 
-/// Returns the groups and users of a class whose names need no account.
+/// Returns the groups and users of a class with names independent of the account.
 fn alike(class: &Class) -> Vec<(bool, Pattern)> {
     let named = class.grants.iter().flat_map(|grant| {
         let groups = grant.to.groups.iter().map(|name| (true, name));
@@ -437,8 +437,7 @@ fn alike(class: &Class) -> Vec<(bool, Pattern)> {
     patterns.filter(|(_, name)| !name.needs_account()).collect()
 }
 
-/// Every account has to have what a namespace's annotations say for an admission policy, and numbers where it reads
-/// numbers.
+/// Checks that every account has the values for an admission policy, and that number columns have numbers.
 fn check_values(profile: &PodSecurityProfile, spec: &TenancySpec, asked: Origin, sink: &mut Sink) {
     for name in profile.variables() {
         let Some(variable) = spec.variables.get(name) else { continue };
@@ -460,7 +459,7 @@ fn check_values(profile: &PodSecurityProfile, spec: &TenancySpec, asked: Origin,
     }
 }
 
-/// The policy that is used has to know no variable that this tenancy lacks.
+/// Reports variables of a used policy that this tenancy does not declare.
 fn check_shared(meta: &PolicyMeta, variables: &[String], spec: &TenancySpec, asked: Origin, sink: &mut Sink) {
     for name in variables.iter().filter(|name| !spec.variables.contains_key(*name)) {
         sink.push(
@@ -495,7 +494,7 @@ fn check_override(quota: &Spanned<QuotaSpec>, spec: &TenancySpec, sink: &mut Sin
     );
 }
 
-/// What a grant of a class binds to.
+/// Returns the role of a grant.
 fn granted_role(
     grant: &TenantGrant,
     class: &Class,
@@ -554,14 +553,14 @@ fn granted_role(
     }
 }
 
-/// The part that holds what all accounts share: no list has so many accounts.
+/// The contribution of the shared objects; no list has this many accounts.
 const SHARED: Contribution = Contribution::MAX;
 
 struct Linked {
     meta: PolicyMeta,
     accounts: Arc<Accounts>,
     classes: Vec<(String, Arc<LinkedClass>)>,
-    /// The objects that earlier accounts make already.
+    /// The objects made by earlier accounts.
     left_out: Arc<LeftOut>,
 }
 
@@ -571,7 +570,7 @@ impl Linked {
         self.left_out.get(&target.name).is_some_and(|left_out| left_out.contains(&(account, object)))
     }
 
-    /// Adds the objects of an account, without the objects of the class that are left out.
+    /// Adds the objects of an account, without the left-out objects of the class.
     fn add_objects(
         &self,
         target: &Target,
@@ -659,7 +658,7 @@ impl Policy for Linked {
     }
 
     fn account(&self, part: Contribution) -> Option<Account<'_>> {
-        // An account that lacks an object of its class is not like the others.
+        // An account without an object of its class differs from the others.
         let is_like_others = |of_target: &BTreeSet<(usize, usize)>| {
             of_target.range((part as usize, 0)..=(part as usize, usize::MAX)).next().is_none()
         };

@@ -1,24 +1,25 @@
-//! What an AccessTest expects, ready to be asked of any target.
+//! The expectations of an AccessTest, in a form to be evaluated on any target.
 
 use super::PolicyMeta;
 use crate::diag::Origin;
 
-/// One expectation of a test: every verb on every resource or URL, in every namespace, for every name, by everybody.
+/// One expectation of a test: every verb on every resource or URL, in every namespace, for every name and every
+/// subject.
 #[derive(Debug, Clone)]
 pub struct AccessCheck {
     /// The test it belongs to.
     pub meta: PolicyMeta,
-    /// Who is asked about.
+    /// The subjects to evaluate.
     pub who: Vec<Tested>,
-    /// What is expected.
+    /// The decision that the test expects.
     pub expectation: Expectation,
-    /// Where it stands.
+    /// The location of the expectation.
     pub origin: Origin,
-    /// Verbs.
+    /// RBAC verbs, such as `get`.
     pub verbs: Vec<String>,
     /// Resources, as people write them.
     pub resources: Vec<String>,
-    /// Namespaces, or `*`.
+    /// Namespace names, or `*`.
     pub namespaces: Vec<String>,
     /// Names of objects.
     pub names: Vec<String>,
@@ -26,7 +27,7 @@ pub struct AccessCheck {
     pub urls: Vec<String>,
 }
 
-/// Somebody who is tested.
+/// A subject of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tested {
     /// A user, or a service account by its user name.
@@ -44,7 +45,7 @@ impl std::fmt::Display for Tested {
     }
 }
 
-/// What is expected.
+/// The decision that a test expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
     /// It has to be allowed.

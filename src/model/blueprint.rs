@@ -15,13 +15,13 @@ use super::{Data, Fill, Pattern};
 /// Data with places for variables.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Blueprint {
-    /// The same for everybody.
+    /// A value without variables.
     Constant(Data),
     /// A text with variables.
     Text(Pattern),
-    /// A value that is one variable, with the variable's own type.
+    /// A value of one variable, with the type of the variable.
     Typed(Pattern),
-    /// A list.
+    /// Values in order.
     List(Vec<Blueprint>),
     /// A map; keys may have variables too.
     Map(Vec<(Pattern, Blueprint)>),
@@ -30,12 +30,12 @@ pub enum Blueprint {
 }
 
 impl Blueprint {
-    /// Prepares a policy value, whose patterns were checked before.
+    /// Converts a policy value with checked patterns.
     pub fn of<T: Serialize>(value: &T) -> Self {
         value.serialize(Builder).unwrap_or(Blueprint::Constant(Data::Null))
     }
 
-    /// What differs from target to target; one blueprint where it does not.
+    /// Builds the value from one value per target; equal values become one blueprint.
     pub fn by_target(mut each: Vec<(String, Blueprint)>) -> Self {
         match each.split_first() {
             Some(((_, first), others)) if others.iter().all(|(_, other)| other == first) => each.swap_remove(0).1,
@@ -43,7 +43,7 @@ impl Blueprint {
         }
     }
 
-    /// The data with its variables filled in.
+    /// Returns the data with its variables filled in.
     pub fn fill(&self, from: Fill<'_>) -> Data {
         match self {
             Blueprint::Constant(data) => data.clone(),
@@ -60,7 +60,7 @@ impl Blueprint {
         }
     }
 
-    /// The same blueprint with shared parts of its own, see [`super::Policy::detached`].
+    /// Copies the blueprint without shared parts, see [`super::Policy::detached`].
     #[must_use]
     pub fn detached(&self) -> Self {
         match self {
@@ -77,7 +77,7 @@ impl Blueprint {
         }
     }
 
-    /// True when some variable comes from an account.
+    /// Whether a variable comes from an account.
     pub fn needs_account(&self) -> bool {
         match self {
             Blueprint::Constant(_) => false,
@@ -88,7 +88,7 @@ impl Blueprint {
         }
     }
 
-    /// Adds the names of the variables that come from accounts.
+    /// Adds the names of the account variables.
     pub fn account_variables(&self, names: &mut BTreeSet<String>) {
         match self {
             Blueprint::Constant(_) => {}
@@ -136,7 +136,7 @@ impl Blueprint {
     }
 }
 
-/// The text of a pattern without variables.
+/// Returns the text of a pattern without variables.
 fn literal(pattern: &Pattern) -> Arc<str> {
     match pattern.pieces() {
         [super::Piece::Text(text)] => Arc::clone(text),
@@ -144,7 +144,7 @@ fn literal(pattern: &Pattern) -> Arc<str> {
     }
 }
 
-/// A whole number, or the one variable that holds it: `1000` or `"{uid}"`.
+/// A whole number, or a pattern of one variable with its value: `1000` or `"{uid}"`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Number {
     /// The number itself.
@@ -214,7 +214,7 @@ impl schemars::JsonSchema for Number {
 /// Serialises a policy value into a blueprint.
 struct Builder;
 
-/// Only bytes and tuple-like values, which no policy has, end here.
+/// Returned only for bytes and tuple-like values; no policy has them.
 #[derive(Debug)]
 struct Unsupported(String);
 
@@ -428,7 +428,7 @@ impl SerializeStruct for Entries {
     }
 }
 
-/// A text whose braces mean themselves, as a pattern.
+/// Escapes the braces of a text, for use as a pattern.
 fn escape(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

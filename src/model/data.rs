@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::yaml::{self, NodeRef, Value};
 
-/// A value that a template may print. Shared parts are shared, so that a hundred thousand tenants cost little.
+/// A value for a template. Its parts are reference-counted, so a copy for each tenant needs little memory.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Data {
     /// Nothing.
@@ -18,7 +18,7 @@ pub enum Data {
     Float(f64),
     /// A string.
     Str(Arc<str>),
-    /// A list.
+    /// Values in order.
     List(Arc<[Data]>),
     /// A map, in the order it is written.
     Map(Arc<[(Arc<str>, Data)]>),
@@ -27,17 +27,17 @@ pub enum Data {
 }
 
 impl Data {
-    /// A string.
+    /// Makes a string value.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Data::Str(text.into())
     }
 
-    /// A map from its entries.
+    /// Builds a map from its entries.
     pub fn map<K: Into<Arc<str>>>(entries: impl IntoIterator<Item = (K, Data)>) -> Self {
         Data::Map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 
-    /// The value of a node of a text.
+    /// Converts a YAML node.
     pub fn from_node(node: NodeRef<'_>) -> Self {
         match node.value() {
             Value::Null => Data::Null,
@@ -52,7 +52,7 @@ impl Data {
         }
     }
 
-    /// The value of a JSON document.
+    /// Converts a JSON value.
     pub fn from_json(value: &serde_json::Value) -> Self {
         match value {
             serde_json::Value::Null => Data::Null,
@@ -68,7 +68,7 @@ impl Data {
         }
     }
 
-    /// The value of a key of a map.
+    /// Returns the value of a key of a map.
     pub fn get(&self, key: &str) -> Option<&Data> {
         match self {
             Data::Map(entries) => entries.iter().find(|(found, _)| &**found == key).map(|(_, value)| value),
@@ -76,7 +76,7 @@ impl Data {
         }
     }
 
-    /// The entries of a map whose values are strings, such as labels.
+    /// Returns the entries of a map with string values, such as labels.
     pub fn string_map(&self) -> super::Labels {
         let Data::Map(entries) = self else { return super::Labels::new() };
         let strings = entries.iter().filter_map(|(key, value)| match value {
@@ -86,7 +86,7 @@ impl Data {
         strings.collect()
     }
 
-    /// The string, if it is one.
+    /// Returns the text of a string value.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Data::Str(text) => Some(text),
@@ -94,7 +94,7 @@ impl Data {
         }
     }
 
-    /// The same data with shared parts of its own, see [`super::Policy::detached`].
+    /// Copies the data without shared parts, see [`super::Policy::detached`].
     #[must_use]
     pub fn detached(&self) -> Data {
         match self {
@@ -125,7 +125,7 @@ impl Data {
         }
     }
 
-    /// This map with the entries of another put over it; new keys come last.
+    /// Merges another map over this one; new keys come last.
     #[must_use]
     pub fn merged_with(&self, over: &Data) -> Data {
         let (Data::Map(base), Data::Map(over)) = (self, over) else {
@@ -145,13 +145,13 @@ impl Data {
         Data::Map(entries.into())
     }
 
-    /// Appends the value as JSON on one line, which is YAML as well: complete, and with nothing that a template
-    /// could break out of.
+    /// Appends the value as JSON on one line. JSON is YAML as well, and its quotes prevent an injection into a
+    /// template.
     pub fn write_json(&self, out: &mut String) {
         self.write_json_by(&mut |nested, out| nested.write_json(out), out);
     }
 
-    /// As [`Data::write_json`], with `part` to write the items of a list and the values of a map.
+    /// Works as [`Data::write_json`], with `part` to write the items of a list and the values of a map.
     pub fn write_json_by(&self, part: &mut dyn FnMut(&Data, &mut String), out: &mut String) {
         match self {
             Data::Null => out.push_str("null"),

@@ -24,10 +24,10 @@ impl fmt::Display for DateError {
 impl std::error::Error for DateError {}
 
 impl Date {
-    /// The day so many days after 1970-01-01, in the Gregorian calendar.
+    /// Converts a number of days after 1970-01-01 to a day of the Gregorian calendar.
     ///
-    /// The method is that of Howard Hinnant's note on calendar algorithms: years begin in March, so that the day that
-    /// leap years add is their last.
+    /// The method is from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms": years begin in March, so the
+    /// leap day is the last day of its year.
     pub fn from_days(days: u64) -> Self {
         const DAYS_IN_400_YEARS: u64 = 146_097;
         let days = days + 719_468;

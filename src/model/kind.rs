@@ -1,4 +1,4 @@
-//! What a policy kind implements, and what policies find each other by.
+//! The trait of policy kinds, and the links between policies.
 
 use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,10 +28,10 @@ pub trait Kind {
     /// The templates its objects are rendered with.
     const TEMPLATES: &'static [&'static str];
 
-    /// Which variables the texts of its `spec` may use.
+    /// The variables allowed in the texts of `spec`.
     const PATTERNS: Patterns;
 
-    /// The field of its `spec` that names policies of the same kind, which are then linked before it.
+    /// The field of `spec` with the names of policies of the same kind, linked before this one.
     const INCLUDES: Option<&'static str> = None;
 
     /// Resolves every name in a policy. None when it cannot be used; why is then in the sink.
@@ -43,38 +43,38 @@ pub trait Kind {
     ) -> Option<Box<dyn Policy>>;
 }
 
-/// Which variables the texts of a kind may use.
+/// The variables allowed in the texts of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patterns {
-    /// Those of targets.
+    /// Target variables.
     Targets,
-    /// Those of targets, and account variables that a user of the policy declares.
+    /// Target variables, and account variables declared by the users of the policy.
     Open,
     /// The kind checks its texts itself.
     Own,
 }
 
-/// A policy document whose head was read.
+/// A policy document with a parsed head and an unparsed `spec`.
 #[derive(Debug, Clone)]
 pub struct RawDocument<'t> {
     /// Name, place and targets.
     pub meta: PolicyMeta,
     /// The whole document.
     pub root: NodeRef<'t>,
-    /// Its `spec`.
+    /// The unparsed `spec`.
     pub spec: NodeRef<'t>,
     /// The file's path in the workspace.
     pub path: &'t str,
 }
 
-/// What every policy has.
+/// The data common to all policies.
 #[derive(Debug, Clone)]
 pub struct PolicyMeta {
-    /// The kind.
+    /// The name of the policy kind, such as `Grant`.
     pub kind: &'static str,
     /// `metadata.name`.
     pub name: Arc<str>,
-    /// Where the name stands.
+    /// The location of the name.
     pub origin: Origin,
     /// The names of the targets it applies to.
     pub targets: Arc<BTreeSet<String>>,
@@ -82,60 +82,60 @@ pub struct PolicyMeta {
 
 /// A linked policy.
 pub trait Policy: Send + Sync {
-    /// Name, place and targets.
+    /// Returns name, location and targets.
     fn meta(&self) -> &PolicyMeta;
 
-    /// Tells each file of the output that the policy adds objects to, with a number by which `expand` knows the
-    /// part that is meant.
+    /// Visits each output file with objects of the policy, and the number by which `expand` identifies the
+    /// contribution.
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution));
 
-    /// Tells each namespace of a target that the policy makes or knows of, with its labels.
+    /// Visits each namespace of a target that the policy makes or declares, with its labels.
     fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
         let _ = (target, visit);
     }
 
-    /// Visits the tenants that the policy makes on a target.
+    /// Visits the tenants of the policy on a target.
     fn tenants(&self, _target: &Target, _visit: &mut dyn FnMut(TenantPart<'_>)) {}
 
-    /// True when the policy has to know the namespaces of all policies; [`Policy::settle`] then tells it.
+    /// Whether the policy needs the namespaces of all policies; [`Policy::settle`] passes them.
     fn selects_namespaces(&self) -> bool {
         false
     }
 
-    /// Resolves what depends on all policies.
+    /// Resolves everything that depends on all policies.
     fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
         let _ = (surroundings, sink);
     }
 
-    /// A copy that shares nothing that is counted often, for one thread: two threads that count references to the same
-    /// texts spend a fifth of their time on it. None where sharing costs nothing.
+    /// Copies the policy without shared reference counts, for use by one thread: two threads that count references to
+    /// the same texts spend a fifth of their time on them. Returns none if sharing is cheap.
     fn detached(&self) -> Option<Box<dyn Policy>> {
         None
     }
 
-    /// The account that a part stands for, in a policy whose parts differ in nothing but that.
+    /// Returns the account of a contribution, for a policy whose contributions differ only in their account.
     fn account(&self, _part: Contribution) -> Option<Account<'_>> {
         None
     }
 
-    /// What [`Policy::expand`] adds for an account, whether it is on the list or not.
+    /// Adds the units that [`Policy::expand`] adds for an account, even for one outside the account list.
     fn expand_account(&self, _target: &Target, _account: Account<'_>, _units: &mut Vec<Unit>) {}
 
-    /// Tells each object that is in the cluster without being compiled, for whoever judges the whole.
+    /// Visits each object that is in the cluster without being compiled, for the analysis of the whole workspace.
     fn judged(&self, _visit: &mut dyn FnMut(NodeRef<'_>)) {}
 
-    /// Visits the type of each object that is written as its manifest has it.
+    /// Visits the type of each object taken unchanged from a manifest.
     fn brought_types(&self, _visit: &mut dyn FnMut(&ObjectType)) {}
 
-    /// The profile, for a policy that is one.
+    /// Returns the pod security profile of a PodSecurityProfile policy.
     fn profile(&self) -> Option<&PodSecurityProfile> {
         None
     }
 
-    /// Tells the places of what it brings from other files: what it accepts for itself, it accepts there.
+    /// Visits the locations of content from other files; an accepted finding of the policy is accepted there, too.
     fn brought(&self, _visit: &mut dyn FnMut(Origin)) {}
 
-    /// The objects that one part adds to one file.
+    /// Adds the units of one contribution to one output file.
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
 }
 
@@ -149,7 +149,7 @@ pub enum TenantPart<'t> {
         /// The name of the namespace.
         namespace: &'t str,
     },
-    /// A subject that the policy binds for each tenant alike.
+    /// A subject with an equal binding for every tenant.
     Alike {
         /// Whether it is a group, and no user.
         is_group: bool,
@@ -158,43 +158,43 @@ pub enum TenantPart<'t> {
     },
 }
 
-/// What a policy may have to know of all others.
+/// Data about all policies of a workspace.
 #[derive(Debug, Default)]
 pub struct Surroundings<'l> {
-    /// The namespaces of all policies; none where no policy asks for them.
+    /// The namespaces of all policies; none if no policy requires them.
     pub namespaces: Namespaces,
-    /// The providers that are installed.
+    /// The installed providers.
     pub providers: &'l [InstalledProvider],
 }
 
-/// A stack, and where it is installed.
+/// A stack and the place of its installation.
 #[derive(Debug, Clone)]
 pub struct InstalledStack {
-    /// The stack.
+    /// The content of the package.
     pub stack: Arc<Stack>,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
 }
 
-/// Who installs the stacks of some targets.
+/// The Stack Manager of some targets.
 #[derive(Debug, Clone)]
 pub struct InstalledManager {
     /// The service account.
     pub account: object::Account,
-    /// Where it is named.
+    /// The location of its name.
     pub origin: Origin,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
 }
 
-/// A provider of the RBAC manager, and where it is installed.
+/// A provider of the RBAC manager and the place of its installation.
 #[derive(Debug, Clone)]
 pub struct InstalledProvider {
-    /// The provider.
+    /// The content of the package.
     pub provider: Arc<Provider>,
-    /// The image that brings it.
+    /// The image with the package of the provider.
     pub image: Option<String>,
-    /// The family that it says it belongs to, with where it says so.
+    /// The declared provider family, with the location of the declaration.
     pub family: Option<Spanned<String>>,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
@@ -210,7 +210,7 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// The namespaces that some policies make or know of.
+    /// Collects the namespaces that some policies make or declare.
     pub fn of(policies: &[Box<dyn Policy>], targets: &[Target]) -> Self {
         let mut by_target: BTreeMap<String, Vec<(Arc<str>, Labels)>> = BTreeMap::new();
         for target in targets {
@@ -227,49 +227,49 @@ impl Namespaces {
         Self { by_target }
     }
 
-    /// Those of a target.
+    /// Returns the namespaces of a target.
     pub fn on(&self, target: &str) -> &[(Arc<str>, Labels)] {
         self.by_target.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-/// A policy that holds until a day.
+/// A policy with an expiry date.
 #[derive(Debug, Clone)]
 pub struct Expiry {
-    /// The last day on which it holds.
+    /// The last day of its validity.
     pub until: Date,
-    /// Where the day is written.
+    /// The location of the date.
     pub origin: Origin,
-    /// The policy.
+    /// The policy that expires.
     pub policy: PolicyMeta,
 }
 
-/// The part of a policy that adds to a file: the meaning of the number is the policy's own.
+/// The number of a contribution of a policy to a file; its meaning is private to the policy.
 pub type Contribution = u32;
 
-/// A policy that others may use, with where its content stands.
+/// A policy for use by others, with the location of its content.
 #[derive(Debug, Clone)]
 pub struct Shared<T> {
     /// Name, place and targets of the policy.
     pub meta: PolicyMeta,
-    /// What it offers.
+    /// The content for its users.
     pub content: Arc<T>,
-    /// The account variables its texts use; none for a policy that can stand alone.
+    /// The account variables of its texts; none for a policy that needs no account.
     pub variables: Vec<String>,
 }
 
-/// The policies of a kind that others may use, and which of them are used.
+/// The shared policies of a kind, and their uses.
 pub struct Offers<T> {
     kind: &'static str,
     policies: BTreeMap<String, Shared<T>>,
-    /// The names of all that are there, linked or not. One that was not linked before it is asked for cannot be used,
-    /// and why was told.
+    /// The names of all policies of the kind, linked or not. An unlinked policy cannot be used, and has a diagnostic
+    /// already.
     names: BTreeSet<String>,
     used: BTreeSet<String>,
 }
 
 impl<T> Offers<T> {
-    /// None yet, of a kind.
+    /// Creates an empty list for a kind.
     pub fn new(kind: &'static str) -> Self {
         Self { kind, policies: BTreeMap::new(), names: BTreeSet::new(), used: BTreeSet::new() }
     }
@@ -279,12 +279,12 @@ impl<T> Offers<T> {
         self.policies.insert(policy.meta.name.to_string(), policy);
     }
 
-    /// Notes that there is a policy of this name.
+    /// Records a policy name.
     pub fn announce(&mut self, name: &str) {
         self.names.insert(name.to_owned());
     }
 
-    /// The policy of a name, which is used from now on. One that is not there is reported.
+    /// Returns a policy by its name and marks it as used. Reports an unknown name.
     pub fn find(&mut self, name: &Spanned<String>, sink: &mut Sink) -> Option<&Shared<T>> {
         if let Some(found) = self.policies.get(name.as_str()) {
             self.used.insert(name.value.clone());
@@ -310,59 +310,59 @@ impl<T> Offers<T> {
         None
     }
 
-    /// The policy of a name, whether it is used or not.
+    /// Returns a policy by its name, used or not.
     pub fn get(&self, name: &str) -> Option<&Shared<T>> {
         self.policies.get(name)
     }
 
-    /// The policies that nothing uses.
+    /// Returns the unused policies.
     pub fn unused(&self) -> impl Iterator<Item = &Shared<T>> {
         self.policies.values().filter(|policy| !self.used.contains(&*policy.meta.name))
     }
 }
 
-/// What linking needs to know of the rest of the workspace.
+/// The data of the workspace for linking.
 pub struct Linker<'w> {
     /// The workspace's targets.
     pub targets: &'w [Target],
     /// The texts read so far, and the way to further ones.
     pub sources: &'w mut Sources,
-    /// Permission sets: what roles are made of.
+    /// Permission sets, the content of roles.
     pub permission_sets: Offers<PermissionSet>,
     /// Pod security profiles.
     pub profiles: Offers<PodSecurityProfile>,
-    /// Files of the policy folder that belong to a policy and are none themselves.
+    /// Files of the policy folder that belong to a policy and are not policies themselves.
     pub claimed: BTreeSet<String>,
-    /// Objects that exist in clusters without being compiled, by target: what bindings may refer to.
+    /// Objects that exist in clusters without being compiled, by target; bindings may refer to them.
     pub existing: BTreeMap<String, BTreeSet<super::Identity>>,
-    /// What each target serves, by its name, with the custom resources that [`Linker::learn`] knows of.
+    /// The API of each target by its name, with the custom resources of [`Linker::learn`].
     pub apis: BTreeMap<String, Api>,
     /// The fields of custom resources, by target, in the order of their definitions.
     pub custom_fields: BTreeMap<String, Vec<Arc<CustomFields>>>,
-    /// Custom resources that were brought and are not learnt yet.
+    /// Custom resources of the policies, not yet added to the API.
     custom: BTreeMap<String, Vec<Resource>>,
-    /// The packages that are installed.
+    /// The installed packages.
     pub stacks: Vec<InstalledStack>,
-    /// The providers that are installed.
+    /// The installed providers.
     pub providers: Vec<InstalledProvider>,
-    /// Who installs the stacks.
+    /// The Stack Managers.
     pub managers: Vec<InstalledManager>,
-    /// Policies that hold until a day.
+    /// Policies with an expiry date.
     pub expiries: Vec<Expiry>,
-    /// Names that policies mention.
+    /// Names mentioned by policies.
     pub mentions: Vec<super::Mentions>,
-    /// Whether an account could not be read: the names that tenants make are not all known.
+    /// Whether an account could not be read, so that the names of tenants are incomplete.
     pub lacks_accounts: bool,
-    /// Objects of the cluster that accounts have one of each.
+    /// Objects of the cluster with one copy for each account.
     pub made_for_accounts: Vec<super::MadeForAccounts>,
-    /// What the AccessTests expect.
+    /// The expectations of the AccessTests.
     pub access_checks: Vec<super::AccessCheck>,
-    /// Pools of nodes, what must stay out of their reach, and agents.
+    /// Node pools, namespaces to isolate from them, and agents.
     pub node_access: super::NodeAccess,
 }
 
 impl<'w> Linker<'w> {
-    /// A linker for a workspace.
+    /// Creates a linker for a workspace.
     pub fn new(targets: &'w [Target], sources: &'w mut Sources) -> Self {
         Self {
             targets,
@@ -386,12 +386,12 @@ impl<'w> Linker<'w> {
         }
     }
 
-    /// The registered texts.
+    /// Returns the registered texts.
     pub fn files(&self) -> &Files {
         self.sources.files()
     }
 
-    /// Notes that there is a policy of this name, whether it can be linked or not.
+    /// Records a policy name, whether the policy can be linked or not.
     pub fn announce(&mut self, kind: &str, name: &str) {
         match kind {
             "PermissionSet" => self.permission_sets.announce(name),
@@ -414,25 +414,25 @@ impl<'w> Linker<'w> {
         }
     }
 
-    /// Learns the custom resources that were brought, all at once: each time costs a walk over all that are known.
+    /// Adds all recorded custom resources to the API together: each addition walks over all known resources.
     pub fn learn(&mut self) {
         for (target, resources) in std::mem::take(&mut self.custom) {
             self.apis.entry(target).and_modify(|api| api.extend(&resources));
         }
     }
 
-    /// The stacks of a target.
+    /// Returns the stacks of a target.
     pub fn stacks_on<'l>(&'l self, target: &'l str) -> impl Iterator<Item = &'l InstalledStack> {
         self.stacks.iter().filter(move |installed| installed.targets.contains(target))
     }
 
-    /// The targets a policy applies to.
+    /// Returns the targets of a policy.
     pub fn targets_of(&self, meta: &PolicyMeta) -> Vec<Target> {
         self.targets.iter().filter(|target| meta.targets.contains(&target.name)).cloned().collect()
     }
 }
 
-/// Checks the patterns of every string below a node: braces that match, and variables that are declared.
+/// Checks the patterns of every string below a node: matching braces and declared variables.
 pub fn check_patterns(node: NodeRef<'_>, scope: Scope<'_>, sink: &mut Sink) {
     for item in node.items() {
         check_patterns(item, scope, sink);
@@ -461,7 +461,7 @@ pub fn check_patterns(node: NodeRef<'_>, scope: Scope<'_>, sink: &mut Sink) {
     }
 }
 
-/// The account variables that the strings below a node use, sorted.
+/// Returns the account variables of the strings below a node, sorted.
 pub fn account_variables(node: NodeRef<'_>) -> Vec<String> {
     fn collect(node: NodeRef<'_>, names: &mut BTreeSet<String>) {
         node.items().for_each(|item| collect(item, names));
@@ -494,7 +494,7 @@ fn unknown_variable(name: &str, origin: Origin, scope: Scope<'_>) -> Diagnostic 
     Diagnostic::error(codes::UNKNOWN_VARIABLE, format!("there is no variable `{name}`")).at(origin).help(help)
 }
 
-/// The place of a byte of a string, when the string stands in the text without escapes.
+/// Locates a byte of a string that is in the text without escapes.
 fn inside(node: NodeRef<'_>, position: usize) -> Origin {
     let mut origin = node.origin();
     let written = (origin.span.end - origin.span.start) as usize;

@@ -1,4 +1,4 @@
-//! Names that exist without a policy (`spec.known`), and the names that policies mention.
+//! Names that exist without a policy (`spec.known`), and the names mentioned by policies.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use super::{Accounts, Pattern, Platform, PolicyMeta};
 use crate::diag::Origin;
 use crate::yaml::{NodeRef, Spanned};
 
-/// Names that exist without a policy, by category. A category that is stated is closed: any other name is an error. A
-/// category that is not stated is open.
+/// Names that exist without a policy, by category. A stated category is closed: any other name is an error. A category
+/// without entries in `known` is open.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct KnownSpec {
-    /// Users, as the authenticator names them: names, globs, and `{file: PATH}` for a file with one name a line, by its
-    /// path from the workspace's root. Empty lines and lines that begin with `#` are skipped; of a `.csv` file the first
-    /// column counts, below the header.
+    /// Users, as the authenticator names them: names, globs, and `{file: PATH}` for a file with one name per line, by
+    /// its path from the root of the workspace. Empty lines and lines that begin with `#` are skipped. In a `.csv`
+    /// file, the names are in the first column, below the header.
     #[serde(default)]
     pub users: Option<Vec<Spanned<KnownEntry>>>,
     /// Groups, in the same way.
@@ -27,10 +27,10 @@ pub struct KnownSpec {
     /// Namespaces, in the same way. A service account is known if its namespace is.
     #[serde(default)]
     pub namespaces: Option<Vec<Spanned<KnownEntry>>>,
-    /// ClusterRoles that bindings may refer to, in the same way.
+    /// ClusterRoles that bindings may refer to, in the same form.
     #[serde(default)]
     pub cluster_roles: Option<Vec<Spanned<KnownEntry>>>,
-    /// Roles that bindings of any namespace may refer to, in the same way.
+    /// Roles that bindings of any namespace may refer to, in the same form.
     #[serde(default)]
     pub roles: Option<Vec<Spanned<KnownEntry>>>,
 }
@@ -53,7 +53,7 @@ pub struct KnownFile {
     pub file: String,
 }
 
-// One schema of two types: alternatives would leave an editor, and a diagnostic, without the field that is meant.
+// One schema with two types: with alternatives, an editor and a diagnostic would not know the intended field.
 impl JsonSchema for KnownEntry {
     fn inline_schema() -> bool {
         true
@@ -78,15 +78,15 @@ impl JsonSchema for KnownEntry {
 /// A kind of names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
-    /// Users.
+    /// Names of the authenticator, such as `jane@example.com`.
     Users,
-    /// Groups.
+    /// Groups of the authenticator.
     Groups,
-    /// Namespaces.
+    /// Names of namespaces.
     Namespaces,
-    /// ClusterRoles.
+    /// Cluster-wide roles.
     ClusterRoles,
-    /// Roles.
+    /// Namespaced roles.
     Roles,
 }
 
@@ -94,7 +94,7 @@ impl Category {
     /// Every category, in the order of their numbers.
     pub const ALL: [Self; 5] = [Self::Users, Self::Groups, Self::Namespaces, Self::ClusterRoles, Self::Roles];
 
-    /// The field of `spec.known`.
+    /// Returns the name of the field in `spec.known`.
     pub fn field(self) -> &'static str {
         match self {
             Self::Users => "users",
@@ -105,7 +105,7 @@ impl Category {
         }
     }
 
-    /// The noun for one member.
+    /// Returns the singular noun of the category.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Users => "user",
@@ -118,7 +118,7 @@ impl Category {
 }
 
 impl KnownSpec {
-    /// The entries of a category; none for an open one.
+    /// Returns the entries of a category; none for an open one.
     pub fn entries(&self, category: Category) -> Option<&[Spanned<KnownEntry>]> {
         match category {
             Category::Users => self.users.as_deref(),
@@ -136,14 +136,14 @@ pub struct NameSet {
     globs: GlobSet,
     /// Sorted.
     names: Vec<Box<str>>,
-    /// Each entry with its place; an entry that names a file by the path of the file.
+    /// Each entry with its location; a file entry has the path of the file.
     entries: Vec<(Box<str>, Origin)>,
     /// The globs as texts.
     patterns: Vec<Box<str>>,
 }
 
 impl NameSet {
-    /// Returns a set of names and of globs, which are given with their texts; `entries` are those that declare them.
+    /// Returns a set of names and of globs with their texts; `entries` are their declarations.
     pub fn new(
         (globs, patterns): (GlobSet, Vec<Box<str>>),
         mut names: Vec<Box<str>>,
@@ -158,13 +158,13 @@ impl NameSet {
         self.names.binary_search_by(|known| (**known).cmp(name)).is_ok()
     }
 
-    /// A glob stands for visible characters only.
+    /// Globs match printable characters only.
     fn has(&self, name: &str) -> bool {
         self.lists(name) || self.globs.is_match(name) && !name.contains(is_invisible)
     }
 }
 
-/// The declared names of a target: those of the workspace and its own.
+/// The declared names of a target: the names of the workspace and its own.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     stated: Vec<(Category, Arc<NameSet>)>,
@@ -196,15 +196,15 @@ impl Known {
         self.sets(category).flat_map(|set| set.names.iter().chain(&set.patterns).map(|name| &**name)).collect()
     }
 
-    /// Returns the place of the entry that declares a name or a glob; of a name from a file, and without a name, the
-    /// place of the first entry of the category.
+    /// Returns the location of the entry that declares a name or a glob. For a name from a file, and without a name, it
+    /// is the location of the first entry of the category.
     pub fn place(&self, category: Category, name: Option<&str>) -> Option<Origin> {
         let entries = || self.sets(category).flat_map(|set| &set.entries);
         let own = entries().find(|(entry, _)| Some(&**entry) == name);
         own.or_else(|| entries().next()).map(|(_, origin)| *origin)
     }
 
-    /// The declared names of the category; globs are left out.
+    /// Returns the declared names of the category without globs.
     pub fn names(&self, category: Category) -> impl Iterator<Item = &str> {
         self.sets(category).flat_map(|set| set.names.iter().map(|name| &**name))
     }
@@ -227,16 +227,15 @@ pub fn is_invisible(letter: char) -> bool {
 /// The namespaces of every cluster.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// The groups that Kubernetes itself gives.
+/// The groups defined by Kubernetes.
 const GROUPS: [&str; 5] =
     ["system:authenticated", "system:masters", "system:nodes", "system:serviceaccounts", "system:unauthenticated"];
 
-/// The groups that OpenShift itself gives or binds (`pkg/bootstrappolicy/constants.go` of openshift/openshift-apiserver,
-/// 4.x).
+/// The groups defined or bound by OpenShift (`pkg/bootstrappolicy/constants.go` of openshift/openshift-apiserver, 4.x).
 const OPENSHIFT_GROUPS: [&str; 4] =
     ["system:authenticated:oauth", "system:cluster-admins", "system:cluster-readers", "system:node-admins"];
 
-/// The ClusterRoles that OpenShift itself makes, from the same file, beside those whose names begin with `openshift-`.
+/// The ClusterRoles of OpenShift from the same file, beside names that begin with `openshift-`.
 const OPENSHIFT_ROLES: [&str; 36] = [
     "basic-user",
     "cluster-debugger",
@@ -292,7 +291,7 @@ pub fn is_always_known(category: Category, name: &str, platform: Platform) -> bo
     }
 }
 
-/// The names of the category that every cluster of a platform has, for near misses.
+/// Returns the names of the category on every cluster of a platform, for suggestions.
 pub fn always_known_names(category: Category, platform: Platform) -> impl Iterator<Item = &'static str> {
     let (common, of_openshift): (&[_], &[_]) = match category {
         Category::Groups => (&GROUPS, &OPENSHIFT_GROUPS),
@@ -303,8 +302,8 @@ pub fn always_known_names(category: Category, platform: Platform) -> impl Iterat
     common.iter().chain(own).copied()
 }
 
-/// The name that decides whether a subject is known: the namespace of a service account, whether it is written as a
-/// user or as the group of the namespace's accounts; otherwise the name itself.
+/// Returns the name to look up for a subject: the namespace of a service account, written as a user or as the group of
+/// the service accounts of the namespace; for other subjects the name itself.
 pub fn deciding_name(category: Category, name: &str) -> (Category, &str) {
     let namespace = match category {
         Category::Users => name
@@ -318,7 +317,7 @@ pub fn deciding_name(category: Category, name: &str) -> (Category, &str) {
     namespace.map_or((category, name), |namespace| (Category::Namespaces, namespace))
 }
 
-/// The subjects of a binding; a service account is its namespace.
+/// Returns the subjects of a binding; a service account is represented by its namespace.
 pub fn subjects(binding: NodeRef<'_>) -> impl Iterator<Item = (Category, &str)> {
     binding.get("subjects").into_iter().flat_map(NodeRef::items).filter_map(|subject| {
         let text = |field: &str| subject.get(field).and_then(NodeRef::as_str);
@@ -331,40 +330,40 @@ pub fn subjects(binding: NodeRef<'_>) -> impl Iterator<Item = (Category, &str)> 
     })
 }
 
-/// A name that a policy mentions and does not make.
+/// A name mentioned, but not created, by a policy.
 #[derive(Debug, Clone)]
 pub struct Mention {
-    /// What it names.
+    /// The category of the name.
     pub category: Category,
     /// The name.
     pub text: Pattern,
-    /// Where it stands.
+    /// The location of the name.
     pub origin: Origin,
 }
 
-/// What follows from a mention.
+/// The source of a mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MentionedBy {
-    /// A policy that grants: the name has to be known, and a test of it can fail.
+    /// A policy with permissions: the name must be known, and a test of it can fail.
     Grant,
-    /// An AccessTest: the name has to be known, and named by something that is no test.
+    /// An AccessTest: the name must be known and have a mention outside tests.
     Test,
-    /// A manifest that refers to the name: it is not checked, and a test of it can fail.
+    /// A manifest with a reference to the name: the name is not checked, and a test of it can fail.
     Manifest,
-    /// A manifest that makes the name: it is known.
+    /// A manifest that creates the name: the name is known.
     Made,
 }
 
-/// The names that a policy mentions.
+/// The names mentioned by a policy.
 #[derive(Debug, Clone)]
 pub struct Mentions {
-    /// The policy, with the targets on which it mentions them.
+    /// The policy, with the targets of the mentions.
     pub meta: PolicyMeta,
-    /// What follows from it.
+    /// The source of the mentions.
     pub by: MentionedBy,
-    /// The names.
+    /// The mentioned names.
     pub names: Vec<Mention>,
-    /// The accounts whose variables the names use.
+    /// The accounts for the variables in the names.
     pub accounts: Arc<Accounts>,
 }
 

@@ -1,4 +1,4 @@
-//! Linked policies that other policies use: what roles and pod security policies are made of.
+//! Linked policies for use by other policies: the content of roles and of pod security policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,46 +11,46 @@ use crate::admission::level::Level;
 use crate::diag::Origin;
 use crate::k8s::rules::RuleSet;
 
-/// What a permission set becomes.
+/// The kind of object for a permission set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum RoleKind {
-    /// A Role in each namespace where it is bound.
+    /// A Role in each namespace with a binding.
     #[default]
     Role,
-    /// One ClusterRole, which can be bound in a namespace or for the whole cluster.
+    /// One ClusterRole, for bindings in a namespace or for the whole cluster.
     ClusterRole,
 }
 
 /// A linked permission set.
 #[derive(Debug, Clone)]
 pub struct PermissionSet {
-    /// What it becomes.
+    /// The kind of the role object.
     pub role_kind: RoleKind,
-    /// What it grants on each target it applies to, by the target's name. None of them for an aggregated set, whose
-    /// rules the cluster gathers. The texts are patterns.
+    /// The rules on each target by its name. An aggregated set has none, since the cluster collects its rules. The
+    /// texts are patterns.
     granted: BTreeMap<String, RuleSet>,
     aggregated: bool,
     /// The fields of the role.
     fields: Vec<(&'static str, Blueprint)>,
 }
 
-/// What a permission set is made of.
+/// Arguments of [`PermissionSet::new`].
 #[derive(Debug, Clone)]
 pub struct PermissionSetParts {
-    /// What it becomes.
+    /// The kind of the role object.
     pub role_kind: RoleKind,
     /// Labels of the role.
     pub labels: Blueprint,
     /// Annotations of the role.
     pub annotations: Blueprint,
-    /// What it grants on each target.
+    /// The rules on each target.
     pub granted: BTreeMap<String, RuleSet>,
-    /// Which roles the cluster gathers its rules from, instead of any of its own.
+    /// The aggregation rule, in place of rules.
     pub aggregation: Option<Blueprint>,
 }
 
 impl PermissionSet {
-    /// A set from its parts.
+    /// Builds a set from its parts.
     pub fn new(parts: PermissionSetParts) -> Self {
         let rules = parts.granted.iter().map(|(target, granted)| (target.clone(), Blueprint::of(&granted.rules())));
         let aggregated = parts.aggregation.is_some();
@@ -64,34 +64,34 @@ impl PermissionSet {
         Self { role_kind: parts.role_kind, granted: parts.granted, aggregated, fields }
     }
 
-    /// What it grants on a target; none where it does not apply, and for an aggregated set.
+    /// Returns the rules on a target; none for another target and for an aggregated set.
     pub fn granted(&self, target: &str) -> Option<&RuleSet> {
         self.granted.get(target)
     }
 
-    /// The names of objects that its rules are restricted to, on whatever target; the texts are patterns.
+    /// Returns the object names in its rules, on any target; the texts are patterns.
     pub fn resource_names(&self) -> BTreeSet<String> {
         self.granted.values().flat_map(RuleSet::rules).flat_map(|rule| rule.resource_names).collect()
     }
 
-    /// True when the cluster gathers its rules from other roles.
+    /// Whether the cluster collects its rules from other roles.
     pub fn is_aggregated(&self) -> bool {
         self.aggregated
     }
 
-    /// The account variables that its texts use.
+    /// Returns the account variables of its texts.
     pub fn account_variables(&self) -> Vec<String> {
         let mut names = BTreeSet::new();
         self.fields.iter().for_each(|(_, value)| value.account_variables(&mut names));
         names.into_iter().collect()
     }
 
-    /// True when it can exist for a tenant only.
+    /// Whether it needs the values of an account.
     pub fn needs_account(&self) -> bool {
         self.fields.iter().any(|(_, value)| value.needs_account())
     }
 
-    /// The role object under a name, in the role's own kind or as a Role for a tenant.
+    /// Builds the role object with a name, of its own kind or as a Role for a tenant.
     pub fn role(
         &self,
         kind: RoleKind,
@@ -116,71 +116,71 @@ pub struct PodSecurityProfile {
     parts: PodSecurityProfileParts,
 }
 
-/// What a profile is made of.
+/// Arguments of [`PodSecurityProfile::new`].
 #[derive(Debug, Clone)]
 pub struct PodSecurityProfileParts {
-    /// Its name.
+    /// The name of the policy.
     pub name: String,
     /// The account variables it uses.
     pub variables: Vec<String>,
-    /// Those of them that stand for numbers.
+    /// The account variables with number values.
     pub numbers: BTreeSet<String>,
     /// Annotations of a PodSecurityPolicy.
     pub annotations: Blueprint,
     /// The spec of a PodSecurityPolicy, as its template takes it.
     pub profile: Blueprint,
-    /// The fields of SecurityContextConstraints; nothing where no target has them.
+    /// The fields of SecurityContextConstraints; empty if no target has them.
     pub constraints: Blueprint,
-    /// What it fills in, where an admission policy does.
+    /// The defaults set by an admission policy.
     pub defaults: ProfileDefaults,
-    /// The Pod Security level that goes with it, beside an admission policy.
+    /// The Pod Security level beside an admission policy.
     pub level: Option<Level>,
 }
 
-/// What a profile fills in where a pod says nothing: expressions as [`crate::admission::policy::Patches`] takes them.
+/// The defaults of a profile for fields missing from a pod: expressions for [`crate::admission::policy::Patches`].
 #[derive(Debug, Clone, Default)]
 pub struct ProfileDefaults {
     /// The variables of the expressions, by name.
     pub variables: Vec<(String, String)>,
-    /// The expressions of the patches, for each target whose admission policies fill in.
+    /// The expressions of the patches, for each target with a mutating admission policy.
     pub patches: BTreeMap<String, Vec<String>>,
 }
 
 impl PodSecurityProfile {
-    /// The label of namespaces that a profile's admission policies hold in; its value is the profile's name.
+    /// The label of namespaces selected by the admission policies of a profile; its value is the name of the profile.
     pub const LABEL: &'static str = "bailiwick.dev/pod-security-profile";
 
-    /// A profile from its parts.
+    /// Builds a profile from its parts.
     pub fn new(parts: PodSecurityProfileParts) -> Self {
         Self { parts }
     }
 
-    /// Its name.
+    /// Returns the name of the profile.
     pub fn name(&self) -> &str {
         &self.parts.name
     }
 
-    /// The account variables it uses.
+    /// Returns its account variables.
     pub fn variables(&self) -> &[String] {
         &self.parts.variables
     }
 
-    /// The account variables that stand for numbers.
+    /// Returns the account variables with number values.
     pub fn numbers(&self) -> &BTreeSet<String> {
         &self.parts.numbers
     }
 
-    /// The Pod Security level that goes with it, beside an admission policy, by the official mapping.
+    /// Returns the Pod Security level beside an admission policy, by the mapping in the Kubernetes documentation.
     pub fn level(&self) -> Option<Level> {
         self.parts.level
     }
 
-    /// What it fills in, where an admission policy does.
+    /// Returns the defaults set by an admission policy.
     pub fn defaults(&self) -> &ProfileDefaults {
         &self.parts.defaults
     }
 
-    /// A value with its variables filled in; the bounds of a range are numbers then.
+    /// Fills in the variables of a value; the bounds of a range become numbers.
     pub fn filled(value: Value, variable: &dyn Fn(&str) -> Option<String>) -> Value {
         match value {
             Value::String(text) => {
@@ -209,22 +209,23 @@ impl PodSecurityProfile {
         }
     }
 
-    /// The name of the admission policies and bindings of a profile: policies of other purposes are there too.
+    /// Returns the name of the admission policies and bindings of a profile; the prefix separates them from other
+    /// policies.
     pub fn admission_policy(profile: &str) -> String {
         format!("pod-security-profile-{profile}")
     }
 
-    /// The annotation of a namespace that holds what an account's variable says.
+    /// Returns the annotation of a namespace with the value of an account variable.
     pub fn annotation(variable: &str) -> String {
         format!("bailiwick.dev/{variable}")
     }
 
-    /// True when it can exist for a tenant only.
+    /// Whether it needs the values of an account.
     pub fn needs_account(&self) -> bool {
         self.parts.annotations.needs_account() || self.parts.profile.needs_account()
     }
 
-    /// The PodSecurityPolicy under a name.
+    /// Builds the PodSecurityPolicy with a name.
     pub fn pod_security_policy(
         &self,
         template: &'static str,
@@ -238,7 +239,7 @@ impl PodSecurityProfile {
             .content_at(content)
     }
 
-    /// The SecurityContextConstraints under a name.
+    /// Builds the SecurityContextConstraints with a name.
     pub fn security_context_constraints(
         &self,
         template: &'static str,

@@ -1,4 +1,4 @@
-//! Objects of the cluster that several lists of accounts may make.
+//! Cluster-scoped objects with several account lists as possible sources.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Accounts, ObjectBlueprint, Target};
 
-/// The objects of one profile on a target of which each account of some lists has one.
+/// The objects of one profile on a target, with one object for each account of some lists.
 #[derive(Debug)]
 pub struct MadeForAccounts {
     /// The name of the target.
@@ -15,20 +15,20 @@ pub struct MadeForAccounts {
     pub object: ObjectBlueprint,
     /// The lists, each with its object.
     pub lists: Vec<(Arc<Accounts>, ObjectBlueprint)>,
-    /// By name the list and the account that makes the object first.
+    /// The first list and account of each object name.
     by_name: HashMap<Arc<str>, (usize, usize)>,
-    /// The number of lists whose names are known.
+    /// The number of indexed lists.
     indexed: usize,
 }
 
 impl MadeForAccounts {
-    /// No lists yet.
+    /// Creates the index without lists.
     pub fn new(target: &str, object: &ObjectBlueprint) -> Self {
         let (target, object) = (target.to_owned(), object.clone());
         Self { target, object, lists: Vec::new(), by_name: HashMap::new(), indexed: 0 }
     }
 
-    /// Learns the names of all lists, and returns the accounts of the last list whose object is equal to that of an earlier
+    /// Indexes the names of all lists, and returns the accounts of the last list with the same object as an earlier
     /// account.
     pub fn index(&mut self, target: &Target) -> Vec<usize> {
         let Self { lists, by_name, indexed, .. } = self;

@@ -1,5 +1,5 @@
-//! What NodeAccess policies say that is asked of the compiled whole: the pools of nodes, what must stay out of their reach, and the
-//! agents that run on them.
+//! Facts of NodeAccess policies about the compiled workspace: node pools, namespaces to isolate from them, and the
+//! agents on the nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use crate::node::cluster::Node;
 /// A pool of nodes alike.
 #[derive(Debug, Clone)]
 pub struct NodePool {
-    /// Its name.
+    /// The pool as policies refer to it.
     pub name: String,
-    /// The labels and taints that all of its nodes have.
+    /// The common labels and taints of its nodes.
     pub like: Node,
-    /// Where it is declared.
+    /// The location of its declaration.
     pub origin: Origin,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
 }
 
-/// Namespaces whose Secrets must stay out of the reach of a pool.
+/// Namespaces with Secrets that a pool must not reach.
 #[derive(Debug, Clone)]
 pub struct Isolation {
-    /// The pool.
+    /// The name of the node pool.
     pub pool: String,
-    /// The namespaces.
+    /// Names of the isolated namespaces.
     pub namespaces: Vec<String>,
-    /// Where it is asserted.
+    /// The location of the assertion.
     pub origin: Origin,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
@@ -37,20 +37,20 @@ pub struct Isolation {
 /// An agent with its place.
 #[derive(Debug, Clone)]
 pub struct PlacedAgent {
-    /// The agent.
+    /// The identity and permissions of the agent.
     pub agent: Agent,
-    /// Where it is declared.
+    /// The location of its declaration.
     pub origin: Origin,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
 }
 
-/// What a policy states of the API server of targets.
+/// The API server configuration of targets, as a policy states it.
 #[derive(Debug, Clone)]
 pub struct ApiServer {
-    /// The authorizers in their order, as `--authorization-mode` names them; empty where the policy does not state them.
+    /// The authorizers in order, as in `--authorization-mode`; empty if not stated.
     pub authorization_modes: Vec<String>,
-    /// Feature gates that differ from the defaults of the version.
+    /// Feature gates with another value than the default of the version.
     pub feature_gates: BTreeMap<String, bool>,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
@@ -59,33 +59,33 @@ pub struct ApiServer {
 /// All of them.
 #[derive(Debug, Clone, Default)]
 pub struct NodeAccess {
-    /// The API servers.
+    /// Stated API server configurations.
     pub api_servers: Vec<ApiServer>,
-    /// The pools.
+    /// Declared node pools.
     pub pools: Vec<NodePool>,
-    /// What is asserted about them.
+    /// Assertions about pools.
     pub isolations: Vec<Isolation>,
-    /// The agents.
+    /// Declared agents.
     pub agents: Vec<PlacedAgent>,
 }
 
 impl NodeAccess {
-    /// What is stated of the API server of a target.
+    /// Returns the stated API server configuration of a target.
     pub fn api_server_of(&self, target: &str) -> Option<&ApiServer> {
         self.api_servers.iter().find(|server| server.targets.contains(target))
     }
 
-    /// The pools of a target.
+    /// Returns the pools of a target.
     pub fn pools_on<'n>(&'n self, target: &'n str) -> impl Iterator<Item = &'n NodePool> {
         self.pools.iter().filter(move |pool| pool.targets.contains(target))
     }
 
-    /// What is asserted on a target.
+    /// Returns the assertions about a target.
     pub fn isolations_on<'n>(&'n self, target: &'n str) -> impl Iterator<Item = &'n Isolation> {
         self.isolations.iter().filter(move |isolation| isolation.targets.contains(target))
     }
 
-    /// The agents of a target.
+    /// Returns the agents of a target.
     pub fn agents_on<'n>(&'n self, target: &'n str) -> impl Iterator<Item = &'n PlacedAgent> {
         self.agents.iter().filter(move |agent| agent.targets.contains(target))
     }

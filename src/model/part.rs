@@ -1,4 +1,4 @@
-//! One of the parts that a large workspace is compiled in, each by a run of its own.
+//! Parts of a large workspace, compiled by separate runs.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,9 +7,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Home;
 
-/// The K-th of N parts. Which part a namespace belongs to is a function of its name and of N alone, so that neither
-/// other tenants nor the layout of the output move it: `xxh3_64(name) mod N + 1`. What is cluster-scoped and nobody's
-/// own belongs to the first part.
+/// The K-th of N parts. The part of a namespace is a function of its name and of N alone: `xxh3_64(name) mod N + 1`.
+/// Neither other tenants nor the layout of the output change it. Cluster-scoped objects without a tenant belong to the
+/// first part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     number: u16,
@@ -17,27 +17,27 @@ pub struct Part {
 }
 
 impl Part {
-    /// The part of this number, which is from 1 to `of`.
+    /// Creates a part by its number, from 1 to `of`.
     pub fn new(number: u16, of: u16) -> Option<Self> {
         (1..=of).contains(&number).then_some(Self { number, of })
     }
 
-    /// Its number, from 1 on.
+    /// Returns its number, from 1.
     pub fn number(self) -> u16 {
         self.number
     }
 
-    /// How many parts there are.
+    /// Returns the number of parts.
     pub fn of(self) -> u16 {
         self.of
     }
 
-    /// True for the part that has whatever belongs to no namespace.
+    /// Whether it is the part with the objects outside namespaces.
     pub fn is_first(self) -> bool {
         self.number == 1
     }
 
-    /// True when the objects of a home are made by this part.
+    /// Whether the part makes the objects of an output file.
     pub fn has(self, home: &Home) -> bool {
         match home {
             Home::Cluster => self.is_first(),
@@ -45,8 +45,7 @@ impl Part {
         }
     }
 
-    /// True when a file of the output, by its path below the target's folder, is this part's to write, to judge and to
-    /// remove.
+    /// Whether the part writes, checks and removes an output file, by its path below the target folder.
     pub fn has_file(self, path: &str) -> bool {
         match Self::namespace_of(path) {
             Some(name) => self.has_namespace(name),
@@ -54,7 +53,7 @@ impl Part {
         }
     }
 
-    /// The namespace whose file a path of the output is, in whatever folder of `namespaces/`.
+    /// Returns the namespace of an output path, in any folder of `namespaces/`.
     pub fn namespace_of(path: &str) -> Option<&str> {
         path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")
     }

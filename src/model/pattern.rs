@@ -12,19 +12,19 @@ pub struct Pattern {
     pieces: Vec<Piece>,
 }
 
-/// Where the values of variables come from.
+/// The source of the values of variables.
 #[derive(Debug, Clone, Copy)]
 pub struct Fill<'f> {
     /// The target compiled for.
     pub target: &'f Target,
-    /// The account, where there is one.
+    /// The account, if any.
     pub account: Option<Account<'f>>,
     /// The namespace of the object, for [`OWN_NAMESPACE`].
     pub namespace: Option<&'f Arc<str>>,
 }
 
 impl<'f> Fill<'f> {
-    /// The values of a target alone.
+    /// Uses the values of a target alone.
     pub fn of(target: &'f Target) -> Self {
         Self { target, account: None, namespace: None }
     }
@@ -55,33 +55,32 @@ impl<'f> Fill<'f> {
     }
 }
 
-/// A variable that kinds put into texts themselves: the namespace of the object. No policy can name it, since it is
-/// never declared.
+/// An internal variable of kinds: the namespace of the object. It is never declared, so no policy can use it.
 pub const OWN_NAMESPACE: &str = "own.namespace";
 
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// Text that stays as it is.
+    /// Unchanged text.
     Text(Arc<str>),
     /// A variable by its name, without braces.
     Variable(Arc<str>),
 }
 
-/// Why a text is not a pattern, with the byte of the brace that is wrong.
+/// A pattern error with the byte offset of the wrong brace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternError {
     /// Byte position of the brace within the text.
     pub position: usize,
-    /// What is wrong with it.
+    /// The text of the error.
     pub message: &'static str,
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// When a brace has no partner or encloses something that cannot be a name.
+    /// Fails if a brace has no partner or encloses something other than a name.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         let mut pieces = Vec::new();
         let mut literal = String::new();
@@ -118,17 +117,17 @@ impl Pattern {
         Ok(Self { pieces })
     }
 
-    /// A text without variables, whatever braces it has.
+    /// Makes a pattern without variables; braces in the text are literal.
     pub fn constant(text: &str) -> Self {
         Self { pieces: vec![Piece::Text(text.into())] }
     }
 
-    /// Reads a pattern that was checked before; a text that is none after all stands for itself.
+    /// Parses a checked pattern; an invalid pattern becomes a constant.
     pub fn parse_checked(text: &str) -> Self {
         Self::parse(text).unwrap_or_else(|_| Self::constant(text))
     }
 
-    /// The same pattern with shared parts of its own, see [`super::Policy::detached`].
+    /// Copies the pattern without shared parts, see [`super::Policy::detached`].
     #[must_use]
     pub fn detached(&self) -> Self {
         let pieces = self.pieces.iter().map(|piece| match piece {
@@ -138,7 +137,7 @@ impl Pattern {
         Self { pieces: pieces.collect() }
     }
 
-    /// The names of its variables.
+    /// Returns the names of its variables.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Variable(name) => Some(&**name),
@@ -146,12 +145,12 @@ impl Pattern {
         })
     }
 
-    /// The parts.
+    /// Returns its texts and variables in order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// True when a variable comes from an account rather than from the target.
+    /// Whether a variable comes from an account and not from the target.
     pub fn needs_account(&self) -> bool {
         self.account_variables().next().is_some()
     }
@@ -161,13 +160,13 @@ impl Pattern {
         self.variables().any(|name| name == OWN_NAMESPACE)
     }
 
-    /// The names of the variables that come from an account.
+    /// Returns the names of the account variables.
     pub fn account_variables(&self) -> impl Iterator<Item = String> {
         let own = |name: &&str| !name.starts_with("target.") && *name != OWN_NAMESPACE;
         self.variables().filter(own).map(str::to_owned)
     }
 
-    /// The text of a pattern with a target's values filled in: a pattern still, for what accounts bring.
+    /// Fills in the values of a target; the result is a pattern with account variables.
     pub fn at_target(text: &str, target: &Target) -> String {
         let escaped = |text: &str| text.replace('{', "{{").replace('}', "}}");
         let from = Fill::of(target);
@@ -182,7 +181,7 @@ impl Pattern {
         pieces.collect()
     }
 
-    /// The text with its variables filled in; one without a value leaves nothing behind.
+    /// Fills in all variables; a variable without a value becomes an empty text.
     pub fn fill(&self, from: Fill<'_>) -> Arc<str> {
         if let [Piece::Text(text)] = self.pieces.as_slice() {
             return Arc::clone(text);
@@ -200,7 +199,7 @@ impl Pattern {
         shared
     }
 
-    /// The value itself where the pattern is one variable and nothing else, otherwise the filled text.
+    /// Returns the typed value of a pattern of one variable; for other patterns the filled text.
     pub fn fill_typed(&self, from: Fill<'_>) -> Data {
         match self.pieces.as_slice() {
             [Piece::Variable(name)] => from.value(name).unwrap_or(Data::Null),
@@ -210,7 +209,7 @@ impl Pattern {
 }
 
 thread_local! {
-    /// What is filled in next: there are a few for each of a million objects.
+    /// A reused buffer: each of a million objects has a few patterns.
     static FILLED: RefCell<String> = const { RefCell::new(String::new()) };
 }
 

@@ -1,4 +1,4 @@
-//! The severities that a workspace gives to diagnostics.
+//! The severities of diagnostics, as set by a workspace.
 
 use crate::codes;
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use serde::Deserialize;
 use crate::diag::{Code, Diagnostic, Severity, Sink, nearest};
 use crate::yaml::Spanned;
 
-/// The key that stands for all warnings.
+/// The key for all warnings.
 const WARNINGS: &str = "warnings";
 
-/// What a diagnostic counts as.
+/// The configured severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DiagnosticSetting {
@@ -54,7 +54,7 @@ impl std::fmt::Display for DiagnosticSetting {
 pub struct DiagnosticSettings(BTreeMap<String, DiagnosticSetting>);
 
 impl DiagnosticSettings {
-    /// Checks the entries; those that are wrong are reported.
+    /// Checks the entries and reports invalid ones.
     pub(super) fn link(written: &BTreeMap<String, Spanned<DiagnosticSetting>>, sink: &mut Sink) -> Self {
         for (key, setting) in written {
             if let Some(problem) = refusal(key, setting.value) {
@@ -69,17 +69,17 @@ impl DiagnosticSettings {
         &self.0
     }
 
-    /// Returns the severity that a finding of `lint` has here.
+    /// Returns the configured severity of a finding of `lint`.
     pub fn of_finding(&self, code: Code) -> Option<DiagnosticSetting> {
         self.0.get(code.id()).copied()
     }
 
-    /// Gives a diagnostic its severity here; none where it is ignored. An error stays one.
+    /// Applies the configured severity; none for an ignored diagnostic. An error stays an error.
     pub fn apply(&self, mut diagnostic: Diagnostic) -> Option<Diagnostic> {
         if diagnostic.severity == Severity::Error || self.0.is_empty() {
             return Some(diagnostic);
         }
-        // What a finding says of a workspace is no warning about the workspace's text.
+        // `warnings` does not apply to findings.
         let of_all = self.0.get(WARNINGS).filter(|_| !diagnostic.code.is_finding());
         match self.0.get(diagnostic.code.id()).or(of_all) {
             Some(DiagnosticSetting::Ignore) => return None,
@@ -91,7 +91,7 @@ impl DiagnosticSettings {
     }
 }
 
-/// Why an entry cannot be.
+/// Returns the diagnostic for an invalid entry.
 fn refusal(key: &str, setting: DiagnosticSetting) -> Option<Diagnostic> {
     use DiagnosticSetting::{Error, Ignore, Warning};
     if key == WARNINGS {

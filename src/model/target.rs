@@ -12,7 +12,7 @@ use crate::diag::Diagnostic;
 use crate::k8s::catalogue::{Api, FIRST_MINOR, LAST_MINOR};
 use crate::yaml::Spanned;
 
-/// What runs on the target.
+/// The distribution of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Platform {
@@ -22,7 +22,7 @@ pub enum Platform {
     Openshift,
 }
 
-/// The version of a cluster, with the minor of Kubernetes whose facts hold for it.
+/// The version of a cluster, with the Kubernetes minor of its facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version {
     /// The minor of Kubernetes as it was written, or as the release of OpenShift has it.
@@ -32,20 +32,20 @@ pub struct Version {
 }
 
 impl Version {
-    /// The oldest and the newest minor whose facts are built in.
+    /// The range of Kubernetes minors with built-in facts.
     pub const KNOWN: std::ops::RangeInclusive<u32> = FIRST_MINOR..=LAST_MINOR;
 
-    /// A version of Kubernetes by its minor.
+    /// Creates a Kubernetes version from its minor.
     pub fn new(minor: u32) -> Self {
         Self { asked: minor, release: None }
     }
 
-    /// The minor whose facts hold: 21 for 1.21, and the newest known one for a newer version.
+    /// Returns the minor of the facts: 21 for 1.21, and the newest built-in minor for a newer version.
     pub fn minor(self) -> u32 {
         self.asked.min(LAST_MINOR)
     }
 
-    /// The release, where this is a version of OpenShift.
+    /// Returns the OpenShift release of an OpenShift version.
     pub fn release(self) -> Option<Release> {
         self.release
     }
@@ -55,7 +55,7 @@ impl Version {
         self.release.map_or(self.asked > LAST_MINOR, Release::is_newer_than_known)
     }
 
-    /// The API of a plain cluster of the version.
+    /// Returns the API of a cluster of the version without custom resources.
     pub fn api(self) -> Api {
         Api::new(if self.is_newer_than_known() { self.asked.max(LAST_MINOR + 1) } else { self.asked })
     }
@@ -79,7 +79,7 @@ impl Version {
         }
     }
 
-    /// The warning that the version is newer than every known one, without a place; none for a known version.
+    /// Returns the warning for a version newer than the built-in facts, without a location.
     pub fn warning(self) -> Option<Diagnostic> {
         let (product, number, newest) = match self.release {
             Some(release) => ("OpenShift", release.to_string(), release.newest_known().to_string()),
@@ -104,42 +104,42 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// The minor since which every cluster serves ValidatingAdmissionPolicy.
+/// The first minor with ValidatingAdmissionPolicy on every cluster.
 const FIRST_WITH_ADMISSION_POLICIES: u32 = 30;
 
-/// What holds pods to a profile.
+/// The mechanism that enforces a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Enforcement {
-    /// A PodSecurityPolicy of the profile, used by those who are granted it: Kubernetes until 1.24.
+    /// A PodSecurityPolicy and permission to use it: Kubernetes until 1.24.
     PodSecurityPolicy,
-    /// SecurityContextConstraints of the profile, used by those who are granted them: OpenShift.
+    /// SecurityContextConstraints and permission to use them: OpenShift.
     SecurityContextConstraints,
-    /// A Pod Security level and an admission policy for what levels cannot say, for the namespaces that ask for it:
-    /// Kubernetes since 1.30.
+    /// A Pod Security level, and an admission policy for rules beyond levels, in namespaces with the label of the
+    /// profile: Kubernetes since 1.30.
     AdmissionPolicy,
-    /// Nothing: Kubernetes 1.25 to 1.29, or a cluster whose PodSecurityPolicy is switched off.
+    /// Nothing: Kubernetes 1.25 to 1.29, or a cluster with PodSecurityPolicy disabled.
     None,
 }
 
-/// What a cluster has beyond or short of its version.
+/// Features of a cluster beyond the defaults of its version.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Features {
-    /// False where PodSecurityPolicy is switched off although the version has it.
+    /// False if PodSecurityPolicy is disabled although the version has it.
     #[serde(default)]
     pub pod_security_policy: Option<bool>,
-    /// False where MutatingAdmissionPolicy is switched off although the version has it; true where its beta version,
-    /// which is off by default, is switched on.
+    /// False if MutatingAdmissionPolicy is disabled although the version has it; true if its beta version, disabled by
+    /// default, is enabled.
     #[serde(default)]
     pub mutating_admission_policy: Option<bool>,
-    /// On OpenShift: which labels the cluster writes that synchronises Pod Security labels with what its
-    /// SecurityContextConstraints allow. The namespaces compiled here get the same labels. Default: that of the
-    /// release, which is `enforcing` since 4.14 but for 4.21.
+    /// Mode of the Pod Security label synchronization of OpenShift. The controller sets the Pod Security labels of a
+    /// namespace by the SecurityContextConstraints of its service accounts. The namespaces compiled here get the same
+    /// labels. Default: the default of the release, `enforcing` since 4.14 except for 4.21.
     #[serde(default)]
     pub pod_security_label_sync: Option<LabelSync>,
 }
 
-/// Which Pod Security labels follow what a namespace's service accounts may use.
+/// The Pod Security labels that the synchronization sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LabelSync {
@@ -159,22 +159,22 @@ pub type TargetVariables = BTreeMap<String, Data>;
 pub struct Target {
     /// Its name, and the name of its folder in the output.
     pub name: String,
-    /// What runs there.
+    /// The distribution of the target.
     pub platform: Platform,
-    /// The Kubernetes version that counts.
+    /// The Kubernetes version for facts.
     pub version: Version,
-    /// True where zero values are to be written out, as seed 000 does; otherwise the API server's stored form.
+    /// Whether zero values are written out; by default the output has the API server's stored form.
     pub explicit: bool,
-    /// What it has beyond or short of its version.
+    /// Features beyond the defaults of the version.
     pub features: Features,
     /// Variables for patterns.
     pub variables: TargetVariables,
-    /// Who applies the output, where that is said.
+    /// The identity that applies the output, if stated.
     pub applied_by: Option<AppliedBy>,
-    /// The file or folder, relative to the workspace's root, with what the cluster has beside the output; none for
-    /// the default policy of its version.
+    /// The file or folder with the other objects of the cluster, relative to the root of the workspace; none for the
+    /// default policy of its version.
     pub baseline: Option<Spanned<String>>,
-    /// Names that exist there without a policy.
+    /// Names that exist on the target without a policy.
     pub known: Known,
 }
 
@@ -182,15 +182,15 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AppliedBy {
-    /// The user name; that of a service account is `system:serviceaccount:<namespace>:<name>`.
+    /// The user name; the user name of a service account is `system:serviceaccount:<namespace>:<name>`.
     pub user: String,
-    /// Groups beyond those that every user or service account is in.
+    /// Groups beyond the default groups of a user or service account.
     #[serde(default)]
     pub groups: Vec<String>,
 }
 
 impl Target {
-    /// A Kubernetes cluster of a minor, without anything of its own.
+    /// Creates a Kubernetes target of a minor without settings.
     pub fn plain(name: &str, minor: u32) -> Self {
         Self {
             name: name.to_owned(),
@@ -205,25 +205,25 @@ impl Target {
         }
     }
 
-    /// A variable by its name: `name`, `version`, or one of the target's own.
+    /// Returns a variable by its name: `name`, `version`, or a variable of the target.
     pub fn variable(&self, name: &str) -> Option<Data> {
         match name {
             "name" => Some(Data::text(self.name.as_str())),
-            // Output is the same for every version that is judged as the newest known one.
+            // The output is the same for every version with the facts of the newest minor.
             "version" => Some(Data::text(Version::new(self.version.minor()).to_string())),
             own => self.variables.get(own).cloned(),
         }
     }
 
-    /// True when the target serves PodSecurityPolicy: upstream until 1.24 (`specs/kubernetes.md` 9.4), never
-    /// on OpenShift, which has SecurityContextConstraints.
+    /// Whether the target serves PodSecurityPolicy: Kubernetes until 1.24, never OpenShift, which has
+    /// SecurityContextConstraints.
     pub fn serves_pod_security_policy(&self) -> bool {
         self.platform == Platform::Kubernetes
             && self.version.minor() <= 24
             && self.features.pod_security_policy.unwrap_or(true)
     }
 
-    /// What holds pods to a profile there.
+    /// Returns the mechanism that enforces a profile on the target.
     pub fn enforcement(&self) -> Enforcement {
         match self.platform {
             Platform::Openshift => Enforcement::SecurityContextConstraints,
@@ -235,8 +235,7 @@ impl Target {
         }
     }
 
-    /// The version of MutatingAdmissionPolicy that it serves: `v1` since 1.36, `v1beta1` since 1.34 where that is
-    /// switched on (`facts/kubernetes/api-resources.yaml`).
+    /// Returns the served version of MutatingAdmissionPolicy: `v1` since 1.36, `v1beta1` since 1.34 if enabled.
     pub fn mutating_admission_policy(&self) -> Option<&'static str> {
         match (self.version.minor(), self.features.mutating_admission_policy) {
             (_, Some(false)) => None,
@@ -255,7 +254,7 @@ mod tests {
     fn there_is_one_newest_known_minor() {
         assert_eq!(*Version::KNOWN.end(), LAST_MINOR);
         assert_eq!(crate::node::version::LAST_MINOR, LAST_MINOR);
-        // Pod Security checks may be known for a minor whose other facts are not.
+        // Pod Security checks may cover a newer minor than the other facts.
         assert!(crate::admission::standards::NEWEST >= u64::from(LAST_MINOR));
     }
 

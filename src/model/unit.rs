@@ -15,18 +15,18 @@ pub struct ObjectType {
 }
 
 impl ObjectType {
-    /// A type by its two names.
+    /// Creates a type from its API version and kind.
     pub fn new(api_version: &str, kind: &str) -> Self {
         Self { api_version: api_version.into(), kind: kind.into() }
     }
 
-    /// The group: empty for the core group.
+    /// Returns the API group; empty for the core group.
     pub fn group(&self) -> &str {
         self.api_version.split_once('/').map_or("", |(group, _)| group)
     }
 }
 
-/// Which object it is. A template cannot change it.
+/// The identity of an object. A template cannot change it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity {
     /// apiVersion and kind.
@@ -46,40 +46,40 @@ impl std::fmt::Display for Identity {
     }
 }
 
-/// Which file of the output an object goes to: a file holds one unit of ownership.
+/// The output file of an object: a file holds one unit of ownership.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Home {
     /// `cluster/<kind>.yaml`.
     Cluster,
-    /// `namespaces/<namespace>.yaml`, also for what is cluster-scoped but made for this tenant alone.
+    /// `namespaces/<namespace>.yaml`, also for cluster-scoped objects of one tenant.
     Namespace(Arc<str>),
 }
 
 /// One future object: its identity, and the data for its template.
 #[derive(Debug, Clone)]
 pub struct Unit {
-    /// Which object.
+    /// The identity of the object.
     pub identity: Identity,
     /// The template, such as `grant/rolebinding.yaml.j2`.
     pub template: &'static str,
-    /// What the template may print.
+    /// The data for the template.
     pub data: Data,
-    /// The policy value that asked for the object.
+    /// The policy value that requests the object.
     pub origin: Origin,
-    /// The policy value that says what is in it; differs from `origin` where a policy uses another one.
+    /// The policy value with the content; differs from `origin` if a policy uses another one.
     pub content: Origin,
     /// The row of the account it was made for.
     pub account: Option<Origin>,
 }
 
 impl Unit {
-    /// True for an object that somebody wrote as it is, rather than as a policy.
+    /// Whether the object comes unchanged from a manifest.
     pub fn is_brought_in(&self) -> bool {
         self.template.starts_with("manifests/")
     }
 }
 
-/// A future object whose texts still have variables: what policies are linked to.
+/// A unit with variables in its texts: the result of linking a policy.
 #[derive(Debug, Clone)]
 pub struct ObjectBlueprint {
     /// apiVersion and kind.
@@ -88,18 +88,18 @@ pub struct ObjectBlueprint {
     pub template: &'static str,
     /// `metadata.name`.
     pub name: Pattern,
-    /// What the template may print beside name, namespace, labels and annotations.
+    /// The data for the template beside name, namespace, labels and annotations.
     pub fields: Vec<(Arc<str>, Blueprint)>,
-    /// A field that an account's map variable is put over, with the variable's name.
+    /// A field overridden by a map variable of an account, with the name of the variable.
     pub overridden: Option<(&'static str, String)>,
-    /// The policy value that asks for the object.
+    /// The policy value that requests the object.
     pub origin: Origin,
-    /// The policy value that says what is in it.
+    /// The policy value with the content.
     pub content: Origin,
 }
 
 impl ObjectBlueprint {
-    /// A blueprint without fields.
+    /// Creates a blueprint without fields.
     pub fn new(api_version: &str, kind: &str, template: &'static str, name: Pattern, origin: Origin) -> Self {
         Self {
             object_type: ObjectType::new(api_version, kind),
@@ -119,14 +119,14 @@ impl ObjectBlueprint {
         self
     }
 
-    /// Says where the content stands, when that is another policy.
+    /// Sets the location of the content to another policy.
     #[must_use]
     pub fn content_at(mut self, content: Origin) -> Self {
         self.content = content;
         self
     }
 
-    /// The same blueprint with shared parts of its own, see [`super::Policy::detached`].
+    /// Copies the blueprint without shared parts, see [`super::Policy::detached`].
     #[must_use]
     pub fn detached(&self) -> Self {
         let object_type = ObjectType::new(&self.object_type.api_version, &self.object_type.kind);
@@ -134,12 +134,12 @@ impl ObjectBlueprint {
         Self { object_type, name: self.name.detached(), fields, ..self.clone() }
     }
 
-    /// True when some text needs an account.
+    /// Whether a text needs an account.
     pub fn needs_account(&self) -> bool {
         self.name.needs_account() || self.fields.iter().any(|(_, value)| value.needs_account())
     }
 
-    /// A field with its variables filled in; nothing where there is no such field.
+    /// Returns a field with its variables filled in; null for a missing field.
     pub fn fill_field(&self, name: &str, from: Fill<'_>) -> Data {
         let field = self.fields.iter().find(|(known, _)| &**known == name);
         field.map_or(Data::Null, |(_, value)| value.fill(from))
@@ -150,7 +150,7 @@ impl ObjectBlueprint {
         self.name.fill(Fill { target, account: Some(account), namespace: None })
     }
 
-    /// The object for a target, an account and a namespace; cluster-scoped without one.
+    /// Builds the unit for a target, an account and a namespace; without a namespace it is cluster-scoped.
     pub fn fill(&self, target: &Target, account: Option<Account<'_>>, namespace: Option<&Arc<str>>) -> Unit {
         let from = Fill { target, account, namespace };
         let name = self.name.fill(from);
@@ -184,6 +184,6 @@ impl ObjectBlueprint {
 }
 
 thread_local! {
-    /// What every template may count on, interned once for each thread.
+    /// The fields available to every template, interned once per thread.
     static METADATA: [Arc<str>; 4] = ["name", "namespace", "labels", "annotations"].map(Arc::from);
 }

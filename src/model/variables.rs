@@ -11,7 +11,7 @@ use super::{Data, Target};
 use crate::diag::Origin;
 use crate::yaml::{self, Spanned};
 
-/// What type a variable has.
+/// The values that a variable accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum VariableType {
@@ -31,7 +31,7 @@ pub enum VariableType {
 pub struct Variable {
     /// The type of the values.
     pub r#type: VariableType,
-    /// A regular expression that the whole string has to match.
+    /// A regular expression for the whole string.
     #[serde(default)]
     pub pattern: Option<Spanned<String>>,
     /// The most bytes a string may have.
@@ -46,7 +46,7 @@ pub struct Variable {
     /// True when no two accounts may have the same value.
     #[serde(default)]
     pub unique: bool,
-    /// True when an account may lack the value; a pattern that uses it then gets nothing.
+    /// Whether an account may lack the value; a pattern with a missing value gets an empty text.
     #[serde(default)]
     pub optional: bool,
 }
@@ -54,7 +54,7 @@ pub struct Variable {
 /// The declared columns, by name.
 pub type Variables = BTreeMap<String, Variable>;
 
-/// What an account has in a column.
+/// The value of an account in a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum AccountValue<'a> {
     /// Nothing.
@@ -70,7 +70,7 @@ pub enum AccountValue<'a> {
 }
 
 impl AccountValue<'_> {
-    /// The value by itself.
+    /// Converts the value to data.
     pub fn to_data(self) -> Data {
         match self {
             AccountValue::Null => Data::Null,
@@ -92,7 +92,7 @@ impl AccountValue<'_> {
         }
     }
 
-    /// Appends the value as a text that it is a part of: a string without quotes, nothing for null.
+    /// Appends the value as part of a text: a string without quotes, nothing for null.
     pub fn write_text(self, out: &mut String) {
         match self {
             AccountValue::Null => {}
@@ -116,12 +116,12 @@ pub struct Account<'a> {
 }
 
 impl<'a> Account<'a> {
-    /// The names of the columns.
+    /// Returns the names of the columns.
     pub fn columns(self) -> &'a Arc<[Arc<str>]> {
         &self.list.columns
     }
 
-    /// What the account has in a column, by its number.
+    /// Returns the value of a column by its number.
     pub fn value(self, column: usize) -> AccountValue<'a> {
         let list = self.list;
         let cell = list.cells.get(self.row * list.columns.len() + column).filter(|_| column < list.columns.len());
@@ -136,24 +136,24 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// What it has in every column.
+    /// Returns the values of all columns.
     pub fn values(self) -> impl Iterator<Item = AccountValue<'a>> {
         (0..self.list.columns.len()).map(move |column| self.value(column))
     }
 
-    /// A value by its column; none where the account has none.
+    /// Returns the value of a column by its name.
     pub fn get(self, name: &str) -> Option<AccountValue<'a>> {
         let column = self.list.columns.iter().position(|column| **column == *name)?;
         Some(self.value(column)).filter(|value| *value != AccountValue::Null)
     }
 
-    /// Where the row stands.
+    /// Returns the location of the row.
     pub fn origin(self) -> Origin {
         self.list.origins.get(self.row).copied().unwrap_or_default()
     }
 }
 
-/// All accounts of a tenancy: a table whose texts lie in one buffer, since there may be a million cells.
+/// All accounts of a tenancy: a table of up to a million cells with one buffer for their texts.
 #[derive(Debug, Clone, Default)]
 pub struct Accounts {
     columns: Arc<[Arc<str>]>,
@@ -161,7 +161,7 @@ pub struct Accounts {
     cells: Vec<Cell>,
     texts: String,
     maps: Vec<Data>,
-    /// Where each row stands.
+    /// The location of each row.
     origins: Vec<Origin>,
 }
 
@@ -176,18 +176,18 @@ enum Cell {
         start: u32,
         length: u32,
     },
-    /// One of the maps.
+    /// An index into the maps.
     Map(u32),
 }
 
 impl Accounts {
-    /// A list without accounts.
+    /// Creates a list without accounts.
     pub fn new(columns: Arc<[Arc<str>]>) -> Self {
         Self { columns, ..Self::default() }
     }
 
-    /// Makes room for so many rows with so many bytes of text: growing step by step would touch twice the memory. Where
-    /// there is no such room, it is made step by step after all.
+    /// Reserves memory for rows and bytes of text: growth in steps needs twice the memory. If the reservation fails,
+    /// the table grows in steps.
     pub fn reserve(&mut self, rows: usize, bytes: usize) {
         // A row has at least a separator for each of its cells; other lines are empty.
         let rows = rows.min(bytes / self.columns.len().max(1));
@@ -196,8 +196,8 @@ impl Accounts {
         _ = self.origins.try_reserve_exact(rows);
     }
 
-    /// Adds an account by its values, one for each column. What is beyond the bounds of a table, 4 GiB of text, is left
-    /// out; no list of that size is read.
+    /// Adds an account by its values, one for each column. Texts beyond 4 GiB are left out; lists of that size are
+    /// rejected when read.
     pub fn push<'v>(&mut self, values: impl IntoIterator<Item = AccountValue<'v>>, origin: Origin) {
         for value in values {
             let cell = match value {
@@ -220,15 +220,15 @@ impl Accounts {
         self.origins.push(origin);
     }
 
-    /// Sorts the accounts by a column of strings; those that are equal stay in the order they were added. The table
-    /// itself is put in order, so that going through it goes through memory.
+    /// Sorts the accounts by a column of strings; equal accounts keep their order. The rows themselves move, so that
+    /// iteration reads memory in order.
     pub fn sort_by_text(&mut self, name: &str) {
         let Some(column) = self.columns.iter().position(|known| **known == *name) else { return };
         let text = |row: usize| match self.account(row).value(column) {
             AccountValue::Text(text) => text,
             _ => "",
         };
-        // Past what all of them begin with, a few bytes tell most texts apart without a look at the texts themselves.
+        // After the common prefix, a few bytes separate most texts without a comparison of the texts.
         let common = |length: usize, row: usize| {
             let bytes = text(0).bytes().zip(text(row).bytes()).take(length);
             bytes.take_while(|(first, other)| first == other).count()
@@ -249,12 +249,11 @@ impl Accounts {
         }
     }
 
-    /// Puts the rows into the order in which they are named, in place: a copy of a million cells would be memory for
-    /// nothing.
+    /// Moves the rows into the given order in place: a copy of a million cells would waste memory.
     fn arrange(&mut self, order: &mut [(u128, usize)]) {
         let width = self.columns.len();
         let mut first = Vec::with_capacity(width);
-        // Each row goes to the place that the row before it on this way left, until the first one is due.
+        // Follows one cycle of the permutation: each row moves to the place left by the previous row.
         for start in 0..order.len() {
             first.clear();
             first.extend_from_slice(self.cells.get(start * width..(start + 1) * width).unwrap_or_default());
@@ -286,8 +285,8 @@ impl Accounts {
         self.texts = texts;
     }
 
-    /// True when two accounts may have the same in a column, where they have something. It takes a hash for the value
-    /// and hardly any memory: there may be a million rows.
+    /// Whether two accounts may have the same value in a column. It compares hashes of up to a million rows and needs
+    /// little memory.
     pub fn may_repeat(&self, name: &str) -> bool {
         let Some(column) = self.columns.iter().position(|known| **known == *name) else { return false };
         let mut json = String::new();
@@ -306,22 +305,22 @@ impl Accounts {
         hashes.windows(2).any(|pair| matches!(pair, [left, right] if left == right))
     }
 
-    /// How many there are.
+    /// Returns the number of accounts.
     pub fn len(&self) -> usize {
         self.origins.len()
     }
 
-    /// True when there are none.
+    /// Whether there are no accounts.
     pub fn is_empty(&self) -> bool {
         self.origins.is_empty()
     }
 
-    /// The account at a position.
+    /// Returns the account at a position.
     pub fn get(&self, position: usize) -> Option<Account<'_>> {
         (position < self.len()).then(|| self.account(position))
     }
 
-    /// Every account, in order.
+    /// Returns every account in order.
     pub fn iter(&self) -> impl Iterator<Item = Account<'_>> {
         (0..self.len()).map(|row| self.account(row))
     }
@@ -331,19 +330,19 @@ impl Accounts {
     }
 }
 
-/// Which variables a text may use.
+/// The variables allowed in a text.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'s> {
-    /// The columns of the accounts; none where there are no accounts.
+    /// The columns of the accounts; none without accounts.
     pub accounts: Option<&'s Variables>,
     /// The targets the policy is compiled for.
     pub targets: &'s [Target],
-    /// True where account variables are allowed that only a user of the policy declares.
+    /// Whether undeclared account variables are allowed, for declaration by a user of the policy.
     pub open: bool,
 }
 
 impl Scope<'_> {
-    /// True when a variable is declared everywhere it is needed.
+    /// Whether a variable is declared wherever it is used.
     pub fn knows(&self, name: &str) -> bool {
         match name.strip_prefix("target.") {
             Some(own) => self.targets.iter().all(|target| target.variable(own).is_some()),
@@ -351,7 +350,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Every name that may be used.
+    /// Returns every allowed name.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.accounts.into_iter().flat_map(|variables| variables.keys().cloned()).collect();
@@ -368,7 +367,7 @@ mod tests {
     use super::*;
     use crate::diag::{FileId, Span};
 
-    /// Accounts with these names, a number and what came first of their kind, each row at a place of its own.
+    /// Builds accounts with these names, a number and the first name of each kind, each row at its own location.
     fn accounts(names: &[&str]) -> Accounts {
         let columns: Vec<Arc<str>> = ["name", "number", "quota"].map(Arc::from).to_vec();
         let mut accounts = Accounts::new(columns.into());

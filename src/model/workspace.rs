@@ -13,12 +13,13 @@ use crate::diag::{Diagnostic, Sink};
 use crate::source::names;
 use crate::yaml::{NodeRef, Spanned};
 
-/// The folder of a workspace and the clusters it compiles for. The file is called `bailiwick.yaml`; its folder is
-/// the root of the workspace, and is found from any folder below it.
+/// The folder of a workspace and the clusters it compiles for. The file is called `bailiwick.yaml`. Its folder is the
+/// root of the workspace, and Bailiwick finds it from any folder below.
 ///
-/// `known` lists the names that exist without a policy. A category that is stated is closed: any other name is an error
-/// in a Grant, a Tenancy or an AccessTest. A category that is not stated is open. Names that policies and manifests make
-/// are always known, and so are the names that every cluster has. A service account is known if its namespace is.
+/// `known` lists the names that exist without a policy. A stated category is closed: any other name is an error in a
+/// Grant, a Tenancy or an AccessTest. A category without an entry in `known` is open. Names made by policies and
+/// manifests are always known, and so are the built-in names of every cluster. A service account is known if its
+/// namespace is.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -40,7 +41,7 @@ pub struct WorkspaceSpec {
     /// The folder with the policies. Default: `policies`.
     #[serde(default)]
     pub policies: Option<Spanned<String>>,
-    /// The folder whose templates replace built-in ones of the same path. Default: `templates`.
+    /// The folder with templates that replace built-in templates of the same path. Default: `templates`.
     #[serde(default)]
     pub templates: Option<Spanned<String>>,
     /// The folder the manifests are written to. Default: `out`.
@@ -52,16 +53,17 @@ pub struct WorkspaceSpec {
     /// Globs of policy files to leave out.
     #[serde(default)]
     pub exclude: Vec<Spanned<String>>,
-    /// Globs of files in the output folder that are yours and stay: a `kustomization.yaml`, a README.
+    /// Globs of files in the output folder that Bailiwick does not manage and never removes: a `kustomization.yaml`, a
+    /// README.
     #[serde(default)]
     pub keep: Vec<Spanned<String>>,
-    /// Globs of output files elsewhere in the workspace that nobody applies, such as `tests/**`: those of examples and
-    /// tests. `check` reports any other output file outside the output folder.
+    /// Globs of output files elsewhere in the workspace that are not applied to a cluster, such as `tests/**`: output
+    /// of examples and tests. `check` reports any other output file outside the output folder.
     #[serde(default)]
     pub fixtures: Vec<Spanned<String>>,
-    /// The severity of diagnostics, by code: `error` (nothing is written), `warning` or `ignore`; for findings of `lint`
-    /// also `critical`, `high`, `medium`, `low` or `info`. `warnings: error` stands for all warnings that are not named.
-    /// An error cannot be made less.
+    /// The severity of diagnostics, by code: `error` (nothing is written), `warning` or `ignore`; for findings of
+    /// `lint` also `critical`, `high`, `medium`, `low` or `info`. `warnings: error` applies to all warnings without an
+    /// entry of their own. The severity of an error cannot be lowered.
     #[serde(default)]
     pub diagnostics: BTreeMap<String, Spanned<DiagnosticSetting>>,
     /// How files are laid out.
@@ -95,35 +97,35 @@ pub struct Layout {
 pub struct RawTarget {
     /// Its name, and the name of its folder in the output.
     pub name: Spanned<String>,
-    /// What runs there. Default: `kubernetes`.
+    /// The distribution: `kubernetes` or `openshift`. Default: `kubernetes`.
     #[serde(default)]
     pub platform: Option<Platform>,
     /// The Kubernetes minor such as `"1.21"`, or OpenShift's own version such as `"4.20"`. In quotes: without them
     /// 1.30 is the number 1.3.
     pub version: Spanned<String>,
-    /// `stored` (default) writes objects as the API server stores them; `explicit` keeps the zero values that a
-    /// template writes out.
+    /// `stored` (default) writes objects as the API server stores them; `explicit` keeps the zero values of the
+    /// templates.
     #[serde(default)]
     pub form: OutputForm,
-    /// What the cluster has beyond or short of its version.
+    /// Features beyond the defaults of the version.
     #[serde(default)]
     pub features: Features,
     /// Values for patterns such as `{target.zone}`.
     #[serde(default)]
     pub variables: BTreeMap<String, String>,
-    /// Who applies the output, so that `lint` can tell what that identity may not write.
+    /// The identity that applies the output. `lint` reports the objects it may not write.
     #[serde(default)]
     pub applied_by: Option<AppliedBy>,
-    /// A file or folder with the roles and bindings that the cluster has beside the output, as `kubectl get -o yaml`
-    /// prints them. Default: what the API server of that version makes for itself.
+    /// A file or folder with the other roles and bindings of the cluster, as `kubectl get -o yaml` prints them.
+    /// Default: the roles and bindings that the API server of the version creates.
     #[serde(default)]
     pub baseline: Option<Spanned<String>>,
-    /// Names that exist on this target without a policy, beside those of the workspace.
+    /// Names that exist on this target without a policy, in addition to `known` of the workspace.
     #[serde(default)]
     pub known: KnownSpec,
 }
 
-/// In which form objects are written.
+/// The form of the written objects.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputForm {
@@ -137,16 +139,16 @@ pub enum OutputForm {
 /// The workspace file as written.
 #[derive(Debug, Clone)]
 pub struct RawWorkspace {
-    /// Its name.
+    /// `metadata.name` of the file.
     pub name: String,
-    /// Its `spec`.
+    /// The settings of the workspace.
     pub spec: WorkspaceSpec,
 }
 
-/// A workspace whose values were checked.
+/// A workspace with checked values.
 #[derive(Debug, Clone)]
 pub struct Workspace {
-    /// Its name.
+    /// `metadata.name` of the file.
     pub name: String,
     /// Policy folder, relative to the root.
     pub policies: String,
@@ -158,17 +160,17 @@ pub struct Workspace {
     pub include: GlobSet,
     /// Files left out; relative to the policy folder.
     pub exclude: GlobSet,
-    /// Files of the output folder that are not ours and stay; relative to the output folder.
+    /// Unmanaged files of the output folder, relative to it.
     pub keep: GlobSet,
     /// The same as text.
     pub kept: Vec<String>,
-    /// Output files outside the output folder that nobody applies; relative to the root.
+    /// Output files outside the output folder that are not applied, relative to the root.
     pub fixtures: GlobSet,
     /// The same as text.
     pub fixture_globs: Vec<String>,
     /// The severities of diagnostics.
     pub diagnostics: DiagnosticSettings,
-    /// Number of folders that the files of namespaces are spread over.
+    /// Number of folders for the files of namespaces.
     pub shards: Option<u32>,
     /// In how many namespaces a renamed object counts as a mass recreate.
     pub mass_recreate_threshold: usize,
@@ -239,7 +241,7 @@ impl Workspace {
     }
 }
 
-/// A folder of the workspace: relative, and not the root itself.
+/// Returns a folder of the workspace: a relative path other than the root.
 fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> String {
     let Some(written) = written else {
         return default.to_owned();
@@ -266,7 +268,7 @@ fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> 
     parts.join("/")
 }
 
-/// Other programs read hidden folders, such as `.git` and `.github`, and a shell reads `~`: nothing is written there.
+/// Rejects hidden folders: other programs read them, such as `.git` and `.github`, and a shell expands `~`.
 fn refuse_hidden(output: &str, written: Option<&Spanned<String>>, sink: &mut Sink) {
     let is_of_others = |part: &str| part.starts_with(['.', '~']);
     if let (Some(part), Some(written)) = (output.split('/').find(|part| is_of_others(part)), written) {
@@ -278,7 +280,8 @@ fn refuse_hidden(output: &str, written: Option<&Spanned<String>>, sink: &mut Sin
     }
 }
 
-/// Output inside the policies would be read as policy, and policies inside the output would be deleted.
+/// Rejects overlapping folders: output inside the policies would be read as policy, and policies inside the output
+/// would be deleted.
 fn refuse_overlap(spec: &WorkspaceSpec, folders: [&str; 3], root: NodeRef<'_>, sink: &mut Sink) {
     let [policies, templates, output] = folders;
     // Some file systems take both cases for one.
@@ -324,7 +327,7 @@ fn globs(written: &[Spanned<String>], sink: &mut Sink) -> GlobSet {
     builder.build().unwrap_or_default()
 }
 
-/// Reports features that no cluster of the version has.
+/// Reports features that do not exist in the version of the cluster.
 fn refuse_unknown_features(raw: &RawTarget, platform: Platform, version: Version, sink: &mut Sink) {
     let minor = version.minor();
     let mut refuse = |feature: &str, message: String| {

@@ -1,4 +1,4 @@
-//! What a grant must be whatever the target.
+//! Checks of a grant that do not depend on a target.
 
 use super::GrantSpec;
 use crate::codes;
@@ -7,7 +7,7 @@ use crate::kinds::shared::StringMap;
 use crate::model::{Date, DateError, RawDocument};
 use crate::yaml::Spanned;
 
-/// Checks what no target can change.
+/// Checks everything that does not depend on a target.
 pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: bool, sink: &mut Sink) {
     let origin = document.meta.origin;
     if spec.to.is_empty() {
@@ -83,14 +83,14 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     }
 }
 
-/// The annotations of the bindings.
+/// Returns the annotations of the bindings.
 pub(super) fn annotations(spec: &GrantSpec) -> StringMap {
     let mut annotations = spec.annotations.clone();
     annotations.extend(notes(spec).map(|(key, value)| (key.to_owned(), value.value.clone())));
     annotations
 }
 
-/// What a grant says of itself, by annotation.
+/// Returns owner, reason and expiry date by annotation.
 fn notes(spec: &GrantSpec) -> impl Iterator<Item = (&'static str, &Spanned<String>)> {
     [
         ("bailiwick.dev/expires", &spec.expires),

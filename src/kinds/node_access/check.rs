@@ -1,4 +1,4 @@
-//! What makes a NodeAccess policy impossible, or more than it looks.
+//! Checks for impossible and for unexpectedly broad NodeAccess policies.
 
 use crate::codes;
 use std::collections::BTreeMap;
@@ -12,10 +12,10 @@ use crate::node::agent::{FIRST_MINOR, NODES, Refusal, refusal_of_read};
 use crate::node::system_node::Binding;
 use crate::node::version::Version;
 
-/// The authorizers that an API server has.
+/// The authorizers of an API server.
 const AUTHORIZERS: [&str; 6] = ["ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"];
 
-/// Checks the pools and what is asserted about them.
+/// Checks the pools and the assertions about them.
 pub(super) fn pools(spec: &NodeAccessSpec, known: &NodeAccess, meta: &PolicyMeta, sink: &mut Sink) {
     let mut own: BTreeMap<&str, Origin> = BTreeMap::new();
     for pool in &spec.pools {
@@ -87,7 +87,7 @@ pub(super) fn agents(
 }
 
 fn check_agent(agent: &Agent, sink: &mut Sink) {
-    // These names stand in expressions too.
+    // These names are part of CEL expressions, too.
     check_name("an agent", &agent.name, agent.name.origin, dns_subdomain, sink);
     let account = &agent.service_account;
     check_name("a service account", &account.name, account.name.origin, dns_subdomain, sink);
@@ -144,7 +144,7 @@ fn check_lists(resources: &[String], verbs: &[String], origin: Origin, sink: &mu
     }
 }
 
-/// A prefix of label keys: it stands in an expression, between quotes.
+/// Checks a prefix of label keys: it is part of an expression, between quotes.
 fn check_prefix(prefix: &str, is_for_nodes: bool, origin: Origin, sink: &mut Sink) {
     let whole = format!("{prefix}x");
     if let Err(reasons) = label_key(&whole) {
@@ -187,7 +187,7 @@ fn refused(refusal: &Refusal, origin: Origin) -> Diagnostic {
     Diagnostic::error(refusal.code(), message).at(origin).help(help)
 }
 
-/// The version of each target with its feature gates, where the role of nodes is written.
+/// Returns the version of each target with its feature gates, for targets with the role of nodes.
 pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sink) -> BTreeMap<String, Version> {
     let mut versions = BTreeMap::new();
     let Some(system_node) = &spec.system_node else { return versions };
@@ -252,7 +252,7 @@ fn twice(what: &str, name: &str, origin: Origin, before: Origin) -> Diagnostic {
         .help("use a different name for each")
 }
 
-/// Reports isolations of pools that no policy declares, once all are known.
+/// Reports isolations of undeclared pools, after all policies are linked.
 pub(crate) fn unknown_pools(access: &NodeAccess, sink: &mut Sink) {
     for isolation in &access.isolations {
         let missing: Vec<&String> = isolation

@@ -22,7 +22,7 @@ pub(super) const TEMPLATES: &[&str] = &[
     "node-access/validatingadmissionpolicybinding.yaml.j2",
 ];
 
-/// Everything that is written for a target; without a version, all but the role of nodes.
+/// Builds all objects of a target; without a version, all except the role of nodes.
 pub(super) fn of_target(spec: &NodeAccessSpec, target: &Target, version: Option<&Version>) -> Vec<Part> {
     let mut parts = Vec::new();
     if let (Some(system_node), Some(version)) = (&spec.system_node, version) {
@@ -40,14 +40,14 @@ pub(super) fn of_target(spec: &NodeAccessSpec, target: &Target, version: Option<
     parts
 }
 
-/// What becomes of the binding of `system:node`.
+/// Returns the binding of `system:node`.
 pub(super) fn binding_of(system_node: &SystemNode, version: &Version) -> Binding {
     let modes = &system_node.authorization_mode;
     let has_node = modes.is_empty() || modes.iter().any(|mode| mode.as_str() == "Node");
     system_node.binding.style().map_or(Binding::Bound, |style| system_node::binding(version, style, has_node))
 }
 
-/// An agent as it is written, ready to be compiled.
+/// Converts an agent for compilation.
 pub(super) fn agent(written: &Agent) -> agent::Agent {
     let account = &written.service_account;
     agent::Agent {
@@ -77,7 +77,7 @@ pub(super) fn own_node(own: &Spanned<OwnNode>) -> agent::OwnNode {
     }
 }
 
-/// A manifest on its way to a file.
+/// Converts a manifest to an object with its output file.
 fn part(object: &Value, origin: Origin) -> Option<Part> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
     let kind = text("/kind")?;

@@ -1,8 +1,8 @@
-//! Takes verbs back from rules.
+//! Removes verbs from rules.
 //!
-//! RBAC cannot deny, so a verb is taken back by not granting it: the rule is split into one for the resources that
-//! keep all verbs and one for those that lose some. A wildcard in a rule that covers more than the exception cannot be
-//! split, and saying so beats granting more than was meant. A wildcard in the exception takes all that it covers.
+//! RBAC cannot deny, so the rule is split in two: one for the resources with all verbs, and one for the resources with
+//! fewer verbs. A wildcard in a rule that covers more than the exception cannot be split and is reported, so that the
+//! role never has more permissions than intended. A wildcard in the exception removes all verbs it covers.
 
 use super::Exception;
 use super::resolve::Report;
@@ -12,7 +12,7 @@ use crate::k8s::rbac::PolicyRule;
 use crate::model::{Pattern, Target};
 use crate::yaml::Spanned;
 
-/// Takes back from the rules what an exception names; false when no rule grants it.
+/// Removes the verbs of an exception from the rules; returns false if no rule grants them.
 pub(super) fn take_back(
     rules: &mut Vec<(PolicyRule, Origin)>,
     exception: &Spanned<Exception>,
@@ -49,10 +49,10 @@ pub(super) fn take_back(
     used
 }
 
-/// True when what one entry of a list stands for has the other in it.
+/// Whether one entry of a list covers another entry.
 ///
-/// Besides `*`, resources have `*/scale`: that subresource of every resource (Kubernetes, `ResourceMatches` in
-/// pkg/apis/rbac/v1/evaluation_helpers.go). No group and no verb has a slash in it.
+/// Besides `*`, resources have `*/scale`: this subresource of every resource (Kubernetes, `ResourceMatches` in
+/// pkg/apis/rbac/v1/evaluation_helpers.go). Groups and verbs have no slash.
 fn covers(wide: &str, narrow: &str) -> bool {
     let subresource = |text| str::split_once(text, '/').map(|(_, subresource)| subresource);
     wide == "*"
@@ -60,12 +60,12 @@ fn covers(wide: &str, narrow: &str) -> bool {
         || wide.strip_prefix("*/").is_some_and(|wanted| subresource(narrow).is_some_and(|found| found == wanted))
 }
 
-/// True when an exception takes an entry of a rule as a whole.
+/// Whether an exception covers an entry of a rule completely.
 fn takes(wanted: &[String], entry: &str) -> bool {
     wanted.iter().any(|wanted| covers(wanted, entry))
 }
 
-/// The field and the wildcard in it that covers something that the exception names, and more.
+/// Returns the field and its wildcard that covers the exception and more.
 fn wildcard_in_the_way<'r>(rule: &'r PolicyRule, exception: &Exception) -> Option<(&'static str, &'r str)> {
     let fields = [
         ("resources", &rule.resources, &exception.resources),
@@ -83,7 +83,7 @@ fn wildcard_in_the_way<'r>(rule: &'r PolicyRule, exception: &Exception) -> Optio
     })
 }
 
-/// The parts of a rule after an exception, and whether it took anything.
+/// Splits a rule by an exception, and returns whether the rule changed.
 fn split(rule: PolicyRule, exception: &Exception) -> (Vec<PolicyRule>, bool) {
     let names = |list: &[String], wanted: &[String]| -> (Vec<String>, Vec<String>) {
         list.iter().cloned().partition(|entry| takes(wanted, entry))
@@ -143,7 +143,7 @@ mod tests {
         Spanned::new(exception, PLACE())
     }
 
-    /// What is left of a rule, whether anything was taken, and how many complaints there were.
+    /// Returns the remaining rules, whether a rule changed, and the number of diagnostics.
     fn left(rule: PolicyRule, exception: &Spanned<Exception>) -> (Vec<PolicyRule>, bool, usize) {
         let mut rules = vec![(rule, PLACE())];
         let mut told = 0;

@@ -1,4 +1,5 @@
-//! API paths as rules (seed 002, sections 1.4 and 2.2; `specs/kubernetes.md` section 7, from HTTP to attributes).
+//! API paths as rules, parsed as kube-apiserver parses request paths
+//! (`staging/src/k8s.io/apiserver/pkg/endpoints/request/requestinfo.go`).
 //!
 //! ```text
 //! /api/v1/namespaces/{namespace}/pods/{name}/log      core group, pods/log
@@ -7,24 +8,24 @@
 //! /healthz  /metrics/*  /api/*  /apis/apps/v1         URLs
 //! ```
 //!
-//! Seed 002 writes `<resource>/status` without a name between. So the part behind a resource is its subresource where
-//! it has one of that name, and a name otherwise.
+//! `<resource>/status` is accepted without a name between the two: the segment after a resource is a subresource if the
+//! resource has one of that name, and an object name otherwise.
 
 use crate::k8s::catalogue::Api;
 
-/// What a path stands for.
+/// The target of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ApiPath {
-    /// A resource.
+    /// A path of the resource API.
     Resource(ResourcePath),
-    /// A URL that is none.
+    /// A URL outside the resource API.
     Url(String),
 }
 
 /// A resource, as rules name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResourcePath {
-    /// The group.
+    /// The API group; empty for the core group.
     pub(super) group: String,
     /// The version; no part of a rule.
     pub(super) version: String,
@@ -34,16 +35,16 @@ pub(super) struct ResourcePath {
     pub(super) name: Option<String>,
     /// True when the path goes through a namespace.
     pub(super) in_namespace: bool,
-    /// Why the path cannot be used on the newest known version, where the target is newer and may serve it.
+    /// The error on the newest built-in version, for a newer target that may serve the path.
     pub(super) doubt: Option<PathError>,
 }
 
 /// Why a path cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PathError {
-    /// What is wrong: lower case, without a full stop.
+    /// The problem: lower case, without a full stop.
     pub(super) message: String,
-    /// What to do.
+    /// The remedy.
     pub(super) help: String,
 }
 
@@ -136,7 +137,7 @@ fn core_help(version: &str, rest: &[&str], api: &Api) -> (String, bool) {
     (format!("did you mean `/api/v1/{version}{tail}`?"), false)
 }
 
-/// The newest of some versions: `v1` before `v1beta1`, `v2` before `v1`.
+/// Returns the newest of some versions: `v1` before `v1beta1`, `v2` before `v1`.
 fn newest<'v>(versions: &[&'v str]) -> Option<&'v str> {
     let rank = |version: &str| {
         let number = |text: &str| text.parse::<u32>().unwrap_or_default();
@@ -152,7 +153,7 @@ fn newest<'v>(versions: &[&'v str]) -> Option<&'v str> {
     versions.iter().copied().max_by_key(|version| rank(version))
 }
 
-/// True for `v1`, `v2beta1`, `v1alpha3`.
+/// Whether the text is a version such as `v1`, `v2beta1` or `v1alpha3`.
 fn is_version(part: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let Some(rest) = part.strip_prefix('v') else { return false };
@@ -235,7 +236,7 @@ fn resource(path: &str, group: &str, version: &str, rest: &[&str], api: &Api) ->
     }
     let resource = subresource.map_or_else(|| (*name).to_owned(), |subresource| format!("{name}/{subresource}"));
     let doubt = match check_version(path, group, version, &resource, api) {
-        // A newer version may serve it. That the resource itself is unknown is told of the rule.
+        // A newer version may serve it. The check of the rule reports the unknown resource.
         Err(error) if api.is_newer_than_known() => {
             Some(error).filter(|_| !api.presence(group, &resource).versions.is_empty())
         }
@@ -251,7 +252,7 @@ fn resource(path: &str, group: &str, version: &str, rest: &[&str], api: &Api) ->
     }))
 }
 
-/// Whether a resource has a subresource; those of custom resources nobody described may have these two.
+/// Whether a resource has a subresource; custom resources without a definition may have these two.
 fn has_subresource(api: &Api, group: &str, name: &str, subresource: &str) -> bool {
     if api.find(group, name).is_some() || api.is_builtin_group(group) {
         return api.knows(group, &format!("{name}/{subresource}"));
@@ -259,7 +260,7 @@ fn has_subresource(api: &Api, group: &str, name: &str, subresource: &str) -> boo
     matches!(subresource, "status" | "scale")
 }
 
-/// The resource has to be there at this version, where all of the group is known.
+/// Checks that the version serves the resource, if the whole group is known.
 fn check_version(path: &str, group: &str, version: &str, resource: &str, api: &Api) -> Result<(), PathError> {
     let presence = api.presence(group, resource);
     let group_version =

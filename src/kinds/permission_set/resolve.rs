@@ -10,10 +10,10 @@ use crate::k8s::rbac::PolicyRule;
 use crate::model::{Pattern, Target};
 use crate::yaml::Spanned;
 
-/// Where findings go.
+/// The consumer of diagnostics.
 pub(super) type Report<'r> = &'r mut dyn FnMut(Diagnostic);
 
-/// The rules that a rule stands for on a target; the texts are patterns with the target's values filled in.
+/// Returns the rules on a target; their texts are patterns with the values of the target filled in.
 pub(super) fn rule(rule: &Rule, target: &Target, api: &Api, report: Report<'_>) -> Vec<PolicyRule> {
     let at_target = |texts: &[Spanned<String>]| -> Vec<Spanned<String>> {
         texts.iter().map(|text| Spanned::new(Pattern::at_target(text, target), text.origin)).collect()
@@ -45,7 +45,7 @@ fn plain(texts: &[Spanned<String>]) -> Vec<String> {
     texts.iter().map(|text| text.value.clone()).collect()
 }
 
-/// A resource that a rule asks for, in each of some groups.
+/// A resource of a rule, in each of some groups.
 struct Wanted {
     cell: Cell,
     names: Vec<String>,
@@ -67,7 +67,7 @@ impl Resolved<'_> {
         self.wanted.push(Wanted { cell, names: names.to_vec(), origin: resource.origin });
     }
 
-    /// A resource without a group.
+    /// Looks up a resource without a group.
     fn look_up(&mut self, resource: &Spanned<String>, earlier: bool, names: &[String], report: Report<'_>) {
         let error =
             |code, message: String, help: String| Diagnostic::error(code, message).at(resource.origin).help(help);
@@ -155,7 +155,7 @@ impl Resolved<'_> {
         self.want(vec![found.group], &resource, found.name.as_slice());
     }
 
-    /// A cluster-scoped resource behind a namespace: no request has such a path, and what is meant is clear.
+    /// Warns of a cluster-scoped resource after a namespace: no request has such a path, but the intention is clear.
     fn warn_of_scope(&self, found: &ResourcePath, origin: Origin, report: Report<'_>) {
         let entry = self.api.find(&found.group, &found.resource);
         if found.in_namespace && entry.is_some_and(|entry| !entry.namespaced) {
@@ -173,10 +173,10 @@ impl Resolved<'_> {
         }
     }
 
-    /// Tells what of the rule is dead on the target.
+    /// Reports the ineffective parts of the rule on the target.
     fn judge(&self, names: &[String], report: Report<'_>) {
         let cells: Vec<Cell> = self.wanted.iter().map(|wanted| wanted.cell.clone()).collect();
-        // A text that accounts fill in is not known yet.
+        // A text with account variables is unknown here.
         let is_open = |text: &String| text.contains(['{', '}']);
         let open = |cell: &Cell| is_open(&cell.resource) || cell.groups.iter().any(is_open);
         if cells.iter().any(open) || self.verbs.iter().any(|verb| is_open(&verb.value)) {
@@ -228,7 +228,7 @@ impl Resolved<'_> {
         }
     }
 
-    /// The verbs of an access that a resource takes; all of them where that is not known.
+    /// Returns the verbs of an access level that a resource supports; all verbs for an unknown resource.
     fn verbs_of(&self, access: Access, group: &str, wanted: &Wanted) -> Vec<String> {
         let all: &[&str] = match access {
             Access::Read => &["get", "list", "watch"],
@@ -236,7 +236,7 @@ impl Resolved<'_> {
         };
         let resource = &wanted.cell.resource;
         let served = |group: &str| self.api.presence(group, resource).served == Served::Yes;
-        // An earlier group has the same objects as the one that serves them now.
+        // A former group has the same objects as the present one.
         let group = if served(group) {
             group
         } else {
@@ -260,7 +260,7 @@ impl Resolved<'_> {
             .is_some_and(|same| [group, other].iter().all(|wanted| same.groups.iter().any(|known| known == wanted)))
     }
 
-    /// The rule for URLs, some of which may come from paths.
+    /// Adds the rule for URLs, from `nonResourceURLs` and from paths.
     fn grant_urls(&mut self, urls: &[Spanned<String>], from_paths: bool, report: Report<'_>) {
         if urls.is_empty() {
             return;
@@ -270,7 +270,7 @@ impl Resolved<'_> {
             Some(Access::Read) => vec!["get".to_owned()],
             Some(Access::Write) => ["get", "post", "put", "patch", "delete"].map(str::to_owned).to_vec(),
         };
-        // Beside resources, their verbs are no mistake: those that are no methods just do not concern the URLs.
+        // In a rule with resources their verbs are valid; verbs other than HTTP methods have no effect on the URLs.
         if !self.wanted.is_empty() {
             verbs.retain(|verb| verb == "*" || dead::METHODS.contains(&verb.as_str()));
         }

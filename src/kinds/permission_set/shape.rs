@@ -1,4 +1,4 @@
-//! What a permission set must be whatever the target.
+//! Checks of a permission set that do not depend on a target.
 
 use super::{PermissionSetSpec, Persona, Rule};
 use crate::codes;
@@ -7,7 +7,7 @@ use crate::kinds::shared::StringMap;
 use crate::model::{PolicyMeta, RoleKind};
 use crate::yaml::Spanned;
 
-/// Checks what no target can change.
+/// Checks everything that does not depend on a target.
 pub(super) fn check(meta: &PolicyMeta, spec: &PermissionSetSpec, sink: &mut Sink) {
     match &spec.aggregation_rule {
         Some(aggregation) => {
@@ -55,7 +55,7 @@ pub(super) fn check(meta: &PolicyMeta, spec: &PermissionSetSpec, sink: &mut Sink
     }
 }
 
-/// The labels of the role, those of `aggregateTo` among them.
+/// Returns the labels of the role, including the labels of `aggregateTo`.
 pub(super) fn labels(spec: &PermissionSetSpec) -> StringMap {
     let mut labels = spec.labels.clone();
     labels.extend(spec.aggregate_to.iter().map(|persona| (label(persona.value).to_owned(), "true".to_owned())));

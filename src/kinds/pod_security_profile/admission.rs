@@ -1,8 +1,7 @@
-//! A profile as admission policies: what pods have to meet, and what is filled in before.
+//! A profile as admission policies: the checks of pods, and the defaults set before.
 //!
-//! One policy serves every namespace that carries the profile's label. What differs from tenant to tenant is read from
-//! annotations of the namespace (`specs/systems.md` R000-20): thousands of policies, one for each tenant, is what once
-//! took a whole cluster down.
+//! One policy covers every namespace with the label of the profile, and reads the values of a tenant from annotations
+//! of the namespace: one policy per tenant would overload the API server.
 
 use super::PodSecurityProfileSpec;
 use super::cel::variable_name;
@@ -15,8 +14,8 @@ use crate::model::{
 
 const V1: &str = "admissionregistration.k8s.io/v1";
 
-/// The objects of a profile, for the targets whose enforcement is an admission policy. Those of another apiVersion of
-/// the same kind are for other targets; [`is_served`] tells.
+/// Builds the objects of a profile, for the targets with admission policies. Objects of one kind with several
+/// apiVersions are for different targets, see [`is_served`].
 pub(super) fn objects(
     spec: &PodSecurityProfileSpec,
     meta: &PolicyMeta,
@@ -75,13 +74,13 @@ pub(super) fn objects(
 const MUTATING: &str = "MutatingAdmissionPolicy";
 const MUTATING_BINDING: &str = "MutatingAdmissionPolicyBinding";
 
-/// Whether an object is in the version that a target serves.
+/// Whether the target serves the version of an object.
 pub(super) fn is_served(object: &ObjectBlueprint, target: &Target) -> bool {
     !matches!(&*object.object_type.kind, MUTATING | MUTATING_BINDING)
         || target.mutating_admission_policy() == Some(&*object.object_type.api_version)
 }
 
-/// The variables of the expressions, in the order in which they are declared.
+/// Returns the variables of the expressions, in the order of their declaration.
 fn validating_variables(variables: &[String]) -> Data {
     let own = [variable("containers", CONTAINERS.to_owned())];
     Data::List(own.into_iter().chain(accounts(variables)).collect())
@@ -98,13 +97,14 @@ fn accounts(variables: &[String]) -> impl Iterator<Item = Data> {
     })
 }
 
-/// What an account's variable says, from the annotations of the namespace; empty where there is none.
+/// Returns the expression for the value of an account variable, from the annotations of the namespace; empty without an
+/// annotation.
 fn account_variable(name: &str) -> (String, String) {
     let annotation = PodSecurityProfile::annotation(name);
     (variable_name(name), format!("namespaceObject.metadata.?annotations[?'{annotation}'].orValue('')"))
 }
 
-/// What the mutating policies of a profile fill in on each target that serves them.
+/// Returns the defaults that mutating policies set, for each target that serves them.
 pub(super) fn filled_in(spec: &PodSecurityProfileSpec, variables: &[String], targets: &[Target]) -> ProfileDefaults {
     let serves = |target: &&Target| {
         target.enforcement() == Enforcement::AdmissionPolicy && target.mutating_admission_policy().is_some()

@@ -1,7 +1,7 @@
-//! Values of a policy as expressions of CEL, the language of admission policies.
+//! Values of a policy as expressions in CEL, the language of admission policies.
 //!
-//! What varies from tenant to tenant stays a variable of the policy: it is read from an annotation of the pod's
-//! namespace when a pod arrives. So one policy serves any number of tenants.
+//! Account values stay variables of the policy, read from an annotation of the pod's namespace when a pod is created.
+//! So one policy serves any number of tenants.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ impl<'t> Cel<'t> {
         Self { target }
     }
 
-    /// A text, in which account variables are read from the namespace.
+    /// Converts a text; account variables are read from the namespace.
     pub(super) fn text(&self, text: &str) -> String {
         let mut parts: Vec<String> = Vec::new();
         let mut literal = String::new();
@@ -43,13 +43,13 @@ impl<'t> Cel<'t> {
         parts.join(" + ")
     }
 
-    /// A list of texts.
+    /// Converts a list of texts.
     pub(super) fn texts<'a>(&self, texts: impl IntoIterator<Item = &'a str>) -> String {
         let items: Vec<String> = texts.into_iter().map(|text| self.text(text)).collect();
         format!("[{}]", items.join(", "))
     }
 
-    /// A whole number.
+    /// Converts a whole number.
     pub(super) fn number(&self, number: &Number) -> String {
         match number {
             Number::Literal(number) => number.to_string(),
@@ -57,7 +57,7 @@ impl<'t> Cel<'t> {
         }
     }
 
-    /// Whether a number is in one of the ranges.
+    /// Builds the test for a number in one of the ranges.
     pub(super) fn in_ranges(&self, number: &str, ranges: &[Range]) -> String {
         let each = ranges.iter().map(|range| {
             let (min, max) = (self.number(&range.min), self.number(&range.max));
@@ -72,12 +72,12 @@ impl<'t> Cel<'t> {
     }
 }
 
-/// The variable of an admission policy that holds what an account's variable says.
+/// Returns the policy variable with the value of an account variable.
 fn variable(name: &str) -> String {
     format!("variables.{}", variable_name(name))
 }
 
-/// Its name: letters, digits and `_`. Two variables never get the same one.
+/// Returns the name of the policy variable: letters, digits and `_`. Different variables get different names.
 pub(super) fn variable_name(name: &str) -> String {
     let mut written = String::from("account_");
     for letter in name.chars() {
@@ -91,7 +91,7 @@ pub(super) fn variable_name(name: &str) -> String {
     written
 }
 
-/// The account variables that stand for numbers.
+/// Returns the account variables with number values.
 pub(super) fn numbers<'a>(ranges: impl IntoIterator<Item = &'a Range>) -> BTreeSet<String> {
     let ends = ranges.into_iter().flat_map(|range| [&range.min, &range.max]);
     let texts = ends.filter_map(|end| match end {
@@ -101,7 +101,7 @@ pub(super) fn numbers<'a>(ranges: impl IntoIterator<Item = &'a Range>) -> BTreeS
     texts.flat_map(|pattern| pattern.account_variables().collect::<Vec<_>>()).collect()
 }
 
-/// A string literal. Control characters are escaped, so that no value can end it.
+/// Quotes a string literal. Control characters are escaped, so that no value can end it.
 pub(super) fn quoted(text: &str) -> String {
     let mut literal = String::from("'");
     for letter in text.chars() {

@@ -1,8 +1,7 @@
 //! A profile as the checks of a ValidatingAdmissionPolicy.
 //!
-//! Each check holds for exactly the pods that PodSecurityPolicy would have let pass for the same field, which is what
-//! the API server's own code decided until 1.24 (`pkg/security/podsecuritypolicy`; `specs/openshift.md` 6). Where that
-//! code read annotations, today's fields are read.
+//! Each check accepts exactly the pods that PodSecurityPolicy accepts for the same field
+//! (`pkg/security/podsecuritypolicy` of Kubernetes 1.24). Annotations in that code are replaced by the present fields.
 
 use super::cel::{Cel, numbers, quoted, variable_name};
 use super::{
@@ -12,24 +11,24 @@ use super::{
 use crate::admission::psp::SAFE_SYSCTLS;
 use crate::model::{PodSecurityProfile, Target};
 
-/// A condition that pods have to meet, and what is said of those that do not.
+/// A condition on pods, and the message for other pods.
 #[derive(Debug, Clone)]
 pub(super) struct Check {
     pub(super) expression: String,
     pub(super) message: String,
 }
 
-/// Every container of a pod. Their three lists have three types, hence the `dyn`.
+/// Every container of a pod. The three lists have three types; `dyn` makes them compatible.
 pub(super) const CONTAINERS: &str = "dyn(object.spec.containers) + \
      dyn(has(object.spec.initContainers) ? object.spec.initContainers : []) + \
      dyn(has(object.spec.ephemeralContainers) ? object.spec.ephemeralContainers : [])";
 
-/// What a field of a container's security context is, the pod's own where the container does not say.
+/// Returns the expression for a field of a container's security context, with the pod's field as default.
 pub(super) fn effective(field: &str) -> String {
     format!("c.?securityContext.?{field}.or(object.spec.?securityContext.?{field})")
 }
 
-/// The checks of a profile; `variables` are the account variables it uses.
+/// Returns the checks of a profile; `variables` are its account variables.
 pub(super) fn checks(spec: &PodSecurityProfileSpec, variables: &[String], target: &Target) -> Vec<Check> {
     let mut checks = Checks { cel: Cel::new(target), found: Vec::new() };
     checks.account(spec, variables);
@@ -74,7 +73,7 @@ impl Checks<'_> {
         self.add(format!("variables.containers.all(c, {condition})"), message);
     }
 
-    /// Without its annotations a namespace gets no pod at all: what they limit would be unlimited.
+    /// Rejects all pods of a namespace without the annotations: their limits would be missing.
     fn account(&mut self, spec: &PodSecurityProfileSpec, variables: &[String]) {
         let whole = numbers(ranges(spec));
         for name in variables {
@@ -134,7 +133,7 @@ impl Checks<'_> {
         }
     }
 
-    /// The condition of a group `id`, which is -1 where none is given.
+    /// Returns the condition of a group `id`; -1 means no group.
     fn group_condition(&self, strategy: &GroupStrategy) -> Option<String> {
         let in_ranges = self.cel.in_ranges("id", &strategy.ranges);
         match strategy.rule {
@@ -172,7 +171,7 @@ impl Checks<'_> {
         self.each_container(&condition, "the SELinux context of a container is another one");
     }
 
-    /// Whether the one optional value of a list is this context. The categories of a level have no order.
+    /// Returns the test for the context in a list of at most one value. The categories of a level have no order.
     fn has_context(&self, holder: &str, options: &SeLinuxOptions) -> String {
         let fields = [("user", &options.user), ("role", &options.role), ("type", &options.r#type)];
         let mut conditions = vec!["o.hasValue()".to_owned()];
@@ -278,7 +277,8 @@ impl Checks<'_> {
         }
     }
 
-    /// Whether the path of the hostPath volume `v` may be mounted: below a prefix, read-only where the prefix says so.
+    /// Returns the test for the path of the hostPath volume `v`: below a prefix, and read-only if the prefix requires
+    /// it.
     fn host_path_condition(&self, paths: &[HostPath]) -> String {
         let below = |read_only: bool| {
             let chosen = paths.iter().filter(|path| path.read_only == read_only);
@@ -301,7 +301,7 @@ impl Checks<'_> {
         if allowed.iter().any(|name| name == "*") {
             return;
         }
-        // A list without any profile stands for pods that name none.
+        // A list without any profile allows pods without a profile.
         let may_be_unset = allowed.iter().all(String::is_empty) || allowed.iter().any(String::is_empty);
         let condition = self.profile_condition(allowed, may_be_unset);
         let pod = format!("[object.spec.?securityContext.?seccompProfile].all(o, {condition})");
@@ -319,7 +319,7 @@ impl Checks<'_> {
         self.each_container(&condition, "an AppArmor profile is not allowed");
     }
 
-    /// Whether the optional profile `o` is one of those.
+    /// Returns the test for the optional profile `o` in a list.
     fn profile_condition(&self, allowed: &[String], may_be_unset: bool) -> String {
         let mut types: Vec<&str> = if may_be_unset { vec![""] } else { Vec::new() };
         let mut files = Vec::new();
@@ -354,7 +354,7 @@ impl Checks<'_> {
         self.add(format!("{list}.all(s, {allowed})"), "a sysctl is not allowed");
     }
 
-    /// Whether `s.name` is a name, or has the prefix before a star.
+    /// Returns the test for `s.name`: equal to a name, or with the prefix before a star.
     fn matches(&self, pattern: &str) -> String {
         match pattern.strip_suffix('*') {
             Some(prefix) => format!("s.name.startsWith({})", self.cel.text(prefix)),
@@ -363,7 +363,7 @@ impl Checks<'_> {
     }
 }
 
-/// What the token of a service account is mounted by; it passes wherever secrets do.
+/// The projected volume of a service account token; allowed wherever secrets are.
 const SERVICE_ACCOUNT_TOKEN: &str = "has(v.projected) && v.projected.?sources.orValue([]).all(s, \
      (has(s.serviceAccountToken) || has(s.configMap) || has(s.downwardAPI)) && \
      (!has(s.serviceAccountToken) || (s.serviceAccountToken.path == 'token' && \
@@ -372,12 +372,12 @@ const SERVICE_ACCOUNT_TOKEN: &str = "has(v.projected) && v.projected.?sources.or
      (!has(s.downwardAPI) || s.downwardAPI.?items.orValue([]).all(d, d.path == 'namespace' && \
      d.?fieldRef.?apiVersion.orValue('v1') == 'v1' && d.?fieldRef.?fieldPath.orValue('') == 'metadata.namespace')))";
 
-/// The field of a volume for a kind in PodSecurityPolicy's spelling (`facts/psp/psp-fields.yaml`).
+/// Returns the field of a volume for a type in the spelling of PodSecurityPolicy.
 fn volume_field(kind: &str) -> &str {
     if kind == "cephFS" { "cephfs" } else { kind }
 }
 
-/// Every range of a profile.
+/// Returns every range of a profile.
 pub(super) fn ranges(spec: &PodSecurityProfileSpec) -> impl Iterator<Item = &Range> {
     let groups = [Some(&spec.fs_group), Some(&spec.supplemental_groups), spec.run_as_group.as_ref()];
     let groups = groups.into_iter().flatten().flat_map(|strategy| &strategy.ranges);

@@ -1,6 +1,6 @@
 //! A profile as SecurityContextConstraints of OpenShift.
 //!
-//! They know fewer fields than a profile. What they cannot limit is refused rather than left open.
+//! They have fewer fields than a profile. A limit without a field is rejected, never dropped.
 
 use crate::codes;
 use serde::Serialize;
@@ -13,8 +13,7 @@ use crate::admission::scc::release::Release;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{Number, RawDocument, Target};
 
-/// The fields of the object beside its metadata (`facts/openshift/scc-fields.yaml`), but for those that are
-/// granted: who may use them is for RBAC to say.
+/// The fields of the object without its metadata, and without `users` and `groups`: RBAC decides who may use it.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Constraints {
@@ -83,10 +82,10 @@ struct SeLinux {
     se_linux_options: Option<SeLinuxOptions>,
 }
 
-/// The first release whose constraints know user namespaces (`facts/openshift/scc-fields.yaml`).
+/// The first release with user namespaces in its constraints.
 const FIRST_WITH_USER_NAMESPACES: Release = Release { major: 4, minor: 20 };
 
-/// The constraints of a profile; reports what they cannot say.
+/// Builds the constraints of a profile; reports limits without a field.
 pub(super) fn constraints(
     spec: &PodSecurityProfileSpec,
     document: &RawDocument<'_>,
@@ -131,7 +130,7 @@ pub(super) fn constraints(
     }
 }
 
-/// Limits of a profile that would be lost.
+/// Reports limits of a profile that would be lost.
 fn refuse_what_is_unlimited(
     spec: &PodSecurityProfileSpec,
     document: &RawDocument<'_>,
@@ -169,7 +168,7 @@ fn users(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut S
     match (strategy.rule, strategy.ranges.as_slice()) {
         (UserRule::RunAsAny, _) => Users { r#type: "RunAsAny", ..Users::default() },
         (UserRule::MustRunAsNonRoot, _) => Users { r#type: "MustRunAsNonRoot", ..Users::default() },
-        // The range is that of the pod's namespace, which the cluster gives to it.
+        // The cluster assigns this range to the pod's namespace.
         (UserRule::MustRunAs, []) => Users { r#type: "MustRunAsRange", ..Users::default() },
         (UserRule::MustRunAs, [one]) if one.min == one.max => {
             Users { r#type: "MustRunAs", uid: Some(one.min.clone()), ..Users::default() }
@@ -197,7 +196,7 @@ fn groups(strategy: &GroupStrategy) -> Groups {
     }
 }
 
-/// The profiles in order: OpenShift fills in the first one, so that the default has to come first.
+/// Returns the profiles with the default first: OpenShift sets the first one.
 fn seccomp(spec: &PodSecurityProfileSpec) -> Vec<String> {
     let Some(profiles) = &spec.seccomp else { return Vec::new() };
     let mut names: Vec<String> = Vec::new();
@@ -210,7 +209,7 @@ fn seccomp(spec: &PodSecurityProfileSpec) -> Vec<String> {
     names
 }
 
-/// A kind of volume in the spelling of SecurityContextConstraints (`facts/psp/psp-fields.yaml`).
+/// Converts a volume type to the spelling of SecurityContextConstraints.
 fn volume(kind: &str) -> &str {
     match kind {
         "vsphereVolume" => "vsphere",

@@ -1,27 +1,27 @@
-//! What a profile fills in where a pod says nothing, as the patches of a MutatingAdmissionPolicy.
+//! The defaults of a profile, as the patches of a MutatingAdmissionPolicy.
 //!
-//! The same fields that PodSecurityPolicy filled in when a pod was created (`pkg/security/podsecuritypolicy/provider.go`
-//! of 1.24). Each patch is a list of JSON patches, and sees what the ones before it have done.
+//! PodSecurityPolicy set the same fields when a pod was created (`pkg/security/podsecuritypolicy/provider.go` of
+//! Kubernetes 1.24). Each patch is a list of JSON patches and applies to the result of the previous patches.
 
 use super::cel::Cel;
 use super::checks::effective;
 use super::{GroupRule, PodSecurityProfileSpec, SeLinuxRule, UserRule, annotation_value};
 use crate::model::Target;
 
-/// The lists of containers that a new pod can have.
+/// The lists of containers in a new pod.
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
 /// How an expression makes a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// As an object of a type, which the API server demands.
+    /// A typed object, as the API server requires.
     Object,
-    /// As a map, for an evaluation without that type.
+    /// A map, for an evaluation without the type.
     Map,
 }
 
 impl Form {
-    /// The expression of a patch that adds a field; path and value are expressions.
+    /// Returns the expression of a patch with a new field; path and value are expressions.
     fn add(self, path: &str, value: &str) -> String {
         match self {
             Self::Object => format!("JSONPatch{{op: 'add', path: {path}, value: {value}}}"),
@@ -30,7 +30,7 @@ impl Form {
     }
 }
 
-/// The patches of a profile, in order; none where it fills in nothing.
+/// Returns the patches of a profile, in order; none for a profile without defaults.
 pub(super) fn patches(spec: &PodSecurityProfileSpec, target: &Target, form: Form) -> Vec<String> {
     let mut patches = Patches { cel: Cel::new(target), form, pod: Vec::new(), containers: Vec::new() };
     patches.pod(spec);
@@ -42,9 +42,9 @@ pub(super) fn patches(spec: &PodSecurityProfileSpec, target: &Target, form: Form
 struct Patches<'t> {
     cel: Cel<'t>,
     form: Form,
-    /// Patches of the pod.
+    /// Patches of pod fields.
     pod: Vec<String>,
-    /// Fields of each container's security context: the condition under which one is set, its name and its value.
+    /// Fields of each container's security context: condition, name and value.
     containers: Vec<(String, &'static str, String)>,
 }
 
@@ -63,7 +63,7 @@ impl Patches<'_> {
         all
     }
 
-    /// A field of the pod, where it is not there.
+    /// Adds a default for a field of the pod.
     fn pod_field(&mut self, path: &str, value: &str) {
         let selected = path.split('/').fold("object.spec".to_owned(), |path, field| format!("{path}.?{field}"));
         let patch = self.form.add(&format!("'/spec/{path}'"), value);
@@ -144,12 +144,12 @@ impl Patches<'_> {
         }
     }
 
-    /// A field that containers alone have.
+    /// Adds a default for a field that only containers have.
     fn unset(&mut self, field: &'static str, value: &str) {
         self.containers.push((format!("!c.?securityContext.?{field}.hasValue()"), field, value.to_owned()));
     }
 
-    /// What a container adds and drops, with what the profile adds unless the container drops it, and what it drops.
+    /// Adds the default capabilities: additions unless the container drops them, and required drops.
     fn capabilities(&mut self, spec: &PodSecurityProfileSpec) {
         let own = &spec.capabilities;
         let (given_add, given_drop) =
@@ -175,7 +175,7 @@ impl Patches<'_> {
         self.containers.push((condition, "capabilities", value));
     }
 
-    /// A seccomp or AppArmor profile as pods write it today.
+    /// Converts a seccomp or AppArmor profile to the present form in pods.
     fn profile(&self, name: &str) -> String {
         match annotation_value(name).as_str() {
             "unconfined" => "{'type': 'Unconfined'}".to_owned(),
@@ -187,12 +187,12 @@ impl Patches<'_> {
     }
 }
 
-/// The range whose first group is filled in.
+/// Returns the range of the default group.
 fn filled_group(rule: GroupRule, first: Option<&super::Range>) -> Option<&super::Range> {
     first.filter(|_| matches!(rule, GroupRule::MustRunAs))
 }
 
-/// One patch for each container of a list that meets a condition.
+/// Builds one patch for each matching container of a list.
 fn each(form: Form, list: &str, condition: &str, field: &str, value: &str) -> String {
     let path = format!("'/spec/{list}/' + string(i) + '/securityContext{field}'");
     let patch = form.add(&path, value);

@@ -1,7 +1,7 @@
-//! A profile judged by the rules of the PodSecurityPolicy it stands for.
+//! A profile checked by the rules of its PodSecurityPolicy.
 //!
-//! Where it becomes an admission policy, no server would say that a kind of volume is none or a range upside down: the
-//! expressions would be valid, and refuse every pod or none.
+//! For an admission policy no server reports an unknown volume type or an inverted range: the expressions would be
+//! valid, and reject every pod or none.
 
 use super::{GroupRule, GroupStrategy, PodSecurityProfileSpec, SeLinuxRule, level};
 use crate::codes;
@@ -10,10 +10,10 @@ use crate::k8s::validation;
 use crate::model::{Number, PodSecurityProfile, RawDocument, account_variables};
 use crate::yaml::{self, NodeRef};
 
-/// The last minor with PodSecurityPolicy, whose rules count.
+/// The last minor with PodSecurityPolicy, the source of the rules.
 const LAST_WITH_POLICIES: u32 = 24;
 
-/// Fields of a PodSecurityPolicy that a profile calls otherwise.
+/// Fields of a PodSecurityPolicy with another name in a profile.
 const FIELDS: [(&str, &str); 12] = [
     ("allowedCapabilities", "capabilities"),
     ("defaultAddCapabilities", "capabilities"),
@@ -29,7 +29,7 @@ const FIELDS: [(&str, &str); 12] = [
     ("apparmor.security.beta.kubernetes.io", "appArmor"),
 ];
 
-/// Reports what no PodSecurityPolicy could say, or what no pod could meet.
+/// Reports values invalid in a PodSecurityPolicy, and settings that reject every pod.
 pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     let policy = PodSecurityProfile::filled(level::policy(spec), &|_| Some("1".to_owned()));
     let tree = yaml::from_json(&policy);
@@ -54,7 +54,7 @@ pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, s
     }
 }
 
-/// What is seldom meant: R000-05 and R000-06 of `specs/systems.md`, as for a PodSecurityPolicy.
+/// Warns of settings that are probably unintended, with the advice for a PodSecurityPolicy.
 pub(super) fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     let mut warn = |code, field: &str, message: String, help: &str| {
         let origin = place(document, &format!("spec.{field}"));
@@ -83,7 +83,7 @@ pub(super) fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, 
     }
 }
 
-/// The field of the profile that a path of the PodSecurityPolicy leads to.
+/// Returns the field of the profile for a path of the PodSecurityPolicy.
 fn place(document: &RawDocument<'_>, path: &str) -> Origin {
     let inside = path.strip_prefix("spec.").unwrap_or(path);
     let field = inside.split(['.', '[']).next().unwrap_or_default();

@@ -1,5 +1,4 @@
-//! A profile as the PodSecurityPolicy it stands for, and the Pod Security level that goes with it where an admission
-//! policy says the rest.
+//! A profile as its PodSecurityPolicy, and the Pod Security level beside an admission policy.
 
 use serde_json::{Value, json};
 
@@ -10,16 +9,16 @@ use crate::admission::psp::mapping::{Reading, map};
 use crate::model::{Number, PodSecurityProfile};
 use crate::yaml;
 
-/// The strictest level that refuses nothing of what the profile allows, by the official mapping of its
-/// PodSecurityPolicy (`specs/openshift.md` 6.1). A profile that is silent about AppArmor has no opinion of it: its
-/// pods may not switch it off where the level forbids that.
+/// Returns the strictest level that rejects nothing the profile allows, by the mapping in the Kubernetes documentation
+/// ("Mapping PodSecurityPolicies to Pod Security Standards"). A profile without AppArmor settings keeps the AppArmor
+/// rule of the level.
 pub(super) fn level(spec: &PodSecurityProfileSpec) -> Level {
     let tree = yaml::from_json(&PodSecurityProfile::filled(policy(spec), &|_| Some("1".to_owned())));
     let policy = tree.document(0).and_then(|root| PodSecurityPolicy::read(root).ok());
     policy.map_or(Level::Privileged, |policy| map(&policy, Reading::Practical).level)
 }
 
-/// The profile as a PodSecurityPolicy, in which variables stay texts such as `{uid}`.
+/// Builds the PodSecurityPolicy; variables stay texts such as `{uid}`.
 pub(super) fn policy(spec: &PodSecurityProfileSpec) -> Value {
     let drivers = |names: &[String], key: &str| names.iter().map(|name| json!({ key: name })).collect::<Vec<_>>();
     let allowed = &spec.capabilities.allowed;

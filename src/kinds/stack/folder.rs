@@ -17,11 +17,11 @@ use crate::yaml::{NodeRef, Spanned, Tree};
 
 use super::StackSpec;
 
-/// What a folder held.
+/// The content of a package folder.
 pub(super) struct Folder {
     /// The package; none when it is refused, and why is then in the sink.
     pub(super) package: Option<Package>,
-    /// Its documents.
+    /// The locations of its YAML documents.
     pub(super) documents: Vec<Origin>,
 }
 
@@ -103,7 +103,7 @@ pub(super) fn read(
     Some(Folder { package, documents })
 }
 
-/// The folder as a path of the workspace, and every YAML file below it, which belong to the policy from now on.
+/// Returns the folder as a path of the workspace, and claims every YAML file below it for the policy.
 pub(super) fn files_of(
     written: &Spanned<String>,
     document: &RawDocument<'_>,
@@ -139,7 +139,7 @@ pub(super) fn files_of(
     Some((folder, paths))
 }
 
-/// What the Stack Manager takes a file for, by its name (`pkg/stacks/unpack.go` of Crossplane v0.9).
+/// The role of a file, by its name (`pkg/stacks/unpack.go` of Crossplane v0.9).
 enum FileRole {
     App,
     Definitions,
@@ -175,7 +175,7 @@ pub(super) fn tree_of(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> O
     }
 }
 
-/// The beginning of a file.
+/// Returns the start of a file.
 pub(super) fn start_of(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> Origin {
     let file = tree_of(path, linker, sink).map_or_else(FileId::default, |tree| tree.file());
     Origin { file, span: Span::new(0, 1) }
@@ -188,7 +188,7 @@ fn read_app(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<(App
     Some((typed(root, &SCHEMA, sink)?, root.beginning()))
 }
 
-/// The one document of a file that says what the package is.
+/// Returns the single document of a file that describes the package.
 pub(super) fn only_document<'t>(tree: &'t Tree, name: &str, sink: &mut Sink) -> Option<NodeRef<'t>> {
     let root = tree.document(0).filter(|root| root.is_map() && tree.document(1).is_none());
     if root.is_none() {
@@ -201,8 +201,8 @@ pub(super) fn only_document<'t>(tree: &'t Tree, name: &str, sink: &mut Sink) -> 
     root
 }
 
-/// Reads a document of a package; everything that is wrong with its shape is told. `schema` is where the schema of the
-/// type is kept: compiling one costs more than a package.
+/// Reads a document of a package and reports every error in its structure. `schema` caches the compiled schema of the
+/// type: compiling one costs more than reading a package.
 pub(super) fn typed<'t, T: serde::Deserialize<'t> + schemars::JsonSchema>(
     root: NodeRef<'t>,
     schema: &'static OnceLock<Option<Schema>>,

@@ -1,4 +1,4 @@
-//! Packages of Crossplane v1 and later, whose roles the RBAC manager makes.
+//! Packages of Crossplane v1 and later, with roles by the RBAC manager.
 
 use crate::codes;
 use std::collections::BTreeMap;
@@ -24,10 +24,10 @@ use crate::model::{
 use crate::yaml::schema::Schema;
 use crate::yaml::{NodeRef, Spanned};
 
-/// The label by which a provider claims a family.
+/// The label with the family of a provider.
 const FAMILY: &str = "pkg.crossplane.io/provider-family";
 
-/// What of Crossplane's own kinds a package may bring beside definitions; none of it gets roles.
+/// Crossplane kinds in a package beside definitions; they get no roles.
 const OTHER_KINDS: [&str; 6] = [
     "Composition",
     "ManagedResourceActivationPolicy",
@@ -37,12 +37,12 @@ const OTHER_KINDS: [&str; 6] = [
     "CronOperation",
 ];
 
-/// What a folder of the newer form held.
+/// The content of a package folder with `crossplane.yaml`.
 #[derive(Default)]
 struct Contents {
     meta: Option<Metadata>,
     meta_origin: Option<Origin>,
-    /// The names of what a provider defines.
+    /// The names of the provider's definitions.
     definitions: Vec<String>,
     composites: Vec<Composite>,
     custom: Vec<Resource>,
@@ -203,7 +203,7 @@ impl Contents {
     }
 }
 
-/// Namespace and name of an install go into names of objects that nobody else checks.
+/// Checks namespace and name of an install: they become parts of the names of other objects.
 fn check_installs(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     for install in &spec.installs {
         let name = install.name.as_deref().unwrap_or(&document.meta.name);
@@ -221,7 +221,7 @@ fn check_installs(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
     }
 }
 
-/// A composite resource, with the claim by which people ask for it.
+/// Reads a composite resource, with its claim.
 fn read_composite(root: NodeRef<'_>, sink: &mut Sink) -> Option<Composite> {
     let Names { name, group, plural, origin } = Names::read(root, &["spec", "names", "plural"], sink)?;
     let claim_plural = root.path(&["spec", "claimNames", "plural"]).and_then(NodeRef::as_str).map(str::to_owned);
@@ -236,7 +236,7 @@ fn read_composite(root: NodeRef<'_>, sink: &mut Sink) -> Option<Composite> {
     Some(Composite { name, group, plural, claim_plural })
 }
 
-/// The file's format is one that there is.
+/// Whether the format of the file is a supported one.
 fn check_meta(meta: &Metadata, sink: &mut Sink) -> bool {
     let is_known = meta.api_version.starts_with("meta.pkg.crossplane.io/");
     if !is_known {
@@ -288,7 +288,7 @@ struct Linked {
     brought: Vec<Origin>,
 }
 
-/// A provider that is installed, with the definitions of its family on each target.
+/// An installed provider, with the definitions of its family on each target.
 struct Member {
     installed: InstalledProvider,
     origin: Origin,

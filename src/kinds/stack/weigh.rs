@@ -11,10 +11,10 @@ use crate::kinds::findings::Findings;
 use crate::model::Linker;
 use crate::yaml::{self, NodeRef};
 
-/// Tells what the stacks of each target make of each other: see [`conflicts::check`].
+/// Reports conflicts between the stacks of each target, see [`conflicts::check`].
 pub fn weigh_stacks(linker: &Linker<'_>, sink: &mut Sink) {
     let mut findings = Findings::new(linker.targets.len());
-    // A stack that was refused is missing, and others may only seem to lack what it provides.
+    // A rejected stack is missing, so others may seem to lack its definitions.
     let is_whole = !sink.has_errors();
     for target in linker.targets {
         let stacks: Vec<&Stack> = linker.stacks_on(&target.name).map(|installed| &*installed.stack).collect();
@@ -30,7 +30,7 @@ pub fn weigh_stacks(linker: &Linker<'_>, sink: &mut Sink) {
     findings.tell(sink);
 }
 
-/// What a target serves, and the texts that the definitions stand in.
+/// The API of a target, and the texts of the definitions.
 struct Workspace<'w> {
     api: &'w Api,
     files: &'w Files,

@@ -14,7 +14,7 @@ use crate::model::{Account, AccountValue, Accounts, Data, Linker, RawDocument, V
 use crate::source::{Cell, Row, Sources, read_csv, read_list};
 use crate::yaml::{NodeRef, Tree, Value};
 
-/// Every account that fits, sorted by name; the others are in the sink.
+/// Reads every valid account, sorted by name; reports invalid ones.
 pub(super) fn read(
     document: &RawDocument<'_>,
     spec: &TenancySpec,
@@ -117,7 +117,7 @@ fn read_tree(tree: &Tree, asked: Origin, columns: &Columns<'_>, sink: &mut Sink)
     }
 }
 
-/// The declared columns, with what checking a value needs.
+/// The declared columns, with prepared checks of their values.
 struct Columns<'s> {
     names: Arc<[Arc<str>]>,
     declared: Vec<(&'s str, &'s Variable, Option<Regex>)>,
@@ -168,7 +168,7 @@ impl<'s> Columns<'s> {
         Some(Self { names, declared, positions })
     }
 
-    /// The accounts of a table that `read` goes through, row by row; it has about so many rows and bytes.
+    /// Reads the accounts of a table with about the given numbers of rows and bytes.
     fn accounts(&self, (rows, bytes): (usize, usize), sink: &mut Sink, read: ReadTable<'_>) -> Accounts {
         let mut accounts = Accounts::new(Arc::clone(&self.names));
         accounts.reserve(rows, bytes);
@@ -177,14 +177,14 @@ impl<'s> Columns<'s> {
         accounts
     }
 
-    /// Adds the account of a row, unless some value does not fit. A column that is not declared is reported once, and so is
-    /// a column that a table with a header lacks.
+    /// Adds the account of a row, unless a value is invalid. An undeclared column is reported once, and so is a missing
+    /// column of a table with a header.
     fn add(&self, row: Row<'_>, reported: &mut Reported, accounts: &mut Accounts, sink: &mut Sink) {
         let mut values = vec![Held::Value(AccountValue::Null); self.declared.len()];
         let mut refused = vec![false; self.declared.len()];
         let mut is_there = vec![false; self.declared.len()];
         let mut fits = true;
-        // The entries of maps that have a column each: put together at the end, so that no map is copied for each.
+        // Map entries with a column each: merged at the end, to avoid a copy of the map per entry.
         let mut overrides: BTreeMap<usize, Vec<(&str, Data)>> = BTreeMap::new();
         row.each_cell(&mut |column, cell| {
             let Some((index, entry)) = self.place_of(column) else {
@@ -245,7 +245,7 @@ impl<'s> Columns<'s> {
         }
     }
 
-    /// Which declared column a column of a table is, and for `quota.limits.memory` which entry of the map `quota`.
+    /// Returns the declared column of a table column, and for `quota.limits.memory` the entry of the map `quota`.
     fn place_of<'c>(&self, column: &'c str) -> Option<(usize, Option<&'c str>)> {
         let declared = |wanted: &str| self.positions.get(wanted).copied();
         if let Some(index) = declared(column) {
@@ -257,7 +257,7 @@ impl<'s> Columns<'s> {
         is_map.then_some((index, Some(entry)))
     }
 
-    /// The declared column that was probably meant.
+    /// Returns the nearest declared column.
     fn near(&self, name: &str) -> Option<&str> {
         nearest(name, self.declared.iter().map(|(known, ..)| *known))
     }
@@ -294,11 +294,11 @@ impl<'s> Columns<'s> {
     }
 }
 
-/// The columns of a table that were reported, so that no row reports them again.
+/// The reported columns of a table, to report each only once.
 #[derive(Default)]
 struct Reported {
     unknown: BTreeSet<String>,
-    /// Columns that are not there, and those that the unknown ones probably are.
+    /// Missing columns, and their probable misspellings.
     missing: BTreeSet<String>,
 }
 
@@ -330,7 +330,7 @@ fn duplicate_account(name: &str, account: Account<'_>, earlier: Origin) -> Diagn
         .help(format!("use a different {name} for each account"))
 }
 
-/// An entry of a map of overrides; none for an empty cell, which leaves the map as it is.
+/// Returns an entry of a map of overrides; none for an empty cell, which leaves the map unchanged.
 fn entry_of<'c>(entry: &'c str, cell: Cell<'_>) -> Option<(&'c str, Data)> {
     match cell {
         Cell::Text("", ..) => None,
@@ -339,7 +339,7 @@ fn entry_of<'c>(entry: &'c str, cell: Cell<'_>) -> Option<(&'c str, Data)> {
     }
 }
 
-/// The value of a cell, by its declared type.
+/// Converts a cell to its declared type.
 fn value<'r>(
     name: &str,
     variable: &Variable,
@@ -416,7 +416,7 @@ fn node_value<'r>(
     })))
 }
 
-/// Why a value breaks its declaration, with what to do.
+/// Checks the bounds of a value; fails with the problem and the remedy.
 fn check_bounds(
     name: &str,
     variable: &Variable,

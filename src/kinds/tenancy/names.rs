@@ -1,4 +1,4 @@
-//! Names of a class that a missing or empty value would change.
+//! Names of a class with a variable that may be missing or empty.
 
 use crate::codes;
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use crate::model::{AccountValue, Accounts, Linker, Pattern, Target, Variables};
 use crate::source::cell_place;
 use crate::yaml::Spanned;
 
-/// Warns of every name of a class that an account's value may leave a gap in.
+/// Warns of every name of a class with an optional value.
 pub(super) fn check(
     class: &Class,
     targets: &[Target],
@@ -44,7 +44,7 @@ fn value<'a>(account: &crate::model::Account<'a>, name: &str) -> AccountValue<'a
     account.get(name).unwrap_or(AccountValue::Null)
 }
 
-/// The names of objects and subjects.
+/// Returns the names of objects and subjects.
 fn names(class: &Class) -> impl Iterator<Item = &Spanned<String>> {
     let roles = class.roles.iter().map(|role| &role.name);
     let grants = class.grants.iter().flat_map(|grant| {
@@ -59,8 +59,7 @@ fn names(class: &Class) -> impl Iterator<Item = &Spanned<String>> {
         .chain(grants)
 }
 
-/// The names of objects that rules are restricted to, at the places where their permission sets are used: an empty one
-/// is the name of every list.
+/// Returns the object names in rules, at the references to their permission sets: an empty name matches every object.
 fn names_in_rules(class: &Class, linker: &Linker<'_>) -> Vec<Spanned<String>> {
     let mut found = Vec::new();
     for role in &class.roles {

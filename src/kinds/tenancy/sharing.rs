@@ -1,5 +1,5 @@
-//! Objects of the cluster that several accounts make alike: two tenancies of one list use one profile, and name its object after the
-//! account. The first account makes the object.
+//! Equal cluster-scoped objects of several accounts: two tenancies of one list use one profile, and name its object
+//! after the account. The first account makes the object.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::LinkedClass;
 use crate::model::{Accounts, Enforcement, Linker, MadeForAccounts, ObjectBlueprint};
 
-/// By target the objects that an earlier account makes already: the account and the object of the class, by number.
+/// By target, the objects already made by an earlier account: the account and the object of the class, by number.
 pub(super) type LeftOut = BTreeMap<String, BTreeSet<(usize, usize)>>;
 
-/// Finds the objects of a tenancy that earlier accounts make alike, and notes the objects of the tenancy for later ones.
+/// Finds the objects of a tenancy already made by earlier accounts, and records its other objects.
 pub(super) fn left_out(
     accounts: &Arc<Accounts>,
     classes: &[(String, Arc<LinkedClass>)],
@@ -56,7 +56,7 @@ fn has_own_names(object: &ObjectBlueprint, class: &LinkedClass) -> bool {
 }
 
 impl LinkedClass {
-    /// Iterates over the objects of the cluster that each account has one of, with their numbers.
+    /// Iterates over the cluster-scoped objects with one copy per account, with their numbers.
     pub(super) fn of_each(&self, enforcement: Enforcement) -> impl Iterator<Item = (usize, &ObjectBlueprint)> {
         let objects = self.cluster.iter().enumerate().filter(move |(_, (own, _))| *own == enforcement);
         objects.map(|(number, (_, object))| (number, object))
