@@ -1,16 +1,16 @@
-//! The result of an earlier run, kept so that a `render` with nothing to do costs a look at the files.
+//! The result of an earlier run, so that a `render` without changes only has to look at the files.
 //!
-//! Compiling is a function of what the workspace answers (which files there are and what is in them) and of the program.
-//! A `render` that found the output as it should be keeps every question it asked with a hash of the answer, and the state of
-//! every file of the output. A later one asks the same questions again; with the same answers, of the same program, the
-//! output is right as long as its files are the ones that were looked at. Questions about inputs are answered by
-//! content; a file of the output is compared by its state, as git does, and else by its content.
+//! Compilation is a function of the workspace (its files and their content) and of the program. A `render` with correct
+//! output stores every question to the workspace with a hash of the answer, and the state of every output file. A later
+//! run asks the same questions again: with the same answers and the same program, the output is correct as long as its
+//! files are unchanged. Inputs are compared by content; an output file is compared by its state, as in git, and
+//! otherwise by its content.
 //!
-//! A `render` that wrote files keeps what it wrote, so that the next one can say which file somebody changed in between.
+//! A `render` that wrote files stores their content hashes, so that the next run can report files changed in between.
 //!
-//! `check` never opens a cache: it compiles, and reads every byte. So the worst that a cache does is a stale file, which
-//! `check` finds. The cache lies where no commit and nobody else can write (`place.rs`). Whatever is wrong with it, it is as
-//! if there were none: another mark or version, another workspace or program, a checksum that fails.
+//! `check` never opens a cache: it compiles, and reads every byte. So the worst effect of a cache is a stale file, and
+//! `check` finds it. The cache is in a folder outside every commit and writable only by the user (`place.rs`). A cache
+//! with any defect is ignored: another mark or version, another workspace or program, a wrong checksum.
 
 mod outputs;
 mod place;
@@ -39,26 +39,26 @@ const MAXIMUM_SIZE: u64 = 1 << 30;
 pub struct Kept {
     /// The folder of the workspace: the name of the cache is a hash of it.
     pub root: String,
-    /// True when the run found every file as it should be: the same inputs need no other run. Else the run wrote files, and
-    /// the record holds nothing but what was in each file afterwards.
+    /// Whether the output was correct, so that the same inputs need no other run. Otherwise the run wrote files, and
+    /// the record has only their content hashes.
     pub is_result: bool,
-    /// The program that ran: an id of its build.
+    /// The build id of the program.
     pub program: String,
-    /// The day of the run, where policies hold until a day.
+    /// The day of the run, for policies with an expiry date.
     pub today: Option<String>,
     /// The questions to the file system, with the answers.
     pub answers: Vec<Answered>,
     /// The warnings of the run.
     pub told: Vec<Told>,
-    /// The output folder, below that of the workspace.
+    /// The output folder, relative to the workspace.
     pub output: String,
-    /// A hash of what lies beside the folders of the targets.
+    /// A hash of the entries beside the folders of the targets.
     pub beside: Digest,
     /// The output of each target.
     pub targets: Vec<KeptTarget>,
 }
 
-/// The program: an id of its build. A program that was built otherwise may find something else.
+/// The build id of the program. Another build may have other results.
 const PROGRAM: &str = env!("BAILIWICK_BUILD");
 
 /// The cache of one workspace.
@@ -70,26 +70,26 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// The cache of a workspace, in a folder that is made when something is kept.
+    /// Opens the cache of a workspace; its folder is created by the first save.
     pub fn of(place: Place, root: &Path) -> Self {
         let root = root.to_string_lossy().into_owned();
         let name = format!("{}.cache", data_encoding::HEXLOWER.encode(&digest(root.as_bytes())));
         Self { place, name, root }
     }
 
-    /// The record of an earlier run of this program; none where there is no such record.
+    /// Returns the record of an earlier run of this program, if any.
     pub fn load(&self) -> Option<Kept> {
         let bytes = self.place.read(&self.name, MAXIMUM_SIZE)?;
         let kept: Kept = FORMAT.open(&bytes).ok()?;
         (kept.root == self.root && kept.program == PROGRAM).then_some(kept)
     }
 
-    /// Forgets what an earlier run kept: it no longer holds once files are written.
+    /// Removes the record: it is invalid once files are written.
     pub fn forget(&self) {
         self.place.write(&self.name, &[]);
     }
 
-    /// Writes the results of a run. If that fails, the next run is only slower.
+    /// Writes the results of a run. After a failure the next run is only slower.
     pub fn save(&self, mut kept: Kept) {
         kept.root.clone_from(&self.root);
         PROGRAM.clone_into(&mut kept.program);
@@ -100,12 +100,12 @@ impl Cache {
 }
 
 impl Kept {
-    /// True when the workspace gives the same answers as it gave then.
+    /// Whether the workspace gives the same answers as before.
     pub fn has_same_inputs(&self, world: &dyn World) -> bool {
         self.answers.iter().all(|answered| answered.holds(world))
     }
 
-    /// The output of a target.
+    /// Returns the output of a target.
     pub fn target(&self, name: &str) -> Option<&KeptTarget> {
         self.targets.iter().find(|target| target.name == name)
     }

@@ -1,20 +1,20 @@
-//! Linked policies times accounts: which objects go to which file of the output.
+//! Linked policies and their accounts: the assignment of objects to output files.
 //!
-//! The work is cut by [`Home`]: the index knows every file with the parts of policies that add to it, a few bytes
-//! each; the objects themselves exist only while their file is being made.
+//! The work is split by [`Home`]: the index has every file with the contributions of policies, a few bytes each; the
+//! objects themselves exist only during the creation of their file.
 
 use crate::model::{Contribution, Home, Part, Policy, Target, Unit};
 
-/// Every file of a target's output, sorted, with what adds to it.
+/// Every output file of a target, sorted, with its contributions.
 #[derive(Debug, Default)]
 pub struct HomeIndex {
     entries: Vec<(Home, u32, Contribution)>,
-    /// The entries of each file that is to be made.
+    /// The entries of each file to make.
     homes: Vec<std::ops::Range<usize>>,
 }
 
 impl HomeIndex {
-    /// Asks every policy of a target where it adds objects.
+    /// Collects the output files of every policy of a target.
     pub fn new(policies: &[Box<dyn Policy>], target: &Target) -> Self {
         let mut entries = Vec::new();
         for (index, policy) in policies.iter().enumerate() {
@@ -36,33 +36,34 @@ impl HomeIndex {
         Self { entries, homes }
     }
 
-    /// Leaves only the files of a part to be made; what the index knows of namespaces stays the whole.
+    /// Keeps only the files of a part; the index of namespaces stays complete.
     pub fn keep(&mut self, part: Part) {
         let entries = &self.entries;
         self.homes.retain(|range| entries.get(range.start).is_some_and(|(home, ..)| part.has(home)));
     }
 
-    /// Where the file at a position stands among those of all parts.
+    /// Returns the number of a file among the files of all parts.
     pub fn place(&self, position: usize) -> u32 {
         self.homes.get(position).map_or(u32::MAX, |range| u32::try_from(range.start).unwrap_or(u32::MAX))
     }
 
-    /// How many files there are; the cluster-scoped objects count as one.
+    /// Returns the number of files; the cluster-scoped objects count as one.
     pub fn len(&self) -> usize {
         self.homes.len()
     }
 
-    /// True when no policy adds anything.
+    /// Whether no policy adds objects.
     pub fn is_empty(&self) -> bool {
         self.homes.is_empty()
     }
 
-    /// The file at a position.
+    /// Returns the file at a position.
     pub fn home(&self, position: usize) -> Option<&Home> {
         self.entries.get(self.homes.get(position)?.start).map(|(home, ..)| home)
     }
 
-    /// The only policy that adds to the file at a position, by its index, with the part; none where there are several.
+    /// Returns the only policy of the file at a position, by its index, with the contribution; none for several
+    /// policies.
     pub fn single(&self, position: usize) -> Option<(usize, Contribution)> {
         match self.entries.get(self.homes.get(position)?.clone())? {
             [(Home::Namespace(_), policy, part)] => Some((*policy as usize, *part)),
@@ -70,7 +71,7 @@ impl HomeIndex {
         }
     }
 
-    /// True when some policy makes objects in a namespace.
+    /// Whether a policy makes objects in a namespace.
     pub fn has_namespace(&self, namespace: &str) -> bool {
         self.entries
             .binary_search_by(|(home, ..)| match home {
@@ -80,9 +81,8 @@ impl HomeIndex {
             .is_ok()
     }
 
-    /// The objects of the file at a position, in apply order; `policy` finds a policy by its index. The same object
-    /// asked for twice with the same content, such as the role of a permission set that two grants bind in one
-    /// namespace, is there once.
+    /// Returns the objects of the file at a position, in apply order; `policy` finds a policy by its index. An object
+    /// requested twice with the same content, such as the role of a permission set in two grants, appears once.
     pub fn units<'p>(
         &self,
         position: usize,
@@ -107,13 +107,13 @@ impl HomeIndex {
     }
 }
 
-/// Apply order: by kind, then by name.
+/// Returns the apply order: by kind, then by name.
 fn order(unit: &Unit) -> ((u8, u8, &str), &str, crate::diag::Origin) {
     (kind_order(unit), &unit.identity.name, unit.origin)
 }
 
-/// Where the objects of a kind stand in apply order: the namespace, then what is in it, with roles before their bindings,
-/// then what is cluster-scoped.
+/// Returns the position of a kind in apply order: the namespace, then its content with roles before bindings, then
+/// cluster-scoped objects.
 pub fn kind_order(unit: &Unit) -> (u8, u8, &str) {
     let identity = &unit.identity;
     let kind = &*identity.object_type.kind;

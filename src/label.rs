@@ -1,9 +1,9 @@
-//! The stage between `validate` and `emit` for targets of OpenShift: the one loop of the pipeline.
+//! The stage between `validate` and `emit` for targets of OpenShift: the only loop of the pipeline.
 //!
-//! Which Pod Security level a namespace has follows from what its service accounts may use, and that from every role and
-//! binding of the target. So the target is compiled once to collect them, and once more with the labels filled in. The
-//! stage changes labels of our own Namespaces, and the annotation that goes with them, and nothing else; what it finds
-//! worth a word beside that is in `findings`.
+//! The Pod Security level of a namespace depends on the constraints of its service accounts, and these on every role
+//! and binding of the target. So the target is compiled once to collect them, and a second time with the labels filled
+//! in. The stage changes labels of compiled Namespaces and the related annotation, and nothing else; `findings` reports
+//! everything else.
 
 mod findings;
 
@@ -23,10 +23,10 @@ use crate::model::{LabelSync, Target, Unit};
 use crate::validate::Trees;
 use crate::yaml::{NodeId, NodeRef, Tree};
 
-/// The service accounts that OpenShift makes in every namespace (`specs/openshift.md` 3).
+/// The service accounts that OpenShift creates in every namespace.
 const OWN_ACCOUNTS: [&str; 3] = ["builder", "default", "deployer"];
 
-/// What the cluster of a target is like; none where it is not OpenShift with a label syncer.
+/// Returns the settings of the cluster; none for a target without the OpenShift label synchronization.
 pub fn settings(target: &Target) -> Option<Settings> {
     let release = target.version.release()?;
     if release < Release::FIRST {
@@ -41,25 +41,25 @@ pub fn settings(target: &Target) -> Option<Settings> {
     Some(Settings { release, mode, checks: PolicyVersion::Latest.on_server_of(release.kubernetes_minor()) })
 }
 
-/// The constraints that a role lets its holders use, by the names in its rules.
+/// Returns the constraints that a role allows, by the names in its rules.
 pub fn names_constraints(role: NodeRef<'_>) -> Vec<String> {
     let rules = role.get("rules").into_iter().flat_map(NodeRef::items).map(PolicyRule::from_node);
     rules.filter(findings::lets_use_constraints).flat_map(|rule| rule.resource_names).collect()
 }
 
-/// Everything of a target that decides labels, while it is collected.
+/// The collected objects of a target that decide labels.
 pub struct Collector {
     builder: SyncBuilder,
 }
 
 impl Collector {
-    /// A collector with what a cluster of that release starts with.
+    /// Creates a collector with the default objects of the release.
     pub fn new(settings: Settings) -> Self {
         Self { builder: SyncBuilder::new(settings).with_defaults(false) }
     }
 
-    /// Adds an object that is compiled, or that a policy tells of, with the place that says what is in it and, for a role
-    /// that is known to have the rules of others, their mark.
+    /// Adds a compiled or known object, with the location of its content and, for a role with the same rules as others,
+    /// their mark.
     pub fn add(&mut self, object: NodeRef<'_>, place: Origin, same_rules: Option<SameRules>) {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         if text(&["kind"]) == Some("Namespace")
@@ -89,33 +89,33 @@ impl Collector {
 /// The labels of every namespace of a target.
 pub struct Labels {
     world: SyncWorld,
-    /// The first namespace that declares a range of user ids.
+    /// The first namespace with each range of user ids.
     owners: HashMap<Box<str>, Box<str>>,
 }
 
-/// What the stage writes into a Namespace: the labels and the annotation that the cluster would give it.
+/// The labels and the annotation that the cluster would give a Namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Filling {
     labels: LabelSet,
     annotation: Option<Level>,
 }
 
-/// What becomes of a Namespace.
+/// The result for a Namespace.
 pub struct Verdict {
-    /// What is written into it.
+    /// The labels and the annotation to write.
     pub filling: Filling,
     words: Vec<Words>,
 }
 
 impl Verdict {
-    /// True when there is nothing to say about it.
+    /// Whether there is nothing to report.
     pub fn is_silent(&self) -> bool {
         self.words.is_empty()
     }
 }
 
 impl Filling {
-    /// Appends bytes that no other filling has.
+    /// Appends bytes unique to this result.
     pub fn write_bytes(&self, bytes: &mut Vec<u8>) {
         for (label, value) in self.labels.iter() {
             bytes.extend_from_slice(label.key().as_bytes());
@@ -138,19 +138,19 @@ impl Filling {
 }
 
 impl Labels {
-    /// What the labels follow from.
+    /// Returns the objects that decide the labels.
     pub fn world(&self) -> &SyncWorld {
         &self.world
     }
 
-    /// True for an object that the stage changes: a Namespace that is compiled and not brought in.
+    /// Whether the stage changes the object: a compiled Namespace, not one from a manifest.
     pub fn concerns(unit: &Unit) -> bool {
         &*unit.identity.object_type.kind == "Namespace" && !unit.is_brought_in()
     }
 
-    /// What becomes of a Namespace, by its name: the labels that it does not declare itself, as the cluster would write
-    /// them, and the annotation. One that opts in is left to the cluster, which would force its own over ours whenever a
-    /// grant changes.
+    /// Returns the labels and the annotation of a Namespace by its name, as the cluster would write them, without the
+    /// labels it declares. A Namespace that opts in to the synchronization is left to the cluster, which overwrites its
+    /// labels whenever a grant changes.
     pub fn verdict(&self, name: &str) -> Verdict {
         let (Some(settled), Some(outcome)) = (self.world.settled(name), self.world.outcome(name)) else {
             return Verdict { filling: Filling::default(), words: Vec::new() };

@@ -1,8 +1,9 @@
-//! What a cluster has today as policies of ours: PodSecurityPolicies as PodSecurityProfiles, and namespaces as
-//! NamespaceSets and Tenancies that hold their pods to them.
+//! Existing cluster objects as policies: PodSecurityPolicies as PodSecurityProfiles, and namespaces as NamespaceSets
+//! and Tenancies that enforce them.
 //!
-//! Beside the pipeline: the way back, from objects to policies. The documents are data until [`text`] writes them.
-//! Left out: roles and bindings, since nothing grants the use of a profile; [`superfluous`] tells which can go.
+//! The migration is outside the pipeline: it converts objects to policies. The documents are data until [`text`] writes
+//! them. Roles and bindings are left out, since profiles need no permission to use them; [`superfluous`] lists the
+//! removable ones.
 
 mod profile;
 pub mod superfluous;
@@ -18,37 +19,37 @@ use crate::yaml;
 
 pub use tenants::Tenants;
 
-/// What a Namespace says of itself.
+/// The metadata of a Namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Namespace {
-    /// Its labels.
+    /// Labels of the object, by key.
     pub labels: BTreeMap<String, String>,
-    /// Its annotations.
+    /// Annotations of the object, by key.
     pub annotations: BTreeMap<String, String>,
 }
 
-/// Policies that say what a cluster has.
+/// Policies for the objects of a cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policies {
     /// The name of a file, and the documents in it.
     pub files: Vec<(&'static str, Vec<Value>)>,
-    /// The namespaces that became tenants.
+    /// The namespaces as tenants.
     pub tenancies: Vec<Tenants>,
     /// The place among these by PodSecurityPolicy.
     by_policy: BTreeMap<String, usize>,
 }
 
 impl Policies {
-    /// The tenants that a PodSecurityPolicy went into.
+    /// Returns the tenants of a PodSecurityPolicy.
     pub fn tenants_of(&self, policy: &str) -> Option<&Tenants> {
         self.by_policy.get(policy).and_then(|place| self.tenancies.get(*place))
     }
 }
 
-/// Labels and annotations that the server or kubectl keeps for itself.
+/// Labels and annotations reserved for the server or kubectl.
 const KEPT_BY_OTHERS: [&str; 2] = ["kubernetes.io/metadata.name", "kubectl.kubernetes.io/last-applied-configuration"];
 
-/// The policies for a plan.
+/// Builds the policies of a plan.
 pub fn policies(plan: &Plan, policies: &[PodSecurityPolicy], namespaces: &BTreeMap<String, Namespace>) -> Policies {
     let names: BTreeSet<&str> =
         plan.policies.iter().filter(|policy| policy.is_needed).map(|policy| policy.name.as_str()).collect();
@@ -103,7 +104,7 @@ pub fn policies(plan: &Plan, policies: &[PodSecurityPolicy], namespaces: &BTreeM
     }
 }
 
-/// Documents as they stand in a file.
+/// Formats documents as the text of a file.
 pub fn text(documents: &[Value]) -> String {
     let mut text = String::new();
     for document in documents {
@@ -130,8 +131,8 @@ fn without_kept(namespace: &Namespace) -> Namespace {
     Namespace { labels: others(&namespace.labels), annotations: others(&namespace.annotations) }
 }
 
-/// What the pods of a namespace may do; none where somebody has to decide it. A namespace that no pod gets into today
-/// gets the strictest level there is.
+/// Builds the Pod Security settings of a namespace; none if an administrator must decide. A namespace without
+/// admissible pods gets the strictest level.
 fn stance(need: &Need) -> Option<Value> {
     match need {
         Need::One(policy) | Need::Chosen { policy, .. } => Some(json!({ "profile": policy })),
@@ -154,7 +155,7 @@ fn item(name: &str, namespace: &Namespace, stance: Value) -> Value {
     Value::Object(item)
 }
 
-/// A text in which no brace begins a variable.
+/// Escapes braces, so that they start no variable.
 fn escaped(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

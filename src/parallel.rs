@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, mpsc};
 use std::thread;
 
-/// The fewest and the most positions that a thread takes at once: few, so that short work is shared, and many, so that
-/// threads seldom wait for each other.
+/// The minimum and maximum number of positions that a thread takes together: low enough to share short work, high
+/// enough to avoid contention.
 const CHUNKS: std::ops::RangeInclusive<usize> = 8..=256;
 
 /// How many chunks a thread should get at least.
@@ -15,11 +15,11 @@ const CHUNKS_EACH: usize = 32;
 /// How many chunks may be finished or under way beyond the last one consumed.
 const WINDOW: usize = 16;
 
-/// How many bytes of stack a thread may use, of which only what it uses is ever there: many times what the longest
-/// template takes, whose branches and operators the engine goes through one within the other.
+/// The stack size of a thread in bytes, a multiple of the need of the longest template: the engine recurses over
+/// branches and operators. Unused stack takes no memory.
 const STACK: usize = 64 << 20;
 
-/// Runs `work` on a thread with as much stack as the others have; on this one where there can be no other.
+/// Runs `work` on a thread with the stack size of the others, or on the current thread if none can be started.
 pub(crate) fn with_room<R: Send>(work: impl Fn() -> R + Sync) -> R {
     thread::scope(|scope| match thread::Builder::new().stack_size(STACK).spawn_scoped(scope, &work) {
         Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),

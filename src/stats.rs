@@ -1,6 +1,6 @@
-//! Where the time of a run goes: for each stage how often, how long, and how many bytes, and a profile over time.
+//! Time measurements of a run: calls, time and bytes for each stage, and a profile over time.
 //!
-//! Nothing is measured unless it is asked for, and nothing that is measured shows in the output.
+//! Measurement is optional and never changes the output.
 
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ pub enum Stage {
     Expand,
     /// Templates make text of an object.
     Render,
-    /// The text is found to be like one that was checked.
+    /// Finds that a text is equivalent to a checked one.
     Match,
     /// Any other text is read and checked.
     Validate,
@@ -26,13 +26,13 @@ pub enum Stage {
     ReadBack,
     /// The file of a tenant is filled into that of its class.
     Stamp,
-    /// A file is held against the one that is there.
+    /// Compares a file with the existing one.
     Compare,
     /// The output folder is listed.
     List,
     /// Staged files are put into place.
     Commit,
-    /// What an earlier run found is looked at.
+    /// Checks the result of an earlier run.
     Recall,
 }
 
@@ -57,7 +57,7 @@ impl Stage {
     }
 }
 
-/// What is known of a stage.
+/// The measurements of a stage.
 #[derive(Debug, Default)]
 struct Counter {
     documents: AtomicU64,
@@ -81,12 +81,12 @@ pub struct Stats {
     is_on: bool,
     start: Instant,
     counters: [Counter; Stage::ALL.len()],
-    /// For a profile, where one is wanted.
+    /// The data of a profile, if requested.
     stretches: Option<Mutex<Vec<Stretch>>>,
     notes: Mutex<Vec<String>>,
 }
 
-/// Work of one thread that a profile shows in stretches.
+/// Work of one thread, shown in intervals by a profile.
 #[derive(Debug, Default)]
 pub struct Lap {
     start: Option<Instant>,
@@ -96,7 +96,7 @@ pub struct Lap {
 /// How long a stretch of short work is.
 const LONGEST_LAP: Duration = Duration::from_millis(5);
 
-/// How short the calls of a stage may be that a profile tells apart; shorter ones are told together.
+/// The shortest separate call of a stage in a profile; shorter calls are combined.
 const SHORTEST: Duration = Duration::from_micros(200);
 
 impl Default for Stats {
@@ -122,7 +122,7 @@ impl Stats {
         }
     }
 
-    /// Runs a part of a stage. `size` tells how many documents and bytes came of it.
+    /// Runs a part of a stage. `size` returns the number of documents and bytes.
     pub fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T, size: impl FnOnce(&T) -> (usize, usize)) -> T {
         if !self.is_on {
             return work();
@@ -142,7 +142,7 @@ impl Stats {
         made
     }
 
-    /// How many documents went through a stage so far; none unless it is measured.
+    /// Returns the number of documents of a stage so far; none without measurement.
     pub fn documents(&self, stage: Stage) -> u64 {
         self.counter(stage).map_or(0, |counter| counter.documents.load(Ordering::Relaxed))
     }
@@ -152,7 +152,7 @@ impl Stats {
         counters.find(|((known, _), _)| *known == stage).map(|(_, counter)| counter)
     }
 
-    /// Notes one more document of work that is too short to be told by itself; a profile shows stretches of it.
+    /// Records one document of work too short to be shown alone; a profile shows intervals of it.
     pub fn lap(&self, name: &'static str, lap: &mut Lap) {
         if self.stretches.is_none() {
             return;
@@ -181,7 +181,7 @@ impl Stats {
         }
     }
 
-    /// The stages that ran, one a line; seconds are those of all threads together.
+    /// Formats the stages, one per line; seconds are the sum of all threads.
     pub fn table(&self) -> String {
         let mut text = format!("{:<10} {:>12} {:>10} {:>14}\n", "stage", "documents", "seconds", "bytes");
         for ((_, name), counter) in Stage::ALL.iter().zip(&self.counters) {
@@ -199,7 +199,8 @@ impl Stats {
         text
     }
 
-    /// The profile, as browsers and Perfetto read it: an array of complete events, times in microseconds.
+    /// Returns the profile in the format of browsers and Perfetto: an array of complete events, with times in
+    /// microseconds.
     pub fn profile(&self) -> serde_json::Value {
         let stretches = self.stretches.iter().flat_map(|stretches| {
             let mut stretches = stretches.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

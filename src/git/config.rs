@@ -21,7 +21,7 @@ pub(super) fn value(text: &str, section: &str, name: &str) -> Option<String> {
     found
 }
 
-/// A value without its quotes, escapes and comment.
+/// Removes quotes, escapes and comment of a value.
 fn unquoted(written: &str) -> String {
     let mut value = String::new();
     // The rest is blank and not quoted.

@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 use super::escaped;
 use crate::admission::psp::{IdRange, IdStrategy, PodSecurityPolicy, Spec, Syscalls};
 
-/// The spec that compiles to this policy. Its labels, and annotations that name no profile, describe the old object and
-/// are left behind.
+/// Builds the spec of a profile equal to this policy, without its labels and without annotations unrelated to profiles.
 pub(super) fn spec(policy: &PodSecurityPolicy) -> Value {
     let spec = &policy.spec;
     let mut fields = Fields(Map::new());
@@ -57,7 +56,7 @@ pub(super) fn spec(policy: &PodSecurityPolicy) -> Value {
     Value::Object(fields.0)
 }
 
-/// Fields of a map, in the order in which they are written.
+/// Fields of a map, in output order.
 struct Fields(Map<String, Value>);
 
 impl Fields {
@@ -128,12 +127,12 @@ fn se_linux(spec: &Spec) -> Value {
     Value::Object(fields.0)
 }
 
-/// The annotations with syscall profiles.
+/// Converts the annotations with syscall profiles.
 fn syscalls(policy: &PodSecurityPolicy, fields: &mut Fields) {
     let seccomp = policy.seccomp();
     match (seccomp.allowed, seccomp.default) {
         (None, None) => {}
-        // No list, and a default that no pod may have: there is no word for it but the annotation itself.
+        // Without a list, and with a forbidden default, only the annotation can express the policy.
         (None, Some(default)) => {
             let key = "seccomp.security.alpha.kubernetes.io/defaultProfileName";
             fields.add("annotations", json!({ key: escaped(default) }));
@@ -144,7 +143,7 @@ fn syscalls(policy: &PodSecurityPolicy, fields: &mut Fields) {
     match app_armor {
         Syscalls { allowed: None, default: None } => {}
         Syscalls { allowed: None, default } => fields.add("appArmor", profiles(["*"].into_iter(), default)),
-        // AppArmor has no word for all profiles: a star is the name of a profile that nobody has.
+        // AppArmor has no wildcard: a star is the name of a profile without users.
         Syscalls { allowed: Some(list), default } => {
             fields.add("appArmor", profiles(list.split(',').filter(|name| *name != "*"), default));
         }
@@ -164,7 +163,7 @@ fn profiles<'n>(allowed: impl Iterator<Item = &'n str>, default: Option<&str>) -
     Value::Object(fields.0)
 }
 
-/// A profile's name as pods spell it; the annotations' names predate those.
+/// Converts the name of a profile to its spelling in pods; the annotations are older.
 fn profile_name(annotation: &str) -> String {
     match annotation {
         "runtime/default" => "RuntimeDefault".to_owned(),

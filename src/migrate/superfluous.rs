@@ -1,22 +1,22 @@
-//! Roles and bindings that lose their purpose with the last PodSecurityPolicy.
+//! Roles and bindings without a purpose after the last PodSecurityPolicy.
 
 use std::collections::BTreeSet;
 
 use crate::admission::psp::select::GROUPS;
 use crate::yaml::NodeRef;
 
-/// What grants the use of policies.
+/// The permissions to use policies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Superfluous {
-    /// Roles and ClusterRoles that grant nothing else.
+    /// Roles and ClusterRoles with no other permission.
     pub roles: BTreeSet<String>,
     /// Bindings to them.
     pub bindings: BTreeSet<String>,
-    /// Rules that grant nothing else, in roles that do.
+    /// Rules with no other permission, in roles with other rules.
     pub rules: BTreeSet<String>,
 }
 
-/// Collects roles and bindings; those of other kinds are passed over.
+/// Collects roles and bindings; other kinds are ignored.
 #[derive(Debug, Default)]
 pub struct Collector {
     found: Superfluous,
@@ -54,7 +54,7 @@ impl Collector {
         }
     }
 
-    /// What was found.
+    /// Returns the collected roles and rules.
     pub fn finish(self) -> Superfluous {
         let mut found = self.found;
         let bindings = self.bindings.into_iter().filter(|(_, role)| found.roles.contains(role));
@@ -67,7 +67,7 @@ fn shown(kind: &str, namespace: &str, name: &str) -> String {
     if namespace.is_empty() { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
 }
 
-/// True for a rule that grants the use of policies and nothing else.
+/// Whether a rule allows the use of policies and nothing else.
 fn is_idle(rule: NodeRef<'_>) -> bool {
     let all = |key: &str, allowed: &[&str]| {
         let list = rule.get(key);

@@ -1,9 +1,8 @@
-//! Policies that differ only in numbers and in a few texts, each for a namespace of its own, as one profile with
-//! variables and the Tenancy that knows their values.
+//! Policies that differ only in numbers and in a few texts, one per namespace, as one profile with variables and a
+//! Tenancy with their values.
 //!
-//! Thousands of such policies, one for each tenant, are what a program once made that had no variables
-//! (`specs/systems.md` R000-20). Only ids and ports, paths of the node and parts of an SELinux context may vary: what
-//! else differs makes another profile.
+//! Programs without variables create thousands of such policies, one per tenant. Only ids, ports, host paths and parts
+//! of an SELinux context may vary: any other difference makes another profile.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{Namespace, document, escaped, profile};
 use crate::admission::psp::PodSecurityPolicy;
 
-/// Namespaces that became the accounts of a Tenancy.
+/// Namespaces as accounts of a Tenancy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tenants {
     /// The name of the Tenancy.
@@ -21,7 +20,7 @@ pub struct Tenants {
     pub profile: String,
     /// The variables of the accounts.
     pub variables: Vec<String>,
-    /// The namespaces.
+    /// The names of the tenant namespaces.
     pub namespaces: Vec<String>,
     /// Their policies, in the same order.
     pub policies: Vec<String>,
@@ -47,7 +46,7 @@ impl Candidate {
         Self { name: name.to_owned(), own, policy: policy.name().to_owned(), spec: profile::spec(policy) }
     }
 
-    /// What is the same for all that can be tenants of one class; none for one that cannot be a tenant.
+    /// Returns the common parts of all tenants in a class; none for a policy unfit for a tenant.
     fn class(&self) -> Option<Class> {
         let (prefix, policy) = naming(&self.name, &self.policy)?;
         let keys = |entries: &BTreeMap<String, String>| entries.keys().cloned().collect();
@@ -63,16 +62,16 @@ impl Candidate {
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Class {
-    /// What stands before the name of the tenant in that of its namespace, if the policy does not repeat it.
+    /// The part of the namespace name before the tenant name, if the policy does not repeat it.
     prefix: String,
-    /// The name of the policy around that of the tenant: what is before it, and behind.
+    /// The parts of the policy name before and after the tenant name.
     policy: (String, String),
     shape: String,
     labels: Vec<String>,
     annotations: Vec<String>,
 }
 
-/// Finds what can be one profile. Names that are taken are not given to profiles.
+/// Groups candidates with one profile. Taken names are not used for profiles.
 pub(super) fn collapse(candidates: Vec<Candidate>, taken: &mut BTreeSet<String>) -> Vec<Group> {
     let mut classes: BTreeMap<Class, Vec<Candidate>> = BTreeMap::new();
     for candidate in candidates {
@@ -85,8 +84,8 @@ pub(super) fn collapse(candidates: Vec<Candidate>, taken: &mut BTreeSet<String>)
     alike.filter_map(|(class, members)| group(class, members, taken, &mut tenancies)).collect()
 }
 
-/// How a policy is named after its namespace: the part of the namespace's name that the policy lacks, and what stands
-/// around the rest.
+/// Splits the name of a policy by the name of its namespace: the part of the namespace name missing from the policy,
+/// and the parts around the rest.
 fn naming(namespace: &str, policy: &str) -> Option<(String, (String, String))> {
     let cuts = std::iter::once(0).chain(namespace.match_indices('-').map(|(at, _)| at + 1));
     cuts.filter_map(|cut| namespace.split_at_checked(cut)).find_map(|(prefix, name)| {
@@ -100,7 +99,7 @@ fn naming(namespace: &str, policy: &str) -> Option<(String, (String, String))> {
     })
 }
 
-/// A spec without what may vary.
+/// Returns a spec without its variable parts.
 fn shape(value: &Value, key: &str) -> Value {
     match value {
         Value::Number(_) => 0.into(),
@@ -128,13 +127,13 @@ fn group(
     taken: &mut BTreeSet<String>,
     tenancies: &mut BTreeSet<String>,
 ) -> Option<Group> {
-    // What the policy repeats of the namespace's name may have a part in common, which then is in both patterns.
+    // A common prefix of the namespace names is part of both patterns.
     let common = if class.prefix.is_empty() { common_prefix(members) } else { String::new() };
     let prefix = format!("{}{common}", class.prefix);
     let names: Vec<&str> = members.iter().filter_map(|member| member.name.strip_prefix(prefix.as_str())).collect();
     let mut columns = Columns { names, variables: Vec::new() };
     let specs: Vec<&Value> = members.iter().map(|member| &member.spec).collect();
-    // The user's id gives its name to every number that goes with it.
+    // The user id gives its name to every equal number.
     let users: Vec<&Value> = specs.iter().filter_map(|spec| spec.get("runAsUser")).collect();
     columns.merge(&users, "runAsUser")?;
     let spec = columns.merge(&specs, "")?;
@@ -175,7 +174,7 @@ fn group(
     })
 }
 
-/// What all namespaces begin with, up to a hyphen.
+/// Returns the common prefix of all namespaces, up to a hyphen.
 fn common_prefix(members: &[Candidate]) -> String {
     let mut names = members.iter().map(|member| member.name.as_str());
     let first = names.next().unwrap_or_default();
@@ -186,7 +185,7 @@ fn common_prefix(members: &[Candidate]) -> String {
     common.rfind('-').and_then(|at| common.get(..=at)).unwrap_or_default().to_owned()
 }
 
-/// A name for something new, made of what is left of a pattern without its variable.
+/// Returns an unused name, from the constant part of a pattern.
 fn unused(rest: &str, otherwise: &str, taken: &mut BTreeSet<String>) -> String {
     let parts: Vec<&str> = rest.split(['-', '.']).filter(|part| !part.is_empty()).collect();
     let base = if parts.is_empty() { otherwise.to_owned() } else { parts.join("-") };
@@ -212,7 +211,7 @@ struct Column {
 }
 
 impl Columns<'_> {
-    /// One value with variables for that of every tenant; none where they cannot be one.
+    /// Merges the values of all tenants into one value with variables; none if they differ in other parts.
     fn merge(&mut self, values: &[&Value], key: &str) -> Option<Value> {
         let first = *values.first()?;
         if values.iter().all(|value| *value == first) {
@@ -244,7 +243,7 @@ impl Columns<'_> {
                 let mut merged = Map::new();
                 for name in entries.keys() {
                     let each: Vec<&Value> = values.iter().map(|value| value.get(name)).collect::<Option<_>>()?;
-                    // What a number stands for is told by the field that has the ranges.
+                    // The field with the ranges decides the meaning of a number.
                     let inside = if matches!(name.as_str(), "ranges" | "min" | "max") { key } else { name };
                     merged.insert(name.clone(), self.merge(&each, inside)?);
                 }
@@ -254,7 +253,7 @@ impl Columns<'_> {
         }
     }
 
-    /// The variable with these values.
+    /// Returns the variable with these values.
     fn variable(&mut self, values: Vec<Value>, key: &str) -> String {
         if let Some(known) = self.variables.iter().find(|variable| variable.values == values) {
             return known.name.clone();
@@ -302,7 +301,7 @@ impl Columns<'_> {
     }
 }
 
-/// The text with `{name}` that gives each tenant its own.
+/// Returns the pattern with `{name}` for the texts of all tenants.
 fn pattern(texts: &[&str], names: &[&str]) -> Option<String> {
     let (text, name) = (texts.first()?, names.first()?);
     let fits = |pattern: &String| texts.iter().zip(names).all(|(text, name)| pattern.replace("{name}", name) == **text);
