@@ -115,7 +115,7 @@ impl Data {
         }
     }
 
-    /// True for null and for empty lists and maps.
+    /// Whether the value is null, an empty list or an empty map.
     pub fn is_empty(&self) -> bool {
         match self {
             Data::Null => true,

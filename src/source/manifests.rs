@@ -144,7 +144,7 @@ mod tests {
     fn links_are_followed() {
         let both = ["dump/linked/b.yaml", "dump/sub/a.yaml"].map(PathBuf::from).to_vec();
         assert_eq!(found("linked", "../beside"), Ok(both));
-        let circle = "cannot list `dump`: the link `dump/sub/up` leads in a circle, back to `dump`";
+        let circle = "cannot list `dump`: the link `dump/sub/up` is circular, back to `dump`";
         assert_eq!(found("sub/up", ".."), Err(circle.to_owned()));
         let broken = "cannot follow the link `dump/lost`: no such file or directory";
         assert_eq!(found("lost", "gone"), Err(broken.to_owned()));
