@@ -226,9 +226,7 @@ impl TargetRun<'_> {
             let Some((path, way, text, meaning, rules)) = difference else { return };
             groups.add(&path, way, text);
             changed.add(meaning);
-            if let Some(rules) = rules {
-                effect.add(rules);
-            }
+            rules.into_iter().for_each(|rules| effect.add(rules));
         };
         let compared = workspace.compare_output(target, &*committed, Depth::Objects, &difference, &mut each, sink)?;
         let ComparedTarget { plan, unclaimed, .. } = compared;
