@@ -43,6 +43,7 @@ use crate::compile::{self, Wanted};
 use crate::diag::{Diagnostic, Files, RunError, Severity};
 use crate::model::Date;
 use crate::stats::Stats;
+use crate::yaml::internal::{self, InternalError};
 
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
 pub use check::{Assertions, FolderFindings};
@@ -197,9 +198,20 @@ pub enum Error {
     /// The run failed: disk, permissions, git.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// An invariant of the program does not hold: a bug. No result of the process can be trusted.
+    #[error("internal error, please report it: {0}")]
+    Internal(InternalError),
 }
 
 impl Error {
+    /// Checks that the process has no internal error so far.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] with the first one.
+    pub fn check_internal() -> Result<(), Self> {
+        internal::first().map_or(Ok(()), |error| Err(Self::Internal(error)))
+    }
+
     /// Returns the error of an input that one diagnostic without a place describes.
     pub(crate) fn invalid(diagnostic: Diagnostic) -> Self {
         Self::Invalid(Diagnostics { list: vec![diagnostic], files: Arc::default() })

@@ -36,6 +36,7 @@ use serde_json::Value;
 
 use crate::access::{Builder, World};
 use crate::k8s::catalogue::LAST_MINOR;
+use crate::yaml::internal;
 
 /// A world with the questions that are asked about it.
 #[derive(Debug)]
@@ -61,17 +62,22 @@ impl Connection {
     /// Answers a question, or replaces the world and counts its objects.
     ///
     /// # Errors
-    /// The reason why it is no question.
+    /// The reason why it is no question. After an internal error of the process, every question ends with that error.
     pub fn answer(&mut self, question: &Value) -> Result<Value, String> {
         let entry = question.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
         let Some((kind, body)) = entry else { return Err("a question is an object with one key".to_owned()) };
-        if kind == "world" {
-            return self.set_world(body);
+        let answer = if kind == "world" {
+            self.set_world(body)
+        } else {
+            admission::answer(kind, body)
+                .or_else(|| validate::answer(kind, body))
+                .or_else(|| crossplane::answer(kind, body))
+                .or_else(|| node::answer(kind, body))
+                .unwrap_or_else(|| self.ask(kind, body))
+        };
+        match internal::first() {
+            Some(error) => Err(format!("internal error, please report it: {error}")),
+            None => answer,
         }
-        admission::answer(kind, body)
-            .or_else(|| validate::answer(kind, body))
-            .or_else(|| crossplane::answer(kind, body))
-            .or_else(|| node::answer(kind, body))
-            .unwrap_or_else(|| self.ask(kind, body))
     }
 }

@@ -369,15 +369,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Ok(outcome) => outcome,
         Err(error) => printing::end(&cli.global, error),
     };
+    let outcome = match Error::check_internal() {
+        Err(error) if outcome != Outcome::Failed => printing::end(&cli.global, error),
+        _ => outcome,
+    };
     printing::print_more(&cli.global);
-    let outcome = reporting::finish(&cli.global, outcome);
-    match crate::yaml::internal::first() {
-        Some(error) => {
-            let error = RunError::new(format!("internal error, please report it: {error}"));
-            printing::end(&cli.global, error.into())
-        }
-        None => outcome,
-    }
+    reporting::finish(&cli.global, outcome)
 }
 
 impl Command {

@@ -23,7 +23,7 @@ fn manifests(folder: &Path) -> LoadedWorld {
 fn code_of<T>(result: Result<T, Error>) -> &'static str {
     match result {
         Err(Error::Invalid(diagnostics)) => diagnostics.list.first().expect("a diagnostic").code.id(),
-        Err(Error::Run(error)) => panic!("{error}"),
+        Err(error) => panic!("{error}"),
         Ok(_) => panic!("no error"),
     }
 }

@@ -34,6 +34,7 @@ fn reading(text: &str) -> Reading {
     let file = files.add("input.yaml", text);
     let mut sink = Sink::new();
     let tree = yaml::read(text, file, &mut sink);
+    assert_eq!(yaml::internal::first(), None, "{text}");
     let problems = sink
         .into_sorted(&files)
         .into_iter()
@@ -57,6 +58,7 @@ fn data(tree: &Tree) -> Vec<Json> {
 fn full(text: &str) -> Option<Tree> {
     let mut sink = Sink::new();
     let tree = yaml::read_full(text, Default::default(), &mut sink);
+    assert_eq!(yaml::internal::first(), None, "{text}");
     sink.is_empty().then_some(tree)
 }
 

@@ -245,8 +245,9 @@ impl<'w> StagedOutput<'w> {
     /// Puts the staged files into place, and removes the files that no policy makes.
     ///
     /// # Errors
-    /// When one of the diagnostics is an error, a file is read-only, or the run fails.
+    /// When one of the diagnostics is an error, a file is read-only, the run fails, or the process has an internal error.
     pub fn commit(self) -> Result<WrittenOutput, Error> {
+        Error::check_internal()?;
         let Self { diagnostics, workspace, cache, stager, staged, removed, plans, changed, changes, is_whole } = self;
         diagnostics.checked()?;
         refuse_read_only(&workspace.output(), &plans)?;

@@ -146,6 +146,10 @@ pub(super) fn end(global: &Global, error: Error) -> Outcome {
             Outcome::Invalid
         }
         Error::Run(error) => fail(global, &error),
+        internal @ Error::Internal(_) => {
+            let help = "open an issue with the command and, if possible, its input";
+            fail(global, &RunError::new(internal.to_string()).help(help))
+        }
     }
 }
 

@@ -46,6 +46,7 @@ fn the_library_agrees_with_its_opponent() {
         Ok(asked) => assert!(asked > 10_000, "only {asked} questions"),
         Err(difference) => panic!("{difference}"),
     }
+    assert_eq!(bailiwick::yaml::internal::first(), None);
 }
 
 /// Opens an index file.

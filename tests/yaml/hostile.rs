@@ -428,3 +428,11 @@ fn large_texts_take_no_quadratic_time() {
     let _ = yaml::read(&broken, Default::default(), &mut sink);
     assert_eq!(sink.len(), 1_001);
 }
+
+/// The parser reports for these texts a collection that ends before it starts.
+#[test]
+fn odd_ranges_of_the_parser_are_no_internal_errors() {
+    for text in ["---\n-  b:\n    {a: b} # c\n   $ref:\n", "\u{feff}-  b:\n    {a: b} # c\n   $ref:\n"] {
+        assert_eq!(reading(text).documents, [json!([{ "b": { "a": "b" }, "$ref": null }])], "{text:?}");
+    }
+}

@@ -409,7 +409,7 @@ impl<'r> Reader<'r> {
     }
 
     fn report_tag(&mut self, tag: &str, core: bool, value: Span) {
-        let before = internal::slice(self.text, ..value.start as usize - self.shift).trim_end();
+        let before = self.part(self.shift, value.start as usize).trim_end();
         let span = match before.strip_suffix(tag) {
             Some(head) => self.byte_span(head.len(), before.len()),
             None => value,
@@ -501,7 +501,7 @@ impl<'r> Reader<'r> {
     }
 
     fn written_from(&self, position: u32) -> &str {
-        internal::slice(self.text, position as usize - self.shift..)
+        self.part(position as usize, self.text.len() + self.shift)
     }
 
     /// Reports a problem. After many of them the rest of the text is not read.
@@ -586,7 +586,7 @@ impl<'r> Reader<'r> {
             return value.len() > below.matches('\n').count();
         }
         // A last line of blanks counts if it is content itself, deeper than the rest: the span begins with the content.
-        let before = internal::slice(self.text, ..span.start as usize - self.shift);
+        let before = self.part(self.shift, span.start as usize);
         let first_line = before.rfind('\n').map_or(0, |line_feed| line_feed + 1);
         let leading = |text: &str| {
             let line = text.lines().find(|line| !line.trim().is_empty())?;
@@ -611,8 +611,18 @@ impl<'r> Reader<'r> {
         Span::new(start.min(last) + self.shift, end + self.shift)
     }
 
+    /// Returns the text between two positions that the parser reported, counted from the start of the file.
+    ///
+    /// The parser reports a collection that ends before it starts for some texts, such as `a:\n  {b: c}\n d:`. Nothing is written
+    /// between such positions.
+    fn part(&self, start: usize, end: usize) -> &str {
+        let inside = |position: usize| position.checked_sub(self.shift);
+        let Some((start, end)) = inside(start).zip(inside(end)) else { return "" };
+        if let Some(part) = self.text.get(start..end) { part } else { "" }
+    }
+
     fn written(&self, span: Span) -> &str {
-        internal::slice(self.text, span.start as usize - self.shift..span.end as usize - self.shift)
+        self.part(span.start as usize, span.end as usize)
     }
 
     fn origin(&self, span: Span) -> Origin {

@@ -38,7 +38,9 @@ impl std::error::Error for InternalError {}
 #[cold]
 #[track_caller]
 pub fn record(problem: &'static str) {
-    FIRST.get_or_init(|| InternalError { problem, place: Location::caller() });
+    // Inside of a closure the caller is this function.
+    let place = Location::caller();
+    FIRST.get_or_init(|| InternalError { problem, place });
 }
 
 /// Returns the first internal error of the process.

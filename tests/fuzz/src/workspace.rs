@@ -61,6 +61,7 @@ pub fn check(texts: &[(String, String)]) {
     let first = compile(texts, 1, true);
     assert_eq!(first, compile(texts, 1, false), "with and without classes");
     assert_eq!(first, compile(texts, 2, true), "on one and on two threads");
+    assert_eq!(yaml::internal::first(), None);
     if first.has_errors {
         return;
     }

@@ -12,4 +12,5 @@ fuzz_target!(|bytes: &[u8]| {
         let Ok(question) = serde_json::from_slice::<Value>(line) else { continue };
         let _ = connection.answer(&question).map(|answer| answer.to_string());
     }
+    assert_eq!(bailiwick::yaml::internal::first(), None);
 });

@@ -42,6 +42,7 @@ fn judge(text: &str) {
     ] {
         let _ = connection.answer(&question);
     }
+    assert_eq!(yaml::internal::first(), None);
 }
 
 fn dump(input: &mut Unstructured<'_>) -> arbitrary::Result<Value> {

@@ -19,6 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let mut sink = Sink::new();
     let full = yaml::read_full(text, FileId::default(), &mut sink);
+    assert_eq!(yaml::internal::first(), None);
     if let Some(fast) = yaml::read_fast(text, FileId::default()) {
         assert!(sink.is_empty(), "the fast reader accepts what the full parser does not: {sink:?}");
         assert_eq!(documents(&fast), documents(&full), "the fast reader and the full parser differ");
