@@ -617,8 +617,9 @@ impl<'r> Reader<'r> {
     /// between such positions.
     fn part(&self, start: usize, end: usize) -> &str {
         let inside = |position: usize| position.checked_sub(self.shift);
-        let Some((start, end)) = inside(start).zip(inside(end)) else { return "" };
-        if let Some(part) = self.text.get(start..end) { part } else { "" }
+        let range = inside(start).zip(inside(end));
+        let Some(part) = range.and_then(|(start, end)| self.text.get(start..end)) else { return "" };
+        part
     }
 
     fn written(&self, span: Span) -> &str {
