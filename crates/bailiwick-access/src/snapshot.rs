@@ -91,7 +91,8 @@ impl Snapshot {
         let is_symbol = |symbol: &Symbol| symbol.number() < ends.len();
         let is_place = |symbol: &Option<Symbol>| symbol.as_ref().is_none_or(is_symbol);
         let is_list = |id: &RuleListId| id.number() < self.lists.len();
-        ends.is_sorted()
+        Symbols::has_constants(text, ends)
+            && ends.is_sorted()
             && ends.last().is_none_or(|end| *end as usize == text.len())
             && ends.iter().all(|end| text.is_char_boundary(*end as usize))
             && self.lists.iter().flat_map(|list| list.iter()).all(|rule| rule.is_consistent(is_symbol))
@@ -243,5 +244,24 @@ impl Texts<'_> {
             internal::number(list.len())
         });
         (number, is_dump, origin.span.start, origin.span.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::Builder;
+    use bailiwick_yaml::internal;
+
+    #[test]
+    fn a_snapshot_without_the_constant_symbols_is_inconsistent() {
+        let files = Files::new();
+        let snapshot = || Builder::new(36).build().snapshot(&files);
+        assert!(World::restore(snapshot(), &files).is_ok());
+        for (text, ends) in [("", vec![]), ("*", vec![1]), ("a", vec![1, 1]), ("*a", vec![1, 2])] {
+            let changed = Snapshot { symbols: (text.to_owned(), ends.clone()), ..snapshot() };
+            assert_eq!(World::restore(changed, &files).err(), Some(InconsistentSnapshot), "{text} {ends:?}");
+        }
+        assert_eq!(internal::first(), None);
     }
 }

@@ -59,6 +59,11 @@ impl Symbols {
         (self.text.clone(), self.ends.clone())
     }
 
+    /// Whether such strings begin with those of [`Symbol::STAR`] and [`Symbol::EMPTY`].
+    pub(crate) fn has_constants(text: &str, ends: &[u32]) -> bool {
+        text.starts_with('*') && ends.starts_with(&[1, 1])
+    }
+
     /// Creates a table of such strings.
     pub(crate) fn from_parts((text, ends): (String, Vec<u32>)) -> Self {
         let mut table = HashTable::with_capacity(ends.len());

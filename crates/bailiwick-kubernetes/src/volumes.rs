@@ -39,8 +39,12 @@ pub enum SecretReference {
     None,
     /// The field `secretName` of the source.
     Name,
-    /// `secretRef.name`.
-    Reference,
+    /// `secretRef.name`, with the place among these kinds, from 0: the first kind of a volume counts
+    /// (`VisitPodSecretNames` in `pkg/api/v1/pod/util.go`).
+    Reference {
+        /// The place.
+        rank: u8,
+    },
     /// `nodePublishSecretRef.name`.
     NodePublish,
 }
@@ -50,8 +54,14 @@ pub enum SecretReference {
 pub enum ApiObject {
     /// The volume needs no object of the API.
     None,
-    /// An object of this resource.
-    Resource(&'static str),
+    /// An object of a resource, with the place among these kinds, from 0: the first kind of a volume counts
+    /// (`HasAPIObjectReference` in `pkg/api/pod/util.go`).
+    Resource {
+        /// The resource.
+        name: &'static str,
+        /// The place.
+        rank: u8,
+    },
     /// The objects of the sources of a projected volume.
     OfSources,
 }
@@ -80,42 +90,57 @@ const fn plain(field: &'static str, rank: u8) -> VolumeKind {
 
 /// All kinds of volumes.
 pub const KINDS: [VolumeKind; 30] = [
-    VolumeKind { object: ApiObject::Resource("configmaps"), ..plain("configMap", 18) },
-    VolumeKind { secret: SecretReference::NodePublish, object: ApiObject::Resource("csidrivers"), ..plain("csi", 27) },
+    VolumeKind { object: ApiObject::Resource { name: "configmaps", rank: 0 }, ..plain("configMap", 18) },
+    VolumeKind {
+        secret: SecretReference::NodePublish,
+        object: ApiObject::Resource { name: "csidrivers", rank: 2 },
+        ..plain("csi", 27)
+    },
     plain("downwardAPI", 15),
     plain("emptyDir", 1),
-    VolumeKind { object: ApiObject::Resource("persistentvolumeclaims"), ..plain("ephemeral", 28) },
+    VolumeKind { object: ApiObject::Resource { name: "persistentvolumeclaims", rank: 5 }, ..plain("ephemeral", 28) },
     later("image"),
-    VolumeKind { object: ApiObject::Resource("persistentvolumeclaims"), ..plain("persistentVolumeClaim", 9) },
+    VolumeKind {
+        object: ApiObject::Resource { name: "persistentvolumeclaims", rank: 4 },
+        ..plain("persistentVolumeClaim", 9)
+    },
     VolumeKind { object: ApiObject::OfSources, ..plain("projected", 24) },
-    VolumeKind { secret: SecretReference::Name, object: ApiObject::Resource("secrets"), ..plain("secret", 5) },
+    VolumeKind {
+        secret: SecretReference::Name,
+        object: ApiObject::Resource { name: "secrets", rank: 1 },
+        ..plain("secret", 5)
+    },
     plain("hostPath", 0),
     plain("gcePersistentDisk", 2),
     plain("awsElasticBlockStore", 3),
     plain("gitRepo", 4),
     plain("nfs", 6),
-    VolumeKind { secret: SecretReference::Reference, in_claim_namespace: true, ..plain("iscsi", 7) },
-    VolumeKind { object: ApiObject::Resource("endpoints"), ..plain("glusterfs", 8) },
-    VolumeKind { secret: SecretReference::Reference, in_claim_namespace: true, ..plain("rbd", 10) },
-    VolumeKind { secret: SecretReference::Reference, in_claim_namespace: true, ..plain("flexVolume", 11) },
-    VolumeKind { secret: SecretReference::Reference, ..plain("cinder", 12) },
+    VolumeKind { secret: SecretReference::Reference { rank: 5 }, in_claim_namespace: true, ..plain("iscsi", 7) },
+    VolumeKind { object: ApiObject::Resource { name: "endpoints", rank: 3 }, ..plain("glusterfs", 8) },
+    VolumeKind { secret: SecretReference::Reference { rank: 3 }, in_claim_namespace: true, ..plain("rbd", 10) },
+    VolumeKind { secret: SecretReference::Reference { rank: 2 }, in_claim_namespace: true, ..plain("flexVolume", 11) },
+    VolumeKind { secret: SecretReference::Reference { rank: 1 }, ..plain("cinder", 12) },
     VolumeKind {
         policy: Some(PolicyVolume { name: "cephFS", rank: 13 }),
         constraints: "cephFS",
-        secret: SecretReference::Reference,
+        secret: SecretReference::Reference { rank: 0 },
         in_claim_namespace: true,
         ..plain("cephfs", 13)
     },
     plain("flocker", 14),
     plain("fc", 16),
-    VolumeKind { secret: SecretReference::Name, object: ApiObject::Resource("secrets"), ..plain("azureFile", 17) },
+    VolumeKind {
+        secret: SecretReference::Name,
+        object: ApiObject::Resource { name: "secrets", rank: 6 },
+        ..plain("azureFile", 17)
+    },
     VolumeKind { constraints: "vsphere", ..plain("vsphereVolume", 19) },
     plain("quobyte", 20),
     plain("azureDisk", 21),
     plain("photonPersistentDisk", 22),
     plain("portworxVolume", 25),
-    VolumeKind { secret: SecretReference::Reference, in_claim_namespace: true, ..plain("scaleIO", 26) },
-    VolumeKind { constraints: "storageOS", secret: SecretReference::Reference, ..plain("storageos", 23) },
+    VolumeKind { secret: SecretReference::Reference { rank: 4 }, in_claim_namespace: true, ..plain("scaleIO", 26) },
+    VolumeKind { constraints: "storageOS", secret: SecretReference::Reference { rank: 6 }, ..plain("storageos", 23) },
 ];
 
 /// Returns the kind of a volume by its field.
@@ -145,6 +170,29 @@ mod tests {
         let mut ranks: Vec<u8> = KINDS.iter().filter_map(|kind| kind.policy.map(|policy| policy.rank)).collect();
         ranks.sort_unstable();
         assert!(ranks.into_iter().eq(0..29));
+    }
+
+    #[test]
+    fn kinds_with_secrets_and_objects_have_places_in_order() {
+        let secret = |kind: &VolumeKind| match kind.secret {
+            SecretReference::Reference { rank } => Some((rank, kind.field)),
+            _ => None,
+        };
+        let object = |kind: &VolumeKind| match kind.object {
+            ApiObject::Resource { rank, .. } => Some((rank, kind.field)),
+            _ => None,
+        };
+        let in_order = |place: &dyn Fn(&VolumeKind) -> Option<(u8, &'static str)>| {
+            let mut found: Vec<(u8, &str)> = KINDS.iter().filter_map(place).collect();
+            found.sort_unstable();
+            assert!(found.iter().map(|(rank, _)| *rank).eq(0..7));
+            found.into_iter().map(|(_, field)| field).collect::<Vec<_>>()
+        };
+        assert_eq!(in_order(&secret), ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"]);
+        assert_eq!(
+            in_order(&object),
+            ["configMap", "secret", "csi", "glusterfs", "persistentVolumeClaim", "ephemeral", "azureFile"]
+        );
     }
 
     #[test]

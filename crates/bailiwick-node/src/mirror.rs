@@ -78,10 +78,10 @@ fn behind_volume(volume: NodeRef<'_>) -> Result<Option<&'static str>, UnknownVol
         return Ok(None);
     }
     let resource = |kind: &volumes::VolumeKind| match kind.object {
-        ApiObject::Resource(resource) => Some(resource),
+        ApiObject::Resource { name, rank } => Some((rank, name)),
         ApiObject::None | ApiObject::OfSources => None,
     };
-    if let Some(resource) = kinds().find_map(resource) {
+    if let Some((_, resource)) = kinds().filter_map(resource).min() {
         return Ok(Some(resource));
     }
     let unknown = |is_source| UnknownVolume { volume: absent::text_at(volume, &["name"]).to_owned(), is_source };

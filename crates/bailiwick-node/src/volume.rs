@@ -8,9 +8,13 @@ use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::volumes::{KINDS, SecretReference, VolumeKind};
 use bailiwick_yaml::NodeRef;
 
-/// Returns the kinds of volumes with a Secret at `secretRef`.
-fn with_secret_reference() -> impl Iterator<Item = &'static VolumeKind> {
-    KINDS.iter().filter(|kind| kind.secret == SecretReference::Reference)
+/// Returns the source with a Secret at `secretRef`, and its kind. The first kind in the order of Kubernetes counts.
+fn with_secret_reference(volume: NodeRef<'_>) -> Option<(&'static VolumeKind, NodeRef<'_>)> {
+    let ranked = KINDS.iter().filter_map(|kind| match kind.secret {
+        SecretReference::Reference { rank } => Some((rank, kind, field(volume, kind.field)?)),
+        SecretReference::None | SecretReference::Name | SecretReference::NodePublish => None,
+    });
+    ranked.min_by_key(|(rank, ..)| *rank).map(|(_, kind, source)| (kind, source))
 }
 
 /// The CSI driver of each volume source from before CSI.
@@ -39,8 +43,7 @@ pub(super) fn secret_of_inline(volume: NodeRef<'_>) -> Option<&str> {
     if let Some(file) = field(volume, "azureFile") {
         return text(file, &["secretName"]);
     }
-    let referring = with_secret_reference().find_map(|kind| field(volume, kind.field));
-    if let Some(source) = referring {
+    if let Some((_, source)) = with_secret_reference(volume) {
         return text(source, &["secretRef", "name"]);
     }
     if let Some(secret) = field(volume, "secret") {
@@ -60,7 +63,7 @@ pub(super) fn secrets_of_persistent(spec: NodeRef<'_>, expands_on_node: bool) ->
         add(text(file, &["secretNamespace"]).unwrap_or_else(claimed_in), text(file, &["secretName"]));
         return secrets;
     }
-    if let Some((kind, source)) = with_secret_reference().find_map(|kind| Some((kind, field(spec, kind.field)?))) {
+    if let Some((kind, source)) = with_secret_reference(spec) {
         let named = text(source, &["secretRef", "namespace"]);
         let otherwise = || if kind.in_claim_namespace { claimed_in() } else { "" };
         add(named.unwrap_or_else(otherwise), text(source, &["secretRef", "name"]));
@@ -134,4 +137,17 @@ fn is_ebs_volume(id: &str) -> bool {
     let Some(rest) = id.strip_prefix("aws://") else { return true };
     let path = rest.split_once('/').map_or("", |(_, path)| path).trim_matches('/');
     path.strip_prefix("vol-").is_some_and(|digits| !digits.contains('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_kind_of_a_volume_in_the_order_of_kubernetes_counts() {
+        let of = |name: &str| serde_json::json!({ "secretRef": { "name": name } });
+        let volume = serde_json::json!({ "name": "v", "iscsi": of("b"), "cephfs": of("a") });
+        let tree = bailiwick_yaml::from_json(&volume);
+        assert_eq!(secret_of_inline(tree.document(0).expect("a volume")), Some("a"));
+    }
 }

@@ -476,7 +476,9 @@ impl<'r> Reader<'r> {
         if style == StructureStyle::Flow {
             self.end = self.span(at).end;
         }
-        self.tree.set_span_end(id, self.end);
+        // An empty collection begins behind the last thing written.
+        let start = self.tree.at(id).span().start;
+        self.tree.set_span_end(id, self.end.max(start));
     }
 
     /// Returns the beginning of a block sequence. For a sequence at its key's own indent the parser reports a later

@@ -76,7 +76,7 @@ pub(super) struct Constraints {
 
 /// Requests by operation and resource.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(expecting = "struct Rule", default, rename_all = "camelCase")]
 pub(super) struct MatchRule {
     #[serde(deserialize_with = "or_default")]
     pub(super) api_groups: Vec<String>,

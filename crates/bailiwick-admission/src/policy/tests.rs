@@ -225,3 +225,11 @@ fn an_annotation_that_fails_is_refused_whatever_the_binding_says() {
     let judged = |failure| judge(&spec(failure), Some(&binding), None, &request(json!({}))).answer;
     assert_eq!((judged("Fail"), judged("Ignore")), (Answer::Deny, Answer::Allow));
 }
+
+#[test]
+fn the_reason_of_a_broken_rule_has_the_name_of_the_api() {
+    let policy = policy(json!({ "matchConstraints": { "resourceRules": [0] } }));
+    let tree = yaml::from_json(&policy);
+    let error = Policy::read(tree.document(0).expect("a document"), 37).expect_err("a number is no rule");
+    assert_eq!(error.message, "expected struct Rule, found the number `0`");
+}

@@ -219,6 +219,10 @@ fn policy_plans(judge: &Judge<'_>, namespaces: &[NamespacePlan], workloads: &[Wo
             disputed.extend(among.iter().map(String::as_str));
         }
     }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for policy in workloads.iter().filter_map(|workload| workload.policy.as_deref()) {
+        *counts.entry(policy).or_default() += 1;
+    }
     let plans = judge.by_name.iter().map(|(name, policy)| {
         let namespaces = needing.remove(name).into_iter().flatten().collect::<Vec<_>>();
         PolicyPlan {
@@ -226,7 +230,7 @@ fn policy_plans(judge: &Judge<'_>, namespaces: &[NamespacePlan], workloads: &[Wo
             broken: Provider::new(policy).err().map_or_else(Vec::new, |error| error.texts()),
             levels: Reading::ALL.map(|reading| (reading, map(policy, reading))).into(),
             migration: migrate(policy, Reading::Practical),
-            workloads: workloads.iter().filter(|workload| workload.policy.as_deref() == Some(name)).count(),
+            workloads: counts.get(name).map_or(0, |count| *count),
             is_needed: !namespaces.is_empty() || disputed.contains(name),
             namespaces,
         }
