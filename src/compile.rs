@@ -7,134 +7,34 @@
 
 mod class;
 mod known;
+mod link;
+mod linked_workspace;
 mod load;
 mod objects;
 mod order;
 mod part;
 
 use crate::codes;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use self::class::{Class, Classes, Columns, Filled, Scratch, StandIns};
-use crate::crossplane::stack::Stack;
-use crate::diag::{Code, Diagnostic, Files, Origin, RunError, Severity, Sink};
+use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
-use crate::k8s::catalogue::Api;
-use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, Filling, Labels};
-use crate::model::{
-    AccessCheck, Account, Date, Expiry, Home, Identity, InstalledManager, InstalledStack, NodeAccess, Part, Policy,
-    PolicyMeta, Target, Unit, Workspace,
-};
+use crate::model::{Account, Home, Identity, Part, Policy, Target, Unit};
 use crate::parallel;
-use crate::render::{Renderer, TemplateSet};
+use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
-use crate::validate::{HomeFacts, Trees, Validator};
+use crate::validate::{HomeFacts, Validator};
 use crate::yaml::{self, ReadBack};
 
+pub use linked_workspace::LinkedWorkspace;
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
 pub use objects::{Objects, Shown, Viewer};
 pub use part::{Ledger, PartRecord, compile_part, homes, merge};
-
-/// A workspace that was read and linked.
-pub struct Project {
-    /// The workspace file.
-    pub workspace: Workspace,
-    /// The policies, in the order of the kinds and then of the paths.
-    pub policies: Vec<Box<dyn Policy>>,
-    /// The templates.
-    pub templates: Arc<TemplateSet>,
-    /// Every text, for diagnostics.
-    pub files: Arc<Files>,
-    /// The policies as trees, for the places of values.
-    pub trees: Trees,
-    /// The objects of clusters beside the output, by target, if labels of namespaces follow from them.
-    pub baselines: BTreeMap<String, Vec<yaml::Tree>>,
-    /// Objects that are there without being compiled, by target.
-    pub existing: BTreeMap<String, BTreeSet<Identity>>,
-    /// The API of each target, by its name.
-    pub apis: BTreeMap<String, Api>,
-    /// The fields of the custom resources of each target, by its name.
-    pub custom_fields: BTreeMap<String, Vec<Arc<CustomFields>>>,
-    /// Policies that hold until a day.
-    pub expiries: Vec<Expiry>,
-    /// The expectations of the AccessTests.
-    pub access_checks: Vec<AccessCheck>,
-    /// Pools of nodes, what must stay out of their reach, and agents.
-    pub node_access: NodeAccess,
-    /// The stacks that are installed.
-    pub stacks: Vec<InstalledStack>,
-    /// The service accounts that install the stacks.
-    pub stack_managers: Vec<InstalledManager>,
-    /// Warnings that policies accept: the code and the document it is accepted in.
-    pub accepted: Vec<(Code, Origin)>,
-}
-
-impl Project {
-    /// The policies that apply to a target.
-    pub fn policies_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p dyn Policy> {
-        self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
-    }
-
-    /// The policy whose document a place stands in; none for a place in an account list or a manifest.
-    pub fn policy_at(&self, place: Origin) -> Option<&PolicyMeta> {
-        self.policies.iter().map(|policy| policy.meta()).find(|meta| self.trees.share_document(meta.origin, place))
-    }
-
-    /// The stacks of a target.
-    pub fn stacks_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p Stack> {
-        let installed = self.stacks.iter().filter(|installed| installed.targets.contains(&target.name));
-        installed.map(|installed| &*installed.stack)
-    }
-
-    /// The objects of a target that are there without being compiled.
-    pub fn existing_on(&self, target: &Target) -> &BTreeSet<Identity> {
-        static NONE: BTreeSet<Identity> = BTreeSet::new();
-        self.existing.get(&target.name).unwrap_or(&NONE)
-    }
-
-    /// Returns the API of a target.
-    pub fn api(&self, target: &Target) -> Api {
-        self.apis.get(&target.name).cloned().unwrap_or_else(|| target.version.api())
-    }
-
-    /// Returns the fields of the custom resources of a target.
-    pub fn custom_fields(&self, target: &Target) -> &[Arc<CustomFields>] {
-        self.custom_fields.get(&target.name).map_or(&[], Vec::as_slice)
-    }
-
-    /// Warns of policies whose last day is over. The caller gives the day; the output is the same on any day.
-    pub fn warn_of_expired(&self, today: Date, sink: &mut Sink) {
-        for expiry in self.expiries.iter().filter(|expiry| expiry.until < today) {
-            let PolicyMeta { kind, name, .. } = &expiry.policy;
-            sink.push(
-                Diagnostic::warning(codes::GRANT_EXPIRED, format!("the {kind} `{name}` expired on {}", expiry.until))
-                    .at(expiry.origin)
-                    .help("remove the policy or set a later day; its objects stay in the output until then"),
-            );
-        }
-    }
-
-    /// Drops the warnings that policies accept, and gives the others the severity that the workspace says.
-    pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        let left = diagnostics.into_iter().filter(|diagnostic| !self.accepts(diagnostic));
-        left.filter_map(|diagnostic| self.workspace.diagnostics.apply(diagnostic)).collect()
-    }
-
-    /// Whether a policy accepts a warning.
-    pub fn accepts(&self, diagnostic: &Diagnostic) -> bool {
-        diagnostic.severity == Severity::Warning
-            && diagnostic.origin.is_some_and(|origin| {
-                self.accepted.iter().any(|(code, document)| {
-                    *code == diagnostic.code && document.file == origin.file && document.span.contains(origin.span)
-                })
-            })
-    }
-}
 
 /// A finished file of the output.
 #[derive(Debug)]
@@ -190,7 +90,7 @@ pub struct Options<'s> {
 /// # Errors
 /// The first error of `work`.
 pub fn compile<R: Send>(
-    project: &Project,
+    project: &LinkedWorkspace,
     target: &Target,
     options: Options<'_>,
     work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
@@ -206,7 +106,7 @@ pub fn compile<R: Send>(
 /// # Errors
 /// When the run itself fails.
 pub fn labels(
-    project: &Project,
+    project: &LinkedWorkspace,
     target: &Target,
     options: Options<'_>,
     sink: &mut Sink,
@@ -216,10 +116,8 @@ pub fn labels(
     for tree in project.baselines.get(&target.name).into_iter().flatten() {
         tree.documents().flat_map(list::objects).for_each(|object| collector.add(object, object.origin(), None));
     }
-    for policy in project.policies_of(target) {
-        policy.judged(&mut |document| {
-            list::objects(document).into_iter().for_each(|object| collector.add(object, object.origin(), None));
-        });
+    for document in project.analyzed_documents(target) {
+        list::objects(document).into_iter().for_each(|object| collector.add(object, object.origin(), None));
     }
     let options = Options { wanted: Wanted::Trees, part: None, ..options };
     let mut viewer = Viewer::default();
@@ -231,7 +129,7 @@ pub fn labels(
 }
 
 fn pass<R: Send>(
-    project: &Project,
+    project: &LinkedWorkspace,
     target: &Target,
     options: Options<'_>,
     labels: Option<&Labels>,
@@ -288,8 +186,8 @@ struct HomeResult<R> {
 
 /// The state of a thread between homes.
 struct Worker<'p> {
-    project: &'p Project,
-    /// Copies for this thread, where sharing would cost; see [`Policy::detached`].
+    project: &'p LinkedWorkspace,
+    /// Copies for this thread, where sharing would cost; see [`TenancyPolicy::detached`](crate::model::TenancyPolicy::detached).
     detached: Vec<Option<Box<dyn Policy>>>,
     target: &'p Target,
     options: Options<'p>,
@@ -335,7 +233,7 @@ impl Draft {
 }
 
 impl<'p> Worker<'p> {
-    fn new(project: &'p Project, target: &'p Target, options: Options<'p>, labels: Option<&'p Labels>) -> Self {
+    fn new(project: &'p LinkedWorkspace, target: &'p Target, options: Options<'p>, labels: Option<&'p Labels>) -> Self {
         let validator =
             Validator::new(target, project.api(target), project.custom_fields(target), &project.files, &project.trees);
         Self {
@@ -343,7 +241,7 @@ impl<'p> Worker<'p> {
             detached: project
                 .policies
                 .iter()
-                .map(|policy| if options.jobs > 1 { policy.detached() } else { None })
+                .map(|policy| policy.as_tenancy().filter(|_| options.jobs > 1).map(|tenancy| tenancy.detached()))
                 .collect(),
             target,
             options,
@@ -425,7 +323,7 @@ impl<'p> Worker<'p> {
         }
         let (policy, part) = index.single(position)?;
         let Home::Namespace(namespace) = home else { return None };
-        let account = self.project.policies.get(policy)?.account(part)?;
+        let account = self.project.policies.get(policy)?.as_tenancy()?.account(part)?;
         let filling = match self.labels.map(|labels| labels.verdict(namespace)) {
             Some(verdict) if !verdict.is_silent() => return None,
             verdict => verdict.map(|verdict| verdict.filling),
@@ -458,10 +356,10 @@ impl<'p> Worker<'p> {
         filling: Option<&Filling>,
     ) -> Option<Class> {
         let stand_ins = StandIns::of(account, columns)?;
-        let policy = self.policy(policy)?;
+        let tenancy = self.policy(policy)?.as_tenancy()?;
         let mut made = stand_ins.accounts().map(|account| {
             let mut units = Vec::new();
-            policy.expand_account(self.target, account, &mut units);
+            tenancy.expand_account(self.target, account, &mut units);
             units
         });
         let (first, second) = made.next().zip(made.next())?;

@@ -20,8 +20,6 @@ mod stance;
 pub mod tenancy;
 
 pub(crate) use findings::Findings;
-pub use stack::weigh_stacks;
-
 use std::sync::OnceLock;
 
 use crate::diag::{RunError, Sink};
@@ -62,6 +60,7 @@ pub struct KindEntry {
     schema: fn() -> schemars::Schema,
     compiled: OnceLock<Result<Schema, SchemaError>>,
     link: LinkFunction,
+    check_together: fn(&Linker<'_>, bool, &mut Sink),
 }
 
 type LinkFunction = fn(&RawDocument<'_>, &mut Linker<'_>, &mut Sink) -> Result<Option<Box<dyn Policy>>, DeError>;
@@ -76,6 +75,7 @@ impl KindEntry {
             schema: spec_schema::<K::Spec>,
             compiled: OnceLock::new(),
             link: link::<K>,
+            check_together: K::check_together,
         }
     }
 
@@ -104,6 +104,11 @@ impl KindEntry {
     ) -> Result<Option<Box<dyn Policy>>, DeError> {
         (self.link)(document, linker, sink)
     }
+}
+
+/// Checks the policies of each kind together, see [`Kind::check_together`].
+pub fn check_together(linker: &Linker<'_>, is_whole: bool, sink: &mut Sink) {
+    ALL.iter().for_each(|entry| (entry.check_together)(linker, is_whole, sink));
 }
 
 /// Returns the entry of a kind.

@@ -8,9 +8,11 @@ mod access_check;
 mod blueprint;
 mod data;
 mod date;
+mod facts;
 mod kind;
 mod known;
 mod linked;
+mod linker;
 mod made;
 mod node_access;
 mod part;
@@ -25,10 +27,13 @@ pub use access_check::{AccessCheck, Expectation, Tested};
 pub use blueprint::{Blueprint, Number};
 pub use data::Data;
 pub use date::{Date, DateError};
+pub use facts::{
+    AnalyzedManifest, DeclaredProfile, ExistingObjects, Expiry, Fact, ForeignDocuments, InstalledManager,
+    InstalledProvider, InstalledStack, PolicyFacts, UnreadAccounts, WrittenManifests,
+};
 pub use kind::{
-    Contribution, Expiry, InstalledManager, InstalledProvider, InstalledStack, Kind, Labels, Linker, Namespaces,
-    Offers, Patterns, Policy, PolicyMeta, RawDocument, Shared, Surroundings, TenantPart, account_variables,
-    check_patterns,
+    Contribution, DependentPolicy, Kind, Labels, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,
+    TenancyPolicy, TenantPart, account_variables, check_patterns,
 };
 pub use known::{
     Category, Known, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet, always_known_names,
@@ -37,8 +42,9 @@ pub use known::{
 pub use linked::{
     PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, ProfileDefaults, RoleKind,
 };
+pub use linker::{Linker, Offer, Offers, Shared};
 pub use made::MadeForAccounts;
-pub use node_access::{ApiServer, Isolation, NodeAccess, NodePool, PlacedAgent};
+pub use node_access::{ApiServer, Isolation, NodePool, PlacedAgent};
 pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use severities::{DiagnosticSetting, DiagnosticSettings};

@@ -6,26 +6,26 @@ use super::loaded_world::LoadedWorld;
 use super::workspace::Workspace;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink, nearest};
-use crate::model::{Isolation, NodePool, Target};
+use crate::model::{Isolation, NodePool, PlacedAgent, Target};
 use crate::node::graph::Graph;
 use crate::node::powers::{Breach, Powers};
 use crate::node::reach::{Atlas, Certainty, Pool};
 
 /// Whether a policy asserts something about the reach of nodes of a target.
 pub(crate) fn is_asserted(workspace: &Workspace, target: &Target) -> bool {
-    workspace.project.node_access.isolations_on(&target.name).next().is_some()
+    workspace.project.facts.on::<Isolation>(&target.name).next().is_some()
 }
 
 /// Reports every assertion that does not hold on a target; the loaded is made with its surroundings.
 pub(crate) fn judge(workspace: &Workspace, target: &Target, loaded: &LoadedWorld, sink: &mut Sink) {
-    let access = &workspace.project.node_access;
+    let facts = &workspace.project.facts;
     let Some(cluster) = loaded.cluster() else { return };
     let graph = Graph::of(cluster);
     let atlas = Atlas::new(cluster, &graph);
-    let agents = access.agents_on(&target.name).map(|placed| &placed.agent);
+    let agents = facts.on(&target.name).map(|placed: &PlacedAgent| &placed.agent);
     let mut powers = Powers::new(&loaded.world, &cluster.version).with_agents(agents);
-    for isolation in access.isolations_on(&target.name) {
-        let Some(pool) = access.pools_on(&target.name).find(|pool| pool.name == isolation.pool) else { continue };
+    for isolation in facts.on::<Isolation>(&target.name) {
+        let Some(pool) = facts.on(&target.name).find(|pool: &&NodePool| pool.name == isolation.pool) else { continue };
         let own = Pool::of(cluster, pool.like.clone());
         check_namespaces(loaded, target, isolation, sink);
         // An attacker on a node can give it any label.

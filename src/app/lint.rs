@@ -135,7 +135,7 @@ fn find_on_target(
     unanswered: &mut Unanswered,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
-    let access = &workspace.project.node_access;
+    let facts = &workspace.project.facts;
     applier::check(workspace, target, loaded, sink)?;
     let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), &mut Sink::new())?;
     workloads::check(workspace, target, (loaded, labels.as_ref()), unanswered, sink)?;
@@ -144,8 +144,8 @@ fn find_on_target(
     }
     stacks::check(workspace, target, loaded, sink)?;
     nodes::check_role(loaded, sink);
-    nodes::check_agents(loaded, access.agents_on(&target.name), sink);
-    nodes::check_selectors(loaded, access.pools_on(&target.name), sink);
+    nodes::check_agents(loaded, facts.on(&target.name), sink);
+    nodes::check_selectors(loaded, facts.on(&target.name), sink);
     find_risks_of_target(loaded, selection, (workspace, target), sink);
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::FileFormat;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
-use crate::model::{Platform, Target, Version};
+use crate::model::{ApiServer, Platform, Target, Version};
 use crate::node::{Cluster, Version as NodeVersion};
 use crate::source::manifests as files;
 use crate::yaml::NodeRef;
@@ -197,7 +197,7 @@ pub(crate) fn load_target_seen(
     see: &mut dyn FnMut(NodeRef<'_>, Origin),
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
-    let api_server = workspace.project.node_access.api_server_of(&target.name);
+    let api_server = workspace.project.facts.on::<ApiServer>(&target.name).next();
     let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
     if let (Some(known), Some(api_server)) = (&mut surroundings, api_server) {
         known.switch(&api_server.feature_gates);

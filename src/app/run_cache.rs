@@ -7,13 +7,13 @@ use std::sync::Arc;
 use super::workspace::Workspace;
 use super::{Diagnostics, Options};
 use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Place, Told, WatchedFolder};
-use crate::compile::Project;
+use crate::compile::LinkedWorkspace;
 use crate::diag::{Diagnostic, FileId, Files, RunError};
 use crate::digest::{Digest, digest};
 use crate::emit::committed::{Entry, Folder};
 use crate::emit::write::STAGING;
 use crate::git;
-use crate::model::{self, Target};
+use crate::model::{self, Expiry, Target};
 use crate::render::BUILTIN;
 use crate::source::{Content, DiskWorld, MAXIMUM_FILE_SIZE, World};
 
@@ -104,7 +104,7 @@ impl RunCache {
     }
 
     /// Looks at what lies beside the folders of the targets, before it is judged: what comes later was not.
-    pub(crate) fn look_beside(&self, project: &Project) -> Result<(), RunError> {
+    pub(crate) fn look_beside(&self, project: &LinkedWorkspace) -> Result<(), RunError> {
         let model::Workspace { output, targets, .. } = &project.workspace;
         let names = targets.iter().map(|target| target.name.as_str());
         self.found.borrow_mut().beside = beside(&self.root.join(output), names)?;
@@ -135,7 +135,7 @@ impl RunCache {
         let mut found = self.found.take();
         found.is_result = true;
         found.output.clone_from(&project.workspace.output);
-        found.today = (!project.expiries.is_empty()).then(|| day_of(options));
+        found.today = project.facts.has::<Expiry>().then(|| day_of(options));
         found.answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         self.cache.save(found);
     }
@@ -146,7 +146,7 @@ impl RunCache {
     }
 
     /// Keeps what this run wrote. Of targets that it left alone, what the earlier run knew still holds.
-    pub(crate) fn keep_written(&self, project: &Project) {
+    pub(crate) fn keep_written(&self, project: &LinkedWorkspace) {
         let mut targets = self.found.take().targets;
         let is_other = |target: &KeptTarget| {
             !targets.iter().any(|written| written.name == target.name)

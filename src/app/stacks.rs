@@ -16,7 +16,7 @@ use crate::crossplane::reach::{Reach, identity, reach, requesters};
 use crate::crossplane::stack::Stack;
 use crate::diag::{Files, Origin, RunError, Sink};
 use crate::k8s::rbac::PolicyRule;
-use crate::model::Target;
+use crate::model::{InstalledManager, InstalledStack, Target};
 use crate::yaml::NodeRef;
 
 /// The stacks of a target.
@@ -64,13 +64,14 @@ impl Workspace {
     /// # Errors
     /// When the run fails.
     pub fn stacks_report<'a>(&'a self, target: &'a Target, loaded: &'a LoadedWorld) -> Result<StacksReport<'a>, Error> {
-        let all: Vec<&Stack> = self.project.stacks_of(target).collect();
+        let all: Vec<&Stack> =
+            self.project.facts.on(&target.name).map(|InstalledStack { stack, .. }| &**stack).collect();
         let bound = loaded.world.bound_subjects();
         let mut kinds: Vec<InstallKind> = all.iter().map(|stack| stack.install.kind).collect();
         kinds.sort();
         kinds.dedup();
         let mut managers = Vec::new();
-        for manager in self.project.stack_managers.iter().filter(|manager| manager.targets.contains(&target.name)) {
+        for manager in self.project.facts.on::<InstalledManager>(&target.name) {
             let installing = install_all(self, target, loaded, &manager.account)?;
             managers.push(ManagerReport {
                 account: manager.account.clone(),
@@ -123,7 +124,7 @@ pub(crate) fn install_all(
     loaded: &LoadedWorld,
     manager: &Account,
 ) -> Result<Installing, RunError> {
-    let stacks = || workspace.project.stacks_of(target);
+    let stacks = || workspace.project.facts.on(&target.name).map(|InstalledStack { stack, .. }| &**stack);
     let objects = stacks().flat_map(Stack::objects).map(|object| (object.kind(), object.namespace, object.name));
     let definitions = stacks().flat_map(|stack| &stack.package.definitions);
     let definitions = definitions.map(|definition| ("CustomResourceDefinition", None, definition.name.clone()));

@@ -78,10 +78,9 @@ pub struct Failure<'t> {
 impl Workspace {
     /// Returns the AccessTests of a target whose names contain one of these; all of them without names.
     pub fn access_tests(&self, target: &Target, names: &[String]) -> Vec<&AccessCheck> {
-        let is_of_target = |check: &&AccessCheck| check.meta.targets.contains(&target.name);
         let is_named =
             |check: &&AccessCheck| names.is_empty() || names.iter().any(|name| check.meta.name.contains(name));
-        self.project.access_checks.iter().filter(is_of_target).filter(is_named).collect()
+        self.project.facts.on(&target.name).filter(is_named).collect()
     }
 
     /// Runs the AccessTests on each target. `each` is called with every failure.

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::workspace::Workspace;
-use crate::model::{ObjectType, Target};
+use crate::model::{Target, WrittenManifests};
 use crate::validate::Reach;
 
 /// How many objects of each kind are not checked by every rule of the API server.
@@ -23,15 +22,10 @@ pub struct PartlyChecked {
 pub(crate) fn partly_checked(workspace: &Workspace, targets: &[&Target]) -> PartlyChecked {
     let project = &workspace.project;
     let mut found = PartlyChecked::default();
-    for policy in &project.policies {
-        let on = targets.iter().filter(|target| policy.meta().targets.contains(&target.name));
+    for manifests in project.facts.all::<WrittenManifests>() {
+        let on = targets.iter().filter(|target| manifests.targets.contains(&target.name));
         let on: Vec<_> = on.map(|target| (target.version.minor(), project.custom_fields(target))).collect();
-        let mut counts: HashMap<ObjectType, usize> = HashMap::new();
-        policy.brought_types(&mut |object_type| match counts.get_mut(object_type) {
-            Some(count) => *count += 1,
-            None => _ = counts.insert(object_type.clone(), 1),
-        });
-        for (object_type, count) in counts {
+        for (object_type, count) in &manifests.counts {
             let (api_version, kind) = (&*object_type.api_version, &*object_type.kind);
             let reaches = on.iter().map(|(minor, definitions)| Reach::find(*minor, definitions, api_version, kind));
             let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);

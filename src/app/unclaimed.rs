@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::left_behind::{self, NotJudged};
 use super::workspace::{Workspace, keeps};
 use crate::codes;
-use crate::compile::Project;
+use crate::compile::LinkedWorkspace;
 use crate::diag::{Diagnostic, FileId, RunError, Sink};
 use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::file;
@@ -95,7 +95,11 @@ pub(crate) fn kept_objects(workspace: &Workspace, target: &str) -> Result<Vec<Tr
 ///
 /// # Errors
 /// When the revision cannot be read.
-pub(crate) fn kept_before(project: &Project, target: &str, whole: &dyn Committed) -> Result<Vec<Tree>, RunError> {
+pub(crate) fn kept_before(
+    project: &LinkedWorkspace,
+    target: &str,
+    whole: &dyn Committed,
+) -> Result<Vec<Tree>, RunError> {
     kept_in(project, target, whole, &|is_of_other| {
         let mut entries = whole.list()?;
         entries.retain(|entry| !is_of_other(entry.path.split('/').next().unwrap_or_default()));
@@ -107,7 +111,7 @@ pub(crate) fn kept_before(project: &Project, target: &str, whole: &dyn Committed
 type ListExcept<'l> = dyn Fn(&dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> + 'l;
 
 fn kept_in(
-    project: &Project,
+    project: &LinkedWorkspace,
     target: &str,
     whole: &dyn Committed,
     list: &ListExcept<'_>,
@@ -135,21 +139,19 @@ fn kept_in(
 }
 
 /// The files that Manifests policies bring in without writing them, each with the target that the policy applies to.
-fn claimed(project: &Project) -> BTreeSet<(String, String)> {
+fn claimed(project: &LinkedWorkspace) -> BTreeSet<(String, String)> {
     let mut claimed = BTreeSet::new();
     for target in &project.workspace.targets {
-        for policy in project.policies_of(target) {
-            policy.judged(&mut |document| {
-                let path = project.files.get(document.origin().file).path().to_owned();
-                claimed.insert((path, target.name.clone()));
-            });
+        for document in project.analyzed_documents(target) {
+            let path = project.files.get(document.origin().file).path().to_owned();
+            claimed.insert((path, target.name.clone()));
         }
     }
     claimed
 }
 
 /// Whether a Manifests policy names a kept file: one of its target, or of any target for a file beside the targets.
-fn is_claimed(project: &Project, claimed: &BTreeSet<(String, String)>, path: &str) -> bool {
+fn is_claimed(project: &LinkedWorkspace, claimed: &BTreeSet<(String, String)>, path: &str) -> bool {
     let workspace = &project.workspace;
     let whole = format!("{}/{path}", workspace.output);
     let top = path.split('/').next().unwrap_or_default();

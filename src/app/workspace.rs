@@ -7,7 +7,7 @@ use super::shard::Shard;
 use super::words::number;
 use super::{Diagnostics, Error, Event, Options};
 use crate::codes;
-use crate::compile::{self, Ledger, OutputFile, Project, Wanted};
+use crate::compile::{self, Ledger, LinkedWorkspace, OutputFile, Wanted};
 use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
 use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
@@ -20,7 +20,7 @@ use crate::stats::Stage;
 pub struct Workspace {
     pub(crate) options: Options,
     pub(crate) root: PathBuf,
-    pub(crate) project: Project,
+    pub(crate) project: LinkedWorkspace,
     /// The shard of the namespaces that this run compiles; all of them without one.
     pub(crate) shard: Option<Shard>,
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
@@ -111,7 +111,7 @@ impl Workspace {
     }
 
     /// Returns the linked policies.
-    pub fn project(&self) -> &Project {
+    pub fn project(&self) -> &LinkedWorkspace {
         &self.project
     }
 

@@ -10,7 +10,7 @@ use super::worlds::{WorldArguments, load_manifests, load_target};
 use super::{Global, Outcome};
 use crate::app::{Error, LoadedWorld};
 use crate::diag::{Diagnostic, Files, nearest};
-use crate::model::NodePool;
+use crate::model::{NodePool, PlacedAgent};
 use crate::node::agent::Agent;
 use crate::node::graph::Graph;
 use crate::node::powers::Powers;
@@ -41,9 +41,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             let mut found = Lookup::default();
             for target in targets {
                 let loaded = load_target(global, workspace, target, &options)?;
-                let pools: Vec<&NodePool> = workspace.project.node_access.pools_on(&target.name).collect();
+                let pools: Vec<&NodePool> = workspace.project.facts.on(&target.name).collect();
                 let agents: Vec<&Agent> =
-                    workspace.project.node_access.agents_on(&target.name).map(|placed| &placed.agent).collect();
+                    workspace.project.facts.on(&target.name).map(|placed: &PlacedAgent| &placed.agent).collect();
                 found.add(tell(global, &loaded, (&pools, &agents), arguments));
             }
             Ok(found.outcome(global, arguments, &workspace.project.files))

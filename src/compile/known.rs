@@ -15,7 +15,7 @@ use crate::k8s::{default_policy, list};
 use crate::kinds::Findings;
 use crate::model::{
     Account, Category, Fill, Home, Known, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,
-    Policy, Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
+    Policy, PolicyFacts, Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
 };
 use crate::source::{Sources, cell_place, read_names};
 use crate::yaml::{Spanned, Tree};
@@ -119,8 +119,8 @@ fn add_name(name: &str, origin: Origin, names: &mut Vec<Box<str>>, sink: &mut Si
 pub(super) struct Surroundings<'c> {
     /// Every policy.
     pub policies: &'c [Box<dyn Policy>],
-    /// The names that policies mention.
-    pub mentions: &'c [Mentions],
+    /// The facts of policies, with the names that they mention.
+    pub facts: &'c PolicyFacts,
     /// The targets.
     pub targets: &'c [Target],
     /// The objects of targets beside the output, by target.
@@ -135,7 +135,7 @@ pub(super) struct Surroundings<'c> {
 pub(super) fn check(surroundings: &Surroundings<'_>, sink: &mut Sink) {
     let targets: Vec<OnTarget<'_>> =
         surroundings.targets.iter().map(|target| OnTarget::new(target, surroundings)).collect();
-    for mentions in surroundings.mentions {
+    for mentions in surroundings.facts.all::<Mentions>() {
         if !matches!(mentions.by, MentionedBy::Grant | MentionedBy::Test) {
             continue;
         }
@@ -327,9 +327,8 @@ impl<'c> OnTarget<'c> {
 
     /// Visits the names that are mentioned on this target, with their variables filled in.
     fn each_mention(&self, by: &[MentionedBy], visit: &mut dyn FnMut(Category, &str)) {
-        let on_target =
-            |mentions: &&Mentions| by.contains(&mentions.by) && mentions.meta.targets.contains(&self.target.name);
-        for mentions in self.surroundings.mentions.iter().filter(on_target) {
+        let is_by = |mentions: &&Mentions| by.contains(&mentions.by);
+        for mentions in self.surroundings.facts.on(&self.target.name).filter(is_by) {
             for mention in &mentions.names {
                 each_account(mentions, mention, &mut |account| {
                     let from = Fill { target: self.target, account, namespace: None };

@@ -3,7 +3,7 @@
 use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::load::Document;
+use super::link::Document;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::yaml::NodeRef;
 

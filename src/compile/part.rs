@@ -7,7 +7,7 @@
 use crate::codes;
 use serde::{Deserialize, Serialize};
 
-use super::{Options, OutputFile, Project, labels, pass};
+use super::{LinkedWorkspace, Options, OutputFile, labels, pass};
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::expand::HomeIndex;
 use crate::model::Target;
@@ -88,7 +88,7 @@ impl PartRecord {
 /// # Errors
 /// The first error of `work`.
 pub fn compile_part<R: Send>(
-    project: &Project,
+    project: &LinkedWorkspace,
     target: &Target,
     options: Options,
     work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
@@ -102,7 +102,7 @@ pub fn compile_part<R: Send>(
 }
 
 /// Reports the diagnostics of all parts of a target, in the order of a single run, and those that need several parts.
-pub fn merge(project: &Project, target: &Target, parts: Vec<PartRecord>, sink: &mut Sink) {
+pub fn merge(project: &LinkedWorkspace, target: &Target, parts: Vec<PartRecord>, sink: &mut Sink) {
     let mut facts = Vec::with_capacity(parts.len());
     let mut told = Vec::new();
     for part in parts {
@@ -118,6 +118,6 @@ pub fn merge(project: &Project, target: &Target, parts: Vec<PartRecord>, sink: &
 }
 
 /// Returns the homes of a target in all parts.
-pub fn homes(project: &Project, target: &Target) -> HomeIndex {
+pub fn homes(project: &LinkedWorkspace, target: &Target) -> HomeIndex {
     HomeIndex::new(&project.policies, target)
 }

@@ -145,7 +145,7 @@ impl Kind for AccessTestKind {
                     );
                     continue;
                 }
-                linker.access_checks.push(AccessCheck {
+                linker.facts.push(AccessCheck {
                     meta: document.meta.clone(),
                     who: spec.who.user_names(),
                     expectation,
@@ -158,7 +158,7 @@ impl Kind for AccessTestKind {
                 });
             }
         }
-        linker.mentions.push(Mentions::new(document.meta.clone(), MentionedBy::Test, mentions(&spec)));
+        linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Test, mentions(&spec)));
         Some(Box::new(Linked { meta: document.meta.clone() }))
     }
 }

@@ -15,8 +15,9 @@ use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets, mentio
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
-    Blueprint, Category, Contribution, Expiry, Fill, Home, Kind, Linker, MentionedBy, Mentions, ObjectBlueprint,
-    Pattern, Patterns, Policy, PolicyMeta, RawDocument, RoleKind, Surroundings, Target, Unit,
+    Blueprint, Category, Contribution, DependentPolicy, Expiry, Fill, Home, Kind, Linker, MentionedBy, Mentions,
+    ObjectBlueprint, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, RoleKind, Surroundings, Target,
+    Unit, UnreadAccounts,
 };
 use crate::yaml::Spanned;
 
@@ -155,11 +156,11 @@ impl Kind for GrantKind {
             grant.accounts.push((namespace, object));
         }
         if let Some((until, origin)) = spec.expires.as_ref().and_then(|day| Some((day.parse().ok()?, day.origin))) {
-            linker.expiries.push(Expiry { until, origin, policy: document.meta.clone() });
+            linker.facts.push(Expiry { until, origin, policy: document.meta.clone() });
         }
         let mut names = spec.to.mentions(Pattern::parse_checked);
         names.extend(spec.namespaces.iter().map(|name| mention(Category::Namespaces, name, Pattern::parse_checked)));
-        linker.mentions.push(Mentions::new(document.meta.clone(), MentionedBy::Grant, names));
+        linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Grant, names));
         let roles = spec.cluster_roles.iter().chain(&spec.roles);
         warn_of_empty(spec.to.names().chain(&spec.namespaces).chain(roles), &targets, None, &mut found);
         let can_be_used = !found.has_errors();
@@ -203,7 +204,7 @@ struct Linked {
 
 impl Linked {
     fn bind_set(&mut self, terms: &Terms, name: &Spanned<String>, linker: &mut Linker<'_>, sink: &mut Sink) {
-        let Some(set) = linker.permission_sets.find(name, sink) else { return };
+        let Some(set) = linker.offers.find::<PermissionSet>(name, sink) else { return };
         if !check_targets(&set.meta, &self.meta.targets, name.origin, sink) {
             return;
         }
@@ -268,33 +269,6 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn selects_namespaces(&self) -> bool {
-        self.selector.is_some()
-    }
-
-    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
-        let known = &surroundings.namespaces;
-        let Some(selector) = &self.selector else { return };
-        let mut findings = Findings::new(self.meta.targets.len());
-        for (target, labels) in &selector.each {
-            let fitting = || {
-                known
-                    .on(&target.name)
-                    .iter()
-                    .filter(|(_, own)| labels.matches(|key| own.get(key).map(|value| &**value)))
-            };
-            if fitting().next().is_none() {
-                let message = "this selector selects no namespace";
-                let help = "set the labels in a NamespaceSet, Tenancy or Manifests policy, or list `namespaces`";
-                let warning = Diagnostic::warning(codes::SELECTS_NO_NAMESPACE, message).at(selector.origin).help(help);
-                findings.add(target, warning);
-            }
-            let names = self.namespaces.entry(target.name.clone()).or_default();
-            names.extend(fitting().map(|(name, _)| Arc::clone(name)));
-        }
-        findings.tell(sink);
-    }
-
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
         if !self.cluster.is_empty() {
             visit(Home::Cluster, 0);
@@ -321,5 +295,38 @@ impl Policy for Linked {
         if granted {
             units.extend(self.local.iter().map(|object| object.fill(target, None, Some(namespace))));
         }
+    }
+    fn as_dependent(&mut self) -> Option<&mut dyn DependentPolicy> {
+        Some(self)
+    }
+}
+
+impl DependentPolicy for Linked {
+    fn needs_namespaces(&self) -> bool {
+        self.selector.is_some()
+    }
+
+    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
+        let known = &surroundings.namespaces;
+        let Some(selector) = &self.selector else { return };
+        let mut findings = Findings::new(self.meta.targets.len());
+        for (target, labels) in &selector.each {
+            let fitting = || {
+                known
+                    .on(&target.name)
+                    .iter()
+                    .filter(|(_, own)| labels.matches(|key| own.get(key).map(|value| &**value)))
+            };
+            // The selector may fit the namespaces of accounts that could not be read.
+            if fitting().next().is_none() && !surroundings.facts.has::<UnreadAccounts>() {
+                let message = "this selector selects no namespace";
+                let help = "set the labels in a NamespaceSet, Tenancy or Manifests policy, or list `namespaces`";
+                let warning = Diagnostic::warning(codes::SELECTS_NO_NAMESPACE, message).at(selector.origin).help(help);
+                findings.add(target, warning);
+            }
+            let names = self.namespaces.entry(target.name.clone()).or_default();
+            names.extend(fitting().map(|(name, _)| Arc::clone(name)));
+        }
+        findings.tell(sink);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSetBuilder};
+use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,11 +14,12 @@ use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
 use crate::model::{
-    Category, Contribution, Data, Home, Identity, Kind, Linker, Mention, MentionedBy, Mentions, ObjectType, Pattern,
-    Patterns, Policy, PolicyMeta, RawDocument, Target, Unit, subjects,
+    AnalyzedManifest, Category, Contribution, Data, ExistingObjects, ForeignDocuments, Home, Identity, Kind, Linker,
+    Mention, MentionedBy, Mentions, ObjectType, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+    WrittenManifests, subjects,
 };
 use crate::source::Sources;
-use crate::yaml::{NodeRef, Spanned, Tree};
+use crate::yaml::{NodeRef, Spanned};
 
 /// The policy kind `Manifests`.
 pub struct ManifestsKind;
@@ -100,21 +102,25 @@ impl Kind for ManifestsKind {
             }
             trees.push(tree);
         }
-        for object in objects.iter().filter(|object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole")
-        {
-            for target in document.meta.targets.iter() {
-                linker.existing.entry(target.clone()).or_default().insert(object.identity.clone());
-            }
-        }
+        let is_there = |object: &&Object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole";
+        let existing = objects.iter().filter(is_there).map(|object| object.identity.clone());
+        let targets = || Arc::clone(&document.meta.targets);
+        linker.facts.push(ExistingObjects { objects: existing.collect(), targets: targets() });
         linker.bring(&document.meta.targets, &custom);
         linker.bring_fields(&document.meta.targets, &custom_fields);
         for (by, names) in [(MentionedBy::Made, made(&objects)), (MentionedBy::Manifest, mentions(named))] {
-            linker.mentions.push(Mentions::new(document.meta.clone(), by, names));
+            linker.facts.push(Mentions::new(document.meta.clone(), by, names));
         }
         let namespaces = objects.iter().filter_map(Object::namespace).collect();
         let objects = if spec.emit { objects } else { Vec::new() };
-        let trees = if spec.emit { Vec::new() } else { trees };
-        Some(Box::new(Linked { meta: document.meta.clone(), objects, namespaces, judged: trees }))
+        let mut origins: Vec<Origin> = objects.iter().map(|object| object.origin).collect();
+        for tree in trees.into_iter().filter(|_| !spec.emit) {
+            origins.extend(tree.documents().map(NodeRef::origin));
+            linker.facts.push(AnalyzedManifest { tree, targets: targets() });
+        }
+        linker.facts.push(ForeignDocuments { origins, policy: document.meta.clone() });
+        linker.facts.push(WrittenManifests { counts: counts(&objects), targets: targets() });
+        Some(Box::new(Linked { meta: document.meta.clone(), objects, namespaces }))
     }
 }
 
@@ -223,6 +229,15 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
     });
 }
 
+/// Counts the objects of each type.
+fn counts(objects: &[Object]) -> HashMap<ObjectType, usize> {
+    let mut counts: HashMap<ObjectType, usize> = HashMap::new();
+    for object in objects {
+        *counts.entry_ref(&object.identity.object_type).or_default() += 1;
+    }
+    counts
+}
+
 /// Returns the users and groups created by manifests: only OpenShift has objects for them.
 fn made(objects: &[Object]) -> Vec<Mention> {
     let made = objects.iter().filter_map(|object| {
@@ -284,8 +299,6 @@ struct Linked {
     objects: Vec<Object>,
     /// Namespaces with their labels, even if no object is written.
     namespaces: Vec<(Arc<str>, Data)>,
-    /// The texts with objects for analysis only.
-    judged: Vec<Arc<Tree>>,
 }
 
 impl Policy for Linked {
@@ -301,19 +314,6 @@ impl Policy for Linked {
         for (index, object) in self.objects.iter().enumerate() {
             visit(object.home(), Contribution::try_from(index).unwrap_or_default());
         }
-    }
-
-    fn judged(&self, visit: &mut dyn FnMut(NodeRef<'_>)) {
-        self.judged.iter().flat_map(|tree| tree.documents()).for_each(visit);
-    }
-
-    fn brought_types(&self, visit: &mut dyn FnMut(&ObjectType)) {
-        self.objects.iter().for_each(|object| visit(&object.identity.object_type));
-    }
-
-    fn brought(&self, visit: &mut dyn FnMut(Origin)) {
-        let judged = self.judged.iter().flat_map(|tree| tree.documents()).map(NodeRef::origin);
-        self.objects.iter().map(|object| object.origin).chain(judged).for_each(visit);
     }
 
     fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {

@@ -154,7 +154,8 @@ fn link_stance<'p>(
     let Some(written) = written else { return (Stance::default(), Vec::new()) };
     written.check(sink);
     let asked = written.profile.as_ref();
-    let found = asked.and_then(|name| linker.profiles.find(name, sink).map(|profile| (name, profile)));
+    let found =
+        asked.and_then(|name| linker.offers.find::<PodSecurityProfile>(name, sink).map(|profile| (name, profile)));
     let mut profile: Option<&PodSecurityProfile> = None;
     let mut grants = Vec::new();
     if let Some((name, found)) = found {

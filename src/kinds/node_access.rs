@@ -3,8 +3,6 @@
 mod check;
 mod objects;
 
-pub(crate) use check::unknown_pools;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -272,22 +270,22 @@ impl Kind for NodeAccessKind {
         let meta = document.meta.clone();
         let mut found = Sink::new();
         let targets = linker.targets_of(&meta);
-        check::pools(&spec, &linker.node_access, &meta, &mut found);
-        check::agents(&spec, &linker.node_access, &meta, &targets, &mut found);
+        check::pools(&spec, &linker.facts, &meta, &mut found);
+        check::agents(&spec, &linker.facts, &meta, &targets, &mut found);
         let versions = check::versions(&spec, &targets, &mut found);
         let mut made = BTreeMap::new();
         for target in &targets {
             made.insert(target.name.clone(), objects::of_target(&spec, target, versions.get(&target.name)));
         }
         if let Some(system_node) = &spec.system_node {
-            linker.node_access.api_servers.push(ApiServer {
+            linker.facts.push(ApiServer {
                 authorization_modes: system_node.authorization_mode.iter().map(|mode| mode.value.clone()).collect(),
                 feature_gates: system_node.feature_gates.clone(),
                 targets: Arc::clone(&meta.targets),
             });
         }
         for pool in &spec.pools {
-            linker.node_access.pools.push(NodePool {
+            linker.facts.push(NodePool {
                 name: pool.name.value.clone(),
                 like: pool.like(),
                 origin: pool.name.origin,
@@ -295,7 +293,7 @@ impl Kind for NodeAccessKind {
             });
         }
         for isolation in &spec.isolation {
-            linker.node_access.isolations.push(Isolation {
+            linker.facts.push(Isolation {
                 pool: isolation.pool.value.clone(),
                 namespaces: isolation.namespaces.iter().map(|namespace| namespace.value.clone()).collect(),
                 origin: isolation.pool.origin,
@@ -303,7 +301,7 @@ impl Kind for NodeAccessKind {
             });
         }
         for agent in &spec.agents {
-            linker.node_access.agents.push(PlacedAgent {
+            linker.facts.push(PlacedAgent {
                 agent: objects::agent(agent),
                 origin: agent.name.origin,
                 targets: Arc::clone(&meta.targets),
@@ -312,6 +310,10 @@ impl Kind for NodeAccessKind {
         let can_be_used = !found.has_errors();
         sink.absorb(found);
         can_be_used.then(|| Box::new(Linked { meta, made }) as Box<dyn Policy>)
+    }
+
+    fn check_together(linker: &Linker<'_>, _: bool, sink: &mut Sink) {
+        check::unknown_pools(&linker.facts, sink);
     }
 }
 

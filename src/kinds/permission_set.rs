@@ -19,8 +19,8 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Blueprint, Contribution, Home, Kind, Linker, ObjectBlueprint, Patterns, PermissionSet, PermissionSetParts, Policy,
-    PolicyMeta, RawDocument, RoleKind, Shared, Target, Unit,
+    Blueprint, Contribution, Home, Kind, Linker, ObjectBlueprint, Offer, Patterns, PermissionSet, PermissionSetParts,
+    Policy, PolicyMeta, RawDocument, RoleKind, Shared, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -178,6 +178,10 @@ pub struct AggregationRule {
     pub cluster_role_selectors: Vec<Spanned<LabelSelector>>,
 }
 
+impl Offer for PermissionSet {
+    const KIND: &'static str = PermissionSetKind::NAME;
+}
+
 impl Kind for PermissionSetKind {
     type Spec = PermissionSetSpec;
 
@@ -216,7 +220,8 @@ impl Kind for PermissionSetKind {
             set.role(RoleKind::ClusterRole, template, &name, meta.origin, meta.origin)
         });
         let variables = set.account_variables();
-        linker.permission_sets.add(Shared { meta: meta.clone(), content: Arc::new(set), variables });
+        let stands_alone = set.role_kind == RoleKind::ClusterRole && variables.is_empty();
+        linker.offers.add(Shared { meta: meta.clone(), content: Arc::new(set), variables, stands_alone });
         Some(Box::new(Linked { meta, role }))
     }
 }
@@ -240,7 +245,7 @@ fn included(
 ) -> Vec<(Arc<PermissionSet>, Origin)> {
     let mut found = Vec::new();
     for name in &spec.include {
-        let Some(set) = linker.permission_sets.find(name, sink) else { continue };
+        let Some(set) = linker.offers.find::<PermissionSet>(name, sink) else { continue };
         if set.content.is_aggregated() {
             sink.push(
                 Diagnostic::error(

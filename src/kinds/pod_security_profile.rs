@@ -18,9 +18,9 @@ use super::shared::{RBAC, StringMap};
 use crate::admission::scc::defaults::role_name;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Blueprint, Contribution, Data, Enforcement, Home, Kind, Linker, Number, ObjectBlueprint, Pattern, Patterns,
-    PodSecurityProfile, PodSecurityProfileParts, Policy, PolicyMeta, RawDocument, Shared, Target, Unit,
-    account_variables,
+    Blueprint, Contribution, Data, DeclaredProfile, Enforcement, Home, Kind, Linker, Number, ObjectBlueprint, Offer,
+    Pattern, Patterns, PodSecurityProfile, PodSecurityProfileParts, Policy, PolicyMeta, RawDocument, Shared, Target,
+    Unit, account_variables,
 };
 use crate::yaml::NodeRef;
 
@@ -358,6 +358,10 @@ fn annotation_value(name: &str) -> String {
 const PSP_TEMPLATE: &str = "pod-security-profile/podsecuritypolicy.yaml.j2";
 const SCC_TEMPLATE: &str = "pod-security-profile/securitycontextconstraints.yaml.j2";
 
+impl Offer for PodSecurityProfile {
+    const KIND: &'static str = PodSecurityProfileKind::NAME;
+}
+
 impl Kind for PodSecurityProfileKind {
     type Spec = PodSecurityProfileSpec;
 
@@ -431,8 +435,10 @@ impl Kind for PodSecurityProfileKind {
             let policies = admission::objects(&spec, &meta, &variables, &targets, content);
             objects.extend(policies.into_iter().map(|object| (Enforcement::AdmissionPolicy, object)));
         }
-        linker.profiles.add(Shared { meta: meta.clone(), content: Arc::clone(&profile), variables });
-        Some(Box::new(Linked { meta, profile, objects }))
+        linker.facts.push(DeclaredProfile { profile: Arc::clone(&profile), policy: meta.clone() });
+        let stands_alone = variables.is_empty();
+        linker.offers.add(Shared { meta: meta.clone(), content: profile, variables, stands_alone });
+        Some(Box::new(Linked { meta, objects }))
     }
 }
 
@@ -514,7 +520,6 @@ fn refuse_variables_in_metadata(spec: &PodSecurityProfileSpec, document: &RawDoc
 
 struct Linked {
     meta: PolicyMeta,
-    profile: Arc<PodSecurityProfile>,
     /// The objects, each with its enforcement.
     objects: Vec<(Enforcement, ObjectBlueprint)>,
 }
@@ -530,10 +535,6 @@ impl Linked {
 impl Policy for Linked {
     fn meta(&self) -> &PolicyMeta {
         &self.meta
-    }
-
-    fn profile(&self) -> Option<&PodSecurityProfile> {
-        Some(&self.profile)
     }
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {

@@ -19,11 +19,10 @@ use crate::crossplane::revision::{Revision, Verbs};
 use crate::crossplane::stack::Stack;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Contribution, Home, InstalledStack, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+    Contribution, ForeignDocuments, Home, InstalledStack, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument,
+    Target, Unit,
 };
 use crate::yaml::Spanned;
-
-pub use weigh::weigh_stacks;
 
 /// The policy kind `Stack`.
 pub struct StackKind;
@@ -188,11 +187,16 @@ impl Kind for StackKind {
             }
             sink.absorb(found);
         }
-        let targets = || Arc::clone(&document.meta.targets);
-        linker
-            .stacks
-            .extend(stacks.iter().map(|stack| InstalledStack { stack: Arc::clone(stack), targets: targets() }));
-        Some(Box::new(Linked { meta: document.meta.clone(), stacks, brought: read.documents }))
+        for stack in &stacks {
+            let targets = Arc::clone(&document.meta.targets);
+            linker.facts.push(InstalledStack { stack: Arc::clone(stack), targets });
+        }
+        linker.facts.push(ForeignDocuments { origins: read.documents, policy: document.meta.clone() });
+        Some(Box::new(Linked { meta: document.meta.clone(), stacks }))
+    }
+
+    fn check_together(linker: &Linker<'_>, is_whole: bool, sink: &mut Sink) {
+        weigh::weigh_stacks(linker, is_whole, sink);
     }
 }
 
@@ -251,8 +255,6 @@ fn install_origin(install: &Spanned<InstallSpec>, document: &RawDocument<'_>) ->
 struct Linked {
     meta: PolicyMeta,
     stacks: Vec<Arc<Stack>>,
-    /// The documents of the package.
-    brought: Vec<Origin>,
 }
 
 impl Policy for Linked {
@@ -265,10 +267,6 @@ impl Policy for Linked {
             let home = Home::Namespace(stack.install.namespace.as_str().into());
             visit(home, Contribution::try_from(index).unwrap_or_default());
         }
-    }
-
-    fn brought(&self, visit: &mut dyn FnMut(Origin)) {
-        self.brought.iter().copied().for_each(visit);
     }
 
     fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {

@@ -19,8 +19,8 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Contribution, Data, Fill, Home, Identity, InstalledManager, Kind, Linker, ObjectType, Pattern, Patterns, Policy,
-    PolicyMeta, RawDocument, Surroundings, Target, Unit,
+    Contribution, Data, DependentPolicy, Fill, Home, Identity, InstalledManager, InstalledStack, Kind, Linker,
+    ObjectType, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, Surroundings, Target, Unit,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
@@ -108,7 +108,7 @@ impl Kind for StackManagerKind {
         for target in linker.targets_of(&meta) {
             let further = further_rules(&spec, &meta, &target, linker, sink);
             let stacks: Vec<Arc<Stack>> =
-                linker.stacks_on(&target.name).map(|installed| Arc::clone(&installed.stack)).collect();
+                linker.facts.on(&target.name).map(|installed: &InstalledStack| Arc::clone(&installed.stack)).collect();
             let stacks: Vec<&Stack> = stacks.iter().map(|stack| &**stack).collect();
             let mut parts = own_objects(&meta.name, &account, manager::rights(&stacks, &further));
             if spec.definitions {
@@ -116,12 +116,12 @@ impl Kind for StackManagerKind {
             }
             made.insert(target.name, parts);
         }
-        linker.managers.push(InstalledManager {
+        linker.facts.push(InstalledManager {
             account,
             origin: spec.service_account.origin,
             targets: Arc::clone(&meta.targets),
         });
-        let idle = meta.targets.iter().filter(|target| linker.stacks_on(target).next().is_none());
+        let idle = meta.targets.iter().filter(|target| linker.facts.on::<InstalledStack>(target).next().is_none());
         let idle: Vec<String> = idle.map(|target| format!("`{target}`")).collect();
         if !idle.is_empty() && !sink.has_errors() {
             let message = format!("no stack on {} can be installed by `{}`", idle.join(", "), meta.name);
@@ -155,7 +155,7 @@ fn further_rules(
 ) -> Vec<PolicyRule> {
     let mut rules = Vec::new();
     for name in &spec.include {
-        let Some(set) = linker.permission_sets.find(name, sink) else { continue };
+        let Some(set) = linker.offers.find::<PermissionSet>(name, sink) else { continue };
         if let Some(variable) = set.variables.first() {
             sink.push(
                 Diagnostic::error(
@@ -297,25 +297,6 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn selects_namespaces(&self) -> bool {
-        self.personas
-    }
-
-    fn settle(&mut self, surroundings: &Surroundings<'_>, _: &mut Sink) {
-        if !self.personas {
-            return;
-        }
-        for (target, parts) in &mut self.made {
-            for (namespace, labels) in surroundings.namespaces.on(target) {
-                let is_true = |key: &str| labels.get(key).is_some_and(|value| &**value == "true");
-                // Cluster-scoped, but made for one namespace alone.
-                let home = || Home::Namespace(Arc::clone(namespace));
-                let roles = personas::of_namespace(namespace, is_true).into_iter();
-                parts.extend(roles.map(|object| Part::Object { object, home: home() }));
-            }
-        }
-    }
-
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
         for (index, part) in self.parts(target).iter().enumerate() {
             let home = match part {
@@ -342,5 +323,29 @@ impl Policy for Linked {
                 account: None,
             },
         }));
+    }
+    fn as_dependent(&mut self) -> Option<&mut dyn DependentPolicy> {
+        Some(self)
+    }
+}
+
+impl DependentPolicy for Linked {
+    fn needs_namespaces(&self) -> bool {
+        self.personas
+    }
+
+    fn settle(&mut self, surroundings: &Surroundings<'_>, _: &mut Sink) {
+        if !self.personas {
+            return;
+        }
+        for (target, parts) in &mut self.made {
+            for (namespace, labels) in surroundings.namespaces.on(target) {
+                let is_true = |key: &str| labels.get(key).is_some_and(|value| &**value == "true");
+                // Cluster-scoped, but made for one namespace alone.
+                let home = || Home::Namespace(Arc::clone(namespace));
+                let roles = personas::of_namespace(namespace, is_true).into_iter();
+                parts.extend(roles.map(|object| Part::Object { object, home: home() }));
+            }
+        }
     }
 }

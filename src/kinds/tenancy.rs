@@ -17,8 +17,8 @@ use super::stance::{Stance, refuse_our_keys, tenant_grants};
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::model::{
     Account, Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, MentionedBy, Mentions,
-    ObjectBlueprint, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind, Scope, Target,
-    TenantPart, Unit, VariableType, Variables, check_patterns,
+    ObjectBlueprint, Pattern, Patterns, PermissionSet, PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind,
+    Scope, Target, TenancyPolicy, TenantPart, Unit, UnreadAccounts, VariableType, Variables, check_patterns,
 };
 use crate::yaml::Spanned;
 
@@ -211,14 +211,16 @@ impl Kind for TenancyKind {
         let classes = link_classes(document, &spec, &targets, &mut used, linker, sink);
         let before = sink.len();
         let accounts = Arc::new(accounts::read(document, &spec, linker, sink));
-        linker.lacks_accounts |= sink.len() > before;
+        if sink.len() > before {
+            linker.facts.push(UnreadAccounts { policy: document.meta.clone() });
+        }
         for (targets_of_class, class) in used {
             let on: Vec<Target> =
                 targets.iter().filter(|target| targets_of_class.contains(&target.name)).cloned().collect();
             names::check(class, &on, &spec.variables, &accounts, linker, sink);
             let meta = PolicyMeta { targets: Arc::new(targets_of_class), ..document.meta.clone() };
             let names = class.grants.iter().flat_map(|grant| grant.to.mentions(Pattern::parse_checked)).collect();
-            linker.mentions.push(Mentions { meta, by: MentionedBy::Grant, names, accounts: Arc::clone(&accounts) });
+            linker.facts.push(Mentions { meta, by: MentionedBy::Grant, names, accounts: Arc::clone(&accounts) });
         }
         let left_out = Arc::new(sharing::left_out(&accounts, &classes, linker));
         Some(Box::new(Linked { meta: document.meta.clone(), accounts, classes, left_out }))
@@ -355,7 +357,7 @@ fn link_class(
     let (mut cluster, mut shared, mut granted) = (Vec::new(), Vec::new(), Vec::new());
     let mut held: Option<Arc<PodSecurityProfile>> = None;
     for used in &class.pod_security {
-        let Some(profile) = linker.profiles.find(&used.profile, sink) else { continue };
+        let Some(profile) = linker.offers.find::<PodSecurityProfile>(&used.profile, sink) else { continue };
         check_shared(&profile.meta, &profile.variables, spec, used.profile.origin, sink);
         check_targets(&profile.meta, targets, used.profile.origin, sink);
         let (name, asked, content) = (&used.name, used.name.origin, profile.meta.origin);
@@ -394,7 +396,7 @@ fn link_class(
         .with("annotations", stance.annotations(&class.namespace.annotations, &on));
     for role in &class.roles {
         let origin = role.permission_set.origin;
-        if let Some(set) = linker.permission_sets.find(&role.permission_set, sink) {
+        if let Some(set) = linker.offers.find::<PermissionSet>(&role.permission_set, sink) {
             check_shared(&set.meta, &set.variables, spec, origin, sink);
             check_targets(&set.meta, targets, origin, sink);
             if set.content.is_aggregated() {
@@ -526,7 +528,7 @@ fn granted_role(
         }
         (None, Some(role), None) => Some(RoleRef::new("ClusterRole", role)),
         (None, None, Some(name)) => {
-            let set = linker.permission_sets.find(name, sink)?;
+            let set = linker.offers.find::<PermissionSet>(name, sink)?;
             check_targets(&set.meta, targets, name.origin, sink);
             if set.content.role_kind != RoleKind::ClusterRole || set.content.needs_account() {
                 sink.push(
@@ -617,31 +619,11 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn detached(&self) -> Option<Box<dyn Policy>> {
-        let classes = self.classes.iter().map(|(target, class)| (target.clone(), Arc::new(class.detached()))).collect();
-        let (accounts, left_out) = (Arc::clone(&self.accounts), Arc::clone(&self.left_out));
-        Some(Box::new(Self { meta: self.meta.clone(), accounts, classes, left_out }))
-    }
-
     fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
         let Some(class) = self.class(target) else { return };
         for account in self.accounts.iter() {
             let from = Fill { target, account: Some(account), namespace: None };
             visit(&class.namespace.name.fill(from), &class.namespace.fill_field("labels", from));
-        }
-    }
-
-    fn tenants(&self, target: &Target, visit: &mut dyn FnMut(TenantPart<'_>)) {
-        let Some(class) = self.class(target) else { return };
-        for (is_group, name) in class.alike.iter().filter(|(_, name)| !name.needs_namespace()) {
-            visit(TenantPart::Alike { is_group: *is_group, name: &name.fill(Fill::of(target)) });
-        }
-        let mut tenant = String::new();
-        for account in self.accounts.iter() {
-            let Some(name) = account.get("name") else { continue };
-            tenant.clear();
-            name.write_text(&mut tenant);
-            visit(TenantPart::Namespace { tenant: &tenant, namespace: &class.namespace.name_for(target, account) });
         }
     }
 
@@ -657,14 +639,6 @@ impl Policy for Linked {
         }
     }
 
-    fn account(&self, part: Contribution) -> Option<Account<'_>> {
-        // An account without an object of its class differs from the others.
-        let is_like_others = |of_target: &BTreeSet<(usize, usize)>| {
-            of_target.range((part as usize, 0)..=(part as usize, usize::MAX)).next().is_none()
-        };
-        self.accounts.get(part as usize).filter(|_| self.left_out.values().all(is_like_others))
-    }
-
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>) {
         if *home == Home::Cluster {
             let shared = self.class(target).map(|class| &class.shared).into_iter().flatten();
@@ -675,7 +649,41 @@ impl Policy for Linked {
         }
     }
 
+    fn as_tenancy(&self) -> Option<&dyn TenancyPolicy> {
+        Some(self)
+    }
+}
+
+impl TenancyPolicy for Linked {
+    fn tenants(&self, target: &Target, visit: &mut dyn FnMut(TenantPart<'_>)) {
+        let Some(class) = self.class(target) else { return };
+        for (is_group, name) in class.alike.iter().filter(|(_, name)| !name.needs_namespace()) {
+            visit(TenantPart::Alike { is_group: *is_group, name: &name.fill(Fill::of(target)) });
+        }
+        let mut tenant = String::new();
+        for account in self.accounts.iter() {
+            let Some(name) = account.get("name") else { continue };
+            tenant.clear();
+            name.write_text(&mut tenant);
+            visit(TenantPart::Namespace { tenant: &tenant, namespace: &class.namespace.name_for(target, account) });
+        }
+    }
+
+    fn account(&self, part: Contribution) -> Option<Account<'_>> {
+        // An account without an object of its class differs from the others.
+        let is_like_others = |of_target: &BTreeSet<(usize, usize)>| {
+            of_target.range((part as usize, 0)..=(part as usize, usize::MAX)).next().is_none()
+        };
+        self.accounts.get(part as usize).filter(|_| self.left_out.values().all(is_like_others))
+    }
+
     fn expand_account(&self, target: &Target, account: Account<'_>, units: &mut Vec<Unit>) {
         self.add_objects(target, account, &|_| false, units);
+    }
+
+    fn detached(&self) -> Box<dyn Policy> {
+        let classes = self.classes.iter().map(|(target, class)| (target.clone(), Arc::new(class.detached()))).collect();
+        let (accounts, left_out) = (Arc::clone(&self.accounts), Arc::clone(&self.left_out));
+        Box::new(Self { meta: self.meta.clone(), accounts, classes, left_out })
     }
 }

@@ -1,4 +1,4 @@
-//! The trait of policy kinds, and the links between policies.
+//! The traits of policy kinds and of linked policies.
 
 use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,15 +7,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Account, Data, Date, Home, ObjectType, Pattern, PermissionSet, PodSecurityProfile, Scope, Target, Unit};
-use crate::crossplane::object;
-use crate::crossplane::provider::Provider;
-use crate::crossplane::stack::Stack;
-use crate::diag::{Diagnostic, Files, Origin, Sink, Span, nearest};
-use crate::k8s::catalogue::{Api, Resource};
-use crate::k8s::custom_fields::CustomFields;
-use crate::source::Sources;
-use crate::yaml::{NodeRef, Spanned};
+use super::{Account, Data, Home, Linker, Pattern, PolicyFacts, Scope, Target, Unit};
+use crate::diag::{Diagnostic, Origin, Sink, Span, nearest};
+use crate::yaml::NodeRef;
 
 /// A policy kind: how its `spec` is written, and how it is linked.
 pub trait Kind {
@@ -41,6 +35,10 @@ pub trait Kind {
         linker: &mut Linker<'_>,
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>>;
+
+    /// Checks the policies of the kind together, after the policies of all kinds are linked. `is_whole` is false after
+    /// an error, since a rejected policy is missing.
+    fn check_together(_linker: &Linker<'_>, _is_whole: bool, _sink: &mut Sink) {}
 }
 
 /// The variables allowed in the texts of a kind.
@@ -89,54 +87,46 @@ pub trait Policy: Send + Sync {
     /// contribution.
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution));
 
-    /// Visits each namespace of a target that the policy makes or declares, with its labels.
-    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
-        let _ = (target, visit);
-    }
-
-    /// Visits the tenants of the policy on a target.
-    fn tenants(&self, _target: &Target, _visit: &mut dyn FnMut(TenantPart<'_>)) {}
-
-    /// Whether the policy needs the namespaces of all policies; [`Policy::settle`] passes them.
-    fn selects_namespaces(&self) -> bool {
-        false
-    }
-
-    /// Resolves everything that depends on all policies.
-    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
-        let _ = (surroundings, sink);
-    }
-
-    /// Copies the policy without shared reference counts, for use by one thread: two threads that count references to
-    /// the same texts spend a fifth of their time on them. Returns none if sharing is cheap.
-    fn detached(&self) -> Option<Box<dyn Policy>> {
-        None
-    }
-
-    /// Returns the account of a contribution, for a policy whose contributions differ only in their account.
-    fn account(&self, _part: Contribution) -> Option<Account<'_>> {
-        None
-    }
-
-    /// Adds the units that [`Policy::expand`] adds for an account, even for one outside the account list.
-    fn expand_account(&self, _target: &Target, _account: Account<'_>, _units: &mut Vec<Unit>) {}
-
-    /// Visits each object that is in the cluster without being compiled, for the analysis of the whole workspace.
-    fn judged(&self, _visit: &mut dyn FnMut(NodeRef<'_>)) {}
-
-    /// Visits the type of each object taken unchanged from a manifest.
-    fn brought_types(&self, _visit: &mut dyn FnMut(&ObjectType)) {}
-
-    /// Returns the pod security profile of a PodSecurityProfile policy.
-    fn profile(&self) -> Option<&PodSecurityProfile> {
-        None
-    }
-
-    /// Visits the locations of content from other files; an accepted finding of the policy is accepted there, too.
-    fn brought(&self, _visit: &mut dyn FnMut(Origin)) {}
-
     /// Adds the units of one contribution to one output file.
     fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
+
+    /// Visits each namespace of a target that the policy makes or declares, with its labels.
+    fn namespaces(&self, _target: &Target, _visit: &mut dyn FnMut(&Arc<str>, &Data)) {}
+
+    /// Returns the policy as one that depends on other policies, if it does.
+    fn as_dependent(&mut self) -> Option<&mut dyn DependentPolicy> {
+        None
+    }
+
+    /// Returns the policy as one with a tenant for each account, if it is one.
+    fn as_tenancy(&self) -> Option<&dyn TenancyPolicy> {
+        None
+    }
+}
+
+/// A linked policy that depends on the policies linked after it.
+pub trait DependentPolicy {
+    /// Whether the policy needs the namespaces of all policies.
+    fn needs_namespaces(&self) -> bool;
+
+    /// Resolves everything that depends on all policies.
+    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink);
+}
+
+/// A linked policy with a tenant for each account of a list.
+pub trait TenancyPolicy {
+    /// Visits the tenants of the policy on a target.
+    fn tenants(&self, target: &Target, visit: &mut dyn FnMut(TenantPart<'_>));
+
+    /// Returns the account of a contribution, if contributions of other accounts differ from it only in the account.
+    fn account(&self, part: Contribution) -> Option<Account<'_>>;
+
+    /// Adds the units that [`Policy::expand`] adds for an account, even for one outside the account list.
+    fn expand_account(&self, target: &Target, account: Account<'_>, units: &mut Vec<Unit>);
+
+    /// Copies the policy without shared reference counts, for use by one thread: two threads that count references to
+    /// the same texts spend a fifth of their time on them.
+    fn detached(&self) -> Box<dyn Policy>;
 }
 
 /// A fact about the tenants of a policy.
@@ -159,45 +149,11 @@ pub enum TenantPart<'t> {
 }
 
 /// Data about all policies of a workspace.
-#[derive(Debug, Default)]
 pub struct Surroundings<'l> {
-    /// The namespaces of all policies; none if no policy requires them.
+    /// The namespaces of all policies; none if no policy needs them.
     pub namespaces: Namespaces,
-    /// The installed providers.
-    pub providers: &'l [InstalledProvider],
-}
-
-/// A stack and the place of its installation.
-#[derive(Debug, Clone)]
-pub struct InstalledStack {
-    /// The content of the package.
-    pub stack: Arc<Stack>,
-    /// The names of the targets.
-    pub targets: Arc<BTreeSet<String>>,
-}
-
-/// The Stack Manager of some targets.
-#[derive(Debug, Clone)]
-pub struct InstalledManager {
-    /// The service account.
-    pub account: object::Account,
-    /// The location of its name.
-    pub origin: Origin,
-    /// The names of the targets.
-    pub targets: Arc<BTreeSet<String>>,
-}
-
-/// A provider of the RBAC manager and the place of its installation.
-#[derive(Debug, Clone)]
-pub struct InstalledProvider {
-    /// The content of the package.
-    pub provider: Arc<Provider>,
-    /// The image with the package of the provider.
-    pub image: Option<String>,
-    /// The declared provider family, with the location of the declaration.
-    pub family: Option<Spanned<String>>,
-    /// The names of the targets.
-    pub targets: Arc<BTreeSet<String>>,
+    /// The facts registered by policies.
+    pub facts: &'l PolicyFacts,
 }
 
 /// The labels of an object.
@@ -233,204 +189,8 @@ impl Namespaces {
     }
 }
 
-/// A policy with an expiry date.
-#[derive(Debug, Clone)]
-pub struct Expiry {
-    /// The last day of its validity.
-    pub until: Date,
-    /// The location of the date.
-    pub origin: Origin,
-    /// The policy that expires.
-    pub policy: PolicyMeta,
-}
-
 /// The number of a contribution of a policy to a file; its meaning is private to the policy.
 pub type Contribution = u32;
-
-/// A policy for use by others, with the location of its content.
-#[derive(Debug, Clone)]
-pub struct Shared<T> {
-    /// Name, place and targets of the policy.
-    pub meta: PolicyMeta,
-    /// The content for its users.
-    pub content: Arc<T>,
-    /// The account variables of its texts; none for a policy that needs no account.
-    pub variables: Vec<String>,
-}
-
-/// The shared policies of a kind, and their uses.
-pub struct Offers<T> {
-    kind: &'static str,
-    policies: BTreeMap<String, Shared<T>>,
-    /// The names of all policies of the kind, linked or not. An unlinked policy cannot be used, and has a diagnostic
-    /// already.
-    names: BTreeSet<String>,
-    used: BTreeSet<String>,
-}
-
-impl<T> Offers<T> {
-    /// Creates an empty list for a kind.
-    pub fn new(kind: &'static str) -> Self {
-        Self { kind, policies: BTreeMap::new(), names: BTreeSet::new(), used: BTreeSet::new() }
-    }
-
-    /// Adds a policy.
-    pub fn add(&mut self, policy: Shared<T>) {
-        self.policies.insert(policy.meta.name.to_string(), policy);
-    }
-
-    /// Records a policy name.
-    pub fn announce(&mut self, name: &str) {
-        self.names.insert(name.to_owned());
-    }
-
-    /// Returns a policy by its name and marks it as used. Reports an unknown name.
-    pub fn find(&mut self, name: &Spanned<String>, sink: &mut Sink) -> Option<&Shared<T>> {
-        if let Some(found) = self.policies.get(name.as_str()) {
-            self.used.insert(name.value.clone());
-            return Some(found);
-        }
-        if self.names.contains(name.as_str()) {
-            return None;
-        }
-        let kind = self.kind;
-        let names = || self.names.iter().map(String::as_str);
-        let help = match nearest(name, names()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if names().next().is_none() => format!("write a {kind} of this name"),
-            None => {
-                format!("there are: {}", names().take(8).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
-            }
-        };
-        sink.push(
-            Diagnostic::error(codes::UNKNOWN_REFERENCE, format!("there is no {kind} `{}`", name.value))
-                .at(name.origin)
-                .help(help),
-        );
-        None
-    }
-
-    /// Returns a policy by its name, used or not.
-    pub fn get(&self, name: &str) -> Option<&Shared<T>> {
-        self.policies.get(name)
-    }
-
-    /// Returns the unused policies.
-    pub fn unused(&self) -> impl Iterator<Item = &Shared<T>> {
-        self.policies.values().filter(|policy| !self.used.contains(&*policy.meta.name))
-    }
-}
-
-/// The data of the workspace for linking.
-pub struct Linker<'w> {
-    /// The workspace's targets.
-    pub targets: &'w [Target],
-    /// The texts read so far, and the way to further ones.
-    pub sources: &'w mut Sources,
-    /// Permission sets, the content of roles.
-    pub permission_sets: Offers<PermissionSet>,
-    /// Pod security profiles.
-    pub profiles: Offers<PodSecurityProfile>,
-    /// Files of the policy folder that belong to a policy and are not policies themselves.
-    pub claimed: BTreeSet<String>,
-    /// Objects that exist in clusters without being compiled, by target; bindings may refer to them.
-    pub existing: BTreeMap<String, BTreeSet<super::Identity>>,
-    /// The API of each target by its name, with the custom resources of [`Linker::learn`].
-    pub apis: BTreeMap<String, Api>,
-    /// The fields of custom resources, by target, in the order of their definitions.
-    pub custom_fields: BTreeMap<String, Vec<Arc<CustomFields>>>,
-    /// Custom resources of the policies, not yet added to the API.
-    custom: BTreeMap<String, Vec<Resource>>,
-    /// The installed packages.
-    pub stacks: Vec<InstalledStack>,
-    /// The installed providers.
-    pub providers: Vec<InstalledProvider>,
-    /// The Stack Managers.
-    pub managers: Vec<InstalledManager>,
-    /// Policies with an expiry date.
-    pub expiries: Vec<Expiry>,
-    /// Names mentioned by policies.
-    pub mentions: Vec<super::Mentions>,
-    /// Whether an account could not be read, so that the names of tenants are incomplete.
-    pub lacks_accounts: bool,
-    /// Objects of the cluster with one copy for each account.
-    pub made_for_accounts: Vec<super::MadeForAccounts>,
-    /// The expectations of the AccessTests.
-    pub access_checks: Vec<super::AccessCheck>,
-    /// Node pools, namespaces to isolate from them, and agents.
-    pub node_access: super::NodeAccess,
-}
-
-impl<'w> Linker<'w> {
-    /// Creates a linker for a workspace.
-    pub fn new(targets: &'w [Target], sources: &'w mut Sources) -> Self {
-        Self {
-            targets,
-            sources,
-            permission_sets: Offers::new("PermissionSet"),
-            profiles: Offers::new("PodSecurityProfile"),
-            claimed: BTreeSet::new(),
-            existing: BTreeMap::new(),
-            expiries: Vec::new(),
-            lacks_accounts: false,
-            mentions: Vec::new(),
-            made_for_accounts: Vec::new(),
-            apis: targets.iter().map(|target| (target.name.clone(), target.version.api())).collect(),
-            custom_fields: BTreeMap::new(),
-            custom: BTreeMap::new(),
-            stacks: Vec::new(),
-            providers: Vec::new(),
-            managers: Vec::new(),
-            access_checks: Vec::new(),
-            node_access: super::NodeAccess::default(),
-        }
-    }
-
-    /// Returns the registered texts.
-    pub fn files(&self) -> &Files {
-        self.sources.files()
-    }
-
-    /// Records a policy name, whether the policy can be linked or not.
-    pub fn announce(&mut self, kind: &str, name: &str) {
-        match kind {
-            "PermissionSet" => self.permission_sets.announce(name),
-            "PodSecurityProfile" => self.profiles.announce(name),
-            _ => {}
-        }
-    }
-
-    /// Brings custom resources to some targets.
-    pub fn bring(&mut self, targets: &BTreeSet<String>, resources: &[Resource]) {
-        for target in targets {
-            self.custom.entry(target.clone()).or_default().extend_from_slice(resources);
-        }
-    }
-
-    /// Brings the fields of custom resources to some targets.
-    pub fn bring_fields(&mut self, targets: &BTreeSet<String>, fields: &[Arc<CustomFields>]) {
-        for target in targets.iter().filter(|_| !fields.is_empty()) {
-            self.custom_fields.entry(target.clone()).or_default().extend_from_slice(fields);
-        }
-    }
-
-    /// Adds all recorded custom resources to the API together: each addition walks over all known resources.
-    pub fn learn(&mut self) {
-        for (target, resources) in std::mem::take(&mut self.custom) {
-            self.apis.entry(target).and_modify(|api| api.extend(&resources));
-        }
-    }
-
-    /// Returns the stacks of a target.
-    pub fn stacks_on<'l>(&'l self, target: &'l str) -> impl Iterator<Item = &'l InstalledStack> {
-        self.stacks.iter().filter(move |installed| installed.targets.contains(target))
-    }
-
-    /// Returns the targets of a policy.
-    pub fn targets_of(&self, meta: &PolicyMeta) -> Vec<Target> {
-        self.targets.iter().filter(|target| meta.targets.contains(&target.name)).cloned().collect()
-    }
-}
 
 /// Checks the patterns of every string below a node: matching braces and declared variables.
 pub fn check_patterns(node: NodeRef<'_>, scope: Scope<'_>, sink: &mut Sink) {

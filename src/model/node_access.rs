@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::facts::facts_with_targets;
 use crate::diag::Origin;
 use crate::node::agent::Agent;
 use crate::node::cluster::Node;
@@ -56,37 +57,9 @@ pub struct ApiServer {
     pub targets: Arc<BTreeSet<String>>,
 }
 
-/// All of them.
-#[derive(Debug, Clone, Default)]
-pub struct NodeAccess {
-    /// Stated API server configurations.
-    pub api_servers: Vec<ApiServer>,
-    /// Declared node pools.
-    pub pools: Vec<NodePool>,
-    /// Assertions about pools.
-    pub isolations: Vec<Isolation>,
-    /// Declared agents.
-    pub agents: Vec<PlacedAgent>,
-}
-
-impl NodeAccess {
-    /// Returns the stated API server configuration of a target.
-    pub fn api_server_of(&self, target: &str) -> Option<&ApiServer> {
-        self.api_servers.iter().find(|server| server.targets.contains(target))
-    }
-
-    /// Returns the pools of a target.
-    pub fn pools_on<'n>(&'n self, target: &'n str) -> impl Iterator<Item = &'n NodePool> {
-        self.pools.iter().filter(move |pool| pool.targets.contains(target))
-    }
-
-    /// Returns the assertions about a target.
-    pub fn isolations_on<'n>(&'n self, target: &'n str) -> impl Iterator<Item = &'n Isolation> {
-        self.isolations.iter().filter(move |isolation| isolation.targets.contains(target))
-    }
-
-    /// Returns the agents of a target.
-    pub fn agents_on<'n>(&'n self, target: &'n str) -> impl Iterator<Item = &'n PlacedAgent> {
-        self.agents.iter().filter(move |agent| agent.targets.contains(target))
-    }
+facts_with_targets! {
+    NodePool: targets;
+    Isolation: targets;
+    PlacedAgent: targets;
+    ApiServer: targets;
 }

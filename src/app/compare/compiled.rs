@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::compile::{self, Options, OutputFile, Project};
+use crate::compile::{self, LinkedWorkspace, Options, OutputFile};
 use crate::diag::{RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind};
@@ -48,7 +48,7 @@ impl CompiledTarget {
     /// Compiles a target, and compares each file with the committed output. After an error in the sink the output is not
     /// complete.
     pub(super) fn of(
-        project: &Project,
+        project: &LinkedWorkspace,
         target: &Target,
         options: Options<'_>,
         committed: Box<dyn Committed>,

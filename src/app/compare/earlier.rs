@@ -9,7 +9,7 @@ use super::tree::TreeWorld;
 use crate::app::words::{number, place_text};
 use crate::app::workspace::Workspace;
 use crate::codes;
-use crate::compile::{self, Project};
+use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Entry, Folder};
 use crate::emit::revision::Revision;
@@ -42,7 +42,7 @@ enum Place {
 /// The policies of another workspace.
 enum Policies {
     /// They can be read, with the errors that leave something to go on with.
-    Read { project: Box<Project>, errors: Vec<String> },
+    Read { project: Box<LinkedWorkspace>, errors: Vec<String> },
     /// They cannot be read: the reasons, and the workspace if its own file can be.
     Broken { errors: Vec<String>, workspace: Option<Box<model::Workspace>> },
 }
@@ -157,7 +157,7 @@ impl Earlier {
     }
 
     /// The policies, if they can be read.
-    pub(super) fn project(&self) -> Option<&Project> {
+    pub(super) fn project(&self) -> Option<&LinkedWorkspace> {
         match &self.policies {
             Policies::Read { project, .. } => Some(project),
             Policies::Broken { .. } => None,

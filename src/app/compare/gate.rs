@@ -7,12 +7,12 @@ use crate::app::loaded_world::platform_objects;
 use crate::app::unclaimed;
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
-use crate::compile::Project;
+use crate::compile::LinkedWorkspace;
 use crate::diag::{FileId, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::emit::plan::changed_grants;
 use crate::k8s::default_policy;
-use crate::model::{self, AccessCheck, Category, Expectation, Target};
+use crate::model::{self, AccessCheck, Category, Expectation, Isolation, NodePool, Target};
 use crate::source::{Content, DiskWorld, World};
 use crate::yaml::{self, NodeRef, Tree};
 
@@ -21,7 +21,7 @@ const MAXIMUM_FILE: u64 = 512 << 20;
 
 /// Describes every change, one line each; `world` holds the files of the revision, and `output` its whole output folder.
 pub(super) fn changes(
-    old: &Project,
+    old: &LinkedWorkspace,
     world: &dyn World,
     output: &dyn Committed,
     workspace: &Workspace,
@@ -65,7 +65,7 @@ fn named(target: &Target, line: &str) -> String {
 /// Whether access below the output of a target changes: its version, its baseline, or the objects that are judged and not
 /// written. `world` holds the files of the revision, and `output` its whole output folder.
 pub(super) fn is_other_below(
-    old: &Project,
+    old: &LinkedWorkspace,
     before: &Target,
     (world, output): (&dyn World, &dyn Committed),
     workspace: &Workspace,
@@ -134,7 +134,7 @@ impl std::fmt::Display for Question {
 }
 
 /// AccessTests that are gone, or ask less.
-fn tests(old: &Project, new: &Project) -> Vec<String> {
+fn tests(old: &LinkedWorkspace, new: &LinkedWorkspace) -> Vec<String> {
     // A target that is gone is named by itself.
     let targets: BTreeSet<&str> = new.workspace.targets.iter().map(|target| target.name.as_str()).collect();
     let (before, after) = (questions(old, &targets), questions(new, &targets));
@@ -160,9 +160,12 @@ fn tests(old: &Project, new: &Project) -> Vec<String> {
 }
 
 /// The questions of each AccessTest, with the place of each.
-fn questions<'p>(project: &'p Project, targets: &BTreeSet<&str>) -> BTreeMap<&'p str, BTreeMap<Question, Origin>> {
+fn questions<'p>(
+    project: &'p LinkedWorkspace,
+    targets: &BTreeSet<&str>,
+) -> BTreeMap<&'p str, BTreeMap<Question, Origin>> {
     let mut all: BTreeMap<&str, BTreeMap<Question, Origin>> = BTreeMap::new();
-    for check in &project.access_checks {
+    for check in project.facts.all::<AccessCheck>() {
         let asked = all.entry(&check.meta.name).or_default();
         for target in check.meta.targets.iter().filter(|target| targets.contains(target.as_str())) {
             asked.extend(questions_of(check, target).into_iter().map(|question| (question, check.origin)));
@@ -195,7 +198,7 @@ fn questions_of(check: &AccessCheck, target: &str) -> Vec<Question> {
 }
 
 /// Names the place of something in the earlier policies, as the end of a line.
-fn place_before(old: &Project, origin: Option<&Origin>) -> String {
+fn place_before(old: &LinkedWorkspace, origin: Option<&Origin>) -> String {
     origin.map_or_else(String::new, |origin| {
         let file = old.files.get(origin.file);
         format!(" (before: {}:{})", file.path(), file.line_column(origin.span.start).line)
@@ -203,15 +206,17 @@ fn place_before(old: &Project, origin: Option<&Origin>) -> String {
 }
 
 /// Isolations of node pools that are removed, or protect fewer namespaces, and their pools that change.
-fn isolations(old: &Project, new: &Project) -> Vec<String> {
+fn isolations(old: &LinkedWorkspace, new: &LinkedWorkspace) -> Vec<String> {
     let mut lines = Vec::new();
     for target in new.workspace.targets.iter().map(|target| target.name.as_str()) {
         let protected: BTreeSet<(&str, &str)> = new
-            .node_access
-            .isolations_on(target)
-            .flat_map(|isolation| isolation.namespaces.iter().map(|namespace| (&*isolation.pool, &**namespace)))
+            .facts
+            .on(target)
+            .flat_map(|isolation: &Isolation| {
+                isolation.namespaces.iter().map(|namespace| (&*isolation.pool, &**namespace))
+            })
             .collect();
-        for isolation in old.node_access.isolations_on(target) {
+        for isolation in old.facts.on::<Isolation>(target) {
             let pool = &isolation.pool;
             let namespaces: BTreeSet<&str> = isolation.namespaces.iter().map(String::as_str).collect();
             let (kept, lost): (Vec<&str>, Vec<&str>) =
@@ -224,8 +229,8 @@ fn isolations(old: &Project, new: &Project) -> Vec<String> {
                     few("the namespace", &lost)
                 ));
             }
-            let like = |project: &Project| {
-                let found = project.node_access.pools_on(target).find(|known| known.name == *pool);
+            let like = |project: &LinkedWorkspace| {
+                let found = project.facts.on(target).find(|known: &&NodePool| known.name == *pool);
                 found.map(|pool| pool.like.clone())
             };
             if !kept.is_empty() && like(old) != like(new) {
@@ -237,7 +242,7 @@ fn isolations(old: &Project, new: &Project) -> Vec<String> {
 }
 
 /// Entries of `spec.known` that come and go, and categories that are no longer limited, each with its targets.
-fn known(old: &Project, new: &Project) -> Vec<String> {
+fn known(old: &LinkedWorkspace, new: &LinkedWorkspace) -> Vec<String> {
     let mut changes: BTreeMap<(Category, String), (Vec<String>, String)> = BTreeMap::new();
     for target in &new.workspace.targets {
         let Some(earlier) = old.workspace.targets.iter().find(|before| before.name == target.name) else { continue };
@@ -281,8 +286,8 @@ fn few(noun: &str, names: &[&str]) -> String {
 }
 
 /// Warnings that a policy accepts and none of its file accepted before.
-fn accepted(old: &Project, new: &Project) -> Vec<String> {
-    let counted = |project: &Project| {
+fn accepted(old: &LinkedWorkspace, new: &LinkedWorkspace) -> Vec<String> {
+    let counted = |project: &LinkedWorkspace| {
         let mut counts: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
         for (code, origin) in &project.accepted {
             *counts.entry((project.files.get(origin.file).path().to_owned(), code.id())).or_default() += 1;
@@ -346,7 +351,7 @@ fn has_other_baseline(old: &Target, new: &Target, world: &dyn World, workspace: 
 }
 
 /// Objects of `Manifests` that are judged and not written.
-fn judged(old: &Project, new: &Project, target: &Target) -> Vec<String> {
+fn judged(old: &LinkedWorkspace, new: &LinkedWorkspace, target: &Target) -> Vec<String> {
     let (before, after) = (judged_objects(old, target), judged_objects(new, target));
     let changes = changed_objects(&before, &after);
     let line = |(key, change): (&str, String)| format!("{key}, which is judged and not written, {change}");
@@ -403,7 +408,11 @@ fn kept_objects(workspace: &Workspace, target: &Target) -> Result<JsonByName, Ru
     Ok(applied(&unclaimed::kept_objects(workspace, &target.name)?))
 }
 
-fn kept_objects_before(project: &Project, target: &Target, output: &dyn Committed) -> Result<JsonByName, RunError> {
+fn kept_objects_before(
+    project: &LinkedWorkspace,
+    target: &Target,
+    output: &dyn Committed,
+) -> Result<JsonByName, RunError> {
     Ok(applied(&unclaimed::kept_before(project, &target.name, output)?))
 }
 
@@ -417,11 +426,9 @@ fn applied(trees: &[Tree]) -> JsonByName {
 /// Objects as JSON by kind and name.
 type JsonByName = BTreeMap<String, String>;
 
-fn judged_objects(project: &Project, target: &Target) -> JsonByName {
+fn judged_objects(project: &LinkedWorkspace, target: &Target) -> JsonByName {
     let mut objects = BTreeMap::new();
-    for policy in project.policies_of(target) {
-        policy.judged(&mut |document| add_objects(document, &mut objects));
-    }
+    project.analyzed_documents(target).for_each(|document| add_objects(document, &mut objects));
     objects
 }
 

@@ -13,7 +13,7 @@ use crate::crossplane::upgrade::{Installed, Upgrade, upgrades};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::emit::objects::{ObjectChange, leaves_open};
-use crate::model::Target;
+use crate::model::{InstalledStack, Target};
 use crate::yaml::{self, NodeRef};
 
 /// Fields of a PodSecurityPolicy that mean something only together with each other.
@@ -70,7 +70,7 @@ impl StackNames {
     /// Returns the names of the current workspace.
     pub(super) fn of(workspace: &Workspace, target: &Target) -> Self {
         // Under both scopes: a new version of a package may have another one.
-        let stacks = workspace.project.stacks_of(target).flat_map(|stack| {
+        let stacks = workspace.project.facts.on(&target.name).flat_map(|InstalledStack { stack, .. }| {
             let (namespace, name) = (stack.install.namespace.clone(), stack.install.name.clone());
             let places = [Some(namespace.clone()), None];
             places.map(|place| ((place, name.clone()), (namespace.clone(), name.clone())))

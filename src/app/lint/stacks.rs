@@ -14,7 +14,7 @@ use crate::crossplane::object::Account;
 use crate::crossplane::reach::reach;
 use crate::crossplane::stack::Stack;
 use crate::diag::{Diagnostic, RunError, Sink};
-use crate::model::Target;
+use crate::model::{InstalledManager, InstalledStack, Target};
 
 /// Reports the stacks of a target that reach too far, and those that nobody can install.
 pub(super) fn check(
@@ -24,14 +24,16 @@ pub(super) fn check(
     sink: &mut Sink,
 ) -> Result<(), RunError> {
     let bound = loaded.world.bound_subjects();
-    let stacks = workspace.project.stacks_of(target);
-    for stack in stacks.filter(|stack| !stack.is_cluster()) {
-        check_isolation(stack, loaded, &bound, sink);
+    let facts = &workspace.project.facts;
+    for InstalledStack { stack, .. } in facts.on(&target.name) {
+        if !stack.is_cluster() {
+            check_isolation(stack, loaded, &bound, sink);
+        }
     }
-    for stack in workspace.project.stacks_of(target) {
+    for InstalledStack { stack, .. } in facts.on(&target.name) {
         stack.package.controllers.iter().for_each(|controller| check_controller(stack, controller, sink));
     }
-    for manager in workspace.project.stack_managers.iter().filter(|manager| manager.targets.contains(&target.name)) {
+    for manager in facts.on::<InstalledManager>(&target.name) {
         for refused in install_all(workspace, target, loaded, &manager.account)?.refused {
             sink.push(cannot_install(&manager.account, &refused).at(manager.origin).foldable());
         }

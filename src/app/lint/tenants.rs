@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::access::risk::Tenants;
-use crate::compile::Project;
+use crate::compile::LinkedWorkspace;
 use crate::diag::{FileId, Origin};
 use crate::model::{Target, TenantPart};
 
@@ -12,12 +12,12 @@ const OWNERS: [&str; 2] = ["PodSecurityProfile", "Tenancy"];
 
 /// The policies that make the bindings of tenants, by file.
 pub(super) struct Places<'p> {
-    project: &'p Project,
+    project: &'p LinkedWorkspace,
     policies: HashMap<FileId, Vec<Origin>>,
 }
 
 impl<'p> Places<'p> {
-    pub(super) fn of(project: &'p Project) -> Self {
+    pub(super) fn of(project: &'p LinkedWorkspace) -> Self {
         let mut policies: HashMap<FileId, Vec<Origin>> = HashMap::new();
         let all = project.policies.iter().map(|policy| policy.meta());
         for meta in all.filter(|meta| OWNERS.contains(&meta.kind)) {
@@ -34,9 +34,10 @@ impl<'p> Places<'p> {
 }
 
 /// Adds the tenants of a target to an empty list.
-pub(super) fn of_target<'t>(project: &Project, target: &Target, mut tenants: Tenants<'t>) -> Tenants<'t> {
+pub(super) fn of_target<'t>(project: &LinkedWorkspace, target: &Target, mut tenants: Tenants<'t>) -> Tenants<'t> {
     for (class, policy) in project.policies_of(target).enumerate() {
-        policy.tenants(target, &mut |part| match part {
+        let Some(tenancy) = policy.as_tenancy() else { continue };
+        tenancy.tenants(target, &mut |part| match part {
             TenantPart::Namespace { tenant, namespace } => tenants.add(class, tenant, namespace),
             TenantPart::Alike { is_group, name } => tenants.add_alike(is_group, name),
         });

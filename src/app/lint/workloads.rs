@@ -17,7 +17,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::k8s::list;
 use crate::label::{self, Labels};
-use crate::model::{Enforcement, Platform, PodSecurityProfile, Target};
+use crate::model::{DeclaredProfile, Enforcement, InstalledStack, Platform, PodSecurityProfile, Target};
 use crate::yaml::schema::to_json;
 use crate::yaml::{self, NodeRef};
 
@@ -69,11 +69,11 @@ pub(super) fn check(
             ),
         }
     };
-    for policy in workspace.project.policies_of(target) {
-        policy.judged(&mut |document| list::objects(document).into_iter().for_each(|object| take(object, None)));
+    for document in workspace.project.analyzed_documents(target) {
+        list::objects(document).into_iter().for_each(|object| take(object, None));
     }
     each_object(workspace, target, &mut Sink::new(), &mut |object, place| take(object, Some(place)))?;
-    for stack in workspace.project.stacks_of(target) {
+    for InstalledStack { stack, .. } in workspace.project.facts.on(&target.name) {
         for controller in &stack.package.controllers {
             let tree = yaml::from_json(&controller.made_for(&stack.install, stack.revision));
             tree.documents().for_each(|object| take(object, Some(controller.origin)));
@@ -136,9 +136,9 @@ fn hold_to_profiles(workspace: &Workspace, target: &Target, gate: &mut Gate<'_>)
     };
     let profiles: BTreeMap<&str, Profile> = workspace
         .project
-        .policies_of(target)
-        .filter_map(|policy| policy.profile())
-        .map(|profile| (profile.name(), compiled(profile)))
+        .facts
+        .on(&target.name)
+        .map(|declared: &DeclaredProfile| (declared.profile.name(), compiled(&declared.profile)))
         .collect();
     for (_, place) in gate.places() {
         let profile = place.labels.get(PodSecurityProfile::LABEL);

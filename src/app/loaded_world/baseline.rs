@@ -10,7 +10,7 @@ use crate::access::{Builder, Layer};
 use crate::admission::scc::defaults::{self, Start};
 use crate::app::workspace::{Workspace, keeps};
 use crate::app::{Options, unclaimed};
-use crate::compile::{self, Project};
+use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::label;
@@ -23,7 +23,7 @@ pub(crate) struct BaselineInputs<'g> {
     /// The options of the run.
     pub(crate) run: &'g Options,
     /// The policies.
-    pub(crate) project: &'g Project,
+    pub(crate) project: &'g LinkedWorkspace,
     /// The files that a baseline is read from.
     pub(crate) files: Box<dyn source::World>,
     /// The kept files that hold objects and that no policy names.
@@ -77,14 +77,12 @@ impl BaselineInputs<'_> {
         }
         // The objects of packages are there, independent of the installer.
         project.api(target).custom().for_each(|resource| builder.know(resource.clone()));
-        for policy in project.policies_of(target) {
-            policy.judged(&mut |document| {
-                surroundings.iter_mut().for_each(|known| known.add_document(document));
-                builder.add_document(document, |place, added| {
-                    if let Added::Misshapen(why) = added {
-                        sink.push(misshapen(place.origin(), why));
-                    }
-                });
+        for document in project.analyzed_documents(target) {
+            surroundings.iter_mut().for_each(|known| known.add_document(document));
+            builder.add_document(document, |place, added| {
+                if let Added::Misshapen(why) = added {
+                    sink.push(misshapen(place.origin(), why));
+                }
             });
         }
         for document in kept.iter().flat_map(Tree::documents) {
@@ -105,7 +103,7 @@ pub(crate) fn platform_objects(target: &Target) -> Vec<Tree> {
 /// Adds the objects of the earlier output of a target.
 pub(crate) fn add_committed(
     builder: &mut Builder,
-    project: &Project,
+    project: &LinkedWorkspace,
     target: &Target,
     committed: &dyn Committed,
 ) -> Result<(), RunError> {

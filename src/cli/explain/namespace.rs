@@ -20,7 +20,7 @@ use crate::app::{Error, LoadedWorld, Workspace, WorldOptions};
 use crate::compile;
 use crate::diag::{Origin, RunError, Sink, nearest};
 use crate::k8s::list;
-use crate::model::{Enforcement, PodSecurityProfile, Target};
+use crate::model::{DeclaredProfile, Enforcement, PodSecurityProfile, Target};
 use crate::report::access::place_text;
 use crate::report::page::Page;
 use crate::report::{json, pod_security};
@@ -139,10 +139,8 @@ fn plain(
     let mut seen = Seen { accounts: BTreeSet::from(["default".to_owned()]), ..Seen::default() };
     let has_policies = target.enforcement() == Enforcement::PodSecurityPolicy;
     if has_policies {
-        for policy in workspace.project.policies_of(target) {
-            policy.judged(&mut |document| {
-                list::objects(document).into_iter().for_each(|object| seen.note_policy(object, name));
-            });
+        for document in workspace.project.analyzed_documents(target) {
+            list::objects(document).into_iter().for_each(|object| seen.note_policy(object, name));
         }
     }
     let mut sink = Sink::new();
@@ -174,11 +172,8 @@ fn plain(
     }
     let (policy, _) = Policy::UPSTREAM.of(&labels);
     let is_profile = |wanted: &&String| {
-        workspace
-            .project
-            .policies_of(target)
-            .filter_map(|policy| policy.profile())
-            .any(|profile| profile.name() == wanted.as_str())
+        let mut declared = workspace.project.facts.on(&target.name);
+        declared.any(|declared: &DeclaredProfile| declared.profile.name() == wanted.as_str())
     };
     let holds = target.enforcement() == Enforcement::AdmissionPolicy;
     let profile = labels.get(PodSecurityProfile::LABEL).filter(|name| holds && is_profile(name));

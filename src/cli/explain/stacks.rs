@@ -7,6 +7,7 @@ use super::super::worlds::load_target;
 use super::super::{Global, Outcome};
 use super::Arguments;
 use crate::app::{Error, WorldOptions};
+use crate::model::InstalledStack;
 use crate::report::worlds;
 
 /// Prints for each target in which order its stacks can be installed, how far each reaches, and who may request them.
@@ -18,7 +19,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome,
     with_targets(global, &arguments.targets, |workspace, targets| {
         let mut found = false;
         for target in targets {
-            if workspace.project.stacks_of(target).next().is_none() {
+            if workspace.project.facts.on::<InstalledStack>(&target.name).next().is_none() {
                 continue;
             }
             let loaded = load_target(global, workspace, target, &WorldOptions::default())?;

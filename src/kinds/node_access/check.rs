@@ -7,7 +7,7 @@ use super::objects::{binding_of, own_node, read_rule};
 use super::{Agent, NodeAccessSpec};
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::k8s::names::{Reasons, dns_label, dns_subdomain, label_key, label_value};
-use crate::model::{NodeAccess, PolicyMeta, Target};
+use crate::model::{Isolation, NodePool, PlacedAgent, PolicyFacts, PolicyMeta, Target};
 use crate::node::agent::{FIRST_MINOR, NODES, Refusal, refusal_of_read};
 use crate::node::system_node::Binding;
 use crate::node::version::Version;
@@ -16,11 +16,11 @@ use crate::node::version::Version;
 const AUTHORIZERS: [&str; 6] = ["ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"];
 
 /// Checks the pools and the assertions about them.
-pub(super) fn pools(spec: &NodeAccessSpec, known: &NodeAccess, meta: &PolicyMeta, sink: &mut Sink) {
+pub(super) fn pools(spec: &NodeAccessSpec, known: &PolicyFacts, meta: &PolicyMeta, sink: &mut Sink) {
     let mut own: BTreeMap<&str, Origin> = BTreeMap::new();
     for pool in &spec.pools {
         check_name("a pool", &pool.name, pool.name.origin, dns_subdomain, sink);
-        let elsewhere = known.pools.iter().find(|other| {
+        let elsewhere = known.all().find(|other: &&NodePool| {
             other.name == pool.name.value && other.targets.iter().any(|target| meta.targets.contains(target))
         });
         let before = own.insert(&pool.name, pool.name.origin).or(elsewhere.map(|other| other.origin));
@@ -51,14 +51,14 @@ pub(super) fn pools(spec: &NodeAccessSpec, known: &NodeAccess, meta: &PolicyMeta
 /// Checks the agents.
 pub(super) fn agents(
     spec: &NodeAccessSpec,
-    known: &NodeAccess,
+    known: &PolicyFacts,
     meta: &PolicyMeta,
     targets: &[Target],
     sink: &mut Sink,
 ) {
     let mut own: BTreeMap<&str, Origin> = BTreeMap::new();
     for agent in &spec.agents {
-        let elsewhere = known.agents.iter().find(|other| {
+        let elsewhere = known.all().find(|other: &&PlacedAgent| {
             other.agent.name == agent.name.value && other.targets.iter().any(|target| meta.targets.contains(target))
         });
         let before = own.insert(&agent.name, agent.name.origin).or(elsewhere.map(|other| other.origin));
@@ -253,15 +253,15 @@ fn twice(what: &str, name: &str, origin: Origin, before: Origin) -> Diagnostic {
 }
 
 /// Reports isolations of undeclared pools, after all policies are linked.
-pub(crate) fn unknown_pools(access: &NodeAccess, sink: &mut Sink) {
-    for isolation in &access.isolations {
+pub(super) fn unknown_pools(facts: &PolicyFacts, sink: &mut Sink) {
+    for isolation in facts.all::<Isolation>() {
         let missing: Vec<&String> = isolation
             .targets
             .iter()
-            .filter(|target| access.pools_on(target).all(|pool| pool.name != isolation.pool))
+            .filter(|target| facts.on(target).all(|pool: &NodePool| pool.name != isolation.pool))
             .collect();
         let Some(first) = missing.first() else { continue };
-        let names = access.pools.iter().map(|pool| pool.name.as_str());
+        let names = facts.all().map(|pool: &NodePool| pool.name.as_str());
         let near = nearest(&isolation.pool, names.filter(|name| *name != isolation.pool));
         let help = near.map_or_else(
             || "declare it under `pools` of a NodeAccess policy for that target".to_owned(),

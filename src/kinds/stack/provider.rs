@@ -19,7 +19,8 @@ use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::names;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{
-    Contribution, Home, InstalledProvider, Linker, Policy, PolicyMeta, RawDocument, Surroundings, Target, Unit,
+    Contribution, DependentPolicy, ForeignDocuments, Home, InstalledProvider, Linker, Policy, PolicyMeta, RawDocument,
+    Surroundings, Target, Unit,
 };
 use crate::yaml::schema::Schema;
 use crate::yaml::{NodeRef, Spanned};
@@ -120,16 +121,16 @@ pub(super) fn link(
                     .help("accept it with `metadata.allow`: every provider reads all Secrets"),
             );
         }
-        linker.providers.push(installed.clone());
+        linker.facts.push(installed.clone());
         providers.push(Member { installed, origin, family: BTreeMap::new() });
     }
+    linker.facts.push(ForeignDocuments { origins: contents.documents, policy: document.meta.clone() });
     Some(Box::new(Linked {
         meta: document.meta.clone(),
         revision: spec.revision,
         providers,
         composites: contents.composites,
         content,
-        brought: contents.documents,
     }))
 }
 
@@ -284,8 +285,6 @@ struct Linked {
     providers: Vec<Member>,
     composites: Vec<Composite>,
     content: Origin,
-    /// The documents of the package.
-    brought: Vec<Origin>,
 }
 
 /// An installed provider, with the definitions of its family on each target.
@@ -306,11 +305,36 @@ impl Policy for Linked {
         }
     }
 
+    fn as_dependent(&mut self) -> Option<&mut dyn DependentPolicy> {
+        Some(self)
+    }
+
+    fn expand(&self, target: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+        let part = part as usize;
+        let (objects, origin) = match self.providers.get(part) {
+            Some(member) => {
+                let family = member.family.get(&target.name).map(Vec::as_slice).unwrap_or_default();
+                (member.installed.provider.objects(self.revision, family), member.origin)
+            }
+            None => {
+                let composite = self.composites.get(part.saturating_sub(self.providers.len()));
+                (composite.map(|composite| composite.objects(self.revision)).unwrap_or_default(), self.meta.origin)
+            }
+        };
+        units.extend(objects.iter().map(|object| TEMPLATES.unit(object, origin, self.content)));
+    }
+}
+
+impl DependentPolicy for Linked {
+    fn needs_namespaces(&self) -> bool {
+        false
+    }
+
     fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
         for member in &mut self.providers {
             let own = &member.installed;
             let Some(family) = &own.family else { continue };
-            let others = surroundings.providers.iter().filter(|other| {
+            let others = surroundings.facts.all().filter(|other: &&InstalledProvider| {
                 let claims = other.family.as_ref().is_some_and(|claimed| claimed.value == family.value);
                 claims && other.provider.revision_name != own.provider.revision_name
             });
@@ -328,25 +352,6 @@ impl Policy for Linked {
                 }
             }
         }
-    }
-
-    fn brought(&self, visit: &mut dyn FnMut(Origin)) {
-        self.brought.iter().copied().for_each(visit);
-    }
-
-    fn expand(&self, target: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
-        let part = part as usize;
-        let (objects, origin) = match self.providers.get(part) {
-            Some(member) => {
-                let family = member.family.get(&target.name).map(Vec::as_slice).unwrap_or_default();
-                (member.installed.provider.objects(self.revision, family), member.origin)
-            }
-            None => {
-                let composite = self.composites.get(part.saturating_sub(self.providers.len()));
-                (composite.map(|composite| composite.objects(self.revision)).unwrap_or_default(), self.meta.origin)
-            }
-        };
-        units.extend(objects.iter().map(|object| TEMPLATES.unit(object, origin, self.content)));
     }
 }
 

@@ -8,16 +8,16 @@ use crate::crossplane::stack::Stack;
 use crate::diag::{Files, Severity, Sink};
 use crate::k8s::catalogue::Api;
 use crate::kinds::findings::Findings;
-use crate::model::Linker;
+use crate::model::{InstalledStack, Linker};
 use crate::yaml::{self, NodeRef};
 
-/// Reports conflicts between the stacks of each target, see [`conflicts::check`].
-pub fn weigh_stacks(linker: &Linker<'_>, sink: &mut Sink) {
+/// Reports conflicts between the stacks of each target, see [`conflicts::check`]. `is_whole` is false if a stack may be
+/// missing, so that others seem to lack its definitions.
+pub(super) fn weigh_stacks(linker: &Linker<'_>, is_whole: bool, sink: &mut Sink) {
     let mut findings = Findings::new(linker.targets.len());
-    // A rejected stack is missing, so others may seem to lack its definitions.
-    let is_whole = !sink.has_errors();
     for target in linker.targets {
-        let stacks: Vec<&Stack> = linker.stacks_on(&target.name).map(|installed| &*installed.stack).collect();
+        let stacks: Vec<&Stack> =
+            linker.facts.on(&target.name).map(|installed: &InstalledStack| &*installed.stack).collect();
         let Some(api) = linker.apis.get(&target.name).filter(|_| !stacks.is_empty()) else { continue };
         let mut found = Sink::new();
         conflicts::check(&stacks, &Workspace { api, files: linker.files() }, &mut found);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Class;
 use crate::diag::{Diagnostic, Sink};
 use crate::kinds::shared::warn_of_empty;
-use crate::model::{AccountValue, Accounts, Linker, Pattern, Target, Variables};
+use crate::model::{AccountValue, Accounts, Linker, Pattern, PermissionSet, Target, Variables};
 use crate::source::cell_place;
 use crate::yaml::Spanned;
 
@@ -63,7 +63,7 @@ fn names(class: &Class) -> impl Iterator<Item = &Spanned<String>> {
 fn names_in_rules(class: &Class, linker: &Linker<'_>) -> Vec<Spanned<String>> {
     let mut found = Vec::new();
     for role in &class.roles {
-        let set = linker.permission_sets.get(&role.permission_set);
+        let set = linker.offers.get::<PermissionSet>(&role.permission_set);
         let names = set.into_iter().flat_map(|set| set.content.resource_names());
         found.extend(names.map(|name| Spanned::new(name, role.permission_set.origin)));
     }

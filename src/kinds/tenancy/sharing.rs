@@ -28,7 +28,7 @@ pub(super) fn left_out(
                     && (&other.object_type, other.template, other.content)
                         == (&object.object_type, object.template, object.content)
             };
-            let known = linker.made_for_accounts.iter_mut().find(is_alike);
+            let known = linker.facts.all_mut().find(is_alike);
             let is_first = known.is_none();
             let mut first = MadeForAccounts::new(name, object);
             let made = known.unwrap_or(&mut first);
@@ -39,7 +39,7 @@ pub(super) fn left_out(
                 found.extend(alike.map(|account| (account, number)));
             }
             if is_first {
-                linker.made_for_accounts.push(first);
+                linker.facts.push(first);
             }
         }
         if !found.is_empty() {

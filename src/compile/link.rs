@@ -1,0 +1,354 @@
+//! Links the policies of a workspace.
+
+use crate::codes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::{WORKSPACE_FILE, order};
+use crate::diag::{Code, Diagnostic, Origin, RunError, Sink, nearest};
+use crate::kinds::{self, KindEntry};
+use crate::model::{
+    ForeignDocuments, Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Scope, Surroundings, Target,
+    check_patterns,
+};
+use crate::yaml::{NodeRef, Tree};
+
+/// The linked policies of a workspace.
+pub(super) struct Linked {
+    /// The policies, in the order of the kinds and then of the paths.
+    pub(super) policies: Vec<Box<dyn Policy>>,
+    /// The accepted warnings: the code and the document that it is accepted in.
+    pub(super) accepted: Vec<(Code, Origin)>,
+}
+
+/// Links the policies of all files by their paths.
+pub(super) fn policies(
+    trees: &BTreeMap<String, Arc<Tree>>,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Result<Linked, RunError> {
+    let (documents, strays) = documents(trees, sink);
+    for document in &documents {
+        linker.offers.announce(document.kind.name, document.name().unwrap_or_default());
+    }
+    let mut linking = Linking::default();
+    let mut previous = None;
+    for document in &order::by_inclusion(documents, sink) {
+        if previous.replace(document.kind.name) != Some(document.kind.name) {
+            linker.learn();
+        }
+        linking.link(document, linker, sink)?;
+    }
+    linker.learn();
+    let is_whole = !sink.has_errors();
+    report_strays(strays, &linker.claimed, sink);
+    if !sink.has_errors() {
+        // After a mistyped reference the policy it meant would seem unused.
+        report_unused(linker, sink);
+    }
+    kinds::check_together(linker, is_whole, sink);
+    linking.settle(linker, sink);
+    Ok(linking.finish(linker))
+}
+
+/// Sorts the policy documents by their kinds. Returns the other documents too, each with the path of its file.
+fn documents(trees: &BTreeMap<String, Arc<Tree>>, sink: &mut Sink) -> (Vec<Document>, Vec<(String, Origin)>) {
+    let mut documents: Vec<Document> = Vec::new();
+    let mut strays: Vec<(String, Origin)> = Vec::new();
+    for (path, tree) in trees {
+        for (index, root) in tree.documents().enumerate() {
+            match policy_kind(root, sink) {
+                DocumentKind::Policy(kind) => {
+                    documents.push(Document { path: path.clone(), tree: Arc::clone(tree), index, kind })
+                }
+                DocumentKind::Stray => strays.push((path.clone(), root.origin())),
+                DocumentKind::Unknown => {}
+            }
+        }
+    }
+    documents.sort_by_key(|document| kinds::ALL.iter().position(|entry| entry.name == document.kind.name));
+    (documents, strays)
+}
+
+/// A policy document that waits to be linked.
+pub(super) struct Document {
+    pub(super) path: String,
+    pub(super) tree: Arc<Tree>,
+    /// The index of the document in its file.
+    pub(super) index: usize,
+    pub(super) kind: &'static KindEntry,
+}
+
+impl Document {
+    /// The policy's name, where it has one.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.tree.document(self.index)?.path(&["metadata", "name"])?.as_str()
+    }
+}
+
+/// The kind of a document of the policy folder.
+enum DocumentKind {
+    Policy(&'static KindEntry),
+    /// Not a policy; a file that some policy claims may hold it.
+    Stray,
+    /// A policy of a kind that is not there; reported.
+    Unknown,
+}
+
+fn policy_kind(root: NodeRef<'_>, sink: &mut Sink) -> DocumentKind {
+    let api_version = root.get("apiVersion");
+    let Some(group) = api_version.and_then(NodeRef::as_str).and_then(|version| version.split_once('/')) else {
+        return DocumentKind::Stray;
+    };
+    if group.0 != "bailiwick.dev" {
+        return DocumentKind::Stray;
+    }
+    if api_version.and_then(NodeRef::as_str) != Some(kinds::API_VERSION) {
+        let written = api_version.and_then(NodeRef::as_str).unwrap_or_default();
+        sink.push(
+            Diagnostic::error(codes::UNKNOWN_KIND, format!("`{written}` is not a version of the policy format"))
+                .at(api_version.unwrap_or(root).origin())
+                .help(format!("write `{}`", kinds::API_VERSION)),
+        );
+        return DocumentKind::Unknown;
+    }
+    let kind = root.get("kind");
+    let name = kind.and_then(NodeRef::as_str).unwrap_or_default();
+    if let Some(entry) = kinds::find(name) {
+        return DocumentKind::Policy(entry);
+    }
+    let message = match kind {
+        _ if name == kinds::WORKSPACE => "a Workspace is not a policy".to_owned(),
+        Some(kind) if kind.as_str().is_none() => format!("the kind of a policy is a string, not {}", kind.describe()),
+        Some(_) => format!("there is no policy kind `{name}`"),
+        None => "this policy has no `kind`".to_owned(),
+    };
+    let near = nearest(name, kinds::ALL.iter().map(|entry| entry.name));
+    let help = near.filter(|_| name != kinds::WORKSPACE).map_or_else(
+        || format!("the kinds are: {}", kinds::ALL.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
+    let help =
+        if name == kinds::WORKSPACE { format!("move it to `{WORKSPACE_FILE}` in the root folder") } else { help };
+    sink.push(
+        Diagnostic::error(codes::UNKNOWN_KIND, message)
+            .at(kind.map_or_else(|| root.beginning(), NodeRef::origin))
+            .help(help),
+    );
+    DocumentKind::Unknown
+}
+
+/// The parts of a document that every kind has.
+pub(super) struct Head<'t> {
+    pub(super) api_version: &'t str,
+    pub(super) kind: &'t str,
+    pub(super) name: &'t str,
+    name_origin: Origin,
+    allow: Vec<(&'t str, Origin)>,
+    pub(super) spec: NodeRef<'t>,
+}
+
+impl<'t> Head<'t> {
+    /// None when the document has another shape; the schema then tells what is wrong.
+    pub(super) fn read(root: NodeRef<'t>) -> Option<Self> {
+        let known = |node: NodeRef<'t>, names: &[&str]| {
+            node.entries().all(|(key, _)| key.as_str().is_some_and(|key| names.contains(&key)))
+        };
+        let metadata = root.get("metadata")?;
+        let name = metadata.get("name")?;
+        let allow = metadata.get("allow");
+        let fits = known(root, &["apiVersion", "kind", "metadata", "spec"])
+            && known(metadata, &["name", "allow"])
+            && allow.is_none_or(|allow| allow.is_seq() && allow.items().all(|code| code.as_str().is_some()));
+        let spec = root.get("spec").filter(|spec| spec.is_map())?;
+        fits.then_some(())?;
+        Some(Self {
+            api_version: root.get("apiVersion")?.as_str()?,
+            kind: root.get("kind")?.as_str()?,
+            name: name.as_str().filter(|name| !name.is_empty())?,
+            name_origin: name.origin(),
+            allow: allow
+                .into_iter()
+                .flat_map(NodeRef::items)
+                .filter_map(|code| Some((code.as_str()?, code.origin())))
+                .collect(),
+            spec,
+        })
+    }
+}
+
+/// The policies linked so far.
+#[derive(Default)]
+struct Linking {
+    policies: Vec<Box<dyn Policy>>,
+    accepted: Vec<(Code, Origin)>,
+    /// The codes of the warnings that a policy accepts, by the location of its name.
+    accepted_by: BTreeMap<Origin, Vec<Code>>,
+    names: BTreeMap<(&'static str, Arc<str>), Origin>,
+}
+
+impl Linking {
+    fn link(&mut self, document: &Document, linker: &mut Linker<'_>, sink: &mut Sink) -> Result<(), RunError> {
+        let Some(root) = document.tree.document(document.index) else { return Ok(()) };
+        let schema = document.kind.compiled_schema()?;
+        // The schema alone has constraints that a type cannot state, such as a list that may not be empty.
+        let Some(head) = Head::read(root).filter(|_| schema.fits(root)) else {
+            schema.report(root, None, sink);
+            return Ok(());
+        };
+        if !self.take_name(document.kind.name, &head, sink) {
+            return Ok(());
+        }
+        let accepted = accepted_codes(&head, sink);
+        self.accepted.extend(accepted.iter().map(|code| (*code, root.origin())));
+        self.accepted_by.insert(head.name_origin, accepted);
+        let targets = matching_targets(head.spec, linker.targets, sink);
+        let meta = PolicyMeta {
+            kind: document.kind.name,
+            name: head.name.into(),
+            origin: head.name_origin,
+            targets: Arc::new(targets),
+        };
+        let raw = RawDocument { meta, root, spec: head.spec, path: &document.path };
+        if document.kind.patterns != Patterns::Own {
+            let targets = linker.targets_of(&raw.meta);
+            let open = document.kind.patterns == Patterns::Open;
+            check_patterns(raw.spec, Scope { accounts: None, targets: &targets, open }, sink);
+        }
+        match document.kind.link(&raw, linker, sink) {
+            Ok(policy) => self.policies.extend(policy),
+            Err(error) => schema.report(root, Some(error), sink),
+        }
+        Ok(())
+    }
+
+    /// Whether the name of a policy is new; reports a second policy of the name.
+    fn take_name(&mut self, kind: &'static str, head: &Head<'_>, sink: &mut Sink) -> bool {
+        let key = (kind, Arc::from(head.name));
+        let Some(first) = self.names.get(&key) else {
+            self.names.insert(key, head.name_origin);
+            return true;
+        };
+        sink.push(
+            Diagnostic::error(codes::DUPLICATE_POLICY, format!("two policies have the name {kind} `{}`", head.name))
+                .at(head.name_origin)
+                .and(*first, "the first one")
+                .help("rename one of them"),
+        );
+        false
+    }
+
+    /// Resolves the parts of policies that depend on all policies.
+    fn settle(&mut self, linker: &Linker<'_>, sink: &mut Sink) {
+        let mut surroundings = Surroundings { namespaces: Namespaces::default(), facts: &linker.facts };
+        let mut dependent = self.policies.iter_mut().filter_map(|policy| policy.as_dependent());
+        if dependent.any(|policy| policy.needs_namespaces()) {
+            surroundings.namespaces = Namespaces::of(&self.policies, linker.targets);
+        }
+        for policy in self.policies.iter_mut().filter_map(|policy| policy.as_dependent()) {
+            policy.settle(&surroundings, sink);
+        }
+    }
+
+    /// Returns the result. A warning in a document of another file, such as a package that is installed twice, is
+    /// accepted if each policy with the document accepts it.
+    fn finish(mut self, linker: &Linker<'_>) -> Linked {
+        let mut users: BTreeMap<Origin, usize> = BTreeMap::new();
+        let mut accepting: BTreeMap<(Code, Origin), usize> = BTreeMap::new();
+        for ForeignDocuments { origins, policy } in linker.facts.all() {
+            let accepted = self.accepted_by.get(&policy.origin);
+            for origin in origins {
+                *users.entry(*origin).or_default() += 1;
+                for code in accepted.into_iter().flatten() {
+                    *accepting.entry((*code, *origin)).or_default() += 1;
+                }
+            }
+        }
+        let by_all = accepting.into_iter().filter(|((_, origin), count)| users.get(origin) == Some(count));
+        self.accepted.extend(by_all.map(|(accepted, _)| accepted));
+        Linked { policies: self.policies, accepted: self.accepted }
+    }
+}
+
+/// Returns the codes under `metadata.allow`; reports unknown ones.
+fn accepted_codes(head: &Head<'_>, sink: &mut Sink) -> Vec<Code> {
+    let mut accepted = Vec::new();
+    for (code, origin) in &head.allow {
+        match codes::find(code) {
+            Some(code) => accepted.push(code),
+            None => {
+                let near = nearest(code, codes::all().iter().map(|code| code.id()));
+                sink.push(
+                    Diagnostic::error(codes::UNKNOWN_VALUE, format!("there is no diagnostic `{code}`"))
+                        .at(*origin)
+                        .help_maybe(near.map(|near| format!("did you mean `{near}`?"))),
+                );
+            }
+        }
+    }
+    accepted
+}
+
+/// The names of the targets that `spec.targets` matches; all of them without it.
+fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> BTreeSet<String> {
+    let Some(globs) = spec.get("targets").filter(|globs| !globs.is_empty()) else {
+        return targets.iter().map(|target| target.name.clone()).collect();
+    };
+    let mut found = BTreeSet::new();
+    for glob in globs.items() {
+        let Some(text) = glob.as_str() else { continue };
+        let Ok(matcher) = globset::Glob::new(text) else {
+            sink.push(
+                Diagnostic::error(codes::INVALID_VALUE, format!("`{text}` is not a glob"))
+                    .at(glob.origin())
+                    .help("`*` matches any text, such as `prod-*`; close every `[` and `{`"),
+            );
+            continue;
+        };
+        let matcher = matcher.compile_matcher();
+        let before = found.len();
+        found.extend(targets.iter().filter(|target| matcher.is_match(&target.name)).map(|target| target.name.clone()));
+        let matched = targets.iter().any(|target| matcher.is_match(&target.name));
+        if found.len() == before && !matched {
+            let near = nearest(text, targets.iter().map(|target| target.name.as_str()));
+            sink.push(
+                Diagnostic::error(codes::UNKNOWN_TARGET, format!("no target matches `{text}`")).at(glob.origin()).help(
+                    near.map_or_else(
+                        || {
+                            format!(
+                                "the targets are: {}",
+                                targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")
+                            )
+                        },
+                        |near| format!("did you mean `{near}`?"),
+                    ),
+                ),
+            );
+        }
+    }
+    found
+}
+
+fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink: &mut Sink) {
+    for (path, mut origin) in strays.into_iter().filter(|(path, _)| !claimed.contains(path)) {
+        origin.span.end = origin.span.start + 1;
+        let file = path.rsplit('/').next().unwrap_or_default();
+        sink.push(
+            Diagnostic::error(codes::NOT_A_POLICY, "this document is not a policy")
+                .at(origin)
+                .help(format!("a policy begins with `apiVersion: {}`", kinds::API_VERSION))
+                .help(format!("to bring in plain manifests, name the file in a Manifests policy: `files: [{file}]`")),
+        );
+    }
+}
+
+/// Reports policies that need a user and have none, such as those with account variables.
+fn report_unused(linker: &Linker<'_>, sink: &mut Sink) {
+    for meta in linker.offers.unused() {
+        sink.push(
+            Diagnostic::warning(codes::UNUSED_POLICY, format!("no policy uses the {} `{}`", meta.kind, meta.name))
+                .at(meta.origin)
+                .help("bind it in a Grant or a Tenancy, or remove it"),
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! A workspace with linked policies.
+
+use crate::codes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::diag::{Code, Diagnostic, Files, Origin, Severity, Sink};
+use crate::k8s::catalogue::Api;
+use crate::k8s::custom_fields::CustomFields;
+use crate::model::{AnalyzedManifest, Date, Expiry, Identity, Policy, PolicyFacts, PolicyMeta, Target, Workspace};
+use crate::render::TemplateSet;
+use crate::validate::Trees;
+use crate::yaml::{NodeRef, Tree};
+
+/// A workspace that was read and linked.
+pub struct LinkedWorkspace {
+    /// The workspace file.
+    pub workspace: Workspace,
+    /// The policies, in the order of the kinds and then of the paths.
+    pub policies: Vec<Box<dyn Policy>>,
+    /// The templates.
+    pub templates: Arc<TemplateSet>,
+    /// Every text, for diagnostics.
+    pub files: Arc<Files>,
+    /// The policies as trees, for the places of values.
+    pub trees: Trees,
+    /// The objects of clusters beside the output, by target, if labels of namespaces follow from them.
+    pub baselines: BTreeMap<String, Vec<Tree>>,
+    /// Objects that are there without being compiled, by target.
+    pub existing: BTreeMap<String, BTreeSet<Identity>>,
+    /// The API of each target, by its name.
+    pub apis: BTreeMap<String, Api>,
+    /// The fields of the custom resources of each target, by its name.
+    pub custom_fields: BTreeMap<String, Vec<Arc<CustomFields>>>,
+    /// The facts registered by policies.
+    pub facts: PolicyFacts,
+    /// Warnings that policies accept: the code and the document it is accepted in.
+    pub accepted: Vec<(Code, Origin)>,
+}
+
+impl LinkedWorkspace {
+    /// The policies that apply to a target.
+    pub fn policies_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p dyn Policy> {
+        self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
+    }
+
+    /// The policy whose document a place stands in; none for a place in an account list or a manifest.
+    pub fn policy_at(&self, place: Origin) -> Option<&PolicyMeta> {
+        self.policies.iter().map(|policy| policy.meta()).find(|meta| self.trees.share_document(meta.origin, place))
+    }
+
+    /// Iterates over the documents of a target that are in the cluster without being compiled.
+    pub fn analyzed_documents<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = NodeRef<'p>> {
+        self.facts.on(&target.name).flat_map(AnalyzedManifest::documents)
+    }
+
+    /// The objects of a target that are there without being compiled.
+    pub fn existing_on(&self, target: &Target) -> &BTreeSet<Identity> {
+        static NONE: BTreeSet<Identity> = BTreeSet::new();
+        self.existing.get(&target.name).unwrap_or(&NONE)
+    }
+
+    /// Returns the API of a target.
+    pub fn api(&self, target: &Target) -> Api {
+        self.apis.get(&target.name).cloned().unwrap_or_else(|| target.version.api())
+    }
+
+    /// Returns the fields of the custom resources of a target.
+    pub fn custom_fields(&self, target: &Target) -> &[Arc<CustomFields>] {
+        self.custom_fields.get(&target.name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Warns of policies whose last day is over. The caller gives the day; the output is the same on any day.
+    pub fn warn_of_expired(&self, today: Date, sink: &mut Sink) {
+        for expiry in self.facts.all().filter(|expiry: &&Expiry| expiry.until < today) {
+            let PolicyMeta { kind, name, .. } = &expiry.policy;
+            sink.push(
+                Diagnostic::warning(codes::GRANT_EXPIRED, format!("the {kind} `{name}` expired on {}", expiry.until))
+                    .at(expiry.origin)
+                    .help("remove the policy or set a later day; its objects stay in the output until then"),
+            );
+        }
+    }
+
+    /// Drops the warnings that policies accept, and gives the others the severity that the workspace says.
+    pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let left = diagnostics.into_iter().filter(|diagnostic| !self.accepts(diagnostic));
+        left.filter_map(|diagnostic| self.workspace.diagnostics.apply(diagnostic)).collect()
+    }
+
+    /// Whether a policy accepts a warning.
+    pub fn accepts(&self, diagnostic: &Diagnostic) -> bool {
+        diagnostic.severity == Severity::Warning
+            && diagnostic.origin.is_some_and(|origin| {
+                self.accepted.iter().any(|(code, document)| {
+                    *code == diagnostic.code && document.file == origin.file && document.span.contains(origin.span)
+                })
+            })
+    }
+}

@@ -1,0 +1,190 @@
+//! Facts that policies register for other policies and for the analysis of the workspace.
+
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::{AccessCheck, Date, Identity, MadeForAccounts, Mentions, ObjectType, PodSecurityProfile, PolicyMeta};
+use crate::crossplane::object;
+use crate::crossplane::provider::Provider;
+use crate::crossplane::stack::Stack;
+use crate::diag::Origin;
+use crate::yaml::{NodeRef, Spanned, Tree};
+
+/// A fact about some targets.
+pub trait Fact: Any + Send + Sync {
+    /// Whether the fact applies to a target.
+    fn applies_to(&self, target: &str) -> bool;
+}
+
+/// The facts of the linked policies, by type. The facts of a type are in the order of linking.
+#[derive(Default)]
+pub struct PolicyFacts {
+    by_type: BTreeMap<TypeId, Vec<Box<dyn Any + Send + Sync>>>,
+}
+
+impl PolicyFacts {
+    /// Registers a fact.
+    pub fn push<F: Fact>(&mut self, fact: F) {
+        self.by_type.entry(TypeId::of::<F>()).or_default().push(Box::new(fact));
+    }
+
+    /// Iterates over the facts of a type.
+    pub fn all<F: Fact>(&self) -> impl Iterator<Item = &F> {
+        self.by_type.get(&TypeId::of::<F>()).into_iter().flatten().filter_map(|fact| fact.downcast_ref())
+    }
+
+    /// Iterates over the facts of a type, to change them.
+    pub fn all_mut<F: Fact>(&mut self) -> impl Iterator<Item = &mut F> {
+        self.by_type.get_mut(&TypeId::of::<F>()).into_iter().flatten().filter_map(|fact| fact.downcast_mut())
+    }
+
+    /// Iterates over the facts of a type that apply to a target.
+    pub fn on<'f, F: Fact>(&'f self, target: &str) -> impl Iterator<Item = &'f F> {
+        self.all().filter(move |fact: &&F| fact.applies_to(target))
+    }
+
+    /// Whether there is a fact of a type.
+    pub fn has<F: Fact>(&self) -> bool {
+        self.all::<F>().next().is_some()
+    }
+}
+
+/// Implements [`Fact`] for types with the names of their targets in a field.
+macro_rules! facts_with_targets {
+    ($($fact:ty: $($field:ident).+;)+) => {
+        $(impl crate::model::Fact for $fact {
+            fn applies_to(&self, target: &str) -> bool {
+                self.$($field).+.contains(target)
+            }
+        })+
+    };
+}
+
+pub(super) use facts_with_targets;
+
+facts_with_targets! {
+    AccessCheck: meta.targets;
+    Mentions: meta.targets;
+    InstalledStack: targets;
+    InstalledManager: targets;
+    InstalledProvider: targets;
+    Expiry: policy.targets;
+    DeclaredProfile: policy.targets;
+    UnreadAccounts: policy.targets;
+    ExistingObjects: targets;
+    AnalyzedManifest: targets;
+    WrittenManifests: targets;
+    ForeignDocuments: policy.targets;
+}
+
+impl Fact for MadeForAccounts {
+    fn applies_to(&self, target: &str) -> bool {
+        self.target == target
+    }
+}
+
+/// A stack and the place of its installation.
+#[derive(Debug, Clone)]
+pub struct InstalledStack {
+    /// The content of the package.
+    pub stack: Arc<Stack>,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+/// The Stack Manager of some targets.
+#[derive(Debug, Clone)]
+pub struct InstalledManager {
+    /// The service account.
+    pub account: object::Account,
+    /// The location of its name.
+    pub origin: Origin,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+/// A provider of the RBAC manager and the place of its installation.
+#[derive(Debug, Clone)]
+pub struct InstalledProvider {
+    /// The content of the package.
+    pub provider: Arc<Provider>,
+    /// The image with the package of the provider.
+    pub image: Option<String>,
+    /// The declared provider family, with the location of the declaration.
+    pub family: Option<Spanned<String>>,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+/// A policy with an expiry date.
+#[derive(Debug, Clone)]
+pub struct Expiry {
+    /// The last day of its validity.
+    pub until: Date,
+    /// The location of the date.
+    pub origin: Origin,
+    /// The policy that expires.
+    pub policy: PolicyMeta,
+}
+
+/// A pod security profile of a policy.
+#[derive(Debug, Clone)]
+pub struct DeclaredProfile {
+    /// Its linked content.
+    pub profile: Arc<PodSecurityProfile>,
+    /// Its name, place and targets.
+    pub policy: PolicyMeta,
+}
+
+/// A policy with accounts that could not be read, so that the names of its tenants are incomplete.
+#[derive(Debug, Clone)]
+pub struct UnreadAccounts {
+    /// The policy with the account list.
+    pub policy: PolicyMeta,
+}
+
+/// Objects that exist in clusters without being compiled; bindings may refer to them.
+#[derive(Debug, Clone)]
+pub struct ExistingObjects {
+    /// The identities of the objects.
+    pub objects: Vec<Identity>,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+/// A manifest with objects that are in the cluster without being compiled, for the analysis of the whole workspace.
+#[derive(Debug, Clone)]
+pub struct AnalyzedManifest {
+    /// The text with the objects.
+    pub tree: Arc<Tree>,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+impl AnalyzedManifest {
+    /// Iterates over the documents of the manifest.
+    pub fn documents(&self) -> impl Iterator<Item = NodeRef<'_>> {
+        self.tree.documents()
+    }
+}
+
+/// The objects that a policy takes unchanged from manifests.
+#[derive(Debug, Clone)]
+pub struct WrittenManifests {
+    /// The number of objects of each type.
+    pub counts: HashMap<ObjectType, usize>,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+/// Documents of other files that a policy brings in. A warning that the policy accepts is accepted there, too.
+#[derive(Debug, Clone)]
+pub struct ForeignDocuments {
+    /// The locations of the documents.
+    pub origins: Vec<Origin>,
+    /// The policy that brings them in.
+    pub policy: PolicyMeta,
+}
