@@ -281,7 +281,9 @@ impl<'p> Worker<'p> {
         };
         drafts.sort_by(|left, right| left.path.cmp(&right.path));
         // A file that lacks an object would be wrong; with an error nothing is written anyway.
-        if !made.sink.has_errors() {
+        if made.sink.has_errors() {
+            self.classes.discount_last();
+        } else {
             made.results = drafts.into_iter().map(|draft| work(draft.finish())).collect();
         }
         made
@@ -318,7 +320,8 @@ impl<'p> Worker<'p> {
     /// The file of an account whose class is known; none where the general way is to be taken.
     fn stamped(&mut self, index: &HomeIndex, position: usize, home: &Home) -> Option<(OutputFile, HomeFacts)> {
         // Nobody needs JSON in a hurry.
-        if !self.options.classes || self.options.wanted == Wanted::Json {
+        let gives_up = self.renderer.gives_up() || self.built_in.as_ref().is_some_and(Renderer::gives_up);
+        if !self.options.classes || self.options.wanted == Wanted::Json || gives_up {
             return None;
         }
         let (policy, part) = index.single(position)?;
@@ -391,7 +394,8 @@ impl<'p> Worker<'p> {
         for facts in [facts, other_facts] {
             let is_told_once = facts.is_told_once();
             let mut sink = Sink::new();
-            TargetFacts::new(self.target, self.project.existing_on(self.target)).absorb(facts, &|_| true, &mut sink);
+            // An object that exists for a stand-in need not exist for the other accounts.
+            TargetFacts::new(self.target, &BTreeSet::new()).absorb(facts, &|_| true, &mut sink);
             if !is_told_once || !sink.is_empty() {
                 return None;
             }

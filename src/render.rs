@@ -42,6 +42,11 @@ impl<'t> Renderer<'t> {
         Self { parsed: Parsed::new(templates), exhausted: HashMap::new() }
     }
 
+    /// Whether a template used up its bounds so often that the renderer refuses it for every object.
+    pub fn gives_up(&self) -> bool {
+        self.exhausted.values().any(|(count, _)| *count >= MOST_EXHAUSTED)
+    }
+
     /// Renders a unit into `out`, which is cleared first.
     ///
     /// # Errors

@@ -469,7 +469,7 @@ const EDITS: [(&str, &str); 18] = [
     ("{name: ci, namespace: tools}", "{name: \"{name}\"}"),
     ("{name: ci, namespace: tools}", "{name: \"bot-{team}\", namespace: \"t-{name}\"}"),
     ("clusterRole: view", "clusterRole: \"{team}\""),
-    ("clusterRole: view", "clusterRole: nobody-makes-it"),
+    ("clusterRole: view", "clusterRole: missing"),
     ("cpu: \"2\"", "cpu: \"{uid}\""),
     ("fixed: \"yes\"", "fixed: \"{note}\""),
     ("fixed: \"yes\"", "\"key-{team}\": \"x\""),
@@ -593,4 +593,75 @@ fn labels_of_namespaces_are_what_the_general_way_makes_of_them() {
     let Together { stamped, files, matched, checked } = together;
     assert!(matched > checked, "{together:?}: nothing was compared");
     assert!(files > 500 && stamped * 5 > files, "{stamped} of {files}: nothing was compared");
+}
+
+/// The references of a class are checked once, for an account whose objects are valid.
+#[test]
+fn an_account_without_errors_reports_the_references_of_a_class() {
+    let policies = TENANCY.replace("clusterRole: view", "clusterRole: missing").replace("\"m-{name}\"", "\"m-{note}\"");
+    for wrong in [1, 3, 5, 17] {
+        let accounts: Vec<(i64, &str)> =
+            (0..20).map(|index| (1000 + index, if index < wrong { "a/b" } else { "fine" })).collect();
+        // By name, `user-10` comes behind `user-1`.
+        let rows = rows(&accounts).replace("user-", "user-0").replace("user-01", "user-1");
+        let world = world(&policies, &rows.replace("user-1,", "user-01,"));
+        assert!(world.compile().told.contains("there is no ClusterRole `missing`"), "{wrong}");
+        same_every_way(&world, &format!("{wrong} at first"));
+    }
+}
+
+/// The reader limits the length of the copies of aliases.
+#[test]
+fn a_long_value_may_exceed_the_limit_of_aliases() {
+    let class = "    namespace: {name: \"t-{name}\"}\n    roles: [{name: own, permissionSet: own}]\n";
+    let long = "x".repeat(1_020);
+    let rows = (0..9).map(|index| format!("a{index},{index},{}\n", if index == 8 { &long } else { "n" }));
+    let name = "{{ rules[0].resourceNames[0] }}";
+    let template = format!(
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{{% include \"_metadata.yaml.j2\" %}}\nrules:\n\
+         - {{apiGroups: [\"\"], resources: [configmaps], verbs: [get], resourceNames: &names [{}{name}]}}\n\
+         {{% for a in range(500) %}}\n\
+         - {{apiGroups: [\"\"], resources: [configmaps], verbs: [get], resourceNames: *names}}\n\
+         {{% endfor %}}\n",
+        format!("{name}, ").repeat(49),
+    );
+    let world = world_of(class, rows).file("templates/tenancy/role.yaml.j2", &template);
+    assert!(world.compile().told.contains("expand to more than 100000 nodes"));
+    same_every_way(&world, "aliases");
+}
+
+#[test]
+fn an_object_that_exists_for_a_stand_in_does_not_exist_for_others() {
+    let class = "    namespace: {name: \"t-{name}\"}\n    grants:\n    \
+                 - {name: g, clusterRole: view, to: {serviceAccounts: [{name: ci}]}}\n";
+    let rows = (0..12).map(|index| format!("a{index},{index},n\n"));
+    let manifests = "apiVersion: bailiwick.dev/v1alpha1\nkind: Manifests\nmetadata: {name: there}\nspec:\n  \
+                     emit: false\n  files: [there/*.yaml]\n";
+    let account = |namespace: &str| {
+        format!("---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: ci, namespace: {namespace}}}\n")
+    };
+    let world = world_of(class, rows)
+        .file("policies/there.yaml", manifests)
+        .file("policies/there/a.yaml", &(account("t-q00zwk") + &account("t-j00xvp")));
+    let told = world.compile().told;
+    assert!(told.contains("`ci` in `t-a0`") && told.contains("the same 11 times more"), "{told}");
+    same_every_way(&world, "there");
+}
+
+#[test]
+fn a_template_that_used_up_its_bounds_fails_for_every_account() {
+    let template = "apiVersion: v1\nkind: Namespace\n{% include \"_metadata.yaml.j2\" %}\n\
+                    {% if labels.team == \"xweb\" %}\n{% set long = \"x\" * 2000000 %}\n{% endif %}\n";
+    let rows = (0..100).map(|index| {
+        let team = if index % 2 == 0 && index > 10 { "web" } else { "core" };
+        format!("user-{index:03},{},{team},n,\n", 1000 + index)
+    });
+    let rows: String = rows.collect();
+    let world = world(TENANCY, &format!("name,uid,team,note,limits.pods\n{rows}"))
+        .file("templates/tenancy/namespace.yaml.j2", template);
+    let off = Stats::off();
+    let options = |classes| Options { jobs: 1, wanted: Wanted::Text, classes, alike: true, part: None, stats: &off };
+    let general = world.compile_with(options(false));
+    assert!(general.told.contains("this text has more than 1 MiB"), "{}", general.told);
+    compare(&world.compile_with(options(true)), &general, "used up");
 }

@@ -49,7 +49,8 @@ const TYPICAL_VALUE: usize = 32;
 pub(super) const LONGEST_WRITTEN: usize = 6 * open::LONGEST;
 
 /// The number of accounts of a class that take the general path first. The first account reports the diagnostics that are
-/// reported once for a class ([`HomeFacts::is_told_once`]), and classes of few members are not worth it.
+/// reported once for a class ([`HomeFacts::is_told_once`]), and classes of few members are not worth it. Accounts with an
+/// error do not count: the references of an invalid object are not checked.
 const FIRST_STAMPED: u8 = 3;
 
 /// Most classes of one policy: what differs more than that is no class.
@@ -63,6 +64,8 @@ const MOST_TRIES: usize = 300;
 #[derive(Default)]
 pub(super) struct Classes {
     policies: HashMap<usize, OfPolicy>,
+    /// The policy of the last account, if that account counts.
+    counted: Option<usize>,
 }
 
 /// The classes of one policy.
@@ -93,6 +96,7 @@ impl Classes {
         filling: Option<&Filling>,
         make: &mut dyn FnMut(&Columns) -> Option<Class>,
     ) -> Option<Arc<Class>> {
+        self.counted = None;
         let of_policy = self.policies.entry(policy).or_default();
         if of_policy.is_barren {
             return None;
@@ -104,11 +108,13 @@ impl Classes {
             Some(State::Seen(FIRST_STAMPED)) => {}
             Some(State::Seen(count)) => {
                 *count += 1;
+                self.counted = Some(policy);
                 return None;
             }
             None => {
                 if has_room {
                     of_policy.known.insert(of_policy.key.as_slice().into(), State::Seen(1));
+                    self.counted = Some(policy);
                 }
                 return None;
             }
@@ -130,6 +136,14 @@ impl Classes {
         of_policy.fixed.extend(decide);
         of_policy.known.clear();
         None
+    }
+
+    /// Takes the last account out of the count, because it has an error.
+    pub(super) fn discount_last(&mut self) {
+        let Some(of_policy) = self.counted.take().and_then(|policy| self.policies.get_mut(&policy)) else { return };
+        if let Some(State::Seen(count)) = of_policy.known.get_mut(&*of_policy.key) {
+            *count -= 1;
+        }
     }
 }
 
@@ -416,6 +430,9 @@ impl<'s> Builder<'s> {
     /// differ in anything else than values that can be checked by themselves.
     pub(super) fn add(&mut self, units: (Unit, &Unit), trees: (&Tree, &Tree)) -> Option<()> {
         let ((unit, other), (tree, _)) = (units, trees);
+        if tree.has_aliases() {
+            return None;
+        }
         let (first, second) = trees.0.document(0).zip(trees.1.document(0))?;
         let kind = &*unit.identity.object_type.kind;
         let (values, others) = (open::values(kind, first)?, open::values(kind, second)?);

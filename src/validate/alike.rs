@@ -149,6 +149,9 @@ fn asker(unit: &Unit) -> Asker {
 
 impl Known {
     fn new(unit: &Unit, text: &str, root: NodeRef<'_>) -> Option<Self> {
+        if root.tree().has_aliases() {
+            return None;
+        }
         let identity = &unit.identity;
         let mut found: Vec<(Range<usize>, NodeId, Hole)> = open::values(&identity.object_type.kind, root)?
             .iter()

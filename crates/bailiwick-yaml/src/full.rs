@@ -336,6 +336,7 @@ impl<'r> Reader<'r> {
             self.report(diagnostic);
             return Err(Stop::Reported);
         };
+        self.tree.note_alias();
         let left = MAXIMUM_ALIASED_NODES.saturating_sub(self.aliased);
         let mut copier = Copier { tree: self.tree, left };
         let copied = copier.copy(target, depth);

@@ -64,12 +64,13 @@ pub struct Tree {
     nodes: Vec<Node>,
     strings: String,
     documents: Vec<NodeId>,
+    has_aliases: bool,
 }
 
 impl Tree {
     /// Creates an empty tree for a registered file.
     pub fn new(file: FileId) -> Self {
-        Self { file, nodes: Vec::new(), strings: String::new(), documents: Vec::new() }
+        Self { file, nodes: Vec::new(), strings: String::new(), documents: Vec::new(), has_aliases: false }
     }
 
     /// Forgets everything but the memory.
@@ -77,6 +78,18 @@ impl Tree {
         self.nodes.clear();
         self.strings.clear();
         self.documents.clear();
+        self.has_aliases = false;
+    }
+
+    /// Whether the text has an alias. The reader limits the length of all copies, so it may refuse a text that differs from
+    /// this one only in the length of a value.
+    pub fn has_aliases(&self) -> bool {
+        self.has_aliases
+    }
+
+    /// Records that the text has an alias.
+    pub(super) fn note_alias(&mut self) {
+        self.has_aliases = true;
     }
 
     /// Returns the file of the spans.
