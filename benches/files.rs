@@ -1,10 +1,11 @@
-//! What the file system alone takes of a run: `cargo bench --bench files -- DIRECTORY SCRATCH [ROUNDS]`.
+//! Measures the cost of the file system alone in a run: `cargo bench --bench files -- DIRECTORY SCRATCH [ROUNDS]`.
 //!
-//! DIRECTORY holds files, such as the output for many tenants. They are listed; listed and asked for their state; and
-//! opened, read and closed into the same place again, by one thread and by two, with not a byte looked at. That last is the
-//! least that anybody needs who holds every byte against something. In SCRATCH, a fresh folder, a tenth of them is made
-//! anew, made in a folder beside and renamed to where there was nothing, and renamed over what was there before. The page cache is warm:
-//! a first round does not count. Prints one JSON object: for each, the median, the least and the most in µs a file.
+//! DIRECTORY holds files, such as the output for many tenants. The program lists the files; lists them and reads their
+//! state; and opens, reads and closes them into one buffer, with one thread and with two, without a look at the
+//! content. The last is the least work of a program that compares every byte. In SCRATCH, a new folder, it creates a
+//! tenth of the files, creates them in another folder and renames them to a free name, and renames them over existing
+//! files. The page cache is warm: a first round does not count. Prints one JSON object: the median, minimum and maximum
+//! of each in µs per file.
 
 #![expect(clippy::disallowed_methods, reason = "a bench reads the files that it is given")]
 #![expect(clippy::print_stdout, reason = "the report is what it is for; a folder that cannot be read ends it")]
@@ -18,7 +19,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use walkdir::WalkDir;
 
-/// How often each is measured, unless told otherwise.
+/// The default number of rounds.
 const ROUNDS: usize = 5;
 
 fn main() -> Result<(), Box<dyn Error>> {

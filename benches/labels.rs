@@ -1,8 +1,8 @@
-//! How long the labels of a large cluster take: `cargo bench --bench labels -- [NAMESPACES]`.
+//! Measures the labels of a large cluster: `cargo bench --bench labels -- [NAMESPACES]`.
 //!
-//! 100,000 namespaces unless told otherwise, three service accounts each, a binding to constraints in each second
-//! namespace, and fifty SCCs beside those that OpenShift starts with. Prints one JSON object: seconds to read the
-//! objects, to settle them and to compute every outcome, and the number of conversions, which is two an SCC at most.
+//! By default 100,000 namespaces, with three service accounts each, a binding to constraints in each second namespace,
+//! and fifty SCCs beside the SCCs of an OpenShift installation. Prints one JSON object: the seconds to read the
+//! objects, to settle them and to compute every outcome, and the number of conversions, at most two per SCC.
 
 #![expect(clippy::print_stdout, reason = "the report is what it is for")]
 
@@ -22,9 +22,9 @@ use serde_json::json;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The SCCs beside those of the payload.
+/// The number of SCCs beside the SCCs of the payload.
 const OWN_SCCS: usize = 50;
-/// Those that tenants are bound to, in turn.
+/// The SCCs that tenants are bound to, in turn.
 const SCCS: [&str; 5] = ["anyuid", "nonroot-v2", "privileged", "hostnetwork-v2", "own-7"];
 /// How the cluster's own decide the user, in turn.
 const STRATEGIES: [&str; 3] = ["MustRunAsRange", "MustRunAsNonRoot", "RunAsAny"];
@@ -75,7 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A namespace with its service accounts; each second one has a binding.
+/// Returns a namespace with its service accounts; each second namespace has a binding.
 fn tenant(number: usize) -> Result<String, std::fmt::Error> {
     let mut text = format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: tenant-{number}\n");
     for account in ["builder", "default", "deployer"] {

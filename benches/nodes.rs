@@ -1,10 +1,12 @@
-//! How long the reach of every node of a large cluster takes: `cargo bench --bench nodes -- [NODES]`.
+//! Measures the reach of every node of a large cluster: `cargo bench --bench nodes -- [NODES]`.
 //!
-//! 5,000 nodes unless told otherwise, and before that a quarter and a half of them, to see the growth. Each node has 30 pods that are bound
-//! to it, in one of a thousand namespaces, with a Secret of its own and one of the namespace, ConfigMaps, and on every third a
-//! volume with a Secret; a tenth of the accounts are granted something. Beside the pods there are 20 DaemonSets on all nodes
-//! and 200 Deployments that are kept to a pool. Prints one JSON object a line: seconds to read the manifests and
-//! build the world, the graph, and what every node reaches with the powers of its accounts; and, as the peer, to read the same texts with
+//! By default 5,000 nodes, and before that a quarter and a half of them, to show the growth. Each node has 30 pods that
+//! are bound to it, in one of a thousand namespaces. A pod has a Secret of its own, a Secret of the namespace and
+//! ConfigMaps, and each third pod has a volume with a Secret; a tenth of the accounts have grants. Beside the pods
+//! there are 20 DaemonSets on all nodes and 200 Deployments that are limited to a pool.
+//!
+//! Prints one JSON object per line: the seconds to read the manifests and build the world, to build the graph, and to
+//! compute the reach of every node with the permissions of its accounts; and, as the peer, to read the same texts with
 //! `yaml_serde` alone.
 
 #![expect(clippy::print_stdout, reason = "the report is what it is for")]
@@ -28,7 +30,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Pods of a node.
 const PODS: usize = 30;
-/// Namespaces.
+/// The number of namespaces.
 const NAMESPACES: usize = 1_000;
 /// Pods of a text.
 const A_TEXT: usize = 500;
@@ -104,7 +106,7 @@ fn measure(nodes: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The manifests, as a dump of the cluster would have them.
+/// Returns the manifests in the form of a dump of the cluster.
 fn texts(nodes: usize) -> Result<Vec<String>, std::fmt::Error> {
     let mut texts = Vec::new();
     let mut text = String::new();

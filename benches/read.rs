@@ -1,11 +1,12 @@
-//! How long it takes to read and check objects: `cargo bench --bench read -- DIRECTORY [ROUNDS]`.
+//! Measures reading and checking of objects: `cargo bench --bench read -- DIRECTORY [ROUNDS]`.
 //!
-//! DIRECTORY holds our own output, such as that of many tenants. Its files are parted into documents, without the lines at
-//! their head; the text that a template gives has the same objects in nearly the same form, but no command prints it. Ours
-//! reads every document into the tree and checks it with the compiled schema of its kind. The peer reads it with
-//! `yaml_serde` into a `serde_json::Value`, and checks that with `jsonschema` and the same schema documents. First both have to
-//! find the same values, accept all of them, and refuse each with a field that the schema does not know. One thread,
-//! both in turn. Prints one JSON object: the median, the least and the most of the rounds, and the ratio of the medians.
+//! DIRECTORY holds output of this program, such as the output for many tenants. Its files are split into documents,
+//! without their header; the rendered text of a template has the same objects in nearly the same form, but no command
+//! prints it. This program reads every document into the tree and checks it with the compiled schema of its kind. The
+//! peer reads it with `yaml_serde` into a `serde_json::Value` and checks the value with `jsonschema` and the same
+//! schema documents. First both must find the same values, accept all of them, and reject each value with a field that
+//! the schema does not have. One thread, both in turn. Prints one JSON object: the median, minimum and maximum of the
+//! rounds, and the ratio of the medians.
 
 #![expect(clippy::disallowed_methods, reason = "a bench reads the files that it is given")]
 #![expect(clippy::print_stdout, reason = "the report is what it is for; a wrong file ends it")]
@@ -25,7 +26,7 @@ use walkdir::WalkDir;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How often all documents are read by each, unless told otherwise.
+/// The default number of rounds.
 const ROUNDS: usize = 7;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -72,7 +73,7 @@ fn measure(documents: &[String], rounds: usize) -> Result<Value, Box<dyn Error>>
     }))
 }
 
-/// The documents of every YAML file below a folder, without comments at their beginning.
+/// Returns the documents of every YAML file below a folder, without comments at their beginning.
 fn documents(folder: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let mut documents = Vec::new();
     for entry in WalkDir::new(folder).sort_by_file_name() {
@@ -101,7 +102,7 @@ impl Ours {
         Self { tree: yaml::Tree::new(FileId::default()), sink: Sink::new() }
     }
 
-    /// Reads a document and tells whether it has the form of its kind.
+    /// Reads a document and returns whether it has the form of its kind.
     fn fits(&mut self, document: &str) -> Result<bool, Box<dyn Error>> {
         yaml::read_into(document, &mut self.tree, &mut self.sink);
         let root = self.tree.document(0).ok_or("there is no document")?;
@@ -110,7 +111,7 @@ impl Ours {
         Ok(schema.fits(root) && !self.sink.has_errors())
     }
 
-    /// The document that was read last, as the peer has it.
+    /// Returns the last document in the form of the peer.
     fn value(&self) -> Option<Value> {
         self.tree.document(0).map(yaml::schema::to_json)
     }
@@ -134,7 +135,7 @@ impl Peer {
         Ok(serde_yaml::from_str(document)?)
     }
 
-    /// As [`Ours::fits`].
+    /// Returns whether a document has the form of its kind.
     fn fits(&self, document: &str) -> Result<bool, Box<dyn Error>> {
         let value = Self::value(document)?;
         let text = |key| value.get(key).and_then(Value::as_str).unwrap_or_default();

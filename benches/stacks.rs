@@ -1,9 +1,10 @@
-//! How long the packages of a large control plane take: `cargo bench --bench stacks -- [STACKS]`.
+//! Measures the packages of a large control plane: `cargo bench --bench stacks -- [STACKS]`.
 //!
-//! 5,000 stacks unless told otherwise, and before that a quarter and a half of them, to see the growth. Each has a
-//! package of its own with 20 definitions and three dependencies; one in fifty is a cluster stack, each of the others is in
-//! a namespace of its own, and one manager installs them all. Prints one JSON object a line: seconds to read, link and
-//! weigh the packages, to compile every object, and, as the peer, to read the same texts with `yaml_serde` alone.
+//! By default 5,000 stacks, and before that a quarter and a half of them, to show the growth. Each stack has a package
+//! of its own with 20 definitions and three dependencies; one in fifty is a cluster stack, each other stack is in a
+//! namespace of its own, and one manager installs all stacks. Prints one JSON object per line: the seconds to read,
+//! link and weigh the packages, to compile every object, and, as the peer, to read the same texts with `yaml_serde`
+//! alone.
 
 #![expect(clippy::print_stdout, reason = "the report is what it is for")]
 
@@ -86,7 +87,7 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The workspace and the manager.
+/// Returns the workspace and the manager.
 fn workspace() -> Vec<(String, String)> {
     let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
     vec![
@@ -101,7 +102,7 @@ fn workspace() -> Vec<(String, String)> {
     ]
 }
 
-/// A policy with its package.
+/// Writes a policy with its package.
 fn stack(number: usize, count: usize, files: &mut Vec<(String, String)>) -> Result<(), std::fmt::Error> {
     let is_cluster = number.is_multiple_of(CLUSTER);
     let (kind, scope) = if is_cluster { ("ClusterStackInstall", "Cluster") } else { ("StackInstall", "Namespaced") };
@@ -124,7 +125,7 @@ fn stack(number: usize, count: usize, files: &mut Vec<(String, String)>) -> Resu
     Ok(())
 }
 
-/// A definition with a schema of some size.
+/// Returns a definition with a schema of some size.
 fn definition_text(number: usize, definition: usize) -> Result<String, std::fmt::Error> {
     let group = format!("stack-{number}.example.org");
     let mut text = format!(

@@ -1,5 +1,6 @@
-//! Files that this program writes for itself alone: a mark that tells what the file is, the version of its format, what
-//! it holds, and a checksum over all of that. What is foreign, of another version, cut off or changed is refused.
+//! Files that this program writes for its own use: a mark for the type of the file, the version of its format, the
+//! content, and a checksum over all of that. A file that is foreign, truncated, changed or of another version is
+//! refused.
 
 use std::fmt;
 
@@ -36,25 +37,25 @@ impl FileFormat {
     /// A file that `bailiwick index` writes.
     pub const INDEX: Self = Self::new("bailiwick world", "\x04");
 
-    /// The files that begin with a mark and a version, neither of which is the beginning of another one.
+    /// Creates the format with a mark and a version. Neither is the beginning of another mark or version.
     pub const fn new(mark: &'static str, version: &'static str) -> Self {
         Self { mark, version }
     }
 
-    /// How many bytes tell that a file is of this kind.
+    /// Returns the number of bytes that identify a file of this format.
     pub const fn mark_length(self) -> usize {
         self.mark.len()
     }
 
-    /// True for a file of this kind, of whatever version; its first [`FileFormat::mark_length`] bytes are enough.
+    /// Returns whether a file has this format, in any version; its first [`FileFormat::mark_length`] bytes are enough.
     pub fn is_on(self, bytes: &[u8]) -> bool {
         bytes.starts_with(self.mark.as_bytes())
     }
 
-    /// The bytes of a file that holds a value.
+    /// Returns the bytes of a file with a value.
     ///
     /// # Errors
-    /// When there is no room for it.
+    /// If the memory does not suffice.
     pub fn close<T: Serialize>(self, value: &T) -> Result<Vec<u8>, String> {
         let head = [self.mark, self.version].concat().into_bytes();
         let mut bytes = postcard::to_extend(value, head).map_err(|error| error.to_string())?;
@@ -62,11 +63,11 @@ impl FileFormat {
         Ok(bytes)
     }
 
-    /// What a file holds. A checksum tells of accidents only: that the values make sense together is for the caller to
-    /// see.
+    /// Reads the content of a file. The checksum detects accidents only: the caller checks that the values are
+    /// consistent.
     ///
     /// # Errors
-    /// Why it cannot be used.
+    /// The reason why the file cannot be used.
     pub fn open<T: DeserializeOwned>(self, bytes: &[u8]) -> Result<T, Broken> {
         let rest = bytes.strip_prefix(self.mark.as_bytes()).ok_or(Broken::Foreign)?;
         let version = self.version.as_bytes();

@@ -24,7 +24,7 @@ pub enum Stage {
     Emit,
     /// The written text is read again and compared with the object.
     ReadBack,
-    /// The file of a tenant is filled into that of its class.
+    /// The file of a tenant is made from the file of its class.
     Stamp,
     /// Compares a file with the existing one.
     Compare,

@@ -1,8 +1,8 @@
 //! Rendered text becomes a checked object in the form that is written.
 //!
-//! In this order: it is one YAML document, it is the object that was asked for, it has the shape of its kind (JSON
-//! Schema), the target serves the kind, and the API server's own rules hold ([`rules`]). What concerns several
-//! objects, such as bindings to roles that are not there, is in [`set`]. Advice is in `lints`.
+//! The checks, in order: the text is one YAML document, it is the expected object, it has the form of its kind (JSON
+//! Schema), the target serves the kind, and the API server's own rules hold (`bailiwick_kubernetes::validation`).
+//! Checks of several objects, such as bindings to absent roles, are in [`set`]. Advice is in `lints`.
 
 mod alike;
 mod lints;
@@ -42,7 +42,7 @@ pub struct Validator<'p> {
     /// The object that was checked last, unless it was matched.
     tree: Tree,
     matched: Option<KnownId>,
-    /// What was checked before; none where everything is to be checked by itself.
+    /// The objects that were checked before; none if every object is checked by itself.
     alike: Option<Alike>,
     errors: Vec<validation::FieldError>,
     served: HashMap<ObjectType, ServedKind<'p>>,
@@ -60,8 +60,8 @@ struct ServedKind<'p> {
 }
 
 impl<'p> Validator<'p> {
-    /// A validator for a target with what it serves and the fields of its custom resources; `trees` are the policies, for
-    /// the places of values.
+    /// Creates a validator for a target with its API and the fields of its custom resources; `trees` are the policies,
+    /// for the places of values.
     pub fn new(
         target: &'p Target,
         api: Api,
@@ -89,8 +89,8 @@ impl<'p> Validator<'p> {
         Self { alike: None, ..self }
     }
 
-    /// True when a text is like one that was kept ([`Validator::keep`]): then its object is as valid, and is what
-    /// [`Validator::object`] returns. Otherwise nothing is said of the text, and it is for [`Validator::check`].
+    /// Returns whether a text is like a kept text ([`Validator::keep`]). Its object is then equally valid, and
+    /// [`Validator::object`] returns it. Otherwise the text needs [`Validator::check`].
     pub fn matches(&mut self, unit: &Unit, text: &str, facts: &mut HomeFacts) -> bool {
         self.matched = self.alike.as_mut().and_then(|alike| alike.find(unit, text));
         if self.matched.is_none() {
@@ -189,8 +189,8 @@ impl<'p> Validator<'p> {
             .foldable()
     }
 
-    /// Keeps the text of the object that was checked last, for those that are like it. It has to be one that nothing was
-    /// said about.
+    /// Keeps the text of the last checked object, for texts that are like it. The check of the object must have
+    /// reported nothing.
     pub fn keep(&mut self, unit: &Unit, text: &str) {
         let (form, minor) = (self.form(), self.target.version.minor());
         let (api, definitions) = (&self.api, self.definitions);
@@ -214,7 +214,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    /// The object that was checked last.
+    /// Returns the last checked object.
     pub fn object(&self) -> Option<NodeRef<'_>> {
         match (self.matched, &self.alike) {
             (Some(known), Some(alike)) => alike.tree(known)?.document(0),
@@ -244,7 +244,7 @@ impl<'p> Validator<'p> {
         if self.target.explicit { Form::Explicit } else { Form::Stored }
     }
 
-    /// The text is not YAML, or not one map: show the rendered text itself.
+    /// Reports a text that is not YAML or not one map, with the rendered text as the source.
     fn not_one_object(&self, unit: &Unit, text: &str) -> Diagnostic {
         let file = self.files.add(format!("<rendered {}>", unit.identity), text);
         let mut again = Sink::new();
@@ -395,7 +395,7 @@ impl<'p> Validator<'p> {
             }
             _ => None,
         };
-        // A group that no version of Kubernetes has is somebody's custom resource, known where its definition is.
+        // A group that no version of Kubernetes has belongs to a custom resource, which is known with its definition.
         let served = match there {
             Some(true) => Served::Yes,
             Some(false) => Served::No,
@@ -464,7 +464,7 @@ fn with_askers(mut diagnostic: Diagnostic, unit: &Unit) -> Diagnostic {
     }
 }
 
-/// A template may not change which object it renders.
+/// Checks that a template renders the expected object.
 fn check_identity(unit: &Unit, root: NodeRef<'_>, sink: &mut Sink) {
     let identity = &unit.identity;
     let expected = [

@@ -1,4 +1,4 @@
-//! What the output is compared with: a folder, or a revision in git (`revision.rs`).
+//! The committed output of a comparison: a folder, or a revision in git (`revision.rs`).
 
 use std::cell::RefCell;
 use std::io::Read;
@@ -11,16 +11,16 @@ use crate::diag::RunError;
 
 /// Earlier output of one target.
 pub trait Committed: Send + Sync {
-    /// The bytes of a file by its path below the target's folder; none when there is none.
+    /// Returns the bytes of a file by its path below the target's folder; none for an absent file.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// If the file exists and cannot be read.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError>;
 
-    /// The bytes of a file that is not the text it should be; none when it is.
+    /// Returns the bytes of a file whose content differs from a text; none if they are equal.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// If the file exists and cannot be read.
     fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
         Ok(match self.read(path)? {
             None => Differing::Missing,
@@ -35,10 +35,10 @@ pub trait Committed: Send + Sync {
     /// When the folder is there and cannot be listed.
     fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError>;
 
-    /// Every entry below the target's folder, sorted by path.
+    /// Lists every entry below the target's folder, sorted by path.
     ///
     /// # Errors
-    /// As with [`Committed::each`].
+    /// See [`Committed::each`].
     fn list(&self) -> Result<Vec<Entry>, RunError> {
         let mut entries = Vec::new();
         self.each(&mut |entry| entries.push(entry))?;
@@ -47,7 +47,7 @@ pub trait Committed: Send + Sync {
     }
 }
 
-/// What is there in place of a text.
+/// The committed counterpart of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Differing {
     /// The text itself.
@@ -63,21 +63,21 @@ pub enum Differing {
 pub struct Entry {
     /// Path below the target's folder; bytes that are no text are escaped.
     pub path: String,
-    /// What is there.
+    /// The type of the entry.
     pub kind: EntryKind,
 }
 
 impl Entry {
-    /// True for what can be one of our files.
+    /// Returns whether the entry can be an output file.
     pub fn is_file(&self) -> bool {
         self.kind == EntryKind::File
     }
 }
 
-/// What an entry of an output folder is; a folder that holds something shows by what it holds.
+/// The type of an entry of an output folder. A folder with content is represented by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryKind {
-    /// A file.
+    /// A regular file.
     File,
     /// A symbolic link.
     Link,
@@ -85,7 +85,7 @@ pub enum EntryKind {
     Other,
     /// A folder that holds nothing. Git keeps none, but a submodule that is not populated is one.
     EmptyFolder,
-    /// Whatever has a name that is not UTF-8, a folder too: its path is none of ours, however it reads.
+    /// An entry whose name is not UTF-8, folders included. No output file has such a path.
     NotText,
 }
 
@@ -99,8 +99,8 @@ impl From<std::fs::FileType> for EntryKind {
     }
 }
 
-/// How a file of the output is opened. Nothing is known of it yet: a link is not followed, and a pipe that nobody writes
-/// to is not waited for.
+/// Flags for opening an output file. Its type is unknown, so a link is not followed, and a pipe without a writer does
+/// not block.
 const AS_FILE: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
@@ -114,19 +114,19 @@ pub struct Folder {
 }
 
 thread_local! {
-    /// What was read last: the next file goes to the same place.
+    /// The content of the last file. The next file is read into the same memory.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Folder {
-    /// The folder of a target.
+    /// Creates the view of a target's folder.
     pub fn new(root: PathBuf) -> Self {
         let as_folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let open = rustix::fs::open(&root, as_folder, Mode::empty());
         Self { root, open: open.ok() }
     }
 
-    /// What the file system says of a file; none when there is none, or something that is no file.
+    /// Returns the metadata of a file; none for an absent file and for an entry of another type.
     pub fn stat(&self, path: &str) -> Option<rustix::fs::Stat> {
         let stat = rustix::fs::statat(self.open.as_ref()?, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(stat)
@@ -141,10 +141,10 @@ impl Folder {
         (kind == FileType::RegularFile).then_some(bytes)
     }
 
-    /// Every entry but those below the top entries that `skip` names, sorted by path.
+    /// Lists every entry except the entries below the top entries that `skip` names, sorted by path.
     ///
     /// # Errors
-    /// When the folder is there and cannot be listed.
+    /// If the folder exists and cannot be listed.
     pub fn list_except(&self, skip: &dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> {
         let mut entries = Vec::new();
         self.each_except(skip, &mut |entry| entries.push(entry))?;
@@ -199,8 +199,8 @@ impl Folder {
 impl Committed for Folder {
     fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
         let Some(folder) = &self.open else { return Ok(Differing::Missing) };
-        // One look at a little more than the text tells whether the file is the same: most of them are. Of one that is
-        // not, the rest is read without opening it again.
+        // One read of slightly more than the length of the text shows whether the file is equal, and most files are.
+        // The rest of a different file is read without opening the file again.
         let found = BUFFER.with_borrow_mut(|buffer| {
             buffer.clear();
             buffer.reserve(text.len() + 1);
@@ -230,7 +230,7 @@ impl Committed for Folder {
         let read = || {
             let file = rustix::fs::openat(folder, path, AS_FILE, Mode::empty())?;
             let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
-            // Of a folder, reading says what is wrong.
+            // For a folder, reading returns the error.
             if !matches!(kind, FileType::RegularFile | FileType::Directory) {
                 return Ok(None);
             }
@@ -259,7 +259,7 @@ impl Committed for Folder {
     }
 }
 
-/// A name that is not UTF-8, to be told.
+/// Escapes a name that is not UTF-8 for a message.
 pub(super) fn escaped(name: &[u8]) -> String {
     name.escape_ascii().to_string()
 }

@@ -2,9 +2,9 @@
 
 use similar::{Algorithm, TextDiff};
 
-/// The unified diff from an old text to a new one, with three lines of context; `/dev/null` stands for no file.
+/// Returns the unified diff between two texts, with three lines of context; `/dev/null` stands for an absent file.
 pub fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
-    // Histogram and Patience are slower by orders of magnitude on large files (`specs/rust.md` section 5).
+    // Histogram and Patience are slower by orders of magnitude on large files.
     let diff =
         TextDiff::configure().algorithm(Algorithm::Myers).diff_lines(old.unwrap_or_default(), new.unwrap_or_default());
     let name =

@@ -1,4 +1,4 @@
-//! One file of the output: where it is, what stands at its top.
+//! One output file: its path and its header.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -15,11 +15,11 @@ const FORMER_SECOND_LINE: &str = "# Checksum of the rest: ";
 /// The beginning of the first line of a conflict, as git writes it.
 const CONFLICT: &str = "<<<<<<< ";
 
-/// The path of the file that holds an object, relative to the target's folder: that of its owner's namespace, or of
-/// its kind for cluster-scoped objects of nobody's own. A function of identity alone.
+/// Returns the path of the file that holds an object, relative to the target's folder: the file of the namespace of its
+/// owner, or the file of its kind for cluster-scoped objects without an owner. The path depends on the identity alone.
 ///
-/// With `shards`, namespaces are spread over that many folders by a stable hash of their name, so that adding
-/// tenants moves no file.
+/// With `shards`, namespaces are distributed over that many folders by a stable hash of their name, so adding tenants
+/// moves no file.
 pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String {
     match (namespace, shards) {
         (None, _) => format!("cluster/{}.yaml", kind.to_lowercase()),
@@ -33,7 +33,7 @@ pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String 
     }
 }
 
-/// The namespace whose file has a path; none for that of cluster-scoped objects, and for anything else.
+/// Returns the namespace whose file has a path; none for the files of cluster-scoped objects and for other paths.
 pub fn namespace(path: &str) -> Option<&str> {
     path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")
 }
@@ -59,7 +59,7 @@ pub fn differs_in_header_alone(old: &[u8], new: &str) -> bool {
     old.is_some_and(|(_, body)| new.strip_prefix(HEADER) == Some(body))
 }
 
-/// Whose file it is.
+/// The owner of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ownership {
     /// This program wrote it, whatever became of it since: it is in a place of the layout and bears a header.
@@ -68,13 +68,13 @@ pub enum Ownership {
     Foreign,
 }
 
-/// True for the path of a folder, relative to the target's, over which namespaces may be spread.
+/// Returns whether a path, relative to the target's folder, is a folder over which namespaces can be distributed.
 pub fn is_shard(folder: &str) -> bool {
     let is_number = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
     folder.strip_prefix("namespaces/").is_some_and(is_number)
 }
 
-/// True for a path, relative to the target's folder, at which there may be a file of ours in one layout or another.
+/// Returns whether an output file can have a path, relative to the target's folder, in any layout.
 pub fn is_place(path: &str) -> bool {
     let Some((folder, name)) = path.rsplit_once('/') else { return false };
     let is_name = |name: &str| name.starts_with(|letter: char| letter.is_ascii_alphanumeric());

@@ -20,14 +20,14 @@ pub struct NamespaceChanges {
 /// A namespace that goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeletedNamespace<'n> {
-    /// Its name.
+    /// The namespace.
     pub name: &'n str,
     /// The new namespace that has the same objects, where there is exactly one.
     pub renamed_to: Option<&'n str>,
 }
 
 impl NamespaceChanges {
-    /// Compares the objects that a file had with those that it has.
+    /// Compares the old and new objects of a file.
     pub(super) fn of<'t>(old: &[ObjectKey<'t>], new: &[ObjectKey<'t>]) -> Self {
         let mut changes = Self::default();
         changes.lost.extend(namespaces_without(old, new));
@@ -73,7 +73,7 @@ impl NamespaceChanges {
     }
 }
 
-/// The Namespace objects of a file that the other side of a comparison does not have.
+/// Returns the Namespace objects of a file that the other side of a comparison does not have.
 fn namespaces_without<'a>(
     objects: &'a [ObjectKey<'_>],
     other: &'a [ObjectKey<'_>],
@@ -82,8 +82,8 @@ fn namespaces_without<'a>(
     objects.iter().filter(is_gone).map(|key| (key.name.to_owned(), digest(key.name, objects)))
 }
 
-/// A digest of the kinds and names of the objects in a namespace, in which the name of the namespace is left open. It
-/// decides about a remark only.
+/// Returns a digest of the kinds and names of the objects in a namespace, with a hole for the name of the namespace.
+/// The digest only decides whether a remark is printed.
 fn digest(namespace: &str, objects: &[ObjectKey<'_>]) -> Option<Digest> {
     let inside = objects.iter().filter(|key| key.namespace == namespace);
     let mut lines: Vec<String> =
@@ -92,7 +92,7 @@ fn digest(namespace: &str, objects: &[ObjectKey<'_>]) -> Option<Digest> {
     (!lines.is_empty()).then(|| crate::digest::digest(lines.concat().as_bytes()))
 }
 
-/// A name in which a hole stands for the namespace's own name, where that is a whole word of it.
+/// Returns a name with a hole for the namespace's own name, if it is a whole word of the name.
 fn without_own_name(name: &str, own: &str) -> String {
     let mut text = String::with_capacity(name.len());
     let mut rest = name;
@@ -139,7 +139,7 @@ mod tests {
         );
         // It moved to another file.
         assert_eq!(deleted(std::slice::from_ref(&old), std::slice::from_ref(&old)), []);
-        // Nothing in it says that it is the same.
+        // No object shows that the namespaces are equal.
         assert_eq!(deleted(&[file("a", &[])], &[file("b", &[])]), same(""));
     }
 

@@ -1,4 +1,4 @@
-//! What a run would do: per file, and per object within it.
+//! The changes of a run: by file, and by object within a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -34,18 +34,18 @@ impl Counts {
         self.unchanged += other.unchanged;
     }
 
-    /// How many objects there are afterwards.
+    /// Returns the number of objects after the run.
     pub fn total(&self) -> usize {
         self.created + self.changed + self.unchanged
     }
 
-    /// True when something is to be done.
+    /// Returns whether a change is needed.
     pub fn is_drift(&self) -> bool {
         self.created + self.changed + self.deleted > 0
     }
 }
 
-/// What happens to a file.
+/// The change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// It is new.
@@ -63,28 +63,28 @@ pub enum Action {
 pub struct FilePlan {
     /// Path below the target's folder.
     pub path: String,
-    /// What happens.
+    /// The change of the file.
     pub action: Action,
-    /// What happens to its objects.
+    /// The changes of its objects.
     pub counts: Counts,
     /// Counts by kind, for summaries; empty for a file that stays or is new as a whole.
     pub by_kind: BTreeMap<Arc<str>, Counts>,
-    /// Whose file is there; none for a new one.
+    /// The owner of the committed file; none for a new file.
     pub ownership: Option<Ownership>,
-    /// Whether the file differs in nothing but the header, which is that of an earlier version.
+    /// Whether the file differs only in the header, and the header is the header of an earlier version.
     pub is_renewal: bool,
     /// Bindings whose role changes under the same name, as `Kind namespace/name`.
     pub changed_role_refs: Vec<String>,
     /// Roles whose rules grant more or less than before, each in words.
     pub changed_roles: Vec<String>,
-    /// Objects that let in other pods than before, each in words.
+    /// Objects that admit other pods than before, each as a phrase.
     pub changed_pods: Vec<String>,
     /// Namespace objects that come and go.
     pub namespaces: NamespaceChanges,
 }
 
 impl FilePlan {
-    /// A file that is there as it should be, with so many objects.
+    /// Creates the plan of an unchanged file with a number of objects.
     pub fn keep(path: &str, objects: usize) -> Self {
         Self {
             path: path.to_owned(),
@@ -165,7 +165,7 @@ impl FilePlan {
                     if role(new) == role(old) {
                         counts.changed = 1;
                     } else {
-                        // Nobody can change it in place: the cluster sees one object go and another come.
+                        // The immutable part changed, so the cluster deletes one object and creates another.
                         counts = Counts { created: 1, deleted: 1, ..Counts::default() };
                         self.changed_role_refs.push(key.to_string());
                     }
@@ -181,7 +181,7 @@ impl FilePlan {
     }
 }
 
-/// What a role grants more or less than before, by the letter of its rules; none when that is the same.
+/// Returns the rules that a role gains or loses, compared as text; none for equal rules.
 pub fn changed_grants(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
     let of = |role: NodeRef<'_>| -> BTreeSet<(String, String)> {
         let grants = role.get("rules").map(grants).unwrap_or_default();
@@ -208,7 +208,7 @@ pub fn changed_grants(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
     }
 }
 
-/// Which object a document is: group, kind, namespace and name, as the cluster tells objects apart.
+/// The identity of a document: group, kind, namespace and name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct ObjectKey<'t> {
     pub(super) group: &'t str,
@@ -218,7 +218,7 @@ pub(super) struct ObjectKey<'t> {
 }
 
 impl<'t> ObjectKey<'t> {
-    /// That of a document that was read.
+    /// Returns the identity of a document.
     pub(super) fn of(root: NodeRef<'t>) -> Self {
         let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
         Self {
@@ -231,7 +231,7 @@ impl<'t> ObjectKey<'t> {
 }
 
 impl ObjectKey<'_> {
-    /// Whether it is that of a Namespace.
+    /// Whether the object is a Namespace.
     pub(super) fn is_namespace(&self) -> bool {
         self.group.is_empty() && self.kind == "Namespace"
     }
@@ -262,7 +262,7 @@ fn by_identity(tree: &Tree) -> BTreeMap<ObjectKey<'_>, NodeRef<'_>> {
     tree.documents().filter(|root| root.is_map()).map(|root| (ObjectKey::of(root), root)).collect()
 }
 
-/// True when two nodes hold the same data; the order of a map's keys counts for nothing.
+/// Returns whether two nodes hold the same data; the order of keys is irrelevant.
 pub(super) fn same(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
     match (left.value(), right.value()) {
         (Value::Seq(_), Value::Seq(_)) => {
@@ -279,10 +279,10 @@ pub(super) fn same(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
     }
 }
 
-/// What a run would do to the output of one target.
+/// The changes of a run to the output of one target.
 #[derive(Debug, Default)]
 pub struct TargetPlan {
-    /// What happens to the objects.
+    /// The changes of the objects.
     pub counts: Counts,
     /// The same by kind; unchanged files do not count here.
     pub by_kind: BTreeMap<Arc<str>, Counts>,
@@ -290,7 +290,7 @@ pub struct TargetPlan {
     pub changes: Vec<FilePlan>,
     /// How many files stay.
     pub kept_files: usize,
-    /// How many of them are those of namespaces.
+    /// The number of kept objects that are Namespaces.
     pub kept_namespaces: usize,
     /// In how many files an object of a kind goes while another of the same kind comes: a rename.
     pub renamed: BTreeMap<String, usize>,
@@ -304,7 +304,7 @@ impl TargetPlan {
         }
         // The counts by kind of single files are not kept: there may be a hundred thousand of them.
         for (kind, counts) in std::mem::take(&mut file.by_kind) {
-            // A binding that comes back under its own name for another role is told of by itself.
+            // A binding that is created again under its own name for another role is reported separately.
             let is_of_kind = |name: &&String| name.strip_prefix(&*kind).is_some_and(|rest| rest.starts_with(' '));
             let same_name = file.changed_role_refs.iter().filter(is_of_kind).count();
             if counts.created > same_name && counts.deleted > same_name {
@@ -326,7 +326,7 @@ impl TargetPlan {
         self.kept_namespaces += usize::from(is_of_namespace);
     }
 
-    /// True when something is to be done.
+    /// Returns whether a change is needed.
     pub fn is_drift(&self) -> bool {
         !self.changes.is_empty()
     }

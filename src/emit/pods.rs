@@ -45,7 +45,8 @@ fn namespace(new: NodeRef<'_>, old: NodeRef<'_>) -> Vec<String> {
     changes
 }
 
-/// How strict a Pod Security level is. Any other text counts as `privileged`, so that a change to it is named.
+/// Returns the rank of a Pod Security level by strictness. Any other text has the rank of `privileged`, so a change to
+/// it is named.
 fn strictness(level: &str) -> usize {
     POD_SECURITY_LEVELS.iter().position(|known| *known == level).unwrap_or_default()
 }

@@ -39,7 +39,7 @@ impl Revision {
     /// When there is no git, no such revision, or an object is missing.
     pub fn open(repository: &Repository, revision: &str, folder: &str) -> Result<Self, RunError> {
         let commit = repository.commit(revision)?.ok_or_else(|| {
-            RunError::new(format!("git knows no revision `{revision}`"))
+            RunError::new(format!("git has no revision `{revision}`"))
                 .help("name a branch, a tag or a commit; in CI, fetch enough history")
         })?;
         let mut objects = repository.objects()?;
@@ -54,7 +54,8 @@ impl Revision {
         self.blobs.get(path).map(|(_, kind)| *kind)
     }
 
-    /// The entries below a folder, with their paths below the root, in the order of their paths. The root is an empty path.
+    /// Returns the entries below a folder, with their paths below the root, in the order of their paths. The root is an
+    /// empty path.
     pub fn below<'r>(&'r self, folder: &str) -> impl Iterator<Item = (&'r str, EntryKind)> + use<'r> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
         let entries = self.blobs.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));

@@ -1,5 +1,4 @@
-//! What is told of a plan and judged by it, without the plan itself: totals of several parts add up to those of the
-//! whole.
+//! The printed figures of a plan, without the plan itself. Totals of several shards add up to the totals of the whole.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::namespaces::NamespaceChanges;
 use super::plan::{Action, Counts, FilePlan, TargetPlan};
 
-/// How many changed roles are told one by one.
+/// The number of changed roles that are printed one by one.
 pub const MAXIMUM_TOLD: usize = 20;
 
 /// Totals of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
-    /// What happens to the objects.
+    /// The changes of the objects.
     pub counts: Counts,
     /// The same by kind; unchanged files do not count here.
     pub by_kind: BTreeMap<String, Counts>,
@@ -30,11 +29,11 @@ pub struct Totals {
     pub namespaces_before: usize,
     /// In how many files an object of a kind goes while another of the same kind comes: a rename.
     pub renamed: BTreeMap<String, usize>,
-    /// Files that differ in nothing but the header, which is that of an earlier version: their paths.
+    /// Paths of files that differ only in the header, and the header is the header of an earlier version.
     pub renewals: Told,
     /// Roles whose rules grant more or less than before.
     pub changed_roles: Told,
-    /// Objects that let in other pods than before.
+    /// Objects that admit other pods than before.
     pub changed_pods: Told,
     /// Bindings whose role changes under the same name.
     pub changed_role_refs: Told,
@@ -64,7 +63,7 @@ impl Told {
         Self { first, count: all.count() }
     }
 
-    /// The first lines.
+    /// Returns the first lines.
     pub fn lines(&self) -> impl Iterator<Item = &str> {
         self.first.iter().map(|(_, line)| line.as_str())
     }
@@ -79,7 +78,7 @@ impl Told {
 }
 
 impl Totals {
-    /// The totals of a plan whose changes are in order of path.
+    /// Computes the totals of a plan whose changes are sorted by path.
     pub fn of(plan: &TargetPlan) -> Self {
         let count = |is_counted: fn(&&FilePlan) -> bool| plan.changes.iter().filter(is_counted).count();
         let gone_namespaces = count(|file| file.action == Action::Delete && file.path.starts_with("namespaces/"));
@@ -124,7 +123,7 @@ impl Totals {
         self.namespaces.add(&other.namespaces);
     }
 
-    /// The totals of each top folder of a plan whose paths begin with one.
+    /// Computes the totals of each top folder of a plan whose paths begin with a top folder.
     pub fn by_folder(plan: &TargetPlan) -> BTreeMap<String, Self> {
         let mut plans: BTreeMap<&str, TargetPlan> = BTreeMap::new();
         for file in &plan.changes {
@@ -139,17 +138,18 @@ impl Totals {
         self.files_before == 0 && self.files > 0
     }
 
-    /// True when something is to be done.
+    /// Returns whether a change is needed.
     pub fn is_drift(&self) -> bool {
         self.changed_files > 0
     }
 
-    /// The kinds renamed in more than `threshold` files, with how many files.
+    /// Returns the kinds renamed in more than `threshold` files, with the number of files.
     pub fn mass_recreates(&self, threshold: usize) -> impl Iterator<Item = (&str, usize)> {
         self.renamed.iter().filter(move |(_, files)| **files > threshold).map(|(kind, files)| (kind.as_str(), *files))
     }
 
-    /// True when the numbers are such as a run can have; adding up those of any number of parts is then safe.
+    /// Returns whether a run can have these numbers. The numbers of any number of shards can then be added without
+    /// overflow.
     pub fn is_plausible(&self) -> bool {
         let counts = self.by_kind.values().chain([&self.counts]);
         let counts = counts.flat_map(|of| [of.created, of.changed, of.deleted, of.unchanged]);

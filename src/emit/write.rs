@@ -19,10 +19,10 @@ pub const STAGING: &str = ".bailiwick-staging";
 /// Up to how many replaced files are made durable one by one; for more, the whole file system is asked once.
 const SYNCED_SINGLY: usize = 64;
 
-/// Writes a file outside the output: whoever reads it at the same time finds the old one or the new one.
+/// Writes a file outside the output. A concurrent reader finds the old file or the new file.
 ///
 /// # Errors
-/// When it cannot be written; nothing is left behind then.
+/// If the file cannot be written; nothing is left behind.
 pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut beside = path.to_path_buf().into_os_string();
     beside.push(format!(".{}.tmp", std::process::id()));
@@ -59,13 +59,13 @@ pub struct StagedFile {
 }
 
 impl StagedFile {
-    /// The folder of its place, below the output folder.
+    /// Returns the folder of the file's place, below the output folder.
     fn folder(&self) -> &str {
         folder_of(&self.path)
     }
 }
 
-/// The first link on the way from a workspace's root to its output folder, the folder itself included.
+/// Returns the first link on the path from a workspace's root to its output folder, the folder included.
 pub fn link_on_the_way(output: &str, is_link: impl Fn(&str) -> bool) -> Option<&str> {
     let ends = output.match_indices('/').map(|(end, _)| end).chain([output.len()]);
     ends.filter_map(|end| output.get(..end)).find(|part| is_link(part))
@@ -114,12 +114,12 @@ impl Stager {
         })
     }
 
-    /// Writes the new content of a file, by its path below the output folder, beside its place. Threads may stage at
-    /// the same time. What replaces an earlier file is made durable before it does; a new file that a crash of the
-    /// machine tears is repaired by the next run ([`super::file::ownership`]).
+    /// Writes the new content of a file, by its path below the output folder, beside its place. Threads can stage at
+    /// the same time. The replacement of an earlier file is durable before the replacement takes place; a new file that
+    /// is torn by a crash of the machine is repaired by the next run ([`super::file::ownership`]).
     ///
     /// # Errors
-    /// When the disk is full or cannot be written.
+    /// If the disk is full or cannot be written.
     pub fn stage(&self, path: &str, text: &str, replaces: bool) -> Result<StagedFile, RunError> {
         let staged = self.staging.join(path);
         let folder = folder_of(path);

@@ -1,4 +1,4 @@
-//! Advice about single objects: accepted by the server, and still not what anybody wants.
+//! Advice about single objects that the server accepts and that are probably a mistake.
 
 use crate::codes;
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ pub(super) fn check(
     }
 }
 
-/// The expressions of an object that do not fit the kinds that it matches.
+/// Reports the expressions of an object that do not fit the kinds that it matches.
 pub(super) fn expression_types(
     root: NodeRef<'_>,
     api: &Api,
@@ -106,7 +106,7 @@ fn admission_policy(
     }
 }
 
-/// What in the rules of a role can match no request (`specs/kubernetes.md` section 11).
+/// Reports the parts of the rules of a role that match no request.
 fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sink) {
     for (index, rule) in root.get("rules").into_iter().flat_map(NodeRef::items).enumerate() {
         let words = |field: &str| -> Vec<String> {
@@ -155,7 +155,7 @@ fn addresses(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
     }
 }
 
-/// R000-05 and R000-06 of `specs/systems.md`.
+/// Reports fields of a PodSecurityPolicy that contradict each other or have no effect.
 fn pod_security_policy(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
     let Some(spec) = root.get("spec") else { return };
     let mut warn = |code, path: &str, message: &str, help: &str| {

@@ -1,9 +1,9 @@
-//! A template cannot change what a policy states.
+//! A template cannot change the statement of a policy.
 //!
-//! What a policy states of an object is what the built-in template makes of it. A template of the workspace may add
-//! labels and annotations that decide nothing; any other difference is an error. Both objects are compared in the form
-//! in which the API server stores them, so that an order of keys, a default that is written out and the order of what
-//! Kubernetes takes for a set are no differences.
+//! The built-in template defines the statement of a policy about an object. A template of the workspace may add labels
+//! and annotations that decide nothing; any other difference is an error. Both objects are compared in the form in
+//! which the API server stores them, so the order of keys, an explicit default and the order of a set of Kubernetes are
+//! no differences.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const DECIDING_DOMAINS: [&str; 4] = ["kubernetes.io", "k8s.io", "openshift.io", 
 const DESCRIBING: [&str; 4] =
     ["app.kubernetes.io/", "kubernetes.io/description", "openshift.io/description", "openshift.io/display-name"];
 
-/// Lists of RBAC whose order and repetitions say nothing.
+/// Lists of RBAC whose order and repetitions are irrelevant.
 const SETS: [&str; 7] = ["apiGroups", "nonResourceURLs", "resourceNames", "resources", "rules", "subjects", "verbs"];
 
 /// The longest value that a message shows, in letters.
@@ -28,13 +28,14 @@ const LONGEST_SHOWN: usize = 120;
 pub(super) struct Change {
     /// The names of the field, from the top.
     pub(super) path: Vec<String>,
-    /// What is stated, if anything is.
+    /// The value of the policy; none for an absent value.
     pub(super) stated: Option<Value>,
-    /// What is rendered, if anything is.
+    /// The rendered value; none for an absent value.
     pub(super) rendered: Option<Value>,
 }
 
-/// The differences of a rendered object. `is_selected` answers whether a selector of the policies names a label.
+/// Returns the differences of a rendered object. `is_selected` returns whether a selector of the policies names a
+/// label.
 pub(super) fn changes(stated: &Value, rendered: &Value, is_selected: &dyn Fn(&str) -> bool) -> Vec<Change> {
     let mut comparison = Comparison { path: Vec::new(), found: Vec::new(), is_selected };
     comparison.values(Some(stated), Some(rendered));
@@ -117,7 +118,7 @@ impl Comparison<'_> {
     }
 }
 
-/// A text that two values share if Kubernetes takes them for the same.
+/// Returns a text that is equal for two values if Kubernetes treats them as equal.
 fn canonical(value: &Value) -> String {
     fn sorted(value: &Value) -> Value {
         match value {
@@ -141,7 +142,7 @@ fn canonical(value: &Value) -> String {
 }
 
 impl Change {
-    /// The field as a path, such as `spec.hard.pods`.
+    /// Returns the field as a path, such as `spec.hard.pods`.
     pub(super) fn field(&self) -> String {
         let mut field = String::new();
         for name in &self.path {
@@ -153,7 +154,7 @@ impl Change {
         field
     }
 
-    /// What the template does.
+    /// Returns the message about the change of the template.
     pub(super) fn message(&self) -> String {
         let (what, name) = match self.path.as_slice() {
             [metadata, section, key] if metadata == "metadata" && section == "labels" => ("the label ", key.clone()),
@@ -176,7 +177,7 @@ impl Change {
         }
     }
 
-    /// A scalar of what is stated, to look for in the policy.
+    /// Returns a scalar of the policy's value, to look for in the policy.
     pub(super) fn scalar(&self) -> Option<&str> {
         fn first(value: &Value) -> Option<&str> {
             match value {

@@ -1,4 +1,5 @@
-//! Fields that the API server accepts and does not keep: what is written would be a difference for ever, or less than it says.
+//! Fields that the API server accepts and does not keep. The written object differs from the stored object for ever, or
+//! has less effect than its text.
 
 use super::trace::Trees;
 use super::with_askers;
@@ -37,7 +38,7 @@ fn owned_fields(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) 
     }
 }
 
-/// The server writes the name of a Namespace into a label, over any other value: a difference for ever.
+/// Reports a label of a Namespace that the server overwrites with the name of the Namespace.
 fn name_label(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: &mut Sink) {
     let object_type = &unit.identity.object_type;
     let is_namespace = &*object_type.kind == "Namespace" && &*object_type.api_version == "v1";
@@ -56,7 +57,7 @@ fn name_label(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: &
 /// The first minor that keeps `endPort` of a NetworkPolicy: the feature gate NetworkPolicyEndPort is on.
 const PORT_RANGES_SINCE: u32 = 22;
 
-/// A server that drops the end of a range of ports opens its first port alone.
+/// Reports the end of a range of ports for a server that drops it: such a server opens the first port alone.
 fn port_ranges(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: &mut Sink) {
     if minor >= PORT_RANGES_SINCE || &*unit.identity.object_type.kind != "NetworkPolicy" {
         return;

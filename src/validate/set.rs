@@ -1,7 +1,7 @@
-//! What concerns several objects: duplicates, and references that resolve to nothing.
+//! Checks of several objects: duplicates, and references to absent objects.
 //!
-//! Each file of the output yields a few facts while its objects are at hand; the facts of all files together are
-//! what remains in memory, a name or two for each tenant.
+//! Each output file yields a few facts while its objects are in memory; only the facts of all files together remain in
+//! memory, a name or two for each tenant.
 
 mod part;
 
@@ -36,23 +36,23 @@ pub struct HomeFacts {
     remarkable: Vec<(RoleName, Remarkable, Origin)>,
 }
 
-/// Kind and name of a role; a `Role` is meant in the namespace of whoever names it.
+/// Kind and name of a role; a `Role` is in the namespace of its binding.
 type RoleName = (Arc<str>, Arc<str>);
 
-/// What matters of a binding.
+/// The parts of a binding that the checks use.
 #[derive(Debug)]
 struct Binding {
     identity: Identity,
     role: RoleName,
     origin: Origin,
-    /// Where the role is named.
+    /// The place of the reference to the role.
     role_origin: Origin,
     account: Option<Origin>,
     service_accounts: Vec<(Arc<str>, Arc<str>)>,
     everyone: Option<String>,
 }
 
-/// What advice needs to know of a role.
+/// The parts of a role that advice needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Remarkable {
     UsesPodSecurityPolicies,
@@ -60,12 +60,13 @@ enum Remarkable {
 }
 
 impl HomeFacts {
-    /// The facts of a file whose objects are like those of another one but for the names of what is cluster-scoped.
+    /// Creates the facts of a file whose objects differ from the objects of another file only in the names of
+    /// cluster-scoped objects.
     pub fn of_cluster_objects(cluster: Vec<(ObjectType, Arc<str>, Origin)>) -> Self {
         Self { cluster, ..Self::default() }
     }
 
-    /// True when a second file of the same kind would add nothing but the names of its cluster-scoped objects.
+    /// Returns whether a second file of the same kind adds nothing but the names of its cluster-scoped objects.
     pub fn is_told_once(&self) -> bool {
         self.bindings.iter().all(|binding| binding.everyone.is_none())
             && self.remarkable.iter().all(|((kind, _), ..)| **kind == *"Role")
@@ -155,7 +156,7 @@ pub struct TargetFacts<'p> {
     existing: &'p BTreeSet<Identity>,
     /// The places of cluster-scoped objects by a hash of their type and name: there may be one for each tenant.
     cluster: HashMap<u128, Origin>,
-    /// The names of those that are ClusterRoles.
+    /// The names of the ClusterRoles among them.
     cluster_roles: BTreeSet<Arc<str>>,
     /// ClusterRoles that bindings refer to and that were not seen yet, with the first binding of each.
     wanted: BTreeMap<Arc<str>, (Identity, Origin, Option<Origin>)>,
@@ -163,12 +164,12 @@ pub struct TargetFacts<'p> {
     tenant_roles: BTreeSet<Arc<str>>,
     /// ClusterRoles whose rules are remarkable.
     remarkable: Vec<(Arc<str>, Remarkable, Origin)>,
-    /// Bindings of ClusterRoles to everybody: the role, the group, and the binding.
+    /// Bindings of ClusterRoles to all users: the role, the group, and the binding.
     everyone: Vec<(Arc<str>, String, Identity, Origin)>,
 }
 
 impl<'p> TargetFacts<'p> {
-    /// No facts yet; `existing` are the objects that are there without being compiled.
+    /// Creates an empty set of facts; `existing` are objects that exist without being compiled.
     pub fn new(target: &'p Target, existing: &'p BTreeSet<Identity>) -> Self {
         Self {
             target,
@@ -187,8 +188,8 @@ impl<'p> TargetFacts<'p> {
         self.cluster.reserve(objects);
     }
 
-    /// Adds the facts of a file and checks what can be checked at once; `made_here` knows the namespaces that some
-    /// policy makes objects in.
+    /// Adds the facts of a file and checks the facts that need no other file; `made_here` returns whether some policy
+    /// makes objects in a namespace.
     pub fn absorb(&mut self, facts: HomeFacts, made_here: &dyn Fn(&str) -> bool, sink: &mut Sink) {
         for (object_type, name, origin) in facts.cluster {
             match self.cluster.entry(hash_of(&object_type, &name)) {
@@ -301,7 +302,8 @@ impl<'p> TargetFacts<'p> {
         }
     }
 
-    /// An account in a namespace that is made here, and that nobody makes. It may come from elsewhere: advice.
+    /// Reports an account that no policy makes, in a namespace that a policy makes. The account can come from
+    /// elsewhere, so this is advice.
     fn check_accounts(
         &self,
         binding: &Binding,
@@ -340,7 +342,7 @@ fn is_cluster_role(object_type: &ObjectType) -> bool {
     *object_type.kind == *"ClusterRole" && *object_type.api_version == *"rbac.authorization.k8s.io/v1"
 }
 
-/// A hash that two objects share only when they are the same one.
+/// Returns a hash that only equal objects share.
 fn hash_of(object_type: &ObjectType, name: &str) -> u128 {
     digest_of_run(&(&*object_type.api_version, &*object_type.kind, name))
 }
@@ -362,7 +364,7 @@ fn delete_collection_for_tenants((kind, name): &RoleName, origin: Origin) -> Dia
         .foldable()
 }
 
-/// The diagnostic for an object that is made twice.
+/// Returns the diagnostic for an object that is made twice.
 pub fn duplicate(identity: &Identity, second: Origin, first: Origin) -> Diagnostic {
     let (earlier, later) = if first <= second { (first, second) } else { (second, first) };
     Diagnostic::error(codes::DUPLICATE_OBJECT, format!("{identity} exists twice"))

@@ -22,7 +22,7 @@ impl Trees {
         self.trees.insert(tree.file(), tree);
     }
 
-    /// The best place for a problem at `path` of an object, whose value there is `value`.
+    /// Returns the best place for a problem at `path` of an object whose value there is `value`.
     pub fn place_of(&self, unit: &Unit, path: &str, value: Option<&str>) -> Origin {
         let Some(value) = value.filter(|value| !value.is_empty()) else {
             return self.place_of_field(unit, path).unwrap_or(unit.content);
@@ -34,7 +34,7 @@ impl Trees {
             .unwrap_or(unit.content)
     }
 
-    /// The place of `path` in an object that was brought in as it is, where it lies in a file of its own.
+    /// Returns the place of `path` in a kept object, if the path is in a file of the object.
     pub fn place_in(&self, unit: &Unit, path: &str) -> Option<Origin> {
         let mut node = self.object(self.document(unit.content)?, unit.content.span)?;
         for step in path.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
@@ -46,12 +46,12 @@ impl Trees {
         Some(node.origin())
     }
 
-    /// Whether two places stand in one document.
+    /// Returns whether two places are in one document.
     pub fn share_document(&self, left: Origin, right: Origin) -> bool {
         left.file == right.file && self.document(left).is_some_and(|document| document.span().contains(right.span))
     }
 
-    /// The name of the field whose value a place is, or lies in.
+    /// Returns the name of the field whose value is or contains a place.
     pub fn field_around(&self, place: Origin) -> Option<&str> {
         let mut node = self.document(place)?;
         let mut name = None;
@@ -74,7 +74,7 @@ impl Trees {
         documents.into_iter().any(|root| selects(root, label))
     }
 
-    /// The node of exactly this span: an object, or one of a list of objects.
+    /// Returns the node of exactly this span: an object, or an item of a list of objects.
     fn object<'t>(&self, node: NodeRef<'t>, span: Span) -> Option<NodeRef<'t>> {
         if node.span() == span {
             return Some(node);
@@ -82,7 +82,7 @@ impl Trees {
         node.get("items").into_iter().flat_map(NodeRef::items).find_map(|item| self.object(item, span))
     }
 
-    /// The document of a policy that a place stands in.
+    /// Returns the document of a policy that contains a place.
     fn document(&self, place: Origin) -> Option<NodeRef<'_>> {
         self.trees.get(&place.file)?.documents().find(|root| root.span().contains(place.span))
     }
@@ -101,8 +101,8 @@ impl Trees {
         best.map(|(_, origin)| origin)
     }
 
-    /// The deepest part of `path` that the policy with the content has: of `rules[0].verbs` the rule, where it has
-    /// no verbs. The path is the object's, and its first steps may be called otherwise in the policy.
+    /// Returns the deepest part of `path` that the policy with the content has: of `rules[0].verbs` the rule, if the
+    /// rule has no verbs. The path is the object's path; its first steps can have other names in the policy.
     fn place_of_field(&self, unit: &Unit, path: &str) -> Option<Origin> {
         let document = self.document(unit.content)?;
         // A policy that is used under another's name has its own name as the place of its content.
@@ -135,7 +135,7 @@ fn selects(node: NodeRef<'_>, label: &str) -> bool {
         || node.items().chain(node.entries().map(|(_, value)| value)).any(|child| selects(child, label))
 }
 
-/// The innermost map around a span: an object asked for by its name is described beside that name.
+/// Returns the innermost map around a span: the description of an object is beside its name.
 fn around(node: NodeRef<'_>, span: Span) -> Span {
     let mut children = node.items().chain(node.entries().map(|(_, value)| value));
     let inner = children.find(|child| child.span().contains(span) && (child.is_map() || child.is_seq()));
@@ -147,7 +147,7 @@ fn around(node: NodeRef<'_>, span: Span) -> Span {
     }
 }
 
-/// The first value of this name below a node, where its key lies within a span.
+/// Returns the first value of a name below a node whose key is within a span.
 fn value_named<'t>(node: NodeRef<'t>, name: &str, within: Span) -> Option<NodeRef<'t>> {
     if let Some((_, value)) = node.entry(name).filter(|(key, _)| within.contains(key.span())) {
         return Some(value);
@@ -155,12 +155,12 @@ fn value_named<'t>(node: NodeRef<'t>, name: &str, within: Span) -> Option<NodeRe
     node.items().chain(node.entries().map(|(_, value)| value)).find_map(|child| value_named(child, name, within))
 }
 
-/// `rules[0].verbs` as its names: `rules`, `verbs`.
+/// Returns the names of a path: `rules` and `verbs` for `rules[0].verbs`.
 fn keys_of(path: &str) -> Vec<&str> {
     path.split(['.', '[', ']']).filter(|part| !part.is_empty() && part.parse::<usize>().is_err()).collect()
 }
 
-/// How many names two paths share, the last ones counting.
+/// Returns the number of names that the ends of two paths share.
 fn common(wanted: &[&str], keys: &[&str]) -> usize {
     wanted.iter().filter(|name| keys.contains(name)).count()
 }

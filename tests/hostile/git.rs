@@ -342,7 +342,7 @@ fn a_revision_is_no_option() {
         let against = format!("--against={revision}");
         let run = trap.run(&["diff", &against]);
         let told = stderr(&run);
-        assert!(run.status.code() == Some(3) && told.contains("error: git knows no revision"), "{revision:?}: {told}");
+        assert!(run.status.code() == Some(3) && told.contains("error: git has no revision"), "{revision:?}: {told}");
     }
 }
 

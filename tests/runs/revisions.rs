@@ -59,5 +59,5 @@ fn output_is_compared_with_revisions_and_folders() {
 
     let run = bailiwick(root, &["diff", "--against", "no-such-thing"]);
     assert_eq!(run.status.code(), Some(3));
-    assert!(stderr(&run).starts_with("error: git knows no revision `no-such-thing`\nhelp: "), "{}", stderr(&run));
+    assert!(stderr(&run).starts_with("error: git has no revision `no-such-thing`\nhelp: "), "{}", stderr(&run));
 }

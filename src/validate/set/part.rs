@@ -1,8 +1,8 @@
-//! What the objects of one part mean to those of the others, as a part hands it over; and the judgement of all parts
-//! together, which is that of a single run.
+//! The facts of one shard for the checks of several objects, as the shard writes them, and the result of all shards
+//! together. The result equals the result of a single run.
 //!
-//! A part holds for each cluster-scoped object its name and a few numbers, and of roles and bindings only what is
-//! left to ask. Places, as the index of homes numbers them, put everything back into the order of a single run.
+//! A shard holds a name and a few numbers for each cluster-scoped object, and of roles and bindings only the open
+//! questions. Places, as numbered by the index of output files, restore the order of a single run.
 
 use crate::codes;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,7 +22,7 @@ use crate::model::{Identity, ObjectType, Target};
 pub struct PartFacts {
     /// apiVersion and kind of the cluster-scoped objects.
     types: Vec<SavedType>,
-    /// Where they come from.
+    /// The places of the objects.
     origins: Vec<Origin>,
     cluster: Vec<ClusterObject>,
     /// Their names, one after the other.
@@ -30,7 +30,7 @@ pub struct PartFacts {
     wanted: Vec<Wanted>,
     /// Hashes of the ClusterRoles that are bound for accounts.
     tenant_roles: BTreeSet<Digest>,
-    /// ClusterRoles alone: of a Role its home has told.
+    /// ClusterRoles alone: the output file of a Role has reported about the Role.
     remarkable: Vec<RemarkableRole>,
     everyone: Vec<BoundToEveryone>,
 }
@@ -45,7 +45,7 @@ struct ClusterObject {
     /// Length of its name.
     name: u32,
     origin: u32,
-    /// Where the file that it is in stands among those of all parts.
+    /// The position of the file among the files of all shards.
     place: u32,
 }
 
@@ -69,7 +69,7 @@ struct RemarkableRole {
     count: u32,
 }
 
-/// A binding that gives a ClusterRole to everybody.
+/// A binding of a ClusterRole to all users.
 #[derive(Debug, Serialize, Deserialize)]
 struct BoundToEveryone {
     role: String,
@@ -173,7 +173,7 @@ impl PartCollector {
         }
     }
 
-    /// All of them, without what the part can answer alone.
+    /// Returns the facts of the shard without the facts that the shard itself can check.
     pub fn finish(mut self, target: &Target) -> PartFacts {
         let own: BTreeSet<&str> = self.facts.cluster_roles().collect();
         let is_open =
@@ -188,7 +188,7 @@ fn index(number: usize) -> u32 {
 }
 
 impl PartFacts {
-    /// True when every number names something: a checksum tells of accidents only.
+    /// Returns whether every number is valid: a checksum detects accidents only.
     pub fn is_consistent(&self) -> bool {
         let mut end = 0_usize;
         self.cluster.iter().all(|object| {
@@ -199,7 +199,7 @@ impl PartFacts {
         }) && end == self.names.len()
     }
 
-    /// Every place that a diagnostic may point at.
+    /// Returns every place that a diagnostic can name.
     pub fn places(&self) -> impl Iterator<Item = Origin> {
         let wanted = self.wanted.iter().flat_map(|wanted| [Some(wanted.origin), wanted.account]).flatten();
         let roles = self.remarkable.iter().map(|role| role.origin);
@@ -207,7 +207,7 @@ impl PartFacts {
         self.origins.iter().copied().chain(wanted).chain(roles).chain(bindings)
     }
 
-    /// The cluster-scoped objects with type and name.
+    /// Returns the cluster-scoped objects with type and name.
     fn objects(&self) -> impl Iterator<Item = (&ClusterObject, &SavedType, &str)> {
         let mut start = 0;
         self.cluster.iter().filter_map(move |object| {
@@ -257,7 +257,7 @@ pub fn judge(target: &Target, existing: &BTreeSet<Identity>, parts: &[PartFacts]
     let mut told = Sink::new();
     whole.finish(&mut told);
     for mut diagnostic in told.into_list() {
-        // Each role is there once above, and a single run tells of it for each of its homes.
+        // Each role occurs once above, and a single run reports it for each of its output files.
         if diagnostic.code == codes::DELETE_COLLECTION_FOR_TENANTS {
             let count = diagnostic.origin.and_then(|origin| repeated.get(&origin));
             diagnostic.repeated = count.map_or(0, |count| count.saturating_sub(1));
@@ -266,12 +266,12 @@ pub fn judge(target: &Target, existing: &BTreeSet<Identity>, parts: &[PartFacts]
     }
 }
 
-/// Where an object is made: the place of its home, its position in the part, and the policy.
+/// The place where an object is made: the place of its output file, its position in the shard, and the policy.
 type Made = (u32, u32, Origin);
 
 /// Reports cluster-scoped objects that are made twice, each with the first of its name.
 fn made_twice(parts: &[PartFacts], sink: &mut Sink) {
-    // A hash for each object finds those of one name; only these are looked at.
+    // A hash for each object finds the objects with equal names; only these are compared.
     let mut hashes: Vec<(u64, u32, u32)> = Vec::with_capacity(parts.iter().map(|part| part.cluster.len()).sum());
     for (number, part) in parts.iter().enumerate() {
         for (position, (_, (api_version, kind), name)) in part.objects().enumerate() {
