@@ -94,7 +94,7 @@ fn the_naive_evaluator_gives_every_recorded_answer() {
     assert_tables(&mut Naive::default());
 }
 
-/// The default policy of a version as it was recorded, where the shared folder is there.
+/// Returns the default policy of a version as it was recorded, where the shared folder is there.
 pub(crate) fn recorded_policy(version: &str) -> Option<Vec<Value>> {
     let folder = shared()?.join("facts/kubernetes/bootstrap").join(version);
     let mut objects = Vec::new();
@@ -114,18 +114,18 @@ fn table(text: &str) -> Value {
     serde_yaml::from_str(text).expect("the table is YAML")
 }
 
-/// The documents of a text.
+/// Returns the documents of a text.
 fn documents(text: &str) -> Vec<Value> {
     let all = serde_yaml::Deserializer::from_str(text);
     all.map(|document| Value::deserialize(document).expect("a manifest")).filter(|value| !value.is_null()).collect()
 }
 
-/// The rows at a key of a table.
+/// Returns the rows at a key of a table.
 fn rows<'v>(table: &'v Value, key: &str) -> &'v [Value] {
     table.get(key).and_then(Value::as_array).unwrap_or_else(|| panic!("no list `{key}`"))
 }
 
-/// The string at a key, or nothing.
+/// Returns the string at a key, or nothing.
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
@@ -135,7 +135,7 @@ fn only(row: &Value, keys: &[&str]) -> Map<String, Value> {
     keys.iter().filter_map(|key| Some(((*key).to_owned(), row.get(*key)?.clone()))).collect()
 }
 
-/// The keys of an answer that an expectation speaks about.
+/// Returns the keys of an answer that an expectation speaks about.
 fn answered(answer: &Value, keys: &[&str]) -> Value {
     if answer.get("error").is_some() { answer.clone() } else { Value::Object(only(answer, keys)) }
 }

@@ -44,7 +44,7 @@ pub(crate) struct Case {
     pub(crate) folder: PathBuf,
 }
 
-/// Every case, sorted by name.
+/// Returns every case, sorted by name.
 pub(crate) fn all() -> Vec<Case> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let folders = |folder: &Path| -> Vec<PathBuf> {
@@ -183,7 +183,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Every file below a folder; a link is told by where it leads.
+/// Returns every file below a folder; a link is told by where it leads.
 pub(crate) fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -215,7 +215,7 @@ pub(crate) struct Told {
     pub(crate) text: String,
 }
 
-/// The diagnostics of a text.
+/// Returns the diagnostics of a text.
 pub(crate) fn diagnostics(stderr: &str) -> Vec<Told> {
     let mut all: Vec<Told> = Vec::new();
     for line in stderr.lines() {

@@ -54,7 +54,7 @@ fn same_every_way(world: &World, what: &str) -> Together {
     }
 }
 
-/// The objects of a world as they are shown to those that ask about them, written again, with the places of their contents.
+/// Returns the objects of a world as they are shown to those that ask about them, written again, with the places of their contents.
 fn objects(world: &World, options: Options<'_>, what: &str) -> Vec<(String, Origin)> {
     let mut viewer = Viewer::default();
     let mut found = Vec::new();
@@ -211,7 +211,7 @@ fn ranges_stay_in_order_however_their_ends_are_written() {
     }
 }
 
-/// A tenancy with a class of its own, with accounts by these rows.
+/// Returns a tenancy with a class of its own, with accounts by these rows.
 fn world_of(class: &str, rows: impl Iterator<Item = String>) -> World {
     let policies = format!(
         "apiVersion: bailiwick.dev/v1alpha1\nkind: PermissionSet\nmetadata: {{name: own}}\nspec:\n  rules:\n  \
@@ -337,7 +337,7 @@ const NOTES: [&str; 12] = [
     "é",
 ];
 
-/// A table of accounts. Most are tame, so that classes come about.
+/// Returns a table of accounts. Most are tame, so that classes come about.
 fn accounts(random: &mut Random, count: usize) -> String {
     let mut text = "name,uid,team,note,limits.pods\n".to_owned();
     for index in 0..count {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Compiled, World, note, repository, shared};
 
-/// The cases, which were recorded and are not ours to change.
+/// Returns the cases, which were recorded and are not ours to change.
 fn cases(kind: &str) -> Vec<Value> {
     let file: Value = serde_yaml::from_str(include_str!("crossplane/cases.yaml")).expect("the cases are YAML");
     let cases = file["cases"].as_array().expect("a list").iter();
@@ -102,20 +102,20 @@ fn families_end_at_the_organisation() {
     }
 }
 
-/// A workspace with one target, and files below `policies/`.
+/// Returns a workspace with one target, and files below `policies/`.
 fn workspace(files: &[(&str, &str)]) -> World {
     let world = World::with_targets(&["t"], "1.36");
     files.iter().fold(world, |world, (path, text)| world.file(&format!("policies/{path}"), text))
 }
 
-/// The policy of one stack.
+/// Returns the policy of one stack.
 fn policy(revision: &str, kind: &str, further: &str) -> String {
     format!(
         "apiVersion: bailiwick.dev/v1alpha1\nkind: Stack\nmetadata: {{name: package}}\nspec:\n  package: package\n  revision: \"{revision}\"\n{further}  installs:\n  - {{kind: {kind}, namespace: team-a}}\n"
     )
 }
 
-/// A file of the third-party packages, where the shared folder is there.
+/// Returns a file of the third-party packages, where the shared folder is there.
 fn reference(name: &str) -> Option<String> {
     std::fs::read_to_string(shared()?.join("reference/crossplane").join(name)).ok()
 }
@@ -205,7 +205,7 @@ fn example(revision: &str) -> World {
     world.edit(stacks, "  installs:\n", &format!("  revision: \"{revision}\"\n  installs:\n"))
 }
 
-/// The world of some objects on the default policy.
+/// Returns the world of some objects on the default policy.
 fn world_of<'v>(objects: impl IntoIterator<Item = &'v Value>) -> access::World {
     let mut builder = Builder::new(36).with_default_policy(36);
     for object in objects {
@@ -219,7 +219,7 @@ fn is_named(object: &Value, name: &str) -> bool {
     object["metadata"]["name"] == name
 }
 
-/// The first request of a manager that is not allowed: to create an object, to apply it again, to read it, to remove it.
+/// Returns the first request of a manager that is not allowed: to create an object, to apply it again, to read it, to remove it.
 fn refused(world: &access::World, manager: &Identity, objects: &[&Value]) -> Option<String> {
     objects.iter().find_map(|object| {
         let tree = yaml::from_json(object);

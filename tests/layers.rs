@@ -142,7 +142,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The modules that a text names behind `crate::`, also in a list of imports.
+/// Returns the modules that a text names behind `crate::`, also in a list of imports.
 fn used(text: &str) -> BTreeSet<&str> {
     let mut used = BTreeSet::new();
     for (position, _) in text.match_indices("crate::") {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::shared;
 
-/// The cases of a file, which were recorded and are not ours to change.
+/// Returns the cases of a file, which were recorded and are not ours to change.
 fn cases(text: &str) -> Vec<Value> {
     let file: Value = serde_yaml::from_str(text).expect("the cases are YAML");
     file["cases"].as_array().expect("a list").clone()
@@ -65,7 +65,7 @@ fn the_authorizer_and_admission_decide_as_recorded() {
     }
 }
 
-/// A pod on the node `n1` whose projected volume mounts a certificate.
+/// Returns a pod on the node `n1` whose projected volume mounts a certificate.
 fn pod_with_certificate() -> Value {
     let certificate = json!({ "podCertificate": { "signerName": "example.com/mounted" } });
     json!({
@@ -219,7 +219,7 @@ fn the_binding_is_that_of_the_version() {
     }
 }
 
-/// Each rule with its lists sorted, and the rules sorted: their order says nothing.
+/// Returns each rule with its lists sorted, and the rules sorted: their order says nothing.
 fn sorted_rules(rules: &Value) -> Vec<String> {
     let sorted = |rule: &Value| {
         let list = |key: &str| {
@@ -315,7 +315,7 @@ fn the_migration_report_is_the_recorded_one() {
     }
 }
 
-/// The nodes and workloads of a case, which leaves out what makes no difference, as manifests.
+/// Returns the nodes and workloads of a case, which leaves out what makes no difference, as manifests.
 fn manifests(input: &Value) -> Vec<Value> {
     let list = |key: &str| input[key].as_array().cloned().unwrap_or_default();
     let mut objects = list("objects");
@@ -365,7 +365,7 @@ fn a_node_may_do_what_its_accounts_may() {
     }
 }
 
-/// The Secrets that a node reaches, surely and perhaps.
+/// Returns the Secrets that a node reaches, surely and perhaps.
 fn secrets(objects: &Value, node: &str) -> Value {
     ask("node-reach", &json!({ "objects": objects }))["nodes"][node]["secrets"].clone()
 }

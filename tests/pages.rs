@@ -98,7 +98,7 @@ struct Run {
     status: Option<i32>,
 }
 
-/// Every page, as it is on the disk.
+/// Returns every page, as it is on the disk.
 fn all() -> Vec<Page> {
     let mut paths = BTreeMap::new();
     for root in ["src", "crates"] {

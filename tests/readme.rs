@@ -143,7 +143,7 @@ fn run_all(page: &str, least: usize) {
     }
 }
 
-/// Every page of `docs/`, and the pages at the root of the repository.
+/// Returns every page of `docs/`, and the pages at the root of the repository.
 fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> =
         ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].map(Into::into).into();
@@ -163,7 +163,7 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// The relative targets of Markdown links outside code, without their fragments.
+/// Returns the relative targets of Markdown links outside code, without their fragments.
 fn links(text: &str) -> Vec<&str> {
     let mut links = Vec::new();
     let mut fenced = false;

@@ -44,13 +44,13 @@ pub(crate) fn tenants(folder: &Path, count: usize) {
     std::fs::write(folder.join("policies/tenants.csv"), accounts(0..count)).expect("a file");
 }
 
-/// An account list.
+/// Returns an account list.
 pub(crate) fn accounts(numbers: impl IntoIterator<Item = usize>) -> String {
     let rows: String = numbers.into_iter().map(|number| format!("tenant-{number},{}\n", 1000 + number)).collect();
     format!("name,uid\n{rows}")
 }
 
-/// Every file below a folder with its bytes, sorted by path; the staging folder included, if it is there.
+/// Returns every file below a folder with its bytes, sorted by path; the staging folder included, if it is there.
 pub(crate) fn snapshot(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = walkdir::WalkDir::new(folder)
         .into_iter()

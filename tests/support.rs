@@ -13,12 +13,12 @@ use bailiwick::stats::Stats;
 use bailiwick::yaml::{self, NodeRef};
 use serde_json::Value;
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The shared folder beside the repository, where it is there.
+/// Returns the shared folder beside the repository, where it is there.
 pub(crate) fn shared() -> Option<PathBuf> {
     let folder = repository().parent()?.join("shared");
     folder.is_dir().then_some(folder)
@@ -38,7 +38,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// A workspace with some targets of one version.
+    /// Returns a workspace with some targets of one version.
     pub(crate) fn with_targets(names: &[&str], version: &str) -> Self {
         let targets: String =
             names.iter().map(|name| format!("  - {{name: {name}, version: \"{version}\"}}\n")).collect();
@@ -122,7 +122,7 @@ pub(crate) struct Compiled {
 }
 
 impl Compiled {
-    /// The ids of the diagnostics, sorted; a folded one counts as often as it occurred.
+    /// Returns the ids of the diagnostics, sorted; a folded one counts as often as it occurred.
     pub(crate) fn codes(&self) -> Vec<&'static str> {
         let mut codes: Vec<&str> = self
             .diagnostics
@@ -139,7 +139,7 @@ impl Compiled {
         self
     }
 
-    /// Every object of the files whose path contains `part`, as the server would store it, sorted by identity.
+    /// Returns every object of the files whose path contains `part`, as the server would store it, sorted by identity.
     pub(crate) fn objects(&self, part: &str) -> Vec<Value> {
         let texts = self.files.iter().filter(|file| file.path.contains(part)).map(|file| file.text.as_str());
         let mut objects: Vec<Value> = texts.flat_map(stored_objects).collect();
@@ -148,7 +148,7 @@ impl Compiled {
     }
 }
 
-/// The objects of a text as the server would store them.
+/// Returns the objects of a text as the server would store them.
 pub(crate) fn stored_objects(text: &str) -> Vec<Value> {
     let mut sink = Sink::new();
     let mut tree = yaml::read(text, FileId::default(), &mut sink);

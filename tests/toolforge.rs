@@ -57,7 +57,7 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_else(|| panic!("no `{key}` in {value}"))
 }
 
-/// The repository's Toolforge policies with another list of tools, for the target that has the mode's preset.
+/// Returns the repository's Toolforge policies with another list of tools, for the target that has the mode's preset.
 fn toolforge(mode: &str, version: &str, tools: &Value) -> World {
     let target = match mode {
         "seed" => "toolforge-seed",
@@ -136,14 +136,14 @@ fn every_tool_gets_ten_objects() {
     }
 }
 
-/// The rules of a role as a tree, and what `check` makes of them.
+/// Returns the rules of a role as a tree, and what `check` makes of them.
 fn with_rules<R>(role: &Value, check: impl FnOnce(NodeRef<'_>) -> R) -> R {
     let text = role.to_string();
     let tree = yaml::read(&text, bailiwick::diag::FileId::default(), &mut bailiwick::diag::Sink::new());
     check(tree.document(0).and_then(|root| root.get("rules")).expect("a role has rules"))
 }
 
-/// The role `tools-user` as our policies make it.
+/// Returns the role `tools-user` as our policies make it.
 fn tools_user() -> Value {
     let tools = serde_json::json!([{"name": "blurp", "uid": 1002}]);
     let objects = toolforge("seed", "1.21", &tools).compile().fine().objects("cluster/clusterrole.yaml");

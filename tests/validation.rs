@@ -13,7 +13,7 @@ fn table(text: &str) -> Value {
     serde_yaml::from_str(text).expect("the table is YAML")
 }
 
-/// The string at a key of a row.
+/// Returns the string at a key of a row.
 fn string<'v>(row: &'v Value, key: &str) -> &'v str {
     row.get(key).and_then(Value::as_str).unwrap_or_default()
 }

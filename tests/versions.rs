@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{World, repository};
 
-/// The workspace of this repository, with the targets of a current cluster at another version.
+/// Returns the workspace of this repository, with the targets of a current cluster at another version.
 fn workspace(version: &str) -> World {
     let mut world = World::default();
     for folder in ["bailiwick.yaml", "policies", "templates"] {
@@ -38,7 +38,7 @@ fn newer_versions_compile_to_the_output_of_the_newest_known() {
     }
 }
 
-/// The answers to questions about one world.
+/// Returns the answers to questions about one world.
 fn ask(world: Value, questions: &[Value]) -> Vec<Value> {
     let mut connection = Connection::default();
     let mut answers = vec![connection.answer(&json!({ "world": world })).expect("a world")];

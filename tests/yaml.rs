@@ -49,12 +49,12 @@ fn reading(text: &str) -> Reading {
     Reading { documents: data(&tree), problems }
 }
 
-/// Every document of a tree as data.
+/// Returns every document of a tree as data.
 fn data(tree: &Tree) -> Vec<Json> {
     tree.documents().map(yaml::schema::to_json).collect()
 }
 
-/// A text read by the full reader: none when it finds anything wrong.
+/// Returns a text read by the full reader: none when it finds anything wrong.
 fn full(text: &str) -> Option<Tree> {
     let mut sink = Sink::new();
     let tree = yaml::read_full(text, Default::default(), &mut sink);

@@ -6,7 +6,7 @@ use super::semantics::{long_objects, long_rules, vectors};
 use super::{Evaluator, Tally, answered, only, rows, table, text};
 use crate::oracle::tidy_rules;
 
-/// The rows of a section, each with its entry in `prose.yaml`.
+/// Returns the rows of a section, each with its entry in `prose.yaml`.
 fn entries(section: &str) -> Vec<(Value, Value)> {
     let prose = table(include_str!("prose.yaml"));
     let entries = rows(&prose, section);

@@ -13,7 +13,7 @@ use super::semantics::{long_objects, long_rules};
 use super::{rows, table, text};
 use crate::support::{note, shared};
 
-/// A world of objects, each at a place of its own.
+/// Returns a world of objects, each at a place of its own.
 pub(crate) fn world(objects: &[Value], minor: u32, baseline: bool) -> World {
     let mut builder = Builder::new(minor);
     if baseline {
@@ -27,7 +27,7 @@ pub(crate) fn world(objects: &[Value], minor: u32, baseline: bool) -> World {
     builder.build()
 }
 
-/// The objects of a row: each rule in a role of its own, so that what belongs together comes from several bindings.
+/// Returns the objects of a row: each rule in a role of its own, so that what belongs together comes from several bindings.
 fn objects(row: &Value) -> Vec<Value> {
     let mut objects = long_objects(row.get("objects").and_then(Value::as_array).map_or(&[], Vec::as_slice));
     let namespace = row.get("in").and_then(Value::as_str).unwrap_or("n1");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Evaluator, Tally, rows, table, text};
 use crate::oracle::tidy_rules;
 
-/// The table.
+/// Returns the table.
 pub(crate) fn vectors() -> Value {
     table(include_str!("semantics.yaml"))
 }
@@ -60,7 +60,7 @@ pub(crate) fn aggregate(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     }
 }
 
-/// A check with the protocol's keys: `sub`, `ns` and `sa` are written out.
+/// Returns a check with the protocol's keys: `sub`, `ns` and `sa` are written out.
 pub(crate) fn long_question(short: &Value) -> Value {
     let mut question = json!({});
     for (key, value) in short.as_object().expect("a check") {
@@ -74,7 +74,7 @@ pub(crate) fn long_question(short: &Value) -> Value {
     question
 }
 
-/// The user name of `ns/name`.
+/// Returns the user name of `ns/name`.
 fn account(short: &str) -> String {
     format!("system:serviceaccount:{}", short.replacen('/', ":", 1))
 }

@@ -22,7 +22,7 @@ fn ask(kind: &str, body: &Value) -> Value {
     Connection::default().answer(&json!({ kind: body })).expect("an answer")
 }
 
-/// A label by its short name.
+/// Returns a label by its short name.
 fn long(short: &str) -> String {
     if short == "sync" { SYNC.to_owned() } else { format!("pod-security.kubernetes.io/{short}") }
 }
@@ -56,7 +56,7 @@ fn namespace(case: &Value) -> Value {
     })
 }
 
-/// The objects of a case.
+/// Returns the objects of a case.
 fn objects(case: &Value, shapes: &Value) -> Vec<Value> {
     let levels = levels();
     let mut objects = vec![namespace(case)];
@@ -140,7 +140,7 @@ fn namespaces_get_the_labels_of_the_table() {
     assert_eq!(cases.len(), 56);
 }
 
-/// A namespace of the test plan with a service account, constraints for everybody and others for the workload's account.
+/// Returns a namespace of the test plan with a service account, constraints for everybody and others for the workload's account.
 fn planned(sync: Option<&str>, granted: bool) -> Value {
     let levels = levels();
     let labels: Map<String, Value> = sync.map(|value| (SYNC.to_owned(), json!(value))).into_iter().collect();

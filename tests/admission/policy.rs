@@ -27,7 +27,7 @@ fn policies_about_agents_of_nodes_answer_as_the_api_server_does() {
     }
 }
 
-/// The policies in a folder of output.
+/// Returns the policies in a folder of output.
 fn compiled() -> Vec<Value> {
     let mut found = Vec::new();
     for target in std::fs::read_dir(repository().join("out")).expect("a folder") {
@@ -82,7 +82,7 @@ fn a_policy_of_a_profile_refuses_what_the_profile_does() {
     assert_eq!(told["answers"][0]["answer"], "unknown", "{told:#}");
 }
 
-/// The labels that a policy's selector of namespaces asks for.
+/// Returns the labels that a policy's selector of namespaces asks for.
 fn labels_of(policy: &Value) -> Value {
     policy["spec"]["matchConstraints"]["namespaceSelector"]["matchLabels"].clone()
 }

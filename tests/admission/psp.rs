@@ -17,7 +17,7 @@ fn ask(kind: &str, body: &Value) -> Result<Value, String> {
     Connection::default().answer(&json!({ kind: body }))
 }
 
-/// The cases of a file. They were recorded, and are not ours to change.
+/// Returns the cases of a file. They were recorded, and are not ours to change.
 fn cases(text: &str) -> (Value, Vec<Value>) {
     let file: Value = serde_yaml::from_str(text).expect("the cases are YAML");
     let cases = file["cases"].as_array().expect("a list").clone();
@@ -34,7 +34,7 @@ fn policy(value: &Value) -> PodSecurityPolicy {
     PodSecurityPolicy::read(tree.document(0).expect("a document")).expect("a policy")
 }
 
-/// The policy of a case: whole, or the base with other keys of the spec or other annotations.
+/// Returns the policy of a case: whole, or the base with other keys of the spec or other annotations.
 fn of_case(file: &Value, case: &Value) -> Value {
     let base = case.get("full").unwrap_or(&file["bases"]["tightpsp"]);
     let mut spec = base["spec"].as_object().expect("a spec").clone();
@@ -160,7 +160,7 @@ fn every_question_has_an_answer_or_says_why_not() {
     assert!(ask("psp-admit", &json!({ "psp": { "spec": { "privileged": "yes" } }, "pod": pod })).is_err());
 }
 
-/// The world of some objects, at the last minor that had policies.
+/// Returns the world of some objects, at the last minor that had policies.
 fn world(objects: &str) -> bailiwick::access::World {
     let mut sink = Sink::new();
     let tree = yaml::read(objects, FileId::default(), &mut sink);

@@ -15,17 +15,17 @@ use crate::support::{note, shared};
 /// The uid range of a namespace, where a case does not say another.
 const RANGE: &str = "1000660000/10000";
 
-/// A table as JSON.
+/// Returns a table as JSON.
 pub(super) fn table(text: &str) -> Value {
     serde_yaml::from_str(text).expect("a table")
 }
 
-/// The levels of all cases.
+/// Returns the levels of all cases.
 pub(super) fn levels() -> Value {
     table(include_str!("scc-levels.yaml"))
 }
 
-/// A base of the table with some fields set or taken out, as an object of a name.
+/// Returns a base of the table with some fields set or taken out, as an object of a name.
 pub(super) fn shaped(levels: &Value, shape: &Value, name: &str) -> Value {
     let base = shape["base"].as_str().expect("a base");
     let mut object = levels["bases"][base].as_object().expect("the base").clone();
@@ -95,7 +95,7 @@ fn rules_name_the_one_that_lifts_the_level() {
     }
 }
 
-/// The table of the constraints that a cluster starts with.
+/// Returns the table of the constraints that a cluster starts with.
 fn defaults() -> Value {
     table(include_str!("default-levels.yaml"))
 }
@@ -104,7 +104,7 @@ fn newest() -> Start {
     Start { release: Release::LAST, upgraded_from_4_10: false }
 }
 
-/// Each of the built-in constraints by its name.
+/// Returns each of the built-in constraints by its name.
 fn built_in() -> BTreeMap<String, Value> {
     let named = objects(newest()).into_iter().filter(|object| object["kind"] == "SecurityContextConstraints");
     named.map(|object| (object["metadata"]["name"].as_str().expect("a name").to_owned(), object)).collect()
@@ -147,7 +147,7 @@ fn the_default_constraints_have_the_levels_points_and_order_of_the_table() {
     assert_eq!(json!(names), defaults()["admission_order_of_the_13_shipped"]);
 }
 
-/// Every object of the manifests that OpenShift ships, with its file; none where they are not there.
+/// Returns every object of the manifests that OpenShift ships, with its file; none where they are not there.
 fn manifests() -> Vec<(String, Value)> {
     let Some(folder) = shared().map(|shared| shared.join("reference/openshift-scc")).filter(|path| path.is_dir())
     else {

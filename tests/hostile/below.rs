@@ -29,7 +29,7 @@ fn write(folder: &Path, path: &str, text: &str) {
     fs::write(path, text).expect("a file");
 }
 
-/// The example at 1.30, rendered and committed.
+/// Returns the example at 1.30, rendered and committed.
 fn committed() -> tempfile::TempDir {
     let folder = example();
     edit(folder.path(), "bailiwick.yaml", "\"1.37\"", "\"1.30\"");

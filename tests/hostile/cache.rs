@@ -40,7 +40,7 @@ impl Site {
         command.envs(variables.iter().copied()).output().expect("the program starts")
     }
 
-    /// True when a `render` remembers another one.
+    /// Returns whether a `render` remembers another one.
     fn remembers(&self, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
         let arguments = [&["render", "--stats"], arguments].concat();
         let runs: Vec<Output> = (0..3).map(|_| self.run(&arguments, variables)).collect();
@@ -220,7 +220,7 @@ fn alter(path: &Path, change: fn(&str) -> String) -> (Vec<u8>, Vec<u8>) {
     (old.into_bytes(), new.into_bytes())
 }
 
-/// The only cache in a folder.
+/// Returns the only cache in a folder.
 fn only_cache(folder: &Path) -> PathBuf {
     let entries: Vec<PathBuf> = walkdir::WalkDir::new(folder)
         .into_iter()

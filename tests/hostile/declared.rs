@@ -12,7 +12,7 @@ use bailiwick::yaml::{self, NodeRef};
 use crate::runs::{bailiwick, stderr};
 use crate::support::{repository, rounds};
 
-/// The places of the subjects and namespaces that a text of policies mentions, with the names.
+/// Returns the places of the subjects and namespaces that a text of policies mentions, with the names.
 fn mentions(text: &str) -> Vec<(std::ops::Range<usize>, String)> {
     let tree = yaml::read(text, FileId::default(), &mut Sink::new());
     let mut found = Vec::new();
@@ -43,7 +43,7 @@ fn collect(node: NodeRef<'_>, key: &str, found: &mut Vec<(std::ops::Range<usize>
     }
 }
 
-/// A name with another letter, one letter less, or one letter more at a position; none behind its end.
+/// Returns a name with another letter, one letter less, or one letter more at a position; none behind its end.
 fn changed(name: &str, position: usize, letter: Option<char>, insert: bool) -> Option<String> {
     let letters: Vec<char> = name.chars().collect();
     let kept = if insert { position } else { position + 1 };
@@ -52,7 +52,7 @@ fn changed(name: &str, position: usize, letter: Option<char>, insert: bool) -> O
     (new != name && !new.is_empty()).then_some(new)
 }
 
-/// Every file of the repository's workspace that loading it may read.
+/// Returns every file of the repository's workspace that loading it may read.
 fn workspace() -> Vec<(String, String)> {
     let mut files = vec![("bailiwick.yaml".to_owned(), repository().join("bailiwick.yaml"))];
     for folder in ["policies", "templates"] {

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use super::weaker::assert_shown;
 use crate::runs::{bailiwick, snapshot, stderr};
 
-/// The workspace that `init` writes, rendered.
+/// Returns the workspace that `init` writes, rendered.
 pub(super) fn example() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for command in ["init", "render"] {

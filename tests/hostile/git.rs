@@ -105,7 +105,7 @@ struct Trap {
 }
 
 impl Trap {
-    /// A committed workspace with its output.
+    /// Returns a committed workspace with its output.
     fn new() -> Self {
         let trap = Self { folder: tempfile::tempdir().expect("a folder") };
         fs::create_dir(trap.root()).expect("a folder");

@@ -574,7 +574,7 @@ fn indexes() -> Vec<Tampering> {
     ]
 }
 
-/// An index with a submodule that reads as one of SHA-1 at the path `x` and as one of SHA-256 below the output folder.
+/// Returns an index with a submodule that reads as one of SHA-1 at the path `x` and as one of SHA-256 below the output folder.
 fn ambiguous() -> Vec<u8> {
     let mut bytes = b"DIRC\0\0\0\x04\0\0\0\x01".to_vec();
     let mut stat = [0; 40];

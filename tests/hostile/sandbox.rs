@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use crate::runs::{stderr, tenants};
 
-/// A run of the program without what its surroundings say of sandboxes.
+/// Returns a run of the program without what its surroundings say of sandboxes.
 fn program(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
     command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env("BAILIWICK_NO_CACHE", "1");

@@ -33,7 +33,7 @@ fn workspace(folder: &Path, template: &str) {
     write("templates/namespace-set/namespace.yaml.j2", template);
 }
 
-/// The most memory that a process has taken so far, in KiB.
+/// Returns the most memory that a process has taken so far, in KiB.
 fn peak(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -69,7 +69,7 @@ fn assert_bounded(name: &str, template: &str) {
     assert!(told.contains(" --> templates/namespace-set/namespace.yaml.j2:"), "{name}: {told}");
 }
 
-/// A chain of so many `{% set %}`, each made of the one before; `step` has it as `@`.
+/// Returns a chain of so many `{% set %}`, each made of the one before; `step` has it as `@`.
 fn chain(first: &str, step: &str, count: usize) -> String {
     let mut text = format!("{HEAD}{{% set x0 = {first} %}}\n");
     for number in 1..=count {

@@ -27,7 +27,7 @@ pub(crate) fn settle(objects: &mut [Value]) {
     }
 }
 
-/// The rules that one role collects from the others as they are now.
+/// Returns the rules that one role collects from the others as they are now.
 fn gather(objects: &[Value], own: usize) -> Vec<Value> {
     let mut others: Vec<&Value> = Vec::new();
     for (index, object) in objects.iter().enumerate() {

@@ -21,7 +21,7 @@ use super::cover;
 use super::decide::{MASTERS, role_at, service_account, subject_label};
 use super::read::{defaulted, items, namespace, strings, text};
 
-/// The answer to a question about a change.
+/// Returns the answer to a question about a change.
 pub(crate) fn compare(question: &Value) -> Value {
     let world = |key: &str| {
         let mut objects: Vec<Value> = items(question, key).iter().map(defaulted).collect();
@@ -84,7 +84,7 @@ fn effective(objects: &[Value], subject: &str, scope: &str) -> Held {
     Held { here: granted(objects, subject, scope), everywhere }
 }
 
-/// The single grants of a subject's bindings in one scope, without those that no request can use.
+/// Returns the single grants of a subject's bindings in one scope, without those that no request can use.
 fn granted(objects: &[Value], subject: &str, scope: &str) -> Vec<Value> {
     let mut grants: Vec<Value> = Vec::new();
     for binding in objects {
@@ -109,7 +109,7 @@ fn granted(objects: &[Value], subject: &str, scope: &str) -> Vec<Value> {
     grants
 }
 
-/// The grants of one side that neither the other side covers nor a wider grant of their own side.
+/// Returns the grants of one side that neither the other side covers nor a wider grant of their own side.
 fn reduced(own: &Held, other: &Held) -> Vec<Value> {
     let mut reduced = Vec::new();
     for (index, grant) in own.here.iter().enumerate() {

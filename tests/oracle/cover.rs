@@ -32,7 +32,7 @@ pub(crate) fn atoms(rule: &Value) -> Vec<Value> {
     atoms
 }
 
-/// The single grants that no held rule covers, in order.
+/// Returns the single grants that no held rule covers, in order.
 pub(crate) fn uncovered(held: &[Value], wanted: &[Value]) -> Vec<Value> {
     let mut uncovered = Vec::new();
     for rule in wanted {
@@ -66,12 +66,12 @@ fn resource_covered(list: &[&str], wanted: &str) -> bool {
     list.iter().any(|entry| *entry == "*" || *entry == wanted || pattern.as_deref() == Some(*entry))
 }
 
-/// The same, or a pattern whose stem begins what is wanted, be that a URL or a narrower pattern.
+/// Returns the same, or a pattern whose stem begins what is wanted, be that a URL or a narrower pattern.
 fn url_covered(list: &[&str], wanted: &str) -> bool {
     list.iter().any(|entry| *entry == wanted || entry.ends_with('*') && wanted.starts_with(entry.trim_end_matches('*')))
 }
 
-/// A key to sort single grants by: resources before URLs, all names before some.
+/// Returns a key to sort single grants by: resources before URLs, all names before some.
 pub(crate) fn sort_key(atom: &Value) -> [Vec<&str>; 5] {
     ["nonResourceURLs", "apiGroups", "resources", "verbs", "resourceNames"].map(|key| strings(atom, key))
 }

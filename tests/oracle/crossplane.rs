@@ -32,7 +32,7 @@ pub(crate) fn permission_request(question: &Value) -> Value {
     json!({"allowed": granted})
 }
 
-/// A rule as paths: group, resource, name or star, verb; or URL, verb.
+/// Returns a rule as paths: group, resource, name or star, verb; or URL, verb.
 fn paths(rule: &Value) -> Vec<Vec<&str>> {
     let verbs = strings(rule, "verbs");
     let mut names = strings(rule, "resourceNames");

@@ -42,7 +42,7 @@ pub(crate) struct Decision {
 pub(crate) const MASTERS: &str = "system:masters";
 
 impl Actor {
-    /// The actor of a question; without groups, those that authentication gives to everyone of that name.
+    /// Returns the actor of a question; without groups, those that authentication gives to everyone of that name.
     pub(crate) fn of(question: &Value) -> Self {
         let user = text(question, "user").to_owned();
         let groups = match question.get("groups") {
@@ -59,7 +59,7 @@ impl Actor {
 }
 
 impl Request {
-    /// The request that a question spells out.
+    /// Returns the request that a question spells out.
     pub(crate) fn of(question: &Value) -> Self {
         let get = |key| text(question, key).to_owned();
         Self {
@@ -74,7 +74,7 @@ impl Request {
         }
     }
 
-    /// The request as an answer shows it.
+    /// Returns the request as an answer shows it.
     pub(crate) fn attributes(&self) -> Value {
         match &self.path {
             Some(path) => json!({"verb": self.verb, "path": path}),
@@ -86,13 +86,13 @@ impl Request {
     }
 }
 
-/// The parts of a service account's user name.
+/// Returns the parts of a service account's user name.
 pub(crate) fn service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
     (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
 }
 
-/// The groups of an account that nobody needs to put it in.
+/// Returns the groups of an account that nobody needs to put it in.
 pub(crate) fn implicit_groups(user: &str) -> Vec<String> {
     if let Some((namespace, _)) = service_account(user) {
         let own = format!("system:serviceaccounts:{namespace}");
@@ -102,7 +102,7 @@ pub(crate) fn implicit_groups(user: &str) -> Vec<String> {
     vec![group.to_owned()]
 }
 
-/// The bindings that are looked at for requests in a namespace: those of the cluster, and those in it.
+/// Returns the bindings that are looked at for requests in a namespace: those of the cluster, and those in it.
 pub(crate) fn bindings_in<'o>(objects: &'o [Value], namespace_asked: &str) -> Vec<&'o Value> {
     let mut bindings = Vec::new();
     for object in objects {
@@ -119,7 +119,7 @@ pub(crate) fn bindings_in<'o>(objects: &'o [Value], namespace_asked: &str) -> Ve
     bindings
 }
 
-/// The role of a reference, looked up from a namespace; the error is what to call the role that is not there.
+/// Returns the role of a reference, looked up from a namespace; the error is what to call the role that is not there.
 pub(crate) fn role_at<'o>(objects: &'o [Value], reference: &Value, from: &str) -> Result<&'o Value, String> {
     let (kind, wanted) = (text(reference, "kind"), text(reference, "name"));
     for object in objects {
@@ -173,7 +173,7 @@ pub(crate) fn rule_allows(rule: &Value, request: &Request) -> bool {
     }
 }
 
-/// A resource of a rule against a request: everything, literally, or a subresource of anything.
+/// Returns a resource of a rule against a request: everything, literally, or a subresource of anything.
 fn resource_fits(entry: &str, request: &Request) -> bool {
     if request.subresource.is_empty() {
         return entry == "*" || entry == request.resource;
@@ -183,7 +183,7 @@ fn resource_fits(entry: &str, request: &Request) -> bool {
         || entry == format!("*/{}", request.subresource)
 }
 
-/// A URL of a rule against a path: literally, or as a prefix when it ends in stars.
+/// Returns a URL of a rule against a path: literally, or as a prefix when it ends in stars.
 fn url_fits(pattern: &str, path: &str) -> bool {
     pattern == path || pattern.ends_with('*') && path.starts_with(pattern.trim_end_matches('*'))
 }
@@ -217,7 +217,7 @@ pub(crate) fn decide(objects: &[Value], actor: &Actor, request: &Request) -> Dec
     decision
 }
 
-/// Every rule that an actor holds in a namespace, and the roles that were not there.
+/// Returns every rule that an actor holds in a namespace, and the roles that were not there.
 pub(crate) fn rules_for(objects: &[Value], actor: &Actor, asked: &str) -> (Vec<Value>, BTreeSet<String>) {
     let (mut rules, mut missing) = (Vec::new(), BTreeSet::new());
     for binding in bindings_in(objects, asked) {
@@ -231,7 +231,7 @@ pub(crate) fn rules_for(objects: &[Value], actor: &Actor, asked: &str) -> (Vec<V
     (rules, missing)
 }
 
-/// Every subject that may do something, and the roles of any binding in scope that were not there.
+/// Returns every subject that may do something, and the roles of any binding in scope that were not there.
 pub(crate) fn who_can(objects: &[Value], request: &Request) -> (BTreeSet<String>, BTreeSet<String>) {
     let mut subjects = BTreeSet::from([format!("Group/{MASTERS}")]);
     let mut missing = BTreeSet::new();

@@ -34,7 +34,7 @@ pub(crate) fn duel(one: &mut dyn Evaluator, other: &mut dyn Evaluator, seeds: Ra
     Ok(asked)
 }
 
-/// The smallest case found that still differs, with both answers, as YAML.
+/// Returns the smallest case found that still differs, with both answers, as YAML.
 fn smallest(one: &mut dyn Evaluator, other: &mut dyn Evaluator, objects: &[Value], question: &Value) -> String {
     let mut answers = |case: &Value| {
         let objects = items(case, "objects");
@@ -82,7 +82,7 @@ fn essence(ring: bool, question: &Value, answer: &Value) -> Value {
     pruned(&Value::Object(members.collect::<Map<_, _>>()))
 }
 
-/// An answer in one form: rules without empty lists, and sorted where their order means nothing.
+/// Returns an answer in one form: rules without empty lists, and sorted where their order means nothing.
 fn tidied(value: &Value, unordered: bool) -> Value {
     match value {
         Value::Object(map) if map.contains_key("verbs") => tidy_rule(value),
@@ -154,7 +154,7 @@ fn removable(value: &Value, here: &mut Vec<String>, paths: &mut Vec<Vec<String>>
     }
 }
 
-/// The value without what is at a place.
+/// Returns the value without what is at a place.
 fn without(value: &Value, path: &[String]) -> Value {
     let mut smaller = value.clone();
     let mut place = &mut smaller;

@@ -89,7 +89,7 @@ fn list_options(query: &str) -> (bool, String) {
     (watch, selector.and_then(|selector| selected_name(&selector)).unwrap_or_default())
 }
 
-/// The name of the term `metadata.name=NAME`, if every term can be read and the name could be one.
+/// Returns the name of the term `metadata.name=NAME`, if every term can be read and the name could be one.
 fn selected_name(selector: &str) -> Option<String> {
     let mut terms: Vec<&str> = selector.split(',').filter(|term| !term.is_empty()).collect();
     terms.sort_unstable();

@@ -37,7 +37,7 @@ impl Wanted<'_> {
     }
 }
 
-/// The answer to a question about impersonation.
+/// Returns the answer to a question about impersonation.
 pub(crate) fn impersonate(objects: &[Value], question: &Value) -> Value {
     let actor = Actor::of(question);
     let minor = question.get("minor").and_then(Value::as_u64).unwrap_or(36);
@@ -85,7 +85,7 @@ pub(crate) fn impersonate(objects: &[Value], question: &Value) -> Value {
     json!({"allowed": false, "mode": null, "checks": checks, "groups": []})
 }
 
-/// The constrained modes that the wanted user comes under, in the order in which they are tried.
+/// Returns the constrained modes that the wanted user comes under, in the order in which they are tried.
 fn constrained_modes(wanted: &Wanted<'_>, question: &Value) -> Vec<&'static str> {
     if let Some(node) = wanted.user.strip_prefix("system:node:") {
         let own_node = strings(&question["extra"], NODE_NAME);
@@ -166,7 +166,7 @@ fn checks_of(mode: &str, wanted: &Wanted<'_>, question: &Value, may: &dyn Fn(&Re
     checks
 }
 
-/// The groups of the impersonated user: those asked for, or those its name implies; nobody looks up any others.
+/// Returns the groups of the impersonated user: those asked for, or those its name implies; nobody looks up any others.
 fn groups_of(mode: &str, wanted: &Wanted<'_>) -> Vec<String> {
     if wanted.groups.is_empty() {
         let mut groups = implicit_groups(wanted.user);

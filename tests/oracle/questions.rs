@@ -11,7 +11,7 @@ use super::worlds::{
     rule, rules, subject,
 };
 
-/// A question of any kind.
+/// Returns a question of any kind.
 pub(crate) fn question(dice: &mut Dice, objects: &[Value]) -> Value {
     match dice.below(100) {
         0..45 => can_i(dice, objects),
@@ -148,13 +148,13 @@ fn can_i(dice: &mut Dice, objects: &[Value]) -> Value {
     json!({"can-i": question})
 }
 
-/// An entry of a list; for a star, something it stands for.
+/// Returns an entry of a list; for a star, something it stands for.
 fn starred(dice: &mut Dice, list: &[&str], instead: &[&str]) -> String {
     let entry = dice.one_of(list).copied().unwrap_or("get");
     if entry == "*" { dice.pick(instead).to_owned() } else { entry.to_owned() }
 }
 
-/// The request line that has the attributes of a question, if one has.
+/// Returns the request line that has the attributes of a question, if one has.
 fn written_out(question: &Value) -> Option<String> {
     let verb = text(question, "verb");
     if let Some(path) = question.get("path").and_then(Value::as_str) {
@@ -195,7 +195,7 @@ fn written_out(question: &Value) -> Option<String> {
     Some(line)
 }
 
-/// A request line: mostly of the API, in every legacy form, with selectors and stray slashes.
+/// Returns a request line: mostly of the API, in every legacy form, with selectors and stray slashes.
 fn http(dice: &mut Dice) -> String {
     let method = dice.pick(&["GET", "GET", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "DELETE", "OPTIONS"]);
     let mut path = if dice.chance(15) {
@@ -283,7 +283,7 @@ fn covering(dice: &mut Dice) -> (Vec<Value>, Vec<Value>) {
     (owner, wanted)
 }
 
-/// A rule that may name URLs beside resources, which only validation forbids.
+/// Returns a rule that may name URLs beside resources, which only validation forbids.
 fn mixed(dice: &mut Dice) -> Value {
     let mut rule = super::worlds::rule(dice, false);
     if dice.chance(8) {
@@ -348,7 +348,7 @@ fn held_rules(dice: &mut Dice, objects: &[Value], namespaced: bool) -> Vec<Value
     rules
 }
 
-/// A binding without the account of no namespace that a cluster has no use for.
+/// Returns a binding without the account of no namespace that a cluster has no use for.
 fn valid(mut binding: Value) -> Value {
     if text(&binding, "kind") == "ClusterRoleBinding" {
         let fits =
@@ -422,7 +422,7 @@ fn impersonate(dice: &mut Dice, objects: &[Value]) -> Value {
     json!({"impersonate": question})
 }
 
-/// The world with a few objects gone, moved or written anew.
+/// Returns the world with a few objects gone, moved or written anew.
 fn changed(dice: &mut Dice, objects: &[Value]) -> Vec<Value> {
     let mut objects = objects.to_vec();
     for _ in 0..=dice.below(2) {

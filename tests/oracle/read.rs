@@ -8,32 +8,32 @@ pub(crate) const RBAC: &str = "rbac.authorization.k8s.io";
 /// The lists of a rule, in the order in which Kubernetes writes them.
 pub(crate) const RULE_LISTS: [&str; 5] = ["verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"];
 
-/// The string at a key.
+/// Returns the string at a key.
 pub(crate) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The list at a key.
+/// Returns the list at a key.
 pub(crate) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The list of strings at a key; a null in it is the empty string, as it is for the API server.
+/// Returns the list of strings at a key; a null in it is the empty string, as it is for the API server.
 pub(crate) fn strings<'v>(value: &'v Value, key: &str) -> Vec<&'v str> {
     items(value, key).iter().map(|item| item.as_str().unwrap_or_default()).collect()
 }
 
-/// The name of an object.
+/// Returns the name of an object.
 pub(crate) fn name(object: &Value) -> &str {
     text(metadata(object), "name")
 }
 
-/// The namespace of an object; kinds of the cluster have none, whatever is written there.
+/// Returns the namespace of an object; kinds of the cluster have none, whatever is written there.
 pub(crate) fn namespace(object: &Value) -> &str {
     if text(object, "kind").starts_with("Cluster") { "" } else { text(metadata(object), "namespace") }
 }
 
-/// The metadata of an object.
+/// Returns the metadata of an object.
 pub(crate) fn metadata(object: &Value) -> &Value {
     object.get("metadata").unwrap_or(&Value::Null)
 }
@@ -48,7 +48,7 @@ pub(crate) fn label(object: &Value) -> String {
     }
 }
 
-/// A rule with its non-empty lists only: an empty list and none are the same to the API server.
+/// Returns a rule with its non-empty lists only: an empty list and none are the same to the API server.
 pub(crate) fn tidy_rule(rule: &Value) -> Value {
     let mut tidy = Map::new();
     for key in RULE_LISTS {
@@ -60,12 +60,12 @@ pub(crate) fn tidy_rule(rule: &Value) -> Value {
     Value::Object(tidy)
 }
 
-/// Every rule of a list, tidy.
+/// Returns every rule of a list, tidy.
 pub(crate) fn tidy_rules(rules: &[Value]) -> Vec<Value> {
     rules.iter().map(tidy_rule).collect()
 }
 
-/// An object as the API server stores it: the API groups that users leave out of bindings are written down.
+/// Returns an object as the API server stores it: the API groups that users leave out of bindings are written down.
 pub(crate) fn defaulted(object: &Value) -> Value {
     let mut object = object.clone();
     if !text(&object, "kind").ends_with("Binding") {
@@ -83,7 +83,7 @@ pub(crate) fn defaulted(object: &Value) -> Value {
     object
 }
 
-/// A value without nulls, empty lists and empty maps at any depth, for comparing what was written with what is stored.
+/// Returns a value without nulls, empty lists and empty maps at any depth, for comparing what was written with what is stored.
 pub(crate) fn pruned(value: &Value) -> Value {
     let empty = |value: &Value| match value {
         Value::Null => true,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::cover;
 use super::read::{defaulted, items, metadata, text, tidy_rules};
 
-/// The answer to a question about reconciling.
+/// Returns the answer to a question about reconciling.
 pub(crate) fn reconcile(question: &Value) -> Value {
     let expected = defaulted(&question["expected"]);
     let existing = question.get("existing").filter(|existing| !existing.is_null()).map(defaulted);
@@ -71,7 +71,7 @@ fn answer(operation: &str, protected: bool, missing: &Value, extra: &Value, resu
     })
 }
 
-/// The lists that have something in them.
+/// Returns the lists that have something in them.
 fn filled(lists: &Value) -> Value {
     let mut filled = Map::new();
     for (key, list) in lists.as_object().into_iter().flatten() {

@@ -23,7 +23,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a bound.
+    /// Returns a number below a bound.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
@@ -33,12 +33,12 @@ impl Dice {
         self.below(100) < percent
     }
 
-    /// An entry of a list.
+    /// Returns an entry of a list.
     pub(crate) fn pick<'l, T: ?Sized>(&mut self, list: &[&'l T]) -> &'l T {
         list[self.below(list.len())]
     }
 
-    /// An entry of a list that may be empty.
+    /// Returns an entry of a list that may be empty.
     pub(crate) fn one_of<'l, T>(&mut self, list: &'l [T]) -> Option<&'l T> {
         if list.is_empty() { None } else { list.get(self.below(list.len())) }
     }
@@ -92,7 +92,7 @@ const BINDING_VERBS: &[&str] = &["create", "update", "patch", "bind", "escalate"
 const MODES: &[&str] = &["user-info", "serviceaccount", "arbitrary-node", "associated-node"];
 pub(crate) const ROLE_NAMES: &[&str] = &["c0", "c1", "c2", "c3", "c4"];
 
-/// The objects of a world.
+/// Returns the objects of a world.
 pub(crate) fn world(dice: &mut Dice) -> Vec<Value> {
     let mut objects = Vec::new();
     for role in &ROLE_NAMES[..3 + dice.below(3)] {
@@ -127,7 +127,7 @@ pub(crate) fn world(dice: &mut Dice) -> Vec<Value> {
     objects
 }
 
-/// A cluster role, perhaps aggregated.
+/// Returns a cluster role, perhaps aggregated.
 pub(crate) fn cluster_role(dice: &mut Dice, name: &str) -> Value {
     let mut role = json!({"kind": "ClusterRole", "metadata": {"name": name}, "rules": rules(dice, false)});
     for key in ["t", "z"] {
@@ -163,13 +163,13 @@ fn selector(dice: &mut Dice) -> Value {
     selector
 }
 
-/// A few rules, or none.
+/// Returns a few rules, or none.
 pub(crate) fn rules(dice: &mut Dice, namespaced: bool) -> Vec<Value> {
     let count = if dice.chance(10) { 0 } else { 1 + dice.below(3) };
     (0..count).map(|_| rule(dice, namespaced)).collect()
 }
 
-/// The rights that lead to more rights.
+/// Returns the rights that lead to more rights.
 fn powers(dice: &mut Dice) -> Vec<Value> {
     let kinds = ["roles", "clusterroles", "rolebindings", "clusterrolebindings"];
     let mut rules = vec![json!({"apiGroups": [RBAC], "resources": kinds, "verbs": ["create", "update", "patch"]})];
@@ -237,7 +237,7 @@ pub(crate) fn rule(dice: &mut Dice, namespaced: bool) -> Value {
     }
 }
 
-/// A binding of the cluster or of a namespace.
+/// Returns a binding of the cluster or of a namespace.
 pub(crate) fn binding(dice: &mut Dice, name: &str, place: Option<&str>) -> Value {
     let subjects: Vec<Value> = (0..dice.below(4)).map(|_| subject(dice)).collect();
     let role = if dice.chance(12) { "gone" } else { dice.pick(&ROLE_NAMES[..3]) };

@@ -8,7 +8,7 @@ use super::cover;
 use super::decide::{Actor, MASTERS, Request, decide, role_at, rules_for};
 use super::read::{RBAC, defaulted, items, name, namespace, pruned, strings, text};
 
-/// The answer to a question about a write.
+/// Returns the answer to a question about a write.
 pub(crate) fn write(objects: &[Value], actor: &Actor, question: &Value) -> Result<Value, String> {
     let new = defaulted(&question["object"]);
     let old = question.get("old").filter(|old| !old.is_null()).map(defaulted);

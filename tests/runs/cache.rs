@@ -31,7 +31,7 @@ fn known(folder: &Path) {
     assert!(is_recalled(folder), "the third run recalls the second");
 }
 
-/// The one cache of a workspace.
+/// Returns the one cache of a workspace.
 fn cache_of(folder: &Path) -> PathBuf {
     let caches = fs::read_dir(folder.with_extension("cache")).expect("a folder").flatten();
     let [path] = caches.map(|entry| entry.path()).collect::<Vec<_>>().try_into().expect("one cache");
@@ -53,7 +53,7 @@ fn age(folder: &Path) {
     fs::remove_file(&probe).expect("a file");
 }
 
-/// True when `render` compiles nothing.
+/// Returns whether `render` compiles nothing.
 fn is_recalled(folder: &Path) -> bool {
     let output = cached(folder, &["render", "--stats"]);
     assert!(output.status.success(), "{}", stderr(&output));

@@ -143,7 +143,7 @@ fn the_workflow_opens_one_pull_request_with_the_output_of_one_run() {
     }
 }
 
-/// The script of a step of the workflow.
+/// Returns the script of a step of the workflow.
 fn script_of(workflow: &serde_json::Value, job: &str, name: &str) -> String {
     let steps = workflow["jobs"][job]["steps"].as_array().expect("steps");
     let step = steps.iter().find(|step| step["name"] == name).unwrap_or_else(|| panic!("{job} does not {name}"));

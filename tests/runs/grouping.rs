@@ -11,7 +11,7 @@ use super::{accounts, bailiwick, stderr, tenants};
 /// The template of Roles with one more line in it.
 const TEMPLATE: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\n  annotations: {example.org/reviewed: \"2026\"}\nrules: {{ rules }}\n";
 
-/// A workspace of tenants that was rendered before its template of Roles got another line.
+/// Returns a workspace of tenants that was rendered before its template of Roles got another line.
 fn changed_template(count: usize) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     tenants(folder.path(), count);
@@ -37,7 +37,7 @@ fn diff(root: &Path) -> String {
     told(root, &["diff"]).0
 }
 
-/// The tenants whose files are shown.
+/// Returns the tenants whose files are shown.
 fn shown(text: &str) -> Vec<&str> {
     let heads = text.lines().filter(|line| line.starts_with("--- ") || line.starts_with("+++ "));
     let paths = heads.filter_map(|line| line.split("/namespaces/").nth(1)?.strip_suffix(".yaml"));

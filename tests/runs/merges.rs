@@ -88,7 +88,7 @@ fn render(root: &Path, consent: &[&str]) {
     assert!(run.status.success(), "{}", stderr(&run));
 }
 
-/// A repository with the base and its output.
+/// Returns a repository with the base and its output.
 fn repository() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path();
@@ -109,7 +109,7 @@ fn merge(root: &Path, ours: &[Change<'_>], theirs: &[Change<'_>], consent: &[&st
     git(root, &["merge", "-q", "--no-edit", "theirs"]).status.success()
 }
 
-/// The output that the policies of a folder give where there is none yet.
+/// Returns the output that the policies of a folder give where there is none yet.
 fn fresh(root: &Path) -> Vec<(String, Vec<u8>)> {
     let folder = tempfile::tempdir().expect("a folder");
     fs::copy(root.join("bailiwick.yaml"), folder.path().join("bailiwick.yaml")).expect("a copy");

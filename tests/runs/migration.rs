@@ -32,7 +32,7 @@ fn migrated(folder: &Path, from: &[&Path]) -> Value {
     serde_json::from_slice(&run.stdout).expect("a report in JSON")
 }
 
-/// The PodSecurityPolicies of a text, without what describes the old object alone.
+/// Returns the PodSecurityPolicies of a text, without what describes the old object alone.
 fn policies(text: &str) -> Vec<Value> {
     let objects = stored_objects(text).into_iter().filter(|object| object["kind"] == "PodSecurityPolicy");
     let mut policies: Vec<Value> = objects.collect();

@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::{bailiwick, snapshot, stderr, tenants};
 
-/// A workspace with the output of three tenants.
+/// Returns a workspace with the output of three tenants.
 fn rendered() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     tenants(folder.path(), 3);

@@ -18,7 +18,7 @@ const LEFT_OUT: [(&str, usize); 3] = [("Secret", 1), ("Deployment", 1), ("CronJo
 /// Refused for the type of an expression; types are not looked at here.
 const NOT_COMPILED: [&str; 0] = [];
 
-/// The rows of both tables.
+/// Returns the rows of both tables.
 fn recorded_cases() -> Vec<Value> {
     let tables = [include_str!("validation-cases.yaml"), include_str!("admission-policy-cases.yaml")];
     tables.iter().flat_map(|text| table(text)["cases"].as_sequence().unwrap().clone()).collect()
@@ -255,7 +255,7 @@ fn stored_as_recorded(case: &Value, mut object: Object) -> Result<(), String> {
     (expected == found).then_some(()).ok_or_else(|| format!("stored as\n  {found}, recorded\n  {expected}"))
 }
 
-/// The committed form leaves null-valued keys out; a live object shows some.
+/// Returns the committed form leaves null-valued keys out; a live object shows some.
 fn without_nulls(value: Json) -> Json {
     match value {
         Json::Object(members) => Json::Object(
@@ -270,7 +270,7 @@ fn without_nulls(value: Json) -> Json {
     }
 }
 
-/// The grammar of messages (STYLE.md, habit 7).
+/// Returns the grammar of messages (STYLE.md, habit 7).
 fn well_worded(error: &FieldError) -> Result<(), String> {
     let lines = [Some(&error.message), error.help.as_ref()];
     for line in lines.into_iter().flatten() {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-/// Every YAML file of this repository, with its path.
+/// Returns every YAML file of this repository, with its path.
 pub(super) fn own() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     ["tests", "policies", "templates", "out"].iter().flat_map(|folder| below(&root.join(folder))).collect()
 }
 
-/// The material beside a development checkout; empty where there is none.
+/// Returns the material beside a development checkout; empty where there is none.
 pub(super) fn beside() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let mut texts = Vec::new();

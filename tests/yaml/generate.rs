@@ -165,7 +165,7 @@ const BLOCK: [&str; 10] = [
 /// Bytes that mean something.
 const BYTES: &[u8] = b"  \n\n::--##''\"\"[]{},&*!|>%@`?\\\t\rAz09~./_";
 
-/// A YAML text, or something close to one.
+/// Returns a YAML text, or something close to one.
 pub(super) fn text(seed: u64) -> String {
     let mut generator = Generator { random: Random::new(seed), out: String::new() };
     // Most texts are tame, so that the fast reader has something to accept.

@@ -139,7 +139,7 @@ fn aliases_are_resolved_within_bounds() {
     fails("a: &x: 1\n", &[(codes::YAML_ALIAS, 1, 4)]);
 }
 
-/// A map whose last entry stands for ten to the power of `levels` strings.
+/// Returns a map whose last entry stands for ten to the power of `levels` strings.
 fn bomb(levels: usize, item: &str) -> String {
     let mut text = format!("l0: &l0 [{}]\n", [item; 10].join(", "));
     for level in 1..levels {

@@ -14,7 +14,7 @@ fn generated() -> impl Iterator<Item = (String, String)> {
     (0..GENERATED).map(|seed| (format!("seed {seed}"), generate::text(seed)))
 }
 
-/// The first difference of two trees in value or span, told as a path.
+/// Returns the first difference of two trees in value or span, told as a path.
 fn tree_difference(left: &Tree, right: &Tree) -> Option<String> {
     let (left, right): (Vec<_>, Vec<_>) = (left.documents().collect(), right.documents().collect());
     if left.len() != right.len() {
@@ -115,7 +115,7 @@ fn the_full_reader_reads_what_the_reference_reads() {
     assert!(compared > 1_000, "{compared}");
 }
 
-/// The documents that are not null, as the reference reads them; none when it refuses one.
+/// Returns the documents that are not null, as the reference reads them; none when it refuses one.
 pub(super) fn reference(text: &str) -> Option<Vec<Reference>> {
     let mut documents = Vec::new();
     for document in serde_yaml::Deserializer::from_str(text) {

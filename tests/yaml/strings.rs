@@ -90,7 +90,7 @@ fn random_string(random: &mut Random, tokens: &[(String, String)]) -> String {
     (0..random.below(8)).map(|_| *random.pick(&PIECES)).collect()
 }
 
-/// A map of each string to itself, and a list of them all.
+/// Returns a map of each string to itself, and a list of them all.
 fn document(strings: &[String]) -> (Tree, NodeId) {
     let mut tree = Tree::new(Default::default());
     let nowhere = Span::default();

@@ -7,7 +7,7 @@ use super::{full, reading, written};
 
 const TABLE: &str = include_str!("plain-scalars.yaml");
 
-/// Each token with how a manifest reads it. The table itself leaves some tokens bare; they are taken as written.
+/// Returns each token with how a manifest reads it. The table itself leaves some tokens bare; they are taken as written.
 pub(super) fn table() -> Vec<(String, String)> {
     let tree = full(TABLE).expect("the table is YAML");
     let text = |node: NodeRef<'_>| {

@@ -55,7 +55,7 @@ fn documents(tree: &Tree) -> Vec<Value> {
         .collect()
 }
 
-/// A value with numbers as Kubernetes keeps them: `1e3` and `1000` are one number in JSON, and a whole number that no 64 bits
+/// Returns a value with numbers as Kubernetes keeps them: `1e3` and `1000` are one number in JSON, and a whole number that no 64 bits
 /// with a sign hold is a floating-point number. Source: apimachinery `pkg/util/json`, 1.36.
 fn normal(value: Value) -> Value {
     match value {
