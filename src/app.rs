@@ -19,6 +19,8 @@ mod lint;
 pub(crate) mod loaded_world;
 mod merge;
 mod migrate;
+mod namespace;
+mod node_reach;
 mod output;
 mod question;
 mod removal;
@@ -48,12 +50,19 @@ use crate::yaml::internal::{self, InternalError};
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
 pub use check::{Assertions, FolderFindings};
 pub use compare::{AccessEffect, Base, CompareOptions, Comparison, DescribedBase, TargetComparison};
-pub use explain::{ExplainedFile, ExplainedObject, FileState, ObjectIdentity, PolicyName, RoleSearch};
+pub use explain::{
+    DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,
+};
 pub use left_behind::NotJudged;
 pub use lint::{LintOptions, LintReport, Selection, Unanswered, lint_manifests};
 pub use loaded_world::{LoadedWorld, WorldOptions};
 pub use merge::{MergeOptions, Merged};
 pub use migrate::{KubeletInventory, PspMigration, PspMigrationOptions, migrate_psp};
+pub use namespace::{NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy};
+pub use node_reach::{
+    DeclaredNodes, NodeReach, NodeReachAnswer, NodeReachOptions, NodeSummary, PoolNodes, ReachedAccount, ReachedObject,
+    SecretPath,
+};
 pub use question::RequestOptions;
 pub use render::{CompiledFile, CompiledFiles, RenderOptions, StagedOutput, WrittenOutput};
 pub use shard::Shard;

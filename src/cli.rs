@@ -35,12 +35,12 @@ use std::sync::{Arc, Mutex};
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use self::reporting::ReportFile;
+use self::reporting::Formats;
 use crate::app::{Error, Options};
 use crate::diag::RunError;
 use crate::model::Date;
 use crate::parallel;
-use crate::report::{ColorChoice, ReportFormat, RunReport, Terminal};
+use crate::report::{ColorChoice, RunReport, Terminal};
 use crate::stats::Stats;
 
 /// The outcome of a run. The numbers are part of the interface.
@@ -136,12 +136,9 @@ pub struct Global {
     /// Output format of diagnostics.
     #[arg(long, global = true, value_name = "FORM", default_value = "human")]
     diagnostics: DiagnosticForm,
-    /// The value of `--format` of the command.
+    /// The formats that the command asks for.
     #[arg(skip)]
-    format: Option<ReportFormat>,
-    /// The values of `--report` of the command.
-    #[arg(skip)]
-    reports: Vec<ReportFile>,
+    formats: Formats,
     /// The results of the run, for the reports.
     #[arg(skip = Arc::new(Mutex::new(RunReport::new(""))))]
     collected: Arc<Mutex<RunReport>>,
@@ -171,7 +168,7 @@ enum CacheFolder {
 impl Global {
     fn terminal(&self) -> Terminal {
         let terminal = Terminal::new(self.color, self.quiet);
-        if self.format.is_some() { terminal.without_results() } else { terminal }
+        if self.format().is_some() { terminal.without_results() } else { terminal }
     }
 
     /// A path that was given to the program: as if started in the folder of `-C`.
@@ -316,18 +313,24 @@ impl Command {
         }
     }
 
-    /// Returns the format of the results, if that is not text, and the reports to write.
-    fn formats(&self) -> (Option<ReportFormat>, &[ReportFile]) {
-        let format = match self {
-            Self::Check(arguments) => &arguments.gate.format,
-            Self::Merge(arguments) => &arguments.format,
-            Self::Diff(arguments) => &arguments.gate.format,
-            Self::Lint(arguments) => &arguments.format,
-            Self::Render(arguments) => return (None, &arguments.report.reports),
-            Self::Test(arguments) => return (None, &arguments.report.reports),
-            _ => return (None, &[]),
-        };
-        (format.format, &format.report.reports)
+    /// Returns the formats of the results, and the reports to write.
+    fn formats(&self) -> Formats {
+        match self {
+            Self::Render(arguments) => arguments.formats(),
+            Self::Check(arguments) => Formats::of_run(&arguments.gate.format),
+            Self::Merge(arguments) => Formats::of_run(&arguments.format),
+            Self::Diff(arguments) => Formats::of_run(&arguments.gate.format),
+            Self::Lint(arguments) => Formats::of_run(&arguments.format),
+            Self::Table(arguments) => arguments.formats(),
+            Self::Migrate(arguments) => arguments.formats(),
+            Self::Test(arguments) => Formats::of_results(&arguments.format),
+            Self::CanI(arguments) => Formats::of_results(&arguments.format),
+            Self::WhoCan(arguments) => Formats::of_results(&arguments.format),
+            Self::NodeReach(arguments) => Formats::of_results(&arguments.format),
+            Self::Index(arguments) => Formats::of_results(&arguments.format),
+            Self::Explain(arguments) => Formats::of_results(&arguments.format),
+            Self::Init(_) | Self::Ask(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => Formats::default(),
+        }
     }
 
     /// Whether a warning makes the answer no.
@@ -360,8 +363,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Err(error) => return printing::print_usage(&error, &arguments),
     };
     cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
-    let (format, reports) = cli.command.formats();
-    (cli.global.format, cli.global.reports) = (format, reports.to_vec());
+    cli.global.formats = cli.command.formats();
     cli.global.collected = Arc::new(Mutex::new(RunReport::new(cli.command.name())));
     // A thread is confined as the one that starts it, so that this comes before there are others.
     let outcome = match cli.command.confine(&cli.global) {

@@ -10,13 +10,17 @@ pub mod explain;
 pub mod github;
 pub mod gitlab;
 pub mod human;
+pub mod index;
 pub mod json;
 pub mod junit;
 pub mod markdown;
 pub mod migration;
+pub mod namespace;
 pub mod nodes;
+pub mod objects;
 pub mod page;
 pub mod pod_security;
+pub mod result;
 pub mod risk;
 pub mod run;
 pub mod sarif;
@@ -51,6 +55,16 @@ pub trait Report: Serialize {
     /// Returns the exit code of the run.
     fn exit_code(&self) -> u8;
 
+    /// Describes the exit code.
+    fn verdict(&self) -> &'static str {
+        match self.exit_code() {
+            0 => "success",
+            1 => "the answer is no",
+            2 => "invalid input",
+            _ => "the run failed",
+        }
+    }
+
     /// Returns the differences from the committed output.
     fn changes(&self) -> &[TargetChange];
 
@@ -64,8 +78,10 @@ pub trait Report: Serialize {
 /// A form in which programs read the results of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum ReportFormat {
-    /// One JSON object; `bailiwick schema run` prints its schema.
+    /// JSON; `bailiwick schema NAME` prints its schema.
     Json,
+    /// Workflow commands of GitHub Actions; the first 200 diagnostics, errors before warnings.
+    Github,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
     /// GitLab Code Quality.
@@ -81,6 +97,7 @@ impl ReportFormat {
     pub fn text(self, report: &impl Report) -> String {
         match self {
             ReportFormat::Json => json::text(report),
+            ReportFormat::Github => github::text(report),
             ReportFormat::Sarif => sarif::text(report),
             ReportFormat::Gitlab => gitlab::text(report),
             ReportFormat::Junit => junit::text(report),

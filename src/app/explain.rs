@@ -1,5 +1,8 @@
 //! Explains parts of a workspace: a file of its output, and a compiled role.
 
+mod default_policy;
+mod object;
+
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -14,6 +17,9 @@ use crate::diag::{Diagnostic, FileId, RunError, Sink, nearest};
 use crate::emit::committed::{Committed, Differing, Folder};
 use crate::model::Target;
 use crate::yaml::{self, NodeRef, Tree};
+
+pub use self::default_policy::DefaultPolicy;
+pub use self::object::ObjectName;
 
 /// A file of the output, with the policies that make its objects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

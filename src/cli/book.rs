@@ -98,7 +98,7 @@ pub(super) fn introduction() -> String {
     }
     text.push_str("\n## Schemas\n\n");
     for (name, _) in schema::files() {
-        let _ = writeln!(text, "- [{name}](schema/{name})");
+        let _ = writeln!(text, "- [`{name}`](schema/{name})");
     }
     text.push_str("\n## Diagnostics\n");
     for (area, codes) in areas() {

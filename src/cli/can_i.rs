@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::printing::{end, print, refuse};
 use super::question::{IdentityArguments, RequestArguments};
+use super::reporting::FormatArguments;
 use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
 use crate::access::{Answer, Identity};
@@ -14,9 +15,9 @@ use crate::app::{AdmissionOptions, CanI, CanIOptions, Diagnostics, Error, Loaded
 use crate::codes;
 use crate::diag::Diagnostic;
 use crate::node::identity::NodeIdentity;
-use crate::report::access::{self, Told};
+use crate::report::access::{self, CanIDecision, CanIResult, ChainRecord, DecisionReport, GrantList};
 use crate::report::page::Page;
-use crate::report::{json, worlds};
+use crate::report::worlds;
 
 /// Options of `can-i`.
 #[derive(Debug, Args)]
@@ -43,18 +44,8 @@ pub(super) struct Arguments {
     /// List everything the identity may do in the namespace.
     #[arg(long, conflicts_with_all = ["verb", "resource", "name", "path", "http", "subresource"])]
     list: bool,
-    /// Output format of the answer.
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    format: AnswerForm,
-}
-
-/// The forms of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum AnswerForm {
-    /// For people.
-    Text,
-    /// One JSON object for each target.
-    Json,
+    #[command(flatten)]
+    pub(super) format: FormatArguments,
 }
 
 /// Reports that a question names no subject.
@@ -94,7 +85,7 @@ fn decide(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Id
     };
     let CanI { answer, request, decision, node, objection, authorizers } = &found;
     let answer = *answer;
-    let told = Told { world: &loaded.world, files: &loaded.files, who, request, decision, answer };
+    let report = DecisionReport { world: &loaded.world, files: &loaded.files, who, request, decision, answer };
     let terminal = global.terminal();
     if let Some(note) = options.request.subresource_note(request, &loaded.world) {
         terminal.note(&note);
@@ -107,32 +98,31 @@ fn decide(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Id
     {
         terminal.note(note);
     }
-    match arguments.format {
-        AnswerForm::Json => {
-            let mut json = told.json();
-            if let Some(map) = json.as_object_mut() {
-                map.extend(node.iter().map(|node| ("node".to_owned(), serde_json::json!(node))));
-                map.extend(objection.iter().map(|objection| ("admission".to_owned(), objection.as_str().into())));
-                map.extend(authorizers.iter().map(|stated| ("authorizers".to_owned(), stated.as_str().into())));
+    let result = || {
+        CanIResult::Decision(Box::new(CanIDecision {
+            decision: report.record(),
+            node: node.clone(),
+            admission: objection.clone(),
+            authorizers: authorizers.clone(),
+            target: loaded.target.clone(),
+        }))
+    };
+    let text = || {
+        let word = if found.depends_on_scheduling() { "maybe" } else { word(answer) };
+        let mut page = Page::new();
+        writeln!(page, "{}{word}", worlds::prefix(loaded));
+        if !global.quiet {
+            objection.iter().for_each(|objection| writeln!(page, "  {objection}"));
+            authorizers.iter().for_each(|stated| writeln!(page, "  {stated}"));
+            node.iter().flat_map(|node| &node.reasons).for_each(|reason| writeln!(page, "  {reason}"));
+            // An allowed request needs no hint about missing RBAC permissions.
+            if !found.is_allowed_by_node() && loaded.asks("RBAC") {
+                page.append(&report.reasons());
             }
-            terminal.result(&worlds::json_line(loaded, json));
         }
-        AnswerForm::Text => {
-            let word = if found.depends_on_scheduling() { "maybe" } else { word(answer) };
-            let mut page = Page::new();
-            writeln!(page, "{}{word}", worlds::prefix(loaded));
-            if !global.quiet {
-                objection.iter().for_each(|objection| writeln!(page, "  {objection}"));
-                authorizers.iter().for_each(|stated| writeln!(page, "  {stated}"));
-                node.iter().flat_map(|node| &node.reasons).for_each(|reason| writeln!(page, "  {reason}"));
-                // An allowed request needs no hint about missing RBAC permissions.
-                if !found.is_allowed_by_node() && loaded.asks("RBAC") {
-                    page.append(&told.reasons());
-                }
-            }
-            terminal.result(&page.finish());
-        }
-    }
+        page.finish()
+    };
+    global.print_result(result, text);
     if answer == Answer::Yes { Outcome::Fine } else { Outcome::No }
 }
 
@@ -171,22 +161,20 @@ fn list(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Iden
         if arguments.request.all_namespaces { "" } else { arguments.request.namespace.as_deref().unwrap_or("default") };
     let chains = loaded.world.grants_of(who, namespace);
     let missing = loaded.world.rules_for(who, namespace).missing;
-    let terminal = global.terminal();
-    match arguments.format {
-        AnswerForm::Json => {
-            let chains: Vec<_> = chains.iter().map(|chain| access::chain_json(chain, &loaded.files)).collect();
-            let json = serde_json::json!({
-                "target": loaded.target, "identity": who, "namespace": namespace, "grants": chains,
-                "missing": missing.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            });
-            terminal.result(&json::line(&json));
-        }
-        AnswerForm::Text => {
-            let grants = access::grants(&chains, &loaded.files);
-            let missing = access::missing(&missing);
-            terminal.result(&format!("{}{grants}{missing}", worlds::heading(loaded)));
-        }
-    }
+    let result = || {
+        CanIResult::List(GrantList {
+            target: loaded.target.clone(),
+            identity: who.clone(),
+            namespace: namespace.to_owned(),
+            grants: ChainRecord::list(&chains, &loaded.files),
+            missing: missing.iter().map(ToString::to_string).collect(),
+        })
+    };
+    let text = || {
+        let grants = access::grants(&chains, &loaded.files);
+        format!("{}{grants}{}", worlds::heading(loaded), access::missing(&missing))
+    };
+    global.print_result(result, text);
 }
 
 /// The answer in a word.

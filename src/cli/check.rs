@@ -2,7 +2,6 @@
 
 use clap::Args;
 
-use super::can_i::AnswerForm;
 use super::diff::{Shown, print_comparison};
 use super::printing::{print, settle};
 use super::sandbox::{GateArguments, Paths};
@@ -97,7 +96,7 @@ fn judge(
     if !has_tests {
         return Ok(outcome);
     }
-    Ok(outcome.worse(test::conclude(global, workspace, assertions.tests, &failures, AnswerForm::Text)))
+    Ok(outcome.worse(test::conclude(global, workspace, assertions.tests, failures)))
 }
 
 /// Prints the assertions that do not hold.

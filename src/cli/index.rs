@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::printing::refuse_usage;
+use super::reporting::FormatArguments;
 use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
 use crate::app::Error;
 use crate::diag::RunError;
 use crate::emit::write;
-use crate::report::human::{grouped, number};
+use crate::report::index::IndexResult;
 
 /// Options of `index`.
 #[derive(Debug, Args)]
@@ -20,6 +21,8 @@ pub(super) struct Arguments {
     /// The file to write.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+    #[command(flatten)]
+    pub(super) format: FormatArguments,
 }
 
 /// Runs the command: what was compiled or read once is kept in a file, and `--from FILE` asks it again.
@@ -33,16 +36,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         let path = global.at(&arguments.output);
         let bytes = loaded.to_index()?;
         write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
-        let size = loaded.world.size();
-        global.terminal().note(&format!(
-            "{}: {}, {} with {} lists of rules, {} bytes on disk; {} bytes of memory a binding\n",
-            path.display(),
-            number(size.bindings, "binding"),
-            number(size.roles, "role"),
-            grouped(size.rule_lists),
-            grouped(bytes.len()),
-            size.bytes / size.bindings.max(1)
-        ));
+        let result = IndexResult::new(path.display().to_string(), &loaded.world.size(), bytes.len());
+        if global.prints_text() {
+            global.terminal().note(&result.text());
+        }
+        global.print_result(|| result, String::new);
         Ok(Outcome::Fine)
     })
 }

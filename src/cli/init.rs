@@ -56,7 +56,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     };
     let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
     let only_ci = arguments.ci && is_there(WORKSPACE_FILE);
-    let schemas = schema::files().into_iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), text));
+    let schemas = schema::policy_files().into_iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), text));
     let workspace = FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).chain(schemas);
     let mut files: Vec<(String, String)> = if only_ci { Vec::new() } else { workspace.collect() };
     let program = ci::Program {

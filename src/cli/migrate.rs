@@ -3,14 +3,19 @@
 mod kubelets;
 mod output;
 
+use std::convert::Infallible;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
-use super::printing::print;
+use super::printing::{print, refuse_usage};
+use super::reporting::{Formats, OutputFormat, ReportFile};
 use super::{Global, Outcome};
 use crate::app::{Error, PspMigration, PspMigrationOptions, migrate_psp};
-use crate::report::migration::{self, Report};
+use crate::report::migration::{self, PspMigrationReport};
+use crate::report::result::Versioned;
+use crate::report::{ReportFormat, json};
 
 /// Options of `migrate`.
 #[derive(Debug, Args)]
@@ -55,23 +60,65 @@ struct PspArguments {
     /// Overwrite existing files.
     #[arg(long)]
     force: bool,
-    /// Write the report into this file. Default: standard output, or standard error if the policies go to standard output.
-    #[arg(long, value_name = "FILE")]
-    report: Option<PathBuf>,
-    /// The form of the report.
+    /// Write the report into this file, in the form of --format; or, as FORM=FILE, the run in one of the forms json, github, sarif, gitlab, junit and markdown; may be repeated. Without a file the report goes to
+    /// standard output, or to standard error if the policies go to standard output.
+    #[arg(long, value_name = "[FORM=]FILE")]
+    report: Vec<MigrationReportFile>,
+    /// Output format of the report.
     #[arg(long, value_name = "FORM", default_value = "text")]
-    format: Format,
+    format: OutputFormat,
 }
 
-/// The forms of the report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// Lines.
-    Text,
-    /// For an issue or a wiki.
-    Markdown,
-    /// One JSON object.
-    Json,
+/// A value of `--report` of `migrate psp`.
+#[derive(Debug, Clone)]
+enum MigrationReportFile {
+    /// The report about the policies, in the format of `--format`.
+    Own(PathBuf),
+    /// The report of the run.
+    Run(ReportFile),
+}
+
+impl FromStr for MigrationReportFile {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(ReportFile::from_str(text).map_or_else(|_| Self::Own(text.into()), Self::Run))
+    }
+}
+
+impl Arguments {
+    /// Returns the formats of the results, and the reports to write.
+    pub(super) fn formats(&self) -> Formats {
+        match &self.what {
+            What::Psp(arguments) => arguments.formats(),
+            What::Kubelets(arguments) => Formats::of_results(&arguments.format),
+        }
+    }
+}
+
+impl PspArguments {
+    /// Returns the formats of the results, and the reports to write. The report has Markdown of its own.
+    fn formats(&self) -> Formats {
+        let reports = self.report.iter().filter_map(|report| match report {
+            MigrationReportFile::Own(_) => None,
+            MigrationReportFile::Run(report) => Some(report.clone()),
+        });
+        Formats { format: self.format, has_results: true, is_own: self.is_own(), reports: reports.collect() }
+    }
+
+    /// Whether the report has the format itself.
+    fn is_own(&self) -> bool {
+        let markdown = OutputFormat::Report(ReportFormat::Markdown);
+        [OutputFormat::Text, OutputFormat::JSON, markdown].contains(&self.format)
+    }
+
+    /// Returns the files of the report about the policies.
+    fn own_reports(&self) -> impl Iterator<Item = &PathBuf> {
+        self.report.iter().filter_map(|report| match report {
+            MigrationReportFile::Own(path) => Some(path),
+            MigrationReportFile::Run(_) => None,
+        })
+    }
 }
 
 /// Runs the command.
@@ -83,22 +130,31 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
 }
 
 fn psp(global: &Global, arguments: &PspArguments) -> Result<Outcome, Error> {
+    if !arguments.is_own() && arguments.output.is_none() {
+        let help =
+            "write the policies into a folder with --output, or the report into a file with `--report FORM=FILE`";
+        return Ok(refuse_usage(global, "the policies and the report both go to standard output", help));
+    }
     let PspArguments { from, kubernetes_version, .. } = arguments;
     let options = PspMigrationOptions { from: from.clone(), kubernetes_version: kubernetes_version.clone() };
     let found = migrate_psp(&global.options(), &options)?;
     let PspMigration { diagnostics, plan, policies, declared, superfluous, made_by_others } = found;
     print(global, diagnostics.list, &diagnostics.files);
-    let report =
-        Report { plan: &plan, policies: &policies, declared: &declared, superfluous: &superfluous, made_by_others };
-    let told = match arguments.format {
-        Format::Text => migration::text(&report),
-        Format::Markdown => migration::markdown(&report),
-        Format::Json => migration::json(&report),
+    let report = PspMigrationReport {
+        plan: &plan,
+        policies: &policies,
+        declared: &declared,
+        superfluous: &superfluous,
+        made_by_others,
     };
-    let is_written = output::write(global, arguments, &policies, &told)?;
-    Ok(match (is_written, plan.needs_decision()) {
-        (false, _) => Outcome::Invalid,
-        (true, true) => Outcome::No,
-        (true, false) => Outcome::Fine,
-    })
+    let text = match arguments.format {
+        OutputFormat::JSON => json::pretty(&Versioned::new(report.record())),
+        OutputFormat::Report(ReportFormat::Markdown) => migration::markdown(&report),
+        OutputFormat::Text | OutputFormat::Report(_) => migration::text(&report),
+    };
+    if !output::write(global, arguments, &policies, &text)? {
+        return Ok(Outcome::Invalid);
+    }
+    global.record_result(&report.record(), migration::text(&report));
+    Ok(if plan.needs_decision() { Outcome::No } else { Outcome::Fine })
 }

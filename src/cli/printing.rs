@@ -77,7 +77,7 @@ pub(super) fn print(global: &Global, mut diagnostics: Vec<Diagnostic>, files: &F
         printed.errors.extend(errors.map(|diagnostic| diagnostic.code));
     }
     global.record_findings(&diagnostics, files);
-    if diagnostics.is_empty() || global.format.is_some() {
+    if diagnostics.is_empty() || global.format().is_some() {
         return;
     }
     let terminal = global.terminal();
@@ -95,7 +95,7 @@ const NAMED_CODES: usize = 10;
 
 /// Ends the errors of a run for people: the command that prints more about them, with each code once.
 pub(super) fn print_more(global: &Global) {
-    if global.diagnostics == DiagnosticForm::Human && global.format.is_none() {
+    if global.diagnostics == DiagnosticForm::Human && global.format().is_none() {
         let printed = global.printed.lock().unwrap_or_else(PoisonError::into_inner);
         global.terminal().note(&more_about(&printed.errors));
     }
@@ -114,7 +114,7 @@ fn more_about(errors: &BTreeSet<Code>) -> String {
 
 fn print_for_machines(terminal: Terminal, form: DiagnosticForm, diagnostics: &[Diagnostic], files: &Files) {
     match form {
-        DiagnosticForm::Github => terminal.workflow_commands(&github::text(diagnostics, files)),
+        DiagnosticForm::Github => terminal.workflow_commands(&github::diagnostics(diagnostics, files)),
         DiagnosticForm::Human | DiagnosticForm::Json => terminal.problem(&json::diagnostics(diagnostics, files)),
     }
 }

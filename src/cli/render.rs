@@ -1,17 +1,22 @@
 //! `bailiwick render`.
 
+use std::sync::LazyLock;
+
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use super::reporting::ReportArguments;
+use super::printing::refuse_usage;
+use super::reporting::{Formats, OutputFormat, ReportArguments};
 use super::sandbox::{Paths, SandboxArguments};
 use super::workspaces::{ConsentArguments, ShardArguments, finish, note_partly_checked, tell, with_part};
 use super::{CacheFolder, DiagnosticForm, Global, Outcome};
 use crate::app::run_cache::{CacheOptions, OpenedCache, RunCache};
 use crate::app::{Error, RenderOptions, ShardCommand, Workspace};
 use crate::cache::KeptTarget;
-use crate::diag::{RunError, foreign};
+use crate::diag::RunError;
 use crate::model::Target;
 use crate::report::comparison::{Form, changed_since, target_changes, written};
+use crate::report::objects;
 use crate::stats::Stage;
 
 /// Options of `render`.
@@ -30,11 +35,11 @@ pub(super) struct Arguments {
     /// Print the objects instead of writing files.
     #[arg(long, conflicts_with = "summary_to")]
     stdout: bool,
-    /// Output format of `--stdout`.
-    #[arg(long, value_name = "FORM", default_value = "yaml", requires = "stdout")]
-    format: ObjectForm,
+    /// Output format of the results; with `--stdout` the format of the objects, yaml or json. Default: text, and yaml with `--stdout`.
+    #[arg(long, value_name = "FORM")]
+    format: Option<RenderFormat>,
     #[command(flatten)]
-    pub(super) report: ReportArguments,
+    report: ReportArguments,
     #[command(flatten)]
     sandbox: SandboxArguments,
 }
@@ -49,17 +54,60 @@ impl Arguments {
     }
 }
 
-/// The forms in which objects are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ObjectForm {
+/// A value of `--format` of `render`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RenderFormat {
     /// The files, one after the other.
     Yaml,
-    /// One JSON object a line, with the path of its file and its position there.
-    Json,
+    /// A format of every command.
+    Other(OutputFormat),
+}
+
+impl ValueEnum for RenderFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static VARIANTS: LazyLock<Vec<RenderFormat>> = LazyLock::new(|| {
+            let others = OutputFormat::value_variants().iter().copied().map(RenderFormat::Other);
+            others.chain([RenderFormat::Yaml]).collect()
+        });
+        &VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Yaml => Some(PossibleValue::new("yaml").help("With `--stdout`: the files, one after the other")),
+            Self::Other(format) => format.to_possible_value(),
+        }
+    }
+}
+
+impl Arguments {
+    /// Returns the formats of the results, and the reports to write.
+    pub(super) fn formats(&self) -> Formats {
+        let format = match self.format {
+            Some(RenderFormat::Other(format)) => format,
+            Some(RenderFormat::Yaml) | None => OutputFormat::Text,
+        };
+        Formats { format, has_results: false, is_own: self.stdout, reports: self.report.reports.clone() }
+    }
+
+    /// Describes why the format does not fit the command; none if it does.
+    fn format_mismatch(&self) -> Option<(&'static str, &'static str)> {
+        match (self.stdout, self.format) {
+            (true, None | Some(RenderFormat::Yaml | RenderFormat::Other(OutputFormat::JSON))) => None,
+            (true, Some(RenderFormat::Other(_))) => {
+                Some(("`--stdout` prints objects as yaml or json", "write a report with `--report FORM=FILE`"))
+            }
+            (false, Some(RenderFormat::Yaml)) => Some(("`--format yaml` prints objects", "add `--stdout`")),
+            (false, _) => None,
+        }
+    }
 }
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    if let Some((message, help)) = arguments.format_mismatch() {
+        return Ok(refuse_usage(global, message, help));
+    }
     // The cache is for whole runs.
     let cache = if arguments.stdout || arguments.shard.is_part() { None } else { open_cache(global)? };
     let look = || cache.as_ref().map_or(Ok(None), |cache| cache.unchanged(&global.options(), &arguments.targets));
@@ -139,26 +187,19 @@ fn write(
 }
 
 fn print_objects(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<Outcome, Error> {
-    let form = arguments.format;
-    let compiled = workspace.compile(&arguments.targets, form == ObjectForm::Json)?;
+    let is_json = arguments.format == Some(RenderFormat::Other(OutputFormat::JSON));
+    let compiled = workspace.compile(&arguments.targets, is_json)?;
     let outcome = tell(global, compiled.diagnostics);
     if outcome == Outcome::Invalid {
         return Ok(outcome);
     }
     let mut text = String::new();
-    for file in compiled.files {
-        match form {
-            ObjectForm::Yaml => {
-                text.push_str("---\n");
-                text.push_str(&file.text);
-            }
-            ObjectForm::Json => {
-                for (index, object) in file.objects.iter().enumerate() {
-                    let path = serde_json::Value::from(file.path.as_str());
-                    let line = format!("{{\"path\": {path}, \"index\": {index}, \"object\": {object}}}\n");
-                    text.push_str(&foreign::json(&line));
-                }
-            }
+    for file in &compiled.files {
+        if is_json {
+            text.push_str(&objects::json_lines(file));
+        } else {
+            text.push_str("---\n");
+            text.push_str(&file.text);
         }
     }
     global.terminal().manifests(&text);

@@ -3,33 +3,93 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::MutexGuard;
+use std::sync::{LazyLock, MutexGuard};
 
-use clap::{Args, ValueEnum as _};
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
 
 use super::{Global, Outcome, printing};
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::emit::plan::Counts;
 use crate::emit::write;
+use crate::report::result::{CommandResult, Versioned};
 use crate::report::run::{FindingRecord, TargetChange, TestResult};
-use crate::report::{ReportFormat, RunReport, Terminal};
+use crate::report::{ReportFormat, RunReport, Terminal, json};
 
-/// The option `--format` of commands whose results are diagnostics, changes and tests.
+/// The options of commands that report.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct FormatArguments {
-    /// Print the results to standard output in this format, and not as text.
-    #[arg(long, value_name = "FORM")]
-    pub(super) format: Option<ReportFormat>,
+    /// Output format of the results.
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub(super) format: OutputFormat,
     #[command(flatten)]
     pub(super) report: ReportArguments,
 }
 
-/// The option `--report` of commands with diagnostics, changes or tests.
+/// The option `--report`.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct ReportArguments {
-    /// Also write the results to a file, in one of the forms json, sarif, gitlab, junit and markdown; may be repeated.
+    /// Also write the run to a file, in one of the forms json, github, sarif, gitlab, junit and markdown; may be repeated.
     #[arg(long = "report", value_name = "FORM=FILE")]
     pub(super) reports: Vec<ReportFile>,
+}
+
+/// A value of `--format`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum OutputFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Report(ReportFormat),
+}
+
+impl OutputFormat {
+    /// JSON.
+    pub(super) const JSON: Self = Self::Report(ReportFormat::Json);
+}
+
+impl ValueEnum for OutputFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static VARIANTS: LazyLock<Vec<OutputFormat>> = LazyLock::new(|| {
+            let reports = ReportFormat::value_variants().iter().copied().map(OutputFormat::Report);
+            std::iter::once(OutputFormat::Text).chain(reports).collect()
+        });
+        &VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Text => Some(PossibleValue::new("text").help("For people")),
+            Self::Report(format) => format.to_possible_value(),
+        }
+    }
+}
+
+/// The formats that a command line asks for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Formats {
+    /// The format of the results.
+    pub(super) format: OutputFormat,
+    /// Whether the command has results of its own, beside diagnostics, changes and tests.
+    pub(super) has_results: bool,
+    /// Whether the command prints its results in this format itself, and the report of the run does not.
+    pub(super) is_own: bool,
+    /// The reports to write.
+    pub(super) reports: Vec<ReportFile>,
+}
+
+impl Formats {
+    /// Returns the formats of a command whose results are diagnostics, changes and tests.
+    pub(super) fn of_run(arguments: &FormatArguments) -> Self {
+        Self { format: arguments.format, has_results: false, is_own: false, reports: arguments.report.reports.clone() }
+    }
+
+    /// Returns the formats of a command with results of its own, which it prints as text and as JSON.
+    pub(super) fn of_results(arguments: &FormatArguments) -> Self {
+        let is_own = matches!(arguments.format, OutputFormat::Text | OutputFormat::JSON);
+        Self { has_results: true, is_own, ..Self::of_run(arguments) }
+    }
 }
 
 /// A value of `--report`: a format and the file to write.
@@ -75,7 +135,61 @@ impl FromStr for ReportFile {
 impl Global {
     /// Returns the files that `--report` names.
     pub(super) fn report_files(&self) -> Vec<PathBuf> {
-        self.reports.iter().map(|report| self.at(&report.file)).collect()
+        self.formats.reports.iter().map(|report| self.at(&report.file)).collect()
+    }
+
+    /// Prints the results of a command as text or as JSON, and adds them to the report of the run.
+    pub(super) fn print_results<R: CommandResult>(
+        &self,
+        results: impl FnOnce() -> Vec<R>,
+        text: impl FnOnce() -> String,
+    ) {
+        let (is_json, is_recorded) = (self.formats.format == OutputFormat::JSON, self.is_recorded());
+        if !is_recorded && !is_json {
+            return self.terminal().result(&text());
+        }
+        let results = results();
+        if is_json {
+            let lines = results.iter().map(|result| json::line(&Versioned::new(result)));
+            self.terminal().result(&lines.collect::<String>());
+        }
+        if is_recorded {
+            let text = text();
+            if !is_json {
+                self.terminal().result(&text);
+            }
+            self.collected().add_results(&results, text);
+        }
+    }
+
+    /// Adds a result to the report of the run, with its text for people.
+    pub(super) fn record_result<R: CommandResult>(&self, result: &R, text: String) {
+        if self.is_recorded() {
+            self.collected().add_results(&[result], text);
+        }
+    }
+
+    /// Whether the run has a report.
+    fn is_recorded(&self) -> bool {
+        self.format().is_some() || !self.formats.reports.is_empty()
+    }
+
+    /// As [`Global::print_results`], for one result.
+    pub(super) fn print_result<R: CommandResult>(&self, result: impl FnOnce() -> R, text: impl FnOnce() -> String) {
+        self.print_results(|| vec![result()], text);
+    }
+
+    /// Whether the results are printed as text.
+    pub(super) fn prints_text(&self) -> bool {
+        self.formats.format == OutputFormat::Text
+    }
+
+    /// Returns the format in which the report of the run is printed; none if the command prints its results itself.
+    pub(super) fn format(&self) -> Option<ReportFormat> {
+        match self.formats.format {
+            OutputFormat::Report(format) if !self.formats.is_own => Some(format),
+            OutputFormat::Report(_) | OutputFormat::Text => None,
+        }
     }
 
     /// Adds the results of AccessTests to the report of the run.
@@ -90,7 +204,7 @@ impl Global {
 
     /// Adds diagnostics to the report of the run. Without a report they are not kept.
     pub(super) fn record_findings(&self, diagnostics: &[Diagnostic], files: &Files) {
-        if self.format.is_some() || !self.reports.is_empty() {
+        if self.is_recorded() {
             self.collected()
                 .findings
                 .extend(diagnostics.iter().map(|diagnostic| FindingRecord::new(diagnostic, files)));
@@ -109,11 +223,16 @@ impl Global {
 pub(super) fn finish(global: &Global, outcome: Outcome) -> Outcome {
     let mut report = global.collected();
     report.exit_code = outcome.code();
-    if let Some(format) = global.format {
-        Terminal::new(global.color, global.quiet).result(&format.text(&*report));
+    if let Some(format) = global.format() {
+        let terminal = Terminal::new(global.color, global.quiet);
+        let text = format.text(&*report);
+        match format {
+            ReportFormat::Github => terminal.workflow_commands(&text),
+            _ => terminal.result(&text),
+        }
     }
     let mut result = outcome;
-    for ReportFile { format, file } in &global.reports {
+    for ReportFile { format, file } in &global.formats.reports {
         let path = global.at(file);
         if let Err(error) = write::replace(&path, format.text(&*report).as_bytes()) {
             let error = RunError::io("write", &path, &error).help("name a file in a folder that exists");

@@ -14,8 +14,8 @@ use crate::report::json;
 /// Options of `schema`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only this policy kind, or a result: `diagnostic` is a line of `--diagnostics json`, `run` a report of `--format json`.
-    /// Default: one schema for documents of every policy kind.
+    /// Only this policy kind, or a result: `diagnostic` is a line of `--diagnostics json`, `run` a report, and the name of a
+    /// command, such as `can-i`, a result of its `--format json`. Default: one schema for documents of every policy kind.
     kind: Option<String>,
     /// Write `policy.json`, `workspace.json` and one file for each kind and each result into this folder.
     #[arg(long, value_name = "DIR", conflicts_with = "kind")]
@@ -54,11 +54,17 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
 
 /// Every schema file with its name.
 pub(super) fn files() -> Vec<(String, String)> {
+    let mut files = policy_files();
+    files.extend(json::schemas().into_iter().map(|(name, schema)| (format!("{name}.json"), text(&schema))));
+    files
+}
+
+/// The files of the schemas of policies, with their names.
+pub(super) fn policy_files() -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = kinds::names()
         .filter_map(|name| Some((format!("{}.json", name.to_lowercase()), text(&kinds::schema_of(name)?))))
         .collect();
     files.push(("policy.json".to_owned(), text(&any_policy())));
-    files.extend(json::schemas().into_iter().map(|(name, schema)| (format!("{name}.json"), text(&schema))));
     files
 }
 

@@ -1,14 +1,19 @@
 //! `bailiwick table`.
 
+use std::sync::LazyLock;
+
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::printing::refuse_usage;
+use super::reporting::{Formats, OutputFormat, ReportArguments};
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
 use crate::app::{Error, Workspace};
 use crate::diag::nearest;
 use crate::model::Target;
-use crate::report::table;
+use crate::report::ReportFormat;
+use crate::report::table::{self, TableResult};
 
 /// Options of `table`.
 #[derive(Debug, Args)]
@@ -23,18 +28,48 @@ pub(super) struct Arguments {
     target: Option<String>,
     /// Output format of the table.
     #[arg(long, value_name = "FORM", default_value = "text")]
-    format: TableForm,
+    format: TableFormat,
+    #[command(flatten)]
+    report: ReportArguments,
 }
 
 /// The forms of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TableForm {
-    /// Aligned columns.
-    Text,
-    /// A Markdown table.
-    Markdown,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TableFormat {
     /// Comma-separated values.
     Csv,
+    /// A format of every command.
+    Other(OutputFormat),
+}
+
+impl ValueEnum for TableFormat {
+    fn value_variants<'a>() -> &'a [Self] {
+        static VARIANTS: LazyLock<Vec<TableFormat>> = LazyLock::new(|| {
+            let others = OutputFormat::value_variants().iter().copied().map(TableFormat::Other);
+            others.chain([TableFormat::Csv]).collect()
+        });
+        &VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Csv => Some(PossibleValue::new("csv").help("Comma-separated values")),
+            Self::Other(format) => format.to_possible_value(),
+        }
+    }
+}
+
+impl Arguments {
+    /// Returns the formats of the results, and the reports to write. The table has Markdown of its own.
+    pub(super) fn formats(&self) -> Formats {
+        let (format, is_own) = match self.format {
+            TableFormat::Csv | TableFormat::Other(OutputFormat::Report(ReportFormat::Markdown)) => {
+                (OutputFormat::Text, true)
+            }
+            TableFormat::Other(format) => (format, matches!(format, OutputFormat::Text | OutputFormat::JSON)),
+        };
+        Formats { format, has_results: true, is_own, reports: self.report.reports.clone() }
+    }
 }
 
 /// Runs the command.
@@ -55,12 +90,15 @@ fn print_table(
     if let Some((target, role)) = &search.found {
         let rules = role.document(0).and_then(|root| root.get("rules"));
         let rows = rules.map(|rules| table::rows(rules, &workspace.project.api(target))).unwrap_or_default();
-        terminal.result(&match arguments.format {
-            TableForm::Text => table::text(&rows),
-            TableForm::Markdown => table::markdown(&rows),
-            TableForm::Csv => table::csv(&rows),
-        });
-        terminal.note(&format!("`{}` at Kubernetes {}: {}", target.name, target.version, table::summary(&rows)));
+        let summary = table::summary(&rows);
+        let text = match arguments.format {
+            TableFormat::Csv => table::csv(&rows),
+            TableFormat::Other(OutputFormat::Report(ReportFormat::Markdown)) => table::markdown(&rows),
+            TableFormat::Other(_) => table::text(&rows),
+        };
+        let (name, version) = (target.name.clone(), target.version.to_string());
+        global.print_result(|| TableResult { target: name, kubernetes_version: version, rows }, || text);
+        terminal.note(&format!("`{}` at Kubernetes {}: {summary}", target.name, target.version));
         return Ok(Outcome::Fine);
     }
     if tell(global, search.diagnostics) == Outcome::Invalid {

@@ -2,14 +2,13 @@
 
 use clap::Args;
 
-use super::can_i::AnswerForm;
 use super::printing::refuse_usage;
-use super::reporting::ReportArguments;
+use super::reporting::FormatArguments;
 use super::workspaces::{tell, with_targets};
 use super::worlds::load_target;
 use super::{Global, Outcome};
 use crate::app::{Error, TestRun, Workspace, WorldOptions};
-use crate::report::{json, tests};
+use crate::report::tests;
 
 /// Options of `test`.
 #[derive(Debug, Args)]
@@ -19,14 +18,11 @@ pub(super) struct Arguments {
     /// Only these targets.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
-    /// Output format of the results.
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    format: AnswerForm,
+    #[command(flatten)]
+    pub(super) format: FormatArguments,
     /// End with 1 if there is a warning.
     #[arg(long)]
     pub(super) deny_warnings: bool,
-    #[command(flatten)]
-    pub(super) report: ReportArguments,
 }
 
 /// Runs the command.
@@ -44,24 +40,20 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             let help = "`bailiwick explain AccessTest` shows how to write one";
             return Ok(refuse_usage(global, "there is no AccessTest to run", help));
         }
-        Ok(conclude(global, workspace, run, &failures, arguments.format))
+        Ok(conclude(global, workspace, run, failures))
     })
 }
 
 /// Prints the problems, the failures and the counts.
-pub(super) fn conclude(
-    global: &Global,
-    workspace: &Workspace,
-    mut run: TestRun,
-    failures: &tests::Failures,
-    format: AnswerForm,
-) -> Outcome {
+pub(super) fn conclude(global: &Global, workspace: &Workspace, mut run: TestRun, failures: tests::Failures) -> Outcome {
     let outcome = tell(global, run.take_problems(workspace));
     global.record_tests(failures.results());
     let terminal = global.terminal();
-    match format {
-        AnswerForm::Text => terminal.result(failures.text()),
-        AnswerForm::Json => failures.json.iter().for_each(|failure| terminal.result(&json::line(failure))),
+    if global.formats.has_results {
+        let text = failures.text().to_owned();
+        global.print_results(|| failures.records, || text);
+    } else {
+        terminal.result(failures.text());
     }
     if outcome == Outcome::Invalid && run.questions == 0 {
         return outcome;

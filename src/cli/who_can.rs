@@ -2,13 +2,14 @@
 
 use clap::Args;
 
-use super::can_i::AnswerForm;
 use super::question::RequestArguments;
+use super::reporting::FormatArguments;
 use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
 use crate::app::{Error, RequestOptions};
+use crate::report::access::WhoCanResult;
 use crate::report::page::Page;
-use crate::report::{access, json, worlds};
+use crate::report::{access, worlds};
 
 /// Options of `who-can`.
 #[derive(Debug, Args)]
@@ -20,9 +21,8 @@ pub(super) struct Arguments {
     /// Print the binding beside each subject that is allowed everywhere.
     #[arg(long)]
     bindings: bool,
-    /// Output format of the answer.
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    format: AnswerForm,
+    #[command(flatten)]
+    pub(super) format: FormatArguments,
 }
 
 /// Runs the command. Without a namespace, every namespace is looked at.
@@ -36,24 +36,18 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             if let Some(note) = question.subresource_note(&answer.asked, &loaded.world) {
                 terminal.note(&note);
             }
-            match arguments.format {
-                AnswerForm::Json => {
-                    let mut json = access::who_can_json(&answer.found, &loaded.world, &loaded.files);
-                    if let Some(map) = json.as_object_mut() {
-                        map.insert("target".to_owned(), loaded.target.as_deref().into());
-                    }
-                    terminal.result(&json::line(&json));
-                }
-                AnswerForm::Text => {
-                    if let Some(reason) = &answer.dead {
-                        let mut page = Page::new();
-                        writeln!(page, "note: no server receives this request: {reason}");
-                        terminal.note(&page.finish());
-                    }
-                    let text = access::who_can(&answer.found, &loaded.world, &loaded.files, arguments.bindings);
-                    terminal.result(&format!("{}{text}", worlds::heading(loaded)));
-                }
+            if let Some(reason) = answer.dead.as_ref().filter(|_| global.prints_text()) {
+                let mut page = Page::new();
+                writeln!(page, "note: no server receives this request: {reason}");
+                terminal.note(&page.finish());
             }
+            global.print_result(
+                || WhoCanResult::new(&answer.found, loaded),
+                || {
+                    let text = access::who_can(&answer.found, &loaded.world, &loaded.files, arguments.bindings);
+                    format!("{}{text}", worlds::heading(loaded))
+                },
+            );
         }
         Ok(Outcome::Fine)
     })

@@ -1,17 +1,22 @@
 //! Answers about access, for people and for programs.
 
-use serde_json::{Value, json};
+mod records;
 
 use super::human::grouped;
 use super::page::Page;
 use crate::access::compare::{Affected, Change};
 use crate::access::cover;
 use crate::access::decide::MissingRole;
-use crate::access::proof::{Chain, Link, NearMiss, RuleLink};
+use crate::access::proof::{Chain, NearMiss};
 use crate::access::who_can::{Scope, WhoCan};
 use crate::access::{Answer, Decision, Identity, Liveness, Request, World};
 pub use crate::app::words::{chain_text, link, place_text, rule_text};
 use crate::diag::Files;
+
+pub use records::{
+    CanIDecision, CanIResult, ChainRecord, DecisionRecord, ExplainedBinding, ExplainedDecision, ExplainedRole,
+    ExplainedSubject, GrantList, LinkRecord, WhoCanResult,
+};
 
 /// How many changes, and how many rules of each, are told one by one.
 const MAXIMUM_CHANGES: usize = 40;
@@ -24,7 +29,7 @@ const MAXIMUM_NAMES: usize = 8;
 
 /// A decision with everything that is told about it.
 #[derive(Debug)]
-pub struct Told<'a> {
+pub struct DecisionReport<'a> {
     /// The world that was asked.
     pub world: &'a World,
     /// Every text, for places.
@@ -39,7 +44,7 @@ pub struct Told<'a> {
     pub answer: Answer,
 }
 
-impl Told<'_> {
+impl DecisionReport<'_> {
     /// The reasons, one a line; the answer itself is not among them.
     pub fn reasons(&self) -> String {
         let mut text = Page::new();
@@ -73,32 +78,6 @@ impl Told<'_> {
         }
         text.finish()
     }
-
-    /// Everything as JSON.
-    pub fn json(&self) -> Value {
-        let misses = if self.decision.allowed { Vec::new() } else { self.world.near_misses(self.who, self.request) };
-        json!({
-            "answer": self.answer,
-            "allowed": self.decision.allowed,
-            "identity": self.who,
-            "request": self.request,
-            "masters": self.decision.by_masters,
-            "dead": match &self.decision.liveness {
-                Liveness::Dead(reason) => Some(reason),
-                _ => None,
-            },
-            "because": self.world.chains(self.who, self.decision).iter().map(|chain| chain_json(chain, self.files)).collect::<Vec<_>>(),
-            "doubtful": self.decision.doubtful,
-            "alsoNeeded": self.decision.also_needed,
-            "missing": self.decision.missing.iter().map(missing_json).collect::<Vec<_>>(),
-            "nearMisses": misses.iter().map(|miss| json!({
-                "binding": link_json(&miss.binding, self.files),
-                "role": link_json(&miss.role, self.files),
-                "rule": miss.rule,
-                "lacks": miss.lacks,
-            })).collect::<Vec<_>>(),
-        })
-    }
 }
 
 /// A chain as lines.
@@ -118,24 +97,6 @@ pub fn chain_lines(chain: &Chain, files: &Files) -> String {
 fn miss_lines(miss: &NearMiss, files: &Files, text: &mut Page) {
     writeln!(text, "  nearest: {} gives {}", link(&miss.binding, files), rule_text(&miss.rule));
     writeln!(text, "    by {}, but {}", link(&miss.role, files), miss.lacks.join(" and "));
-}
-
-fn link_json(link: &Link, files: &Files) -> Value {
-    json!({ "name": link.name, "place": link.place.map(|place| place_text(place, files)) })
-}
-
-fn missing_json(missing: &MissingRole) -> Value {
-    json!({ "role": missing.to_string(), "boundBy": missing.bound_by })
-}
-
-/// A chain as JSON.
-pub fn chain_json(chain: &Chain, files: &Files) -> Value {
-    json!({
-        "subject": chain.subject,
-        "binding": link_json(&chain.binding, files),
-        "role": link_json(&chain.role, files),
-        "rules": chain.rules.iter().map(|rule| rule_json(rule, files)).collect::<Vec<_>>(),
-    })
 }
 
 /// Who can, as lines: first who may everywhere, then by namespace; namespaces with the same subjects are one line.
@@ -190,25 +151,6 @@ pub fn missing(list: &[MissingRole]) -> String {
         writeln!(text, "unknown: {missing}, bound by {}, is not among the inputs", missing.bound_by);
     }
     text.finish()
-}
-
-/// Who can, as JSON.
-pub fn who_can_json(found: &WhoCan, world: &World, files: &Files) -> Value {
-    let capable = found.capable.iter().map(|capable| {
-        let binding = capable.binding.and_then(|binding| world.binding_link_of(binding));
-        json!({
-            "subject": capable.subject,
-            "namespace": match &capable.scope {
-                Scope::Cluster => None,
-                Scope::Namespace(namespace) => Some(namespace),
-            },
-            "binding": binding.map(|binding| link_json(&binding, files)),
-        })
-    });
-    json!({
-        "capable": capable.collect::<Vec<_>>(),
-        "missing": found.missing.iter().map(missing_json).collect::<Vec<_>>(),
-    })
 }
 
 /// A role: its rules, what they are gathered from, and who is bound to it.
@@ -298,39 +240,6 @@ fn affected(subjects: &[Affected]) -> String {
         [first, _, _, _, ..] => format!("{} holders, such as {}", grouped(subjects.len()), one(first)),
         few => few.iter().map(one).collect::<Vec<_>>().join(", "),
     }
-}
-
-/// A role as JSON; see [`role`].
-pub fn role_json(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<Value> {
-    let (own, rules, is_aggregated) = world.describe_role(namespace, name)?;
-    let bound = world.bound_by(namespace, name);
-    let bound =
-        bound.iter().map(|(binding, subjects)| json!({ "binding": link_json(binding, files), "subjects": subjects }));
-    Some(json!({
-        "role": link_json(&own, files),
-        "aggregated": is_aggregated,
-        "rules": rules.iter().map(|rule| rule_json(rule, files)).collect::<Vec<_>>(),
-        "boundBy": bound.collect::<Vec<_>>(),
-    }))
-}
-
-/// A binding as JSON; see [`binding`].
-pub fn binding_json(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<Value> {
-    let (own, bound, subjects) = world.describe_binding(namespace, name)?;
-    Some(json!({
-        "binding": link_json(&own, files),
-        "role": bound.as_ref().ok().map(|role| link_json(role, files)),
-        "missing": bound.err(),
-        "subjects": subjects,
-    }))
-}
-
-fn rule_json(rule: &RuleLink, files: &Files) -> Value {
-    json!({
-        "number": rule.number,
-        "rule": rule.rule,
-        "gatheredFrom": rule.gathered_from.iter().map(|source| link_json(source, files)).collect::<Vec<_>>(),
-    })
 }
 
 fn listed(subjects: &[String]) -> String {

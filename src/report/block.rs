@@ -7,6 +7,8 @@ pub enum ReportBlock {
     Heading(String),
     /// A paragraph of words.
     Paragraph(String),
+    /// Lines that keep their form.
+    Verbatim(String),
     /// A list of lines of words. An empty list is left out.
     List(Vec<String>),
     /// A table with the names of its columns.

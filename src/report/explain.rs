@@ -1,13 +1,107 @@
-//! The objects of an output file with the policies that make them, for people and for programs.
+//! The results of `explain`, as text and as JSON.
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::json::line;
+use super::access::{self, ExplainedBinding, ExplainedDecision, ExplainedRole, ExplainedSubject};
+use super::namespace::NamespaceRecord;
 use super::page::Page;
-use crate::app::{ExplainedFile, FileState};
+use super::result::CommandResult;
+use super::risk;
+use super::stacks::StacksRecord;
+use crate::access::Identity;
+use crate::app::{DefaultPolicy, ExplainedFile, FileState, LoadedWorld, ObjectIdentity, ObjectName, PolicyName};
+use crate::yaml;
 
-/// Lists the objects, one line each.
-pub fn text(file: &ExplainedFile) -> String {
+/// The JSON of `explain`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ExplainResult {
+    /// An answer about a request.
+    Decision(Box<ExplainedDecision>),
+    /// A user, group or service account.
+    Subject(ExplainedSubject),
+    /// A Role or ClusterRole.
+    Role(ExplainedRole),
+    /// A RoleBinding or ClusterRoleBinding.
+    Binding(ExplainedBinding),
+    /// An object of an output file.
+    Object(OutputObject),
+    /// The admission rules for the pods of a namespace.
+    Namespace(NamespaceRecord),
+    /// The stacks of a target.
+    Stacks(StacksRecord),
+    /// The default policy of a version.
+    DefaultPolicy(DefaultPolicy),
+    /// A page of the manual.
+    Page(ManualPage),
+}
+
+/// An object of an output file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct OutputObject {
+    /// The cluster configuration of the workspace.
+    pub target: String,
+    /// The path of the file below the folder of the target.
+    pub path: String,
+    /// The identity, as it is written.
+    pub object: ObjectIdentity,
+    /// The policy that makes it.
+    pub policy: Option<PolicyName>,
+    /// The place in the policy, as `path:line:column`.
+    pub place: String,
+}
+
+/// The documentation of a policy kind or of a diagnostic.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ManualPage {
+    /// The policy kind or the diagnostic; none for the list of all pages.
+    pub name: Option<String>,
+    /// The page, in Markdown.
+    pub page: String,
+}
+
+impl CommandResult for ExplainResult {
+    const NAME: &'static str = "explain";
+}
+
+impl ExplainResult {
+    /// Returns a subject, a role or a binding; none for an object that is not there.
+    pub fn object(loaded: &LoadedWorld, name: &ObjectName) -> Option<Self> {
+        Some(match name {
+            ObjectName::Subject(who) => Self::Subject(ExplainedSubject::new(loaded, who)),
+            ObjectName::Role(namespace, name) => Self::Role(ExplainedRole::new(loaded, namespace.as_deref(), name)?),
+            ObjectName::Binding(namespace, name) => {
+                Self::Binding(ExplainedBinding::new(loaded, namespace.as_deref(), name)?)
+            }
+        })
+    }
+}
+
+/// Describes a subject, a role or a binding; none for an object that is not there.
+pub fn object(loaded: &LoadedWorld, name: &ObjectName) -> Option<String> {
+    match name {
+        ObjectName::Subject(who) => Some(subject(loaded, who)),
+        ObjectName::Role(namespace, name) => access::role(&loaded.world, namespace.as_deref(), name, &loaded.files),
+        ObjectName::Binding(namespace, name) => {
+            access::binding(&loaded.world, namespace.as_deref(), name, &loaded.files)
+        }
+    }
+}
+
+fn subject(loaded: &LoadedWorld, who: &Identity) -> String {
+    let chains = loaded.world.all_grants_of(who);
+    let groups = who.groups.join(", ");
+    let paths = loaded.world.escalation_paths(who);
+    let mut page = Page::new();
+    writeln!(page, "in the groups {groups}");
+    page.append(&access::grants(&chains, &loaded.files));
+    page.append(&risk::paths(&paths, &loaded.files));
+    page.finish()
+}
+
+/// Lists the objects of an output file, one line each.
+pub fn file(file: &ExplainedFile) -> String {
     let mut page = Page::new();
     for explained in &file.objects {
         let object = &explained.object;
@@ -21,18 +115,18 @@ pub fn text(file: &ExplainedFile) -> String {
     page.finish()
 }
 
-/// Lists the objects as JSON, one line each.
-pub fn json_lines(file: &ExplainedFile) -> String {
-    let lines = file.objects.iter().map(|explained| {
-        line(&json!({
-            "target": file.target,
-            "path": file.path,
-            "object": explained.object,
-            "policy": explained.policy,
-            "place": explained.place,
-        }))
-    });
-    lines.collect()
+/// Returns the objects of an output file.
+pub fn file_objects(file: &ExplainedFile) -> Vec<ExplainResult> {
+    let object = |explained: &crate::app::ExplainedObject| {
+        ExplainResult::Object(OutputObject {
+            target: file.target.clone(),
+            path: file.path.clone(),
+            object: explained.object.clone(),
+            policy: explained.policy.clone(),
+            place: explained.place.clone(),
+        })
+    };
+    file.objects.iter().map(object).collect()
 }
 
 /// Describes how the file in the output folder differs; none if it does not.
@@ -42,4 +136,19 @@ pub fn state(file: &ExplainedFile) -> Option<&'static str> {
         FileState::Missing => Some("is not there yet; `bailiwick render` writes it"),
         FileState::Different => Some("has other content than this; `bailiwick diff` shows the difference"),
     }
+}
+
+/// Returns a default policy as manifests.
+pub fn default_policy(policy: &DefaultPolicy) -> String {
+    let mut text = format!("# What the API server of Kubernetes 1.{} makes for itself.\n", policy.minor);
+    for (index, object) in policy.objects.iter().enumerate() {
+        if index > 0 {
+            text.push_str("---\n");
+        }
+        let tree = yaml::from_json(object);
+        if let Some(root) = tree.document(0) {
+            yaml::write::document(root, &mut text);
+        }
+    }
+    text
 }

@@ -6,12 +6,39 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Report;
+use super::access::{CanIResult, WhoCanResult};
+use super::explain::ExplainResult;
+use super::index::IndexResult;
+use super::migration::{KubeletMigrationResult, PspMigrationResult};
+use super::nodes::NodeReachResult;
+use super::objects::RenderedObject;
+use super::result::{CommandResult, Versioned};
 use super::run::{FindingRecord, RunReport};
+use super::table::TableResult;
+use super::tests::TestFailure;
 use crate::diag::{Diagnostic, Files, foreign};
 
-/// Every published schema of a result, with its name: `diagnostic` is a line of `--diagnostics json`, `run` a report.
+/// Every published schema of a result, with its name: `diagnostic` is a line of `--diagnostics json`, `run` a report, and each
+/// further name a command with results of its own.
 pub fn schemas() -> Vec<(&'static str, Value)> {
-    vec![("diagnostic", schema::<FindingRecord>("Diagnostic")), (RunReport::NAME, schema::<RunReport>("Run"))]
+    vec![
+        ("diagnostic", schema::<FindingRecord>("Diagnostic")),
+        (RunReport::NAME, schema::<RunReport>("Run")),
+        result_schema::<CanIResult>("Answer of can-i"),
+        result_schema::<ExplainResult>("Result of explain"),
+        result_schema::<IndexResult>("Result of index"),
+        result_schema::<KubeletMigrationResult>("Result of migrate kubelets"),
+        result_schema::<NodeReachResult>("Result of node-reach"),
+        result_schema::<PspMigrationResult>("Result of migrate psp"),
+        result_schema::<RenderedObject>("Object of render --stdout"),
+        result_schema::<TableResult>("Table of a role"),
+        result_schema::<TestFailure>("Failure of an AccessTest"),
+        result_schema::<WhoCanResult>("Answer of who-can"),
+    ]
+}
+
+fn result_schema<R: CommandResult>(title: &str) -> (&'static str, Value) {
+    (R::NAME, schema::<Versioned<R>>(title))
 }
 
 fn schema<T: JsonSchema>(title: &str) -> Value {
@@ -31,6 +58,11 @@ pub fn line(value: &impl Serialize) -> String {
 /// Returns a value as indented JSON, without a character that a terminal or a log obeys.
 pub fn pretty(value: &impl Serialize) -> String {
     encoded(serde_json::to_string_pretty(value)).lines().map(|line| format!("{}\n", foreign::json(line))).collect()
+}
+
+/// Returns a value as JSON, or the reason why there is none.
+pub fn value(value: &impl Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_else(|error| serde_json::json!({ "error": error.to_string() }))
 }
 
 /// Returns the text, or the reason why there is none.

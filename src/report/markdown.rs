@@ -17,6 +17,14 @@ fn block(block: &ReportBlock) -> String {
     match block {
         ReportBlock::Heading(text) => format!("## {}\n", foreign::markdown(text)),
         ReportBlock::Paragraph(text) => format!("{}\n", foreign::markdown(text)),
+        ReportBlock::Verbatim(text) if text.is_empty() => String::new(),
+        ReportBlock::Verbatim(text) => {
+            // A text with a fence in it needs a longer one.
+            let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or_default();
+            let fence = "`".repeat(longest.max(2) + 1);
+            let lines = text.lines().map(|line| format!("{}\n", foreign::line(line)));
+            format!("{fence}text\n{}{fence}\n", lines.collect::<String>())
+        }
         ReportBlock::List(items) => {
             let shown = items.iter().take(MAXIMUM_ITEMS).map(|item| format!("- {}\n", foreign::markdown(item)));
             shown.collect::<String>() + &more(items.len())

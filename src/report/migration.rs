@@ -1,15 +1,17 @@
-//! What becomes of PodSecurityPolicies, in words, Markdown or JSON.
+//! The migration of PodSecurityPolicies, as text, Markdown or JSON.
 //!
-//! What holds for many tenants alike is told once, with their number; JSON tells of each.
+//! The text describes tenants that are alike once, with their number; JSON has each of them.
+
+mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::human::number;
 use super::page::Page;
 use crate::admission::level::Level;
-use crate::admission::psp::mapping::{Mapping, Reading};
+use crate::admission::psp::mapping::Reading;
 use crate::admission::psp::migrate::{FieldOutcome, Filled};
 use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, WorkloadPlan};
 use crate::diag::foreign;
@@ -17,9 +19,11 @@ use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{Namespace, Policies};
 use crate::node::migration::Report as KubeletMigration;
 
+pub use records::{KubeletMigrationResult, PspMigrationResult};
+
 /// What is reported.
 #[derive(Debug, Clone, Copy)]
-pub struct Report<'r> {
+pub struct PspMigrationReport<'r> {
     /// The plan.
     pub plan: &'r Plan,
     /// The policies that were made for it.
@@ -36,7 +40,7 @@ pub struct Report<'r> {
 const SHOWN: usize = 3;
 
 /// The report as lines.
-pub fn text(report: &Report<'_>) -> String {
+pub fn text(report: &PspMigrationReport<'_>) -> String {
     let mut out = String::new();
     for section in sections(report) {
         if !out.is_empty() {
@@ -52,41 +56,13 @@ pub fn text(report: &Report<'_>) -> String {
 }
 
 /// The report as Markdown.
-pub fn markdown(report: &Report<'_>) -> String {
+pub fn markdown(report: &PspMigrationReport<'_>) -> String {
     let mut out = "# Leaving PodSecurityPolicy behind\n".to_owned();
     for section in sections(report) {
         out.push_str(&format!("\n## {}\n\n", section.text));
         section.details.iter().for_each(|entry| entry.lines("", "- ", &foreign::markdown, &mut out));
     }
     out
-}
-
-/// The report as one JSON object.
-pub fn json(report: &Report<'_>) -> String {
-    let plan = report.plan;
-    let tenancies = report.policies.tenancies.iter().map(|tenants| {
-        json!({
-            "tenancy": tenants.tenancy,
-            "profile": tenants.profile,
-            "variables": tenants.variables,
-            "namespaces": tenants.namespaces,
-            "policies": tenants.policies,
-        })
-    });
-    let value = json!({
-        "needsDecision": plan.needs_decision(),
-        "policies": plan.policies.iter().map(|policy| policy_json(report, policy)).collect::<Vec<_>>(),
-        "tenancies": tenancies.collect::<Vec<_>>(),
-        "namespaces": plan.namespaces.iter().map(|namespace| namespace_json(report, namespace)).collect::<Vec<_>>(),
-        "workloads": plan.workloads.iter().map(workload_json).collect::<Vec<_>>(),
-        "madeByOthers": report.made_by_others,
-        "superfluous": {
-            "roles": report.superfluous.roles,
-            "bindings": report.superfluous.bindings,
-            "rules": report.superfluous.rules,
-        },
-    });
-    format!("{}\n", foreign::json(&format!("{value:#}")))
 }
 
 /// A line with what belongs to it.
@@ -111,7 +87,7 @@ impl Entry {
     }
 }
 
-fn sections(report: &Report<'_>) -> Vec<Entry> {
+fn sections(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let all = [
         ("To be decided", decisions(report.plan)),
         ("Profiles", profiles(report)),
@@ -185,7 +161,7 @@ fn shown(workload: &WorkloadPlan) -> String {
     format!("{}/{}/{}", workload.kind, workload.namespace, workload.name)
 }
 
-fn profiles(report: &Report<'_>) -> Vec<Entry> {
+fn profiles(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let needed = report.plan.policies.iter().filter(|policy| policy.is_needed);
     let told = needed.filter_map(|policy| {
         let mut details = Vec::new();
@@ -288,7 +264,7 @@ fn level(plan: &Plan, need: &Need) -> Option<Level> {
     }
 }
 
-fn namespaces(report: &Report<'_>) -> Vec<Entry> {
+fn namespaces(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let plan = report.plan;
     let mut told = Vec::new();
     let plans: BTreeMap<&String, &NamespacePlan> = plan.namespaces.iter().map(|plan| (&plan.name, plan)).collect();
@@ -334,14 +310,14 @@ fn namespaces(report: &Report<'_>) -> Vec<Entry> {
 }
 
 /// The Pod Security labels that a Namespace has already.
-fn own_levels(report: &Report<'_>, namespace: &str) -> Vec<String> {
+fn own_levels(report: &PspMigrationReport<'_>, namespace: &str) -> Vec<String> {
     let labels = report.declared.get(namespace).into_iter().flat_map(|declared| &declared.labels);
     let own = labels.filter(|(key, _)| key.starts_with("pod-security.kubernetes.io/"));
     own.map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 /// Workloads of one profile that got the same fields are told together.
-fn relying(report: &Report<'_>) -> Vec<Entry> {
+fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let mut alike: BTreeMap<(&str, Vec<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
     for workload in report.plan.workloads.iter().filter(|workload| !workload.relied_on.is_empty()) {
         let policy = workload.policy.as_deref().unwrap_or_default();
@@ -394,77 +370,6 @@ fn superfluous(found: &Superfluous) -> Vec<Entry> {
         Entry::new(format!("{}{of}: {}", number(names.len(), what), some(&names)))
     });
     told.collect()
-}
-
-fn mapped(mapping: &Mapping) -> Value {
-    let deciding = mapping.deciding().map(|field| json!({ "field": field.field, "reason": field.reason }));
-    json!({ "level": mapping.level.name(), "deciding": deciding.collect::<Vec<_>>() })
-}
-
-fn policy_json(report: &Report<'_>, policy: &PolicyPlan) -> Value {
-    let levels: serde_json::Map<String, Value> =
-        policy.levels.iter().map(|(reading, mapping)| (reading.name().to_owned(), mapped(mapping))).collect();
-    let fields = policy.migration.fields.iter().map(|field| {
-        let (fate, text) = match &field.fate {
-            FieldOutcome::Unlimited => ("unlimited", None),
-            FieldOutcome::KeptByLevel => ("level", None),
-            FieldOutcome::NeedsPolicy(limit) => ("policy", Some(limit)),
-            FieldOutcome::FilledIn => ("filledIn", None),
-            FieldOutcome::NoEffect(reason) => ("noEffect", Some(reason)),
-            FieldOutcome::Dropped(reason) => ("dropped", Some(reason)),
-        };
-        json!({ "field": field.field, "fate": fate, "text": text })
-    });
-    let profile = report.policies.tenants_of(&policy.name).map_or(&policy.name, |tenants| &tenants.profile);
-    json!({
-        "name": policy.name,
-        "profile": Some(profile).filter(|_| policy.is_needed),
-        "broken": policy.broken,
-        "level": policy.migration.level.name(),
-        "readings": levels,
-        "fields": fields.collect::<Vec<_>>(),
-        "mutating": policy.migration.mutating,
-        "namespaces": policy.namespaces,
-        "workloads": policy.workloads,
-    })
-}
-
-fn namespace_json(report: &Report<'_>, namespace: &NamespacePlan) -> Value {
-    let policy = namespace.need.policy();
-    let profile = policy.map(|policy| report.policies.tenants_of(policy).map_or(policy, |tenants| &tenants.profile));
-    let (among, widened): (&[String], &[String]) = match &namespace.need {
-        Need::Chosen { among, widened, .. } => (among, widened),
-        Need::Conflict(among) => (among, &[]),
-        Need::One(_) | Need::Nothing => (&[], &[]),
-    };
-    json!({
-        "name": namespace.name,
-        "need": match namespace.need {
-            Need::One(_) => "one",
-            Need::Chosen { .. } => "chosen",
-            Need::Conflict(_) => "conflict",
-            Need::Nothing => "nothing",
-        },
-        "policy": policy,
-        "profile": profile,
-        "level": level(report.plan, &namespace.need).map(Level::name),
-        "among": among,
-        "widened": widened,
-        "ownLabels": own_levels(report, &namespace.name),
-        "workloads": namespace.workloads,
-    })
-}
-
-fn workload_json(workload: &WorkloadPlan) -> Value {
-    json!({
-        "kind": workload.kind,
-        "namespace": workload.namespace,
-        "name": workload.name,
-        "policy": workload.policy,
-        "reliedOn": workload.relied_on,
-        "changes": workload.changes,
-        "refusals": workload.refusals,
-    })
 }
 
 /// The progress of a migration of kubelets as lines.

@@ -1,206 +1,144 @@
-//! What nodes reach, for people and for programs.
+//! The reach of nodes, as text and as JSON.
 
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use super::human::number;
 use super::page::Page;
-use crate::node::graph::{Object, ObjectKind};
-use crate::node::powers::{Breach, Carried, Powers};
-use crate::node::reach::{Atlas, Certainty, Pool, Reach, Reached};
+use super::result::CommandResult;
+use crate::app::{NodeReach, NodeSummary, ReachedObject, SecretPath};
+use crate::node::graph::ObjectKind;
+use crate::node::reach::Certainty;
 
-/// How many objects of a kind are told one by one.
+/// How many objects of a kind are printed.
 const MAXIMUM_OBJECTS: usize = 40;
 
-/// How many rights of an account are told one by one.
+/// How many permissions of an account are printed.
 const MAXIMUM_RIGHTS: usize = 4;
 
-/// How many resources of a right are told.
+/// How many resources of a permission are printed.
 const MAXIMUM_RESOURCES: usize = 3;
 
-/// What somebody has to believe for the answers to hold.
-const ASSUMPTIONS: [&str; 4] = [
-    "every pod comes from these objects, and stays on the node that it is bound to",
-    "the nodes have the labels and taints that they have here; a pool's nodes have no others",
-    "pods of workloads run as their templates say: no webhook adds to them on the way",
-    "volumes that are yet to be made, by a StorageClass, name no Secrets of others",
-];
-
-/// A node or pool in one line.
-#[derive(Debug, Serialize)]
-pub struct Line {
-    name: String,
-    secrets: usize,
-    #[serde(rename = "secretsPerhaps")]
-    secrets_perhaps: usize,
-    accounts: usize,
-    #[serde(rename = "accountsPerhaps")]
-    accounts_perhaps: usize,
-    /// The worst of the trampolines there, with what it does.
-    worst: Option<String>,
+/// The JSON of `node-reach`.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct NodeReachResult {
+    /// The objects.
+    #[serde(flatten)]
+    pub reach: NodeReachForm,
+    /// The target; absent for manifests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
-impl Line {
-    /// Of what is within reach.
-    pub fn of(name: &str, reach: &Reach<'_>, powers: &mut Powers<'_>) -> Self {
-        let count = |kind, certainty| reach.of_kind(kind).filter(|(_, reached)| reached.certainty == certainty).count();
-        let worst = powers.worst(reach).map(|carried| {
-            let perhaps = if carried.certainty == Certainty::Maybe { "perhaps " } else { "" };
-            format!("{perhaps}{}/{} {}", carried.account.0, carried.account.1, carried.powers.join(", "))
-        });
-        Self {
-            name: name.to_owned(),
-            secrets: count(ObjectKind::Secret, Certainty::Yes),
-            secrets_perhaps: count(ObjectKind::Secret, Certainty::Maybe),
-            accounts: count(ObjectKind::ServiceAccount, Certainty::Yes),
-            accounts_perhaps: count(ObjectKind::ServiceAccount, Certainty::Maybe),
-            worst,
+/// The objects within reach of one node, or a summary of all nodes.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum NodeReachForm {
+    /// Every node and pool.
+    List {
+        /// The nodes and pools.
+        nodes: Vec<NodeSummary>,
+    },
+    /// A node or a pool.
+    One(Box<NodeReach>),
+}
+
+impl CommandResult for NodeReachResult {
+    const NAME: &'static str = "node-reach";
+}
+
+impl NodeReachForm {
+    /// Returns the objects as text, for a question about the Secrets of these namespaces.
+    pub fn text(&self, secrets_of: &[String]) -> String {
+        match self {
+            Self::List { nodes } => table(nodes),
+            Self::One(reach) => one(reach, secrets_of),
         }
     }
 
-    /// The lines one below the other.
-    pub fn table(lines: &[Line]) -> String {
-        let width = lines.iter().map(|line| line.name.len()).max().unwrap_or_default();
-        let mut text = Page::new();
-        for line in lines {
-            let plus = |perhaps: usize| if perhaps > 0 { format!(" (+{perhaps})") } else { String::new() };
-            let counts = format!(
-                "{} secrets{}, {} accounts{}",
-                line.secrets,
-                plus(line.secrets_perhaps),
-                line.accounts,
-                plus(line.accounts_perhaps)
-            );
-            match &line.worst {
-                Some(worst) => writeln!(text, "{:width$}  {counts}; {worst}", line.name),
-                None => writeln!(text, "{:width$}  {counts}", line.name),
-            };
+    /// Whether the Secrets of a requested namespace are within reach.
+    pub fn has_breach(&self) -> bool {
+        match self {
+            Self::List { .. } => false,
+            Self::One(reach) => !reach.breaches.is_empty(),
         }
-        text.push_str("in brackets: what pods that may come there would bring\n");
-        text.finish()
     }
 }
 
-/// All that is told of a node or a pool.
-pub struct Told<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// The pool, where it is one.
-    pub pool: Option<&'a Pool>,
-    /// The accounts there.
-    pub carried: Vec<Carried>,
-    /// What RBAC lets its kubelet do everywhere.
-    pub kubelet: Vec<&'static str>,
-    /// What is known of the cluster.
-    pub atlas: &'a Atlas<'a>,
-    /// What is within reach.
-    pub plain: &'a Reach<'a>,
-    /// What is within reach once it gives itself labels.
-    pub relabelled: &'a Reach<'a>,
-    /// Namespaces whose Secrets are asked about.
-    pub asked: &'a [String],
-    /// The ways to them.
-    pub breaches: &'a [Breach],
-}
-
-impl Told<'_> {
-    /// Section by section.
-    pub fn text(&self, powers: &mut Powers<'_>) -> String {
-        let mut text = Page::new();
-        match self.pool {
-            Some(pool) => writeln!(text, "pool {} ({} known)", self.name, number(pool.members.len(), "node")),
-            None => writeln!(text, "node {}", self.name),
-        }
-        for namespace in self.asked {
-            match self.breaches.iter().find(|breach| breach.namespace == *namespace) {
-                Some(breach) => breach_lines(breach, &mut text),
-                None => writeln!(text, "no way to the Secrets of `{namespace}`"),
-            }
-        }
-        self.trampolines(powers, &mut text);
-        text.push_str("what its kubelet may read\n");
-        objects(self.plain.objects.iter().map(|(object, reached)| (*object, *reached)), &mut text);
-        let more: Vec<(&Object, Reached<'_>)> = self.drawn().collect();
-        if !more.is_empty() {
-            text.push_str("and once it gives itself labels that a kubelet may set\n");
-            objects(more.into_iter(), &mut text);
-        }
-        text.push_str("this holds as long as\n");
-        for assumption in ASSUMPTIONS {
-            writeln!(text, "  {assumption}");
-        }
-        if !self.plain.open_claims.is_empty() {
-            let claims: Vec<String> =
-                self.plain.open_claims.iter().take(8).map(|(namespace, name)| format!("{namespace}/{name}")).collect();
-            writeln!(text, "  no volume with Secrets is bound to {}", claims.join(", "));
-        }
-        text.finish()
-    }
-
-    fn trampolines(&self, powers: &mut Powers<'_>, text: &mut Page) {
-        if !self.kubelet.is_empty() {
-            writeln!(text, "the kubelet itself, by RBAC: {}", self.kubelet.join(", "));
-        }
-        let worst: Vec<&Carried> = self.carried.iter().filter(|carried| !carried.powers.is_empty()).collect();
-        for carried in worst {
-            writeln!(text, "{} ({}, {})", carried.finding(self.atlas), carried.certainty.word(), carried.via);
-        }
-        text.push_str("accounts whose tokens it can make\n");
-        for carried in self.carried.iter().take(MAXIMUM_OBJECTS) {
-            let (namespace, name) = &carried.account;
-            let rights = powers.effective(&carried.account);
-            let shown: Vec<String> = rights.iter().take(MAXIMUM_RIGHTS).map(|right| shortened(right)).collect();
-            let rights = match (shown.is_empty(), rights.len() - shown.len()) {
-                (true, _) => "nothing of its own".to_owned(),
-                (false, 0) => shown.join("; "),
-                (false, more) => format!("{}; and {more} more", shown.join("; ")),
-            };
-            writeln!(text, "  {:5} {namespace}/{name}  {}: {rights}", carried.certainty.word(), carried.via);
-        }
-        rest(self.carried.len(), "account", text);
-    }
-
-    /// What comes within reach by labels alone.
-    fn drawn(&self) -> impl Iterator<Item = (&Object, Reached<'_>)> {
-        let more = self.relabelled.objects.iter().filter(|(object, _)| !self.plain.objects.contains_key(*object));
-        more.map(|(object, reached)| (*object, *reached))
-    }
-
-    /// Everything as JSON.
-    pub fn json(&self, powers: &mut Powers<'_>) -> Value {
-        let object = |(object, reached): (&Object, Reached<'_>)| {
-            json!({
-                "kind": object.kind.word(), "namespace": object.namespace, "name": object.name,
-                "certainty": reached.certainty.word(), "via": reached.via.to_string(),
-            })
+fn table(nodes: &[NodeSummary]) -> String {
+    let width = nodes.iter().map(|node| node.name.len()).max().unwrap_or_default();
+    let mut text = Page::new();
+    for node in nodes {
+        let plus = |perhaps: usize| if perhaps > 0 { format!(" (+{perhaps})") } else { String::new() };
+        let counts = format!(
+            "{} secrets{}, {} accounts{}",
+            node.secrets,
+            plus(node.secrets_perhaps),
+            node.accounts,
+            plus(node.accounts_perhaps)
+        );
+        match &node.worst {
+            Some(worst) => writeln!(text, "{:width$}  {counts}; {worst}", node.name),
+            None => writeln!(text, "{:width$}  {counts}", node.name),
         };
-        let accounts: Vec<Value> = self
-            .carried
-            .iter()
-            .map(|carried| {
-                json!({
-                    "namespace": carried.account.0, "name": carried.account.1,
-                    "certainty": carried.certainty.word(), "via": carried.via, "powers": carried.powers,
-                    "effective": powers.effective(&carried.account),
-                })
-            })
-            .collect();
-        let plain = self.plain.objects.iter().map(|(object, reached)| (*object, *reached));
-        json!({
-            "name": self.name,
-            "pool": self.pool.map(|pool| json!({ "nodes": pool.members })),
-            "kubelet": self.kubelet,
-            "accounts": accounts,
-            "objects": plain.map(object).collect::<Vec<_>>(),
-            "byLabels": self.drawn().map(object).collect::<Vec<_>>(),
-            "openClaims": self.plain.open_claims,
-            "breaches": self.breaches.iter().map(breach_json).collect::<Vec<_>>(),
-            "assumptions": ASSUMPTIONS,
-        })
     }
+    text.push_str("in brackets: what pods that may come there would bring\n");
+    text.finish()
 }
 
-/// A right with the first of its resources alone.
+fn one(reach: &NodeReach, secrets_of: &[String]) -> String {
+    let mut text = Page::new();
+    match &reach.pool {
+        Some(pool) => writeln!(text, "pool {} ({} known)", reach.name, number(pool.nodes.len(), "node")),
+        None => writeln!(text, "node {}", reach.name),
+    }
+    for namespace in secrets_of {
+        match reach.breaches.iter().find(|path| path.namespace == *namespace) {
+            Some(path) => path_lines(path, &mut text),
+            None => writeln!(text, "no way to the Secrets of `{namespace}`"),
+        }
+    }
+    accounts(reach, &mut text);
+    text.push_str("what its kubelet may read\n");
+    objects(&reach.objects, &mut text);
+    if !reach.by_labels.is_empty() {
+        text.push_str("and once it gives itself labels that a kubelet may set\n");
+        objects(&reach.by_labels, &mut text);
+    }
+    text.push_str("this holds as long as\n");
+    for assumption in reach.assumptions {
+        writeln!(text, "  {assumption}");
+    }
+    if !reach.open_claims.is_empty() {
+        let claims = reach.open_claims.iter().take(8).map(|(namespace, name)| format!("{namespace}/{name}"));
+        writeln!(text, "  no volume with Secrets is bound to {}", claims.collect::<Vec<_>>().join(", "));
+    }
+    text.finish()
+}
+
+fn accounts(reach: &NodeReach, text: &mut Page) {
+    if !reach.kubelet.is_empty() {
+        writeln!(text, "the kubelet itself, by RBAC: {}", reach.kubelet.join(", "));
+    }
+    for account in reach.accounts.iter().filter(|account| !account.powers.is_empty()) {
+        writeln!(text, "{} ({}, {})", account.finding, account.certainty.word(), account.via);
+    }
+    text.push_str("accounts whose tokens it can make\n");
+    for account in reach.accounts.iter().take(MAXIMUM_OBJECTS) {
+        let rights = &account.effective;
+        let shown: Vec<String> = rights.iter().take(MAXIMUM_RIGHTS).map(|right| shortened(right)).collect();
+        let rights = match (shown.is_empty(), rights.len() - shown.len()) {
+            (true, _) => "nothing of its own".to_owned(),
+            (false, 0) => shown.join("; "),
+            (false, more) => format!("{}; and {more} more", shown.join("; ")),
+        };
+        let name = format!("{}/{}", account.namespace, account.name);
+        writeln!(text, "  {:5} {name}  {}: {rights}", account.certainty.word(), account.via);
+    }
+    rest(reach.accounts.len(), "account", text);
+}
+
+/// Returns a permission with the first of its resources alone.
 fn shortened(right: &str) -> String {
     let (resources, rest) = right.split_once(' ').unwrap_or((right, ""));
     let all: Vec<&str> = resources.split(',').collect();
@@ -210,15 +148,15 @@ fn shortened(right: &str) -> String {
     }
 }
 
-fn objects<'o>(found: impl Iterator<Item = (&'o Object, Reached<'o>)>, text: &mut Page) {
-    let mut found: Vec<(&Object, Reached<'_>)> =
-        found.filter(|(object, _)| object.kind != ObjectKind::ServiceAccount).collect();
-    // Secrets first: they are what it is about.
-    found.sort_by_key(|(object, reached)| (object.kind != ObjectKind::Secret, reached.certainty, *object));
-    for (object, reached) in found.iter().take(MAXIMUM_OBJECTS) {
-        writeln!(text, "  {:5} {object}  {}", reached.certainty.word(), reached.via);
+fn objects(reached: &[ReachedObject], text: &mut Page) {
+    let mut reached: Vec<&ReachedObject> =
+        reached.iter().filter(|reached| reached.kind != ObjectKind::ServiceAccount).collect();
+    // Secrets are the most important objects.
+    reached.sort_by_key(|reached| (reached.kind != ObjectKind::Secret, reached.certainty, reached.object()));
+    for object in reached.iter().take(MAXIMUM_OBJECTS) {
+        writeln!(text, "  {:5} {}  {}", object.certainty.word(), object.object(), object.via);
     }
-    rest(found.len(), "object", text);
+    rest(reached.len(), "object", text);
 }
 
 fn rest(count: usize, what: &str, text: &mut Page) {
@@ -228,15 +166,10 @@ fn rest(count: usize, what: &str, text: &mut Page) {
     }
 }
 
-/// A way to Secrets, a step a line.
-pub fn breach_lines(breach: &Breach, text: &mut Page) {
-    let word = if breach.certainty == Certainty::Yes { "a way" } else { "perhaps a way" };
-    writeln!(text, "{word} to the Secrets of `{}`", breach.namespace);
-    for step in &breach.steps {
+fn path_lines(path: &SecretPath, text: &mut Page) {
+    let word = if path.certainty == Certainty::Yes { "a way" } else { "perhaps a way" };
+    writeln!(text, "{word} to the Secrets of `{}`", path.namespace);
+    for step in &path.steps {
         writeln!(text, "  {step}");
     }
-}
-
-fn breach_json(breach: &Breach) -> Value {
-    json!({ "namespace": breach.namespace, "certainty": breach.certainty.word(), "steps": breach.steps })
 }

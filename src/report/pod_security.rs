@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-
 use super::access::place_text;
 use super::human::grouped;
 use super::page::Page;
-use crate::admission::labels::chain::{Grant, GrantedBy, Lift};
+use crate::admission::labels::chain::{GrantedBy, Lift};
 use crate::admission::labels::control::Reason;
 use crate::admission::labels::sync::{Action, Failure, Skip};
-use crate::admission::labels::world::{Outcome, SyncWorld};
+use crate::admission::labels::world::Outcome;
 use crate::admission::level::Level;
 use crate::admission::psp::compare::Comparison;
+use crate::app::SyncedRules;
 use crate::diag::Files;
 
 /// How many ways to the same constraints are told one by one.
@@ -21,21 +20,19 @@ const MAXIMUM_GRANTS: usize = 20;
 /// How many changes, and how many lines of each, are told one by one.
 const MAXIMUM_CHANGES: usize = 40;
 
-/// A namespace as the label syncer of OpenShift sees it; none for one that is not there.
-pub fn synced(world: &SyncWorld, namespace: &str, files: &Files) -> Option<String> {
-    let outcome = world.outcome(namespace)?;
-    let settled = world.settled(namespace)?;
+/// Describes the labels that OpenShift computes for a namespace.
+pub fn synced(namespace: &str, rules: &SyncedRules, files: &Files) -> String {
+    let SyncedRules { release, outcome, settled, lifts } = rules;
     let mut text = Page::new();
-    let settings = world.settings();
-    writeln!(text, "namespace `{namespace}` on OpenShift {}", settings.release);
-    writeln!(text, "  {}", control(&outcome));
+    writeln!(text, "namespace `{namespace}` on OpenShift {release}");
+    writeln!(text, "  {}", control(outcome));
     if let Some(level) = outcome.levels.sync {
-        writeln!(text, "  the cluster labels it `{level}`{}", differing(&outcome, level));
+        writeln!(text, "  the cluster labels it `{level}`{}", differing(outcome, level));
     } else if let Some(why) = untold(outcome.action) {
         writeln!(text, "  {why}");
     }
-    for lift in world.lifts(namespace).unwrap_or_default() {
-        text.append(&lifted(&lift, files));
+    for lift in lifts {
+        text.append(&lifted(lift, files));
     }
     if outcome.levels.sync == Some(Level::Restricted) {
         text.push_str("  nothing lifts it: every service account may use no more than restricted constraints\n");
@@ -51,44 +48,7 @@ pub fn synced(world: &SyncWorld, namespace: &str, files: &Files) -> Option<Strin
         let fights: Vec<&str> = settled.fights.iter().map(|label| label.short()).collect();
         writeln!(text, "  both the repository and the cluster keep writing: {}", fights.join(", "));
     }
-    Some(text.finish())
-}
-
-/// The same as JSON.
-pub fn synced_json(world: &SyncWorld, namespace: &str, files: &Files) -> Option<Value> {
-    let outcome = world.outcome(namespace)?;
-    let settled = world.settled(namespace)?;
-    let lifts = world.lifts(namespace).unwrap_or_default();
-    let lifts: Vec<Value> = lifts
-        .iter()
-        .map(|lift| {
-            json!({
-                "constraints": lift.scc,
-                "level": lift.level.name(),
-                "without": lift.without.map(Level::name),
-                "fields": lift.findings.iter().map(|finding| finding.field).collect::<Vec<_>>(),
-                "grants": lift.grants.iter().map(|grant| grant_json(grant, files)).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let labels: serde_json::Map<String, Value> =
-        settled.labels.iter().map(|(label, value)| (label.key(), value.into())).collect();
-    Some(json!({
-        "namespace": namespace,
-        "release": world.settings().release.to_string(),
-        "controlled": outcome.control.controlled,
-        "reason": outcome.control.reason.code(),
-        "levels": {
-            "sync": outcome.levels.sync.map(Level::name),
-            "rbac": outcome.levels.rbac.map(Level::name),
-            "semantic": outcome.levels.semantic.map(Level::name),
-        },
-        "labels": labels,
-        "enforced": settled.enforced.name(),
-        "fights": settled.fights.iter().map(|label| label.key()).collect::<Vec<_>>(),
-        "findings": settled.lints.iter().map(|lint| lint.code()).collect::<Vec<_>>(),
-        "lifts": lifts,
-    }))
+    text.finish()
 }
 
 /// What the changes of PodSecurityPolicies mean, each with its name; what several have in common is told once.
@@ -200,20 +160,5 @@ fn way(by: &GrantedBy, files: &Files) -> String {
             let plural = if rules.len() > 1 { "s" } else { "" };
             format!("{binding}{place} <- {role}, rule{plural} {}", rules.join(", "))
         }
-    }
-}
-
-fn grant_json(grant: &Grant, files: &Files) -> Value {
-    match &grant.by {
-        GrantedBy::Users => json!({ "account": grant.account, "by": "users" }),
-        GrantedBy::Groups(group) => json!({ "account": grant.account, "by": "groups", "group": group }),
-        GrantedBy::Binding { binding, role, rules, place } => json!({
-            "account": grant.account,
-            "by": "binding",
-            "binding": binding,
-            "role": role,
-            "rules": rules,
-            "place": place.map(|origin| place_text(origin, files)),
-        }),
     }
 }

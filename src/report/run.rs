@@ -2,9 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
-use super::Report;
 use super::block::ReportBlock;
+use super::result::{CommandResult, Versioned};
+use super::{Report, json};
 use crate::diag::{Diagnostic, Files, Label, Origin, Risk, Severity};
 use crate::emit::plan::Counts;
 
@@ -27,6 +29,12 @@ pub struct RunReport {
     pub tests: Vec<TestResult>,
     /// The differences between compiled and committed output, by target. Empty if the run compared nothing.
     pub changes: Vec<TargetChange>,
+    /// The results of a command with a schema of its own, each as `--format json` prints it; absent for other commands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub results: Vec<Value>,
+    /// The results for people.
+    #[serde(skip)]
+    pub texts: Vec<String>,
 }
 
 /// A diagnostic.
@@ -123,7 +131,17 @@ impl RunReport {
             findings: Vec::new(),
             tests: Vec::new(),
             changes: Vec::new(),
+            results: Vec::new(),
+            texts: Vec::new(),
         }
+    }
+}
+
+impl RunReport {
+    /// Adds results of the command, with their text for people.
+    pub fn add_results<R: CommandResult>(&mut self, results: &[R], text: String) {
+        self.results.extend(results.iter().map(|result| json::value(&Versioned::new(result))));
+        self.texts.push(text);
     }
 }
 
@@ -169,6 +187,7 @@ impl Report for RunReport {
             blocks.push(ReportBlock::Paragraph(format!("AccessTests: {questions} questions asked, {failed} failed")));
             blocks.push(ReportBlock::List(self.tests.iter().flat_map(|test| test.failures.clone()).collect()));
         }
+        blocks.push(ReportBlock::Verbatim(self.texts.concat()));
         blocks.push(ReportBlock::List(self.findings.iter().map(FindingRecord::line).collect()));
         blocks
     }
@@ -185,18 +204,6 @@ impl TargetChange {
     pub fn line(&self) -> String {
         let Self { created, changed, deleted, unchanged, .. } = self;
         format!("{created} created, {changed} changed, {deleted} deleted, {unchanged} unchanged")
-    }
-}
-
-impl RunReport {
-    /// Describes the exit code.
-    fn verdict(&self) -> &'static str {
-        match self.exit_code {
-            0 => "success",
-            1 => "the answer is no",
-            2 => "invalid input",
-            _ => "the run failed",
-        }
     }
 }
 

@@ -1,6 +1,10 @@
 //! The stacks of a cluster, for people and for programs.
 
-use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::access::{chain_text, place_text, rule_text};
 use super::human;
@@ -11,6 +15,90 @@ use crate::app::stacks::{ManagerReport, StackReport, StacksReport};
 use crate::crossplane::object::Account;
 use crate::crossplane::stack::Stack;
 use crate::crossplane::upgrade::Upgrade;
+
+/// The stacks of a target.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StacksRecord {
+    /// The stacks in the order of installation.
+    pub stacks: Vec<StackRecord>,
+    /// The definitions that several stacks bring, with these stacks.
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
+    pub shared_definitions: Map<String, Value>,
+    /// By kind of install the subjects that may request it.
+    #[schemars(with = "BTreeMap<String, Vec<RequesterRecord>>")]
+    pub requesters: Map<String, Value>,
+    /// The accounts that install the stacks.
+    pub managers: Vec<ManagerRecord>,
+    /// The target; absent for manifests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+}
+
+/// An installed package.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StackRecord {
+    /// The kind of the install.
+    pub kind: String,
+    /// The namespace of the install.
+    pub namespace: String,
+    /// The name of the install.
+    pub name: String,
+    /// The version of the package.
+    pub version: Option<String>,
+    /// The place of the install, as `path:line:column`.
+    pub place: String,
+    /// By required stack the definitions that it brings.
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
+    pub needs: Map<String, Value>,
+    /// Whether the stack and a required stack require each other.
+    pub in_ring: bool,
+    /// Whether its permissions end at its namespace.
+    pub isolated: bool,
+    /// The bindings with permissions outside of its namespace.
+    pub outside: Vec<String>,
+    /// The service accounts whose tokens it can make and read.
+    pub can_become: Vec<String>,
+    /// Whether it reads every Secret.
+    pub reads_every_secret: bool,
+    /// Whether it can request packages for the whole cluster.
+    pub requests_cluster_packages: bool,
+    /// The workloads that run the package.
+    pub controllers: Vec<ControllerRecord>,
+}
+
+/// A controller of a stack.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ControllerRecord {
+    /// The place, as `path:line:column`.
+    pub place: String,
+    /// The parts of the node that it uses.
+    pub on_node: Vec<String>,
+    /// The service account that it names.
+    pub named_account: Option<String>,
+}
+
+/// A subject that may request installs.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RequesterRecord {
+    /// A user, group or service account.
+    pub subject: String,
+    /// The namespace; none for all of them.
+    pub namespace: Option<String>,
+}
+
+/// An account that installs stacks.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ManagerRecord {
+    /// The account, as `namespace/name`.
+    pub account: String,
+    /// The number of objects of the stacks.
+    pub objects: usize,
+    /// The objects that it cannot create.
+    pub refused: Vec<String>,
+}
 
 impl StacksReport<'_> {
     /// The whole, section by section.
@@ -123,66 +211,68 @@ impl StacksReport<'_> {
         }
     }
 
-    /// The same as JSON.
-    pub fn json(&self) -> Value {
-        let stacks: Vec<Value> = self.stacks.iter().map(|told| self.stack_json(told)).collect();
+    /// Returns the same as JSON.
+    pub fn record(&self, target: Option<String>) -> StacksRecord {
         let shared = self.owners.iter().filter(|owners| owners.len() > 1).filter_map(|owners| {
             let ids = owners.iter().filter_map(|owner| Some(self.all.get(owner.stack)?.install.id()));
             Some((owners.first()?.definition.name.clone(), json!(ids.collect::<Vec<_>>())))
         });
-        let requests = self.requesters.iter().map(|(kind, requesters)| {
-            let subject = |(scope, subject): &(Scope, String)| {
-                let namespace = match scope {
-                    Scope::Cluster => None,
-                    Scope::Namespace(namespace) => Some(namespace),
-                };
-                json!({ "subject": subject, "namespace": namespace })
-            };
-            (kind.name().to_owned(), json!(requesters.iter().map(subject).collect::<Vec<_>>()))
+        let requesters = self.requesters.iter().map(|(kind, requesters)| {
+            let requesters: Vec<RequesterRecord> =
+                requesters.iter().map(|(scope, subject)| RequesterRecord::new(scope, subject)).collect();
+            (kind.name().to_owned(), json!(requesters))
         });
-        let managers = self.managers.iter().map(|manager| {
-            let account = format!("{}/{}", manager.account.namespace, manager.account.name);
-            json!({ "account": account, "objects": manager.objects, "refused": manager.refused })
+        let managers = self.managers.iter().map(|manager| ManagerRecord {
+            account: format!("{}/{}", manager.account.namespace, manager.account.name),
+            objects: manager.objects,
+            refused: manager.refused.clone(),
         });
-        json!({
-            "stacks": stacks,
-            "sharedDefinitions": shared.collect::<serde_json::Map<_, _>>(),
-            "requesters": requests.collect::<serde_json::Map<_, _>>(),
-            "managers": managers.collect::<Vec<_>>(),
-        })
+        StacksRecord {
+            stacks: self.stacks.iter().map(|stack| self.stack_record(stack)).collect(),
+            shared_definitions: shared.collect(),
+            requesters: requesters.collect(),
+            managers: managers.collect(),
+            target,
+        }
     }
 
-    fn stack_json(&self, told: &StackReport<'_>) -> Value {
-        let install = &told.stack.install;
-        let needs = told
-            .step
+    fn stack_record(&self, report: &StackReport<'_>) -> StackRecord {
+        let StackReport { stack, step, reach } = report;
+        let install = &stack.install;
+        let needs = step
             .needs
             .iter()
             .filter_map(|(provider, names)| Some((self.all.get(*provider)?.install.id(), json!(names))));
-        let controllers = told.stack.package.controllers.iter().map(|controller| {
-            json!({
-                "place": place_text(controller.origin, self.files),
-                "onNode": controller.on_node(told.stack.revision),
-                "namedAccount": controller.named_account(),
-            })
+        let controllers = stack.package.controllers.iter().map(|controller| ControllerRecord {
+            place: place_text(controller.origin, self.files),
+            on_node: controller.on_node(stack.revision).into_iter().map(str::to_owned).collect(),
+            named_account: controller.named_account().map(str::to_owned),
         });
-        let outside: Vec<&str> = told.reach.outside.iter().map(|chain| chain.binding.name.as_str()).collect();
-        let stones: Vec<&str> = told.reach.stepping_stones.iter().map(|(account, _)| account.name.as_str()).collect();
-        json!({
-            "kind": install.kind.name(),
-            "namespace": install.namespace,
-            "name": install.name,
-            "version": told.stack.package.version,
-            "place": place_text(install.origin, self.files),
-            "needs": needs.collect::<serde_json::Map<_, _>>(),
-            "inRing": told.step.is_in_ring,
-            "isolated": told.reach.is_isolated(),
-            "outside": outside,
-            "canBecome": stones,
-            "readsEverySecret": told.reach.reads_every_secret,
-            "requestsClusterPackages": told.reach.requests_cluster_packages,
-            "controllers": controllers.collect::<Vec<_>>(),
-        })
+        StackRecord {
+            kind: install.kind.name().to_owned(),
+            namespace: install.namespace.clone(),
+            name: install.name.clone(),
+            version: stack.package.version.clone(),
+            place: place_text(install.origin, self.files),
+            needs: needs.collect(),
+            in_ring: step.is_in_ring,
+            isolated: reach.is_isolated(),
+            outside: reach.outside.iter().map(|chain| chain.binding.name.clone()).collect(),
+            can_become: reach.stepping_stones.iter().map(|(account, _)| account.name.clone()).collect(),
+            reads_every_secret: reach.reads_every_secret,
+            requests_cluster_packages: reach.requests_cluster_packages,
+            controllers: controllers.collect(),
+        }
+    }
+}
+
+impl RequesterRecord {
+    fn new(scope: &Scope, subject: &str) -> Self {
+        let namespace = match scope {
+            Scope::Cluster => None,
+            Scope::Namespace(namespace) => Some(namespace.clone()),
+        };
+        Self { subject: subject.to_owned(), namespace }
     }
 }
 

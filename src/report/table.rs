@@ -2,14 +2,35 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::page::Page;
+use super::result::CommandResult;
 use crate::diag::foreign;
 use crate::k8s::catalogue::{Api, Catalogue, Served};
 use crate::k8s::grants::{Effect, Grant, grants};
 use crate::yaml::NodeRef;
 
+/// The permissions of a compiled role.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TableResult {
+    /// The cluster configuration of the workspace.
+    pub target: String,
+    /// The version, such as `1.36`.
+    pub kubernetes_version: String,
+    /// One row for each API group and resource.
+    pub rows: Vec<Row>,
+}
+
+impl CommandResult for TableResult {
+    const NAME: &'static str = "table";
+}
+
 /// One group and resource of a role.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Row {
     /// The group as people say it: `core` for the empty one.
     pub api: String,

@@ -1,10 +1,12 @@
 //! Failures of AccessTests, for people and for programs.
 
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::access::{Told, place_text};
+use super::access::{DecisionRecord, DecisionReport, place_text};
 use super::human::number;
 use super::page::Page;
+use super::result::CommandResult;
 use super::run::TestResult;
 use crate::access::Answer;
 use crate::app::{Failure, LoadedWorld, TestEvent, TestRun};
@@ -15,11 +17,31 @@ use crate::model::{AccessCheck, Expectation};
 #[derive(Debug, Default)]
 pub struct Failures {
     text: Page,
-    /// The failures as JSON objects.
-    pub json: Vec<Value>,
+    /// The failures as JSON.
+    pub records: Vec<TestFailure>,
     /// The failures of the expectation that is being asked, one line each.
     lines: Vec<String>,
     results: Vec<TestResult>,
+}
+
+/// A question of an AccessTest with another answer than the expected one.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct TestFailure {
+    /// The decision of RBAC.
+    #[serde(flatten)]
+    pub decision: DecisionRecord,
+    /// The name of the AccessTest.
+    pub test: String,
+    /// The cluster configuration of the workspace.
+    pub target: String,
+    /// `must` or `must not`.
+    pub expected: String,
+    /// The place of the expectation, as `path:line:column`.
+    pub place: String,
+}
+
+impl CommandResult for TestFailure {
+    const NAME: &'static str = "test";
 }
 
 impl Failures {
@@ -58,7 +80,7 @@ impl Failures {
 
     fn add_failure(&mut self, failure: &Failure<'_>) {
         let Failure { loaded, check, tested, who, request, decision, answer } = *failure;
-        let told = Told { world: &loaded.world, files: &loaded.files, who, request, decision, answer };
+        let report = DecisionReport { world: &loaded.world, files: &loaded.files, who, request, decision, answer };
         let target = loaded.target.as_deref().unwrap_or_default();
         let (expected, found) = match (check.expectation, answer) {
             (Expectation::Must, Answer::Dead) => ("must", "but no server ever receives that"),
@@ -72,16 +94,15 @@ impl Failures {
         let line = format!("FAIL {name} on `{target}` ({place}): {tested} {expected} {request}, {found}");
         writeln!(self.text, "{line}");
         self.lines.push(foreign::line(&line).into_owned());
-        self.text.append(&told.reasons());
+        self.text.append(&report.reasons());
         self.text.push_str("\n");
-        let mut json = told.json();
-        if let Some(map) = json.as_object_mut() {
-            map.insert("test".to_owned(), (**name).into());
-            map.insert("target".to_owned(), target.into());
-            map.insert("expected".to_owned(), expected.into());
-            map.insert("place".to_owned(), place.into());
-        }
-        self.json.push(json);
+        self.records.push(TestFailure {
+            decision: report.record(),
+            test: (**name).to_owned(),
+            target: target.to_owned(),
+            expected: expected.to_owned(),
+            place,
+        });
     }
 
     /// Returns the failures in words.

@@ -8,7 +8,26 @@ use serde_json::Value;
 use super::{bailiwick, stderr};
 use crate::support::repository;
 
-const FORMATS: [&str; 5] = ["json", "sarif", "gitlab", "junit", "markdown"];
+const FORMATS: [&str; 6] = ["json", "github", "sarif", "gitlab", "junit", "markdown"];
+
+/// Commands with results of their own, with the schema of their JSON.
+const RESULTS: [(&str, &[&str]); 15] = [
+    ("can-i", &["can-i", "get", "pods", "--as", "ann"]),
+    ("can-i", &["can-i", "--list", "--as-group", "team-a", "--namespace", "team-a"]),
+    ("who-can", &["who-can", "get", "pods"]),
+    ("explain", &["explain", "get", "pods", "--as", "ann"]),
+    ("explain", &["explain", "Group/team-a"]),
+    ("explain", &["explain", "ClusterRole/view"]),
+    ("explain", &["explain", "ClusterRoleBinding/cluster-admin"]),
+    ("explain", &["explain", "namespace", "team-a"]),
+    ("explain", &["explain", "out/production/namespaces/team-a.yaml"]),
+    ("explain", &["explain", "Tenancy"]),
+    ("explain", &["explain", "--baseline=1.30"]),
+    ("index", &["index", "--output", "index"]),
+    ("node-reach", &["node-reach", "--from", "nodes.yaml"]),
+    ("table", &["table", "deployer"]),
+    ("test", &["test"]),
+];
 
 /// Makes a workspace with a failing AccessTest, a finding of `lint`, drift, and a name that is no plain word.
 fn workspace() -> tempfile::TempDir {
@@ -23,7 +42,18 @@ fn workspace() -> tempfile::TempDir {
         "apiVersion: bailiwick.dev/v1alpha1\nkind: AccessTest\nmetadata: {name: fails}\nspec:\n  who: {users: ['<b>&\"ann']}\n  must:\n  - {verbs: [get], resources: [secrets], namespaces: [team-a]}\n",
     )
     .expect("a policy");
+    fs::write(folder.path().join("nodes.yaml"), "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n").expect("a node");
     folder
+}
+
+/// Returns the differences of a JSON text from a published schema.
+fn schema_errors(schema: &str, text: &str) -> Vec<String> {
+    let path = repository().join(format!("docs/schema/{schema}.json"));
+    let schema: Value = serde_json::from_str(&read(&path)).expect("JSON");
+    let validator = jsonschema::validator_for(&schema).expect("a schema");
+    let value: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(value["version"], 1, "{text}");
+    validator.iter_errors(&value).map(|error| format!("{error}: {text}")).collect()
 }
 
 fn read(path: &Path) -> String {
@@ -34,13 +64,13 @@ fn read(path: &Path) -> String {
 fn assert_form(format: &str, text: &str) {
     match format {
         "json" => {
-            let report: Value = serde_json::from_str(text).expect("JSON");
-            let schema = bailiwick(repository(), &["schema", "run"]);
-            let schema: Value = serde_json::from_slice(&schema.stdout).expect("a schema");
-            let validator = jsonschema::validator_for(&schema).expect("a schema");
-            let errors: Vec<String> = validator.iter_errors(&report).map(|error| error.to_string()).collect();
-            assert_eq!(errors, Vec::<String>::new());
-            assert_eq!(report["version"], 1);
+            assert_eq!(schema_errors("run", text), Vec::<String>::new());
+        }
+        "github" => {
+            for line in text.lines() {
+                let is_command = ["::error ", "::warning ", "::notice"].iter().any(|head| line.starts_with(head));
+                assert!(is_command, "{line}");
+            }
         }
         "sarif" => {
             let log: Value = serde_json::from_str(text).expect("JSON");
@@ -107,13 +137,96 @@ fn every_format_of_every_command_is_as_its_readers_expect() {
             assert_eq!(output.stdout, plain.stdout, "a report changes no result of {command}");
             let report = read(&path.join("report"));
             assert_form(format, &report);
-            if ["check", "diff", "lint"].contains(&command) {
+            if command != "test" || format != "json" {
                 let printed = bailiwick(path, &[command, "--format", format]);
                 assert_eq!(printed.status.code(), plain.status.code(), "{command} {format}");
                 assert_eq!(String::from_utf8_lossy(&printed.stdout), report, "{command} {format}");
                 assert!(!stderr(&printed).contains("warning["), "diagnostics are in the result");
             }
         }
+    }
+}
+
+#[test]
+fn every_format_of_every_command_with_results_is_as_its_readers_expect() {
+    let folder = workspace();
+    let path = folder.path();
+    let own = |command: &str, format: &str| format == "json" || (command == "table" && format == "markdown");
+    for (schema, arguments) in RESULTS {
+        let plain = bailiwick(path, arguments);
+        assert!(matches!(plain.status.code(), Some(0 | 1)), "{arguments:?}: {}", stderr(&plain));
+        for format in FORMATS {
+            let report = format!("--report={format}=report");
+            let output = bailiwick(path, &[arguments, &[&report]].concat());
+            assert_eq!((output.status.code(), &output.stdout), (plain.status.code(), &plain.stdout), "{arguments:?}");
+            let report = read(&path.join("report"));
+            assert_form(format, &report);
+            let printed = bailiwick(path, &[arguments, &["--format", format]].concat());
+            assert_eq!(printed.status.code(), plain.status.code(), "{arguments:?} {format}: {}", stderr(&printed));
+            let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+            if !own(arguments[0], format) {
+                assert_eq!(printed, report, "{arguments:?} {format}");
+            } else if format == "json" {
+                assert!(!printed.is_empty(), "{arguments:?}");
+                let errors: Vec<String> = printed.lines().flat_map(|line| schema_errors(schema, line)).collect();
+                assert_eq!(errors, Vec::<String>::new(), "{arguments:?}");
+                let results = serde_json::from_str::<Value>(&printed_results(&report)).expect("JSON");
+                let lines: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+                assert_eq!(results, Value::from(lines), "{arguments:?}");
+            }
+        }
+    }
+}
+
+/// Returns the results in the JSON report of a run.
+fn printed_results(report: &str) -> String {
+    serde_json::from_str::<Value>(&report.replace('\n', " ")).expect("JSON")["results"].to_string()
+}
+
+#[test]
+fn the_json_of_every_case_has_the_form_of_its_schema() {
+    let mut checked = 0;
+    for case in crate::case::all() {
+        let arguments = case.arguments();
+        let is_json = arguments.windows(2).any(|pair| pair == ["--format", "json"]);
+        let is_migration = arguments.first().is_some_and(|command| command == "migrate");
+        let Some(stdout) = case.text("stdout").filter(|_| is_json) else { continue };
+        let schema = arguments.iter().take(if is_migration { 2 } else { 1 }).cloned().collect::<Vec<_>>().join("-");
+        // The report about PodSecurityPolicies is one indented object, and goes elsewhere if the policies are printed.
+        let texts: Vec<&str> = if schema == "migrate-psp" { Vec::new() } else { stdout.lines().collect() };
+        let errors: Vec<String> = texts.iter().flat_map(|text| schema_errors(&schema, text)).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{}", case.name);
+        checked += texts.len();
+    }
+    assert!(checked > 10, "{checked}");
+}
+
+#[test]
+fn a_migration_reports_in_every_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    let from = repository().join("tests/cases/migrate/ok-json/elsewhere");
+    let from = from.to_str().expect("a path");
+    let output = bailiwick(path, &["migrate", "psp", "--from", from, "--format", "json", "--report", "own.json"]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+    assert_eq!(schema_errors("migrate-psp", &read(&path.join("own.json"))), Vec::<String>::new());
+    for format in FORMATS {
+        let report = format!("{format}=report");
+        let output = bailiwick(path, &["migrate", "psp", "--from", from, "--report", &report]);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+        assert_form(format, &read(&path.join("report")));
+    }
+    let refused = bailiwick(path, &["migrate", "psp", "--from", from, "--format", "sarif"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+}
+
+#[test]
+fn objects_are_printed_as_yaml_or_json_and_not_as_a_report() {
+    let folder = workspace();
+    for arguments in [["render", "--stdout", "--format=sarif"], ["render", "--quiet", "--format=yaml"]] {
+        let output = bailiwick(folder.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("--stdout"), "{}", stderr(&output));
     }
 }
 
@@ -146,7 +259,7 @@ fn a_run_that_fails_is_red_in_every_format() {
 fn a_report_names_its_form_and_its_file() {
     let folder = workspace();
     for (option, message) in
-        [("pdf=x", "the forms are json, sarif"), ("json", "write FORM=FILE"), ("json=", "the file is missing")]
+        [("pdf=x", "the forms are json, github"), ("json", "write FORM=FILE"), ("json=", "the file is missing")]
     {
         let output = bailiwick(folder.path(), &["check", "--report", option]);
         assert_eq!(output.status.code(), Some(2));

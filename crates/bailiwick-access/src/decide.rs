@@ -17,7 +17,7 @@ use super::world::{Binding, Holder, RoleKind, Subject, SubjectKind, World, accou
 pub const STREAMS_NEED_CREATE_SINCE: u32 = 35;
 
 /// The result of a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
     /// Allowed.

@@ -290,10 +290,10 @@ impl World {
         &self,
         namespace: Option<&str>,
         name: &str,
-    ) -> Option<(Link, Result<Link, String>, Vec<String>)> {
+    ) -> Option<(Link, Result<Link, MissingRole>, Vec<String>)> {
         let binding = self.find_binding(namespace, name)?;
         let role = self.role_of(binding).map(|role| self.role_link(role));
-        let role = role.ok_or_else(|| self.missing_role(binding).to_string());
+        let role = role.ok_or_else(|| self.missing_role(binding));
         Some((self.binding_link(binding), role, self.subject_names(binding)))
     }
 

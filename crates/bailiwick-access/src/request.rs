@@ -1,5 +1,6 @@
 //! Identities and requests: the attributes of an authorizer.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Splits a text at the first of a mark, such as `pods/exec` at the slash. Without the mark the second part is empty.
@@ -21,7 +22,7 @@ pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 pub const ACCOUNTS: &str = "system:serviceaccounts";
 
 /// The identity behind a request, as the authenticator reports it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct Identity {
     /// The user name.
     pub user: String,
@@ -76,7 +77,7 @@ impl Identity {
 }
 
 /// The target of a request.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Request {
     /// Objects of the API.
@@ -86,7 +87,7 @@ pub enum Request {
 }
 
 /// A request for objects. Empty texts are absent: no namespace, no name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct ResourceRequest {
     /// The verb, such as `get`.
     pub verb: String,
@@ -110,7 +111,7 @@ pub struct ResourceRequest {
 }
 
 /// A request for a URL outside of the resource API.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 pub struct UrlRequest {
     /// The HTTP method in lower case.
     pub verb: String,

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use bailiwick_yaml::NodeRef;
@@ -24,7 +25,7 @@ impl SameRules {
 }
 
 /// A rule of a Role or ClusterRole (`rbac/v1 PolicyRule`).
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyRule {
     /// API groups; the core group is the empty string.

@@ -14,7 +14,7 @@ use super::reach::Reach;
 use super::version::Gate;
 
 /// The kinds of objects in the graph.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema)]
 #[expect(missing_docs, reason = "the names are kinds of Kubernetes")]
 pub enum ObjectKind {
     ConfigMap,

@@ -59,7 +59,7 @@ pub struct Inventory {
 }
 
 /// The class of a kubelet for the Node authorizer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
     /// It is known by its node, and in the group.
@@ -73,7 +73,7 @@ pub enum Class {
 }
 
 /// A kubelet with its findings.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Judged {
     /// Its user name.
@@ -95,7 +95,7 @@ pub struct Judged {
 }
 
 /// How far a step has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Nothing is left to do.
@@ -109,7 +109,7 @@ pub enum State {
 }
 
 /// One of the four steps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// Its number in the seed.
@@ -124,7 +124,7 @@ pub struct Step {
 }
 
 /// The migration of all kubelets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// The kubelets, as they came.

@@ -15,7 +15,8 @@ use super::pod::Pod;
 use super::workload::Workload;
 
 /// How sure it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Certainty {
     /// It is so.
     Yes,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::access::{Answer, Identity, Request};
@@ -23,7 +24,7 @@ use crate::yaml::schema::to_json;
 use crate::yaml::{NodeRef, Tree};
 
 /// The decision of the Node authorizer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeDecision {
     /// Yes; unknown where it depends on where pods are scheduled; no where it has no opinion.
     pub answer: Answer,

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
-use super::super::can_i::AnswerForm;
 use super::super::workspaces::with_targets;
 use super::super::{Global, Outcome};
-use super::Arguments;
 use crate::app::Error;
 use crate::report::explain;
 
@@ -15,16 +13,12 @@ pub(super) fn is_path(word: &str) -> bool {
 }
 
 /// Lists each object of an output file with the policy that makes it.
-pub(super) fn explain(global: &Global, arguments: &Arguments, word: &str) -> Result<Outcome, Error> {
+pub(super) fn explain(global: &Global, word: &str) -> Result<Outcome, Error> {
     with_targets(global, &[], |workspace, _| {
         let file = workspace.explain_file(word)?;
-        let terminal = global.terminal();
-        terminal.result(&match arguments.format {
-            AnswerForm::Text => explain::text(&file),
-            AnswerForm::Json => explain::json_lines(&file),
-        });
+        global.print_results(|| explain::file_objects(&file), || explain::file(&file));
         if let Some(state) = explain::state(&file) {
-            terminal.note(&format!("note: `{word}` {state}\n"));
+            global.terminal().note(&format!("note: `{word}` {state}\n"));
         }
         Ok(Outcome::Fine)
     })

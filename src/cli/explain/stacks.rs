@@ -1,6 +1,5 @@
 //! `bailiwick explain stacks`.
 
-use super::super::can_i::AnswerForm;
 use super::super::printing::refuse_usage;
 use super::super::workspaces::with_targets;
 use super::super::worlds::load_target;
@@ -8,6 +7,7 @@ use super::super::{Global, Outcome};
 use super::Arguments;
 use crate::app::{Error, WorldOptions};
 use crate::model::InstalledStack;
+use crate::report::explain::ExplainResult;
 use crate::report::worlds;
 
 /// Prints for each target in which order its stacks can be installed, how far each reaches, and who may request them.
@@ -25,10 +25,10 @@ pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome,
             let loaded = load_target(global, workspace, target, &WorldOptions::default())?;
             let report = workspace.stacks_report(target, &loaded)?;
             found = true;
-            global.terminal().result(&match arguments.format {
-                AnswerForm::Text => format!("{}{}", worlds::heading(&loaded), report.text()),
-                AnswerForm::Json => worlds::json_line(&loaded, report.json()),
-            });
+            global.print_result(
+                || ExplainResult::Stacks(report.record(loaded.target.clone())),
+                || format!("{}{}", worlds::heading(&loaded), report.text()),
+            );
         }
         if found {
             return Ok(Outcome::Fine);

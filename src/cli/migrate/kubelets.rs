@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::super::can_i::AnswerForm;
 use super::super::printing::print;
+use super::super::reporting::FormatArguments;
 use super::super::worlds::{WorldArguments, with_worlds};
 use super::super::{Global, Outcome};
 use crate::app::{Error, KubeletInventory};
 use crate::node::migration::State;
-use crate::report::{migration, worlds};
+use crate::report::migration::{self, KubeletMigrationResult};
+use crate::report::worlds;
 
 /// Options of `migrate kubelets`.
 #[derive(Debug, Args)]
@@ -19,9 +20,8 @@ pub(super) struct Arguments {
     inventory: PathBuf,
     #[command(flatten)]
     world: WorldArguments,
-    /// Output format of the report.
-    #[arg(long, value_name = "FORM", default_value = "text")]
-    format: AnswerForm,
+    #[command(flatten)]
+    pub(super) format: FormatArguments,
 }
 
 /// Runs the command.
@@ -33,11 +33,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         let mut outcome = Outcome::Fine;
         for loaded in loaded_worlds {
             let report = inventory.report(loaded);
-            let told = match arguments.format {
-                AnswerForm::Text => format!("{}{}", worlds::heading(loaded), migration::kubelets(&report)),
-                AnswerForm::Json => worlds::json_line(loaded, serde_json::json!(report)),
-            };
-            global.terminal().result(&told);
+            global.print_result(
+                || KubeletMigrationResult { migration: report.clone(), target: loaded.target.clone() },
+                || format!("{}{}", worlds::heading(loaded), migration::kubelets(&report)),
+            );
             let is_open = |state: State| matches!(state, State::Todo | State::Blocked);
             if report.steps.iter().any(|step| is_open(step.state)) {
                 outcome = outcome.worse(Outcome::No);

@@ -21,7 +21,7 @@ pub(super) fn write(
         let folder = global.at(folder);
         files.extend(policies.files.iter().map(|(name, documents)| (folder.join(name), text(documents))));
     }
-    files.extend(arguments.report.as_ref().map(|path| (global.at(path), report.to_owned())));
+    files.extend(arguments.own_reports().map(|path| (global.at(path), report.to_owned())));
     if let Some((path, _)) = files.iter().find(|(path, _)| !arguments.force && path.symlink_metadata().is_ok()) {
         let help = "choose another place, or overwrite it with --force; nothing was written";
         refuse_usage(global, format!("`{}` is there already", path.display()), help);
@@ -32,7 +32,7 @@ pub(super) fn write(
         let documents: Vec<_> = policies.files.iter().flat_map(|(_, documents)| documents.clone()).collect();
         terminal.manifests(&text(&documents));
     }
-    match (&arguments.report, &arguments.output) {
+    match (arguments.own_reports().next(), &arguments.output) {
         (Some(_), _) => {}
         (None, Some(_)) => terminal.result(report),
         (None, None) => terminal.problem(report),

@@ -7,6 +7,7 @@
 
 mod fates;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -56,7 +57,7 @@ pub enum FieldOutcome {
 }
 
 /// A default of a policy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PspDefault {
     /// The field of the policy.
     pub field: &'static str,
@@ -65,7 +66,7 @@ pub struct PspDefault {
 }
 
 /// A default in the result of admission for a pod.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Filled {
     /// The field of the pod.
     pub field: String,

@@ -1,0 +1,44 @@
+//! Names of subjects, roles and bindings, as a question writes them.
+
+use crate::access::Identity;
+use crate::access::world::account_user;
+use crate::app::LoadedWorld;
+use crate::diag::nearest;
+
+/// The name of a subject, a role or a binding: `KIND/NAME` or `KIND/NAMESPACE/NAME`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ObjectName {
+    /// A user, group or service account.
+    Subject(Identity),
+    /// A role by namespace and name; a ClusterRole has no namespace.
+    Role(Option<String>, String),
+    /// A binding by namespace and name; a ClusterRoleBinding has no namespace.
+    Binding(Option<String>, String),
+}
+
+impl ObjectName {
+    /// Returns the object that a text names; none for another text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.splitn(3, '/').collect();
+        let (kind, rest) = parts.split_first()?;
+        let kind = kind.to_lowercase();
+        Some(match (kind.trim_end_matches('s'), rest) {
+            ("user", _) => Self::Subject(Identity::of(&rest.join("/"))),
+            ("group", _) => Self::Subject(Identity::member_of(&rest.join("/"))),
+            ("serviceaccount" | "sa", [namespace, name]) => Self::Subject(Identity::of(&account_user(namespace, name))),
+            ("clusterrole", _) => Self::Role(None, rest.join("/")),
+            ("role", [namespace, name]) => Self::Role(Some((*namespace).to_owned()), (*name).to_owned()),
+            ("clusterrolebinding", _) => Self::Binding(None, rest.join("/")),
+            ("rolebinding", [namespace, name]) => Self::Binding(Some((*namespace).to_owned()), (*name).to_owned()),
+            _ => return None,
+        })
+    }
+}
+
+impl LoadedWorld {
+    /// Returns the role or binding with the nearest name, as `KIND/NAME` or `KIND/NAMESPACE/NAME`.
+    pub fn nearest_object(&self, text: &str) -> Option<String> {
+        let names = self.world.object_names();
+        nearest(text, names.iter().map(String::as_str)).map(str::to_owned)
+    }
+}

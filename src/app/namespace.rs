@@ -1,0 +1,227 @@
+//! Explains the admission rules for the pods of a namespace.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::loaded_world::{LoadedWorld, WorldOptions, each_object, load_target_seen};
+use super::workspace::Workspace;
+use super::{Diagnostics, Error};
+use crate::access::Identity;
+use crate::access::world::account_user;
+use crate::admission::labels::chain::Lift;
+use crate::admission::labels::declared::Settled;
+use crate::admission::labels::world::{Outcome, SyncWorld};
+use crate::admission::psp::PodSecurityPolicy;
+use crate::admission::psp::mapping::{Reading, map};
+use crate::admission::psp::select::usable;
+use crate::admission::scc::release::Release;
+use crate::admission::standards::labels::Policy;
+use crate::compile;
+use crate::diag::{Origin, Sink};
+use crate::k8s::list;
+use crate::model::{DeclaredProfile, Enforcement, PodSecurityProfile, Target};
+use crate::yaml::NodeRef;
+
+/// A search for a namespace on a target.
+pub struct NamespaceSearch {
+    /// The diagnostics of the target.
+    pub diagnostics: Diagnostics,
+    /// The admission rules; none if the target has no such namespace.
+    pub found: Option<NamespaceRules>,
+    /// The names of the namespaces of the target.
+    pub known: Vec<String>,
+}
+
+/// The admission rules for the pods of a namespace.
+pub enum NamespaceRules {
+    /// OpenShift computes the labels of the namespace.
+    Synced(Box<SyncedRules>),
+    /// PodSecurityPolicies decide.
+    Policies {
+        /// The position in a policy.
+        place: Origin,
+        /// The number of PodSecurityPolicies of the target.
+        policies: usize,
+        /// By service account of the namespace the policies that it may use, in the order in which admission tries them.
+        accounts: Vec<(String, Vec<UsablePolicy>)>,
+    },
+    /// The labels of the namespace decide, and the admission policy of a profile.
+    Levels {
+        /// The position in a policy.
+        place: Origin,
+        /// The Pod Security levels.
+        levels: Policy,
+        /// The PodSecurityProfile.
+        profile: Option<String>,
+    },
+}
+
+/// The labels that OpenShift computes for a namespace.
+#[derive(Debug)]
+pub struct SyncedRules {
+    /// The release of OpenShift.
+    pub release: Release,
+    /// The computed levels, with their reason.
+    pub outcome: Outcome,
+    /// The labels in the end.
+    pub settled: Settled,
+    /// The constraints that raise the level.
+    pub lifts: Vec<Lift>,
+}
+
+/// A PodSecurityPolicy that a service account may use, with its Pod Security level by each reading of the documentation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsablePolicy {
+    /// The name in the cluster.
+    pub name: String,
+    /// The level as clusters are run.
+    pub practical: String,
+    /// The level by the letter of the documentation.
+    pub table: String,
+    /// The level on nodes without SELinux.
+    pub se_linux_ignored: String,
+    /// The fields that decide the level as clusters are run.
+    pub fields: Vec<String>,
+}
+
+impl Workspace {
+    /// Explains the admission rules for the pods of a namespace on a target.
+    ///
+    /// # Errors
+    /// When the target cannot be compiled.
+    pub fn explain_namespace(&self, target: &Target, name: &str) -> Result<NamespaceSearch, Error> {
+        let mut sink = Sink::new();
+        let labels = compile::labels(&self.project, target, self.options.compiler(), &mut sink)?;
+        let Some(labels) = labels else { return self.explain_plain_namespace(target, name) };
+        let diagnostics = self.diagnostics(sink).checked()?;
+        let known: Vec<String> = labels.world().namespaces().map(str::to_owned).collect();
+        let found = SyncedRules::new(labels.world(), name).map(|rules| NamespaceRules::Synced(Box::new(rules)));
+        Ok(NamespaceSearch { diagnostics, found, known })
+    }
+
+    /// Explains a namespace whose labels no cluster computes.
+    fn explain_plain_namespace(&self, target: &Target, name: &str) -> Result<NamespaceSearch, Error> {
+        let mut objects = NamespaceObjects::new(name);
+        let has_policies = target.enforcement() == Enforcement::PodSecurityPolicy;
+        if has_policies {
+            for document in self.project.analyzed_documents(target) {
+                list::objects(document).into_iter().for_each(|object| objects.add_policy(object));
+            }
+        }
+        let mut sink = Sink::new();
+        let mut see = |object: NodeRef<'_>, place: Origin| {
+            objects.add_namespace(object, place);
+            objects.add_policy(object);
+        };
+        let loaded = if has_policies {
+            load_target_seen(self, target, &WorldOptions::default(), &mut see, &mut sink)?
+        } else {
+            each_object(self, target, &mut sink, &mut see)?;
+            None
+        };
+        let diagnostics = self.diagnostics(sink).checked()?;
+        let found = objects.namespace.take().map(|(labels, place)| match &loaded {
+            Some(loaded) => NamespaceRules::Policies {
+                place,
+                policies: objects.policies.len(),
+                accounts: objects.usable_policies(loaded),
+            },
+            None => NamespaceRules::Levels {
+                place,
+                levels: Policy::UPSTREAM.of(&labels).0,
+                profile: self.profile_of(target, &labels),
+            },
+        });
+        Ok(NamespaceSearch { diagnostics, found, known: objects.known })
+    }
+
+    /// Returns the PodSecurityProfile that the labels of a namespace name, if the target has its admission policy.
+    fn profile_of(&self, target: &Target, labels: &BTreeMap<String, String>) -> Option<String> {
+        let named = labels.get(PodSecurityProfile::LABEL)?;
+        let mut declared = self.project.facts.on(&target.name);
+        let is_enforced = target.enforcement() == Enforcement::AdmissionPolicy;
+        (is_enforced && declared.any(|declared: &DeclaredProfile| declared.profile.name() == named))
+            .then(|| named.clone())
+    }
+}
+
+/// The objects of a target that decide about the pods of a namespace.
+struct NamespaceObjects<'n> {
+    name: &'n str,
+    /// The labels of the namespace, with its place.
+    namespace: Option<(BTreeMap<String, String>, Origin)>,
+    /// The names of all namespaces.
+    known: Vec<String>,
+    /// The PodSecurityPolicies.
+    policies: Vec<PodSecurityPolicy>,
+    /// The service accounts of the namespace.
+    accounts: BTreeSet<String>,
+}
+
+impl<'n> NamespaceObjects<'n> {
+    fn new(name: &'n str) -> Self {
+        let accounts = BTreeSet::from(["default".to_owned()]);
+        Self { name, namespace: None, known: Vec::new(), policies: Vec::new(), accounts }
+    }
+
+    fn add_namespace(&mut self, object: NodeRef<'_>, place: Origin) {
+        if text_at(object, &["kind"]) != "Namespace" {
+            return;
+        }
+        let name = text_at(object, &["metadata", "name"]);
+        self.known.push(name.to_owned());
+        if name == self.name {
+            let labels = object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries);
+            let labels = labels.filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.as_str()?.to_owned())));
+            self.namespace = Some((labels.collect(), place));
+        }
+    }
+
+    fn add_policy(&mut self, object: NodeRef<'_>) {
+        match text_at(object, &["kind"]) {
+            "PodSecurityPolicy" => self.policies.extend(PodSecurityPolicy::read(object)),
+            "ServiceAccount" if text_at(object, &["metadata", "namespace"]) == self.name => {
+                self.accounts.insert(text_at(object, &["metadata", "name"]).to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the policies that each service account may use, in the order in which admission tries them.
+    fn usable_policies(&self, loaded: &LoadedWorld) -> Vec<(String, Vec<UsablePolicy>)> {
+        let policies_of = |account: &String| {
+            let who = Identity::of(&account_user(self.name, account));
+            let policies = usable(&loaded.world, &who, self.name, &self.policies);
+            (account.clone(), policies.into_iter().map(UsablePolicy::new).collect())
+        };
+        self.accounts.iter().map(policies_of).collect()
+    }
+}
+
+impl SyncedRules {
+    /// Returns the labels of a namespace; none for a namespace that is not there.
+    fn new(world: &SyncWorld, name: &str) -> Option<Self> {
+        Some(Self {
+            release: world.settings().release,
+            outcome: world.outcome(name)?,
+            settled: world.settled(name)?,
+            lifts: world.lifts(name).into_iter().flatten().collect(),
+        })
+    }
+}
+
+impl UsablePolicy {
+    fn new(policy: &PodSecurityPolicy) -> Self {
+        let [practical, table, ignored] = Reading::ALL.map(|reading| map(policy, reading));
+        Self {
+            name: policy.name().to_owned(),
+            practical: practical.level.name().to_owned(),
+            table: table.level.name().to_owned(),
+            se_linux_ignored: ignored.level.name().to_owned(),
+            fields: practical.deciding().map(|field| field.field.to_owned()).collect(),
+        }
+    }
+}
+
+fn text_at<'o>(object: NodeRef<'o>, keys: &[&str]) -> &'o str {
+    object.path(keys).and_then(NodeRef::as_str).unwrap_or_default()
+}
