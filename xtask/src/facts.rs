@@ -15,16 +15,12 @@ use crate::repository::{File, Repository};
 const CATALOGUE: &str = "crates/bailiwick-kubernetes/src/catalogue.rs";
 
 /// Files that name the newest minor, each with the expression of the number.
-const NUMBERS: [(&str, &str); 5] = [
+const NUMBERS: [(&str, &str); 4] = [
     ("tests/conformance/releases", r"\n1\.(\d+)\.\d+\n$"),
     ("crates/bailiwick-kubernetes/src/facts/api-resources.json", r#""lastMinor": (\d+)"#),
     ("crates/bailiwick-node/src/facts/system-node.yaml", r"(?m)^lastMinor: (\d+)$"),
-    ("tests/conformance/rbac/go.mod", r"k8s\.io/kubernetes v1\.(\d+)\."),
-    ("tests/conformance/podsecurity/go.mod", r"k8s\.io/pod-security-admission v0\.(\d+)\."),
+    ("tests/conformance/go.mod", r"k8s\.io/kubernetes v1\.(\d+)\."),
 ];
-
-/// Folders of Go modules that have a folder for each of some releases, the newest included.
-const ORACLES: [&str; 2] = ["tests/conformance/node/oracles", "tests/conformance/validation/oracles"];
 
 /// Sentences that name the newest minor, in Markdown and in comments.
 const SENTENCES: [&str; 2] = [r"\b1\.16 to 1\.(\d+)", r"\bnewer than 1\.(\d+)"];
@@ -44,7 +40,7 @@ pub(crate) struct Arguments {
     /// Compare the tables with the releases that they are made from, and the places of `--places`
     #[arg(long)]
     check: bool,
-    /// Print the places that are behind LAST_MINOR: fact files, modules of the harnesses, sentences
+    /// Print the places that are behind LAST_MINOR: fact files, module of the harnesses, sentences
     #[arg(long)]
     places: bool,
 }
@@ -85,7 +81,7 @@ fn newest(root: &Path) -> io::Result<u32> {
     found.ok_or_else(|| io::Error::other(format!("{CATALOGUE} has no LAST_MINOR")))
 }
 
-/// Returns the files with another number, and the missing folders.
+/// Returns the files with another number.
 fn numbers(root: &Path, newest: u32) -> io::Result<Vec<String>> {
     let mut behind = Vec::new();
     for (path, pattern) in NUMBERS {
@@ -94,11 +90,6 @@ fn numbers(root: &Path, newest: u32) -> io::Result<Vec<String>> {
             Some(minor) if minor == newest => {}
             Some(minor) => behind.push(format!("{path}: 1.{minor}, not 1.{newest}")),
             None => behind.push(format!("{path}: no minor")),
-        }
-    }
-    for folder in ORACLES {
-        if !root.join(folder).join(format!("v1.{newest}")).is_dir() {
-            behind.push(format!("{folder}: no folder v1.{newest}"));
         }
     }
     Ok(behind)

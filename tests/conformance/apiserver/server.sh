@@ -1,7 +1,7 @@
 # A kube-apiserver that is built from source, on loopback beside an etcd: what the harnesses of this folder share. Sourced
 # by them, with `here` and `binary` set. What is built or fetched is kept in $BAILIWICK_CONFORMANCE_CACHE, or else
 # ${XDG_CACHE_HOME:-~/.cache}/bailiwick-conformance.
-module=$here/../rbac
+module=$here/..
 cache=${BAILIWICK_CONFORMANCE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bailiwick-conformance}
 work=$(mktemp -d)
 failures=0
@@ -67,7 +67,7 @@ prepare() {
     command -v "$tool" >/dev/null || cannot "$tool is not installed"
   done
   mkdir -p "$cache"
-  (cd "$module" && go build -buildvcs=false -o "$work/rbac" ./cmd/rbac) || cannot "go build failed"
+  (cd "$module" && go build -trimpath -buildvcs=false -o "$work/rbac" ./rbac/cmd/rbac) || cannot "go build failed"
   apiserver=$(build kube-apiserver)
   etcd=$(command -v etcd || fetch_etcd)
   kubectl=$(command -v kubectl || build kubectl)

@@ -1,6 +1,6 @@
 // Command facts adds the default policy of the Kubernetes that this module is built from to the table of all minors.
 //
-//	go run ./cmd/facts ../../../crates/bailiwick-kubernetes/src/facts/default-policy.yaml
+//	go run ./rbac/cmd/facts ../../crates/bailiwick-kubernetes/src/facts/default-policy.yaml
 //
 // An object that did not change only gets a longer stretch of minors; another form of it becomes a document of its own. The
 // forms of older minors stay as they are, and a minor that is there already leaves the file as it is, so that the diff is

@@ -1,6 +1,6 @@
 // Command openapi writes crates/bailiwick-kubernetes/src/facts/openapi.txt: the fields of every built-in kind, for each minor of Kubernetes.
 //
-//	go run ./cmd/openapi 1.16.15 1.17.17 ... 1.37.2 > ../../../crates/bailiwick-kubernetes/src/facts/openapi.txt
+//	go run ./validation/cmd/openapi 1.16.15 1.17.17 ... 1.37.2 > ../../crates/bailiwick-kubernetes/src/facts/openapi.txt
 //
 // It reads api/openapi-spec/swagger.json of each release of k8s.io/kubernetes, which the go command downloads, and from 1.24
 // on the words that a text may be from pkg/generated/openapi: the document leaves them out. A new minor is one argument more. The form of the file is described at the top of crates/bailiwick-kubernetes/src/openapi.rs.

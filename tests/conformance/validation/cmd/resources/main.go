@@ -1,7 +1,7 @@
 // Command resources adds the API resources of a release of Kubernetes to the table of all minors.
 //
-//	go run ./cmd/resources crates/bailiwick-kubernetes/src/facts/api-resources.json 1.38.0
-//	go run ./cmd/resources --check crates/bailiwick-kubernetes/src/facts/api-resources.json 1.36.3 1.37.2
+//	go run ./validation/cmd/resources ../../crates/bailiwick-kubernetes/src/facts/api-resources.json 1.38.0
+//	go run ./validation/cmd/resources --check ../../crates/bailiwick-kubernetes/src/facts/api-resources.json 1.36.3 1.37.2
 //
 // The resources are those of the discovery documents of the release (`api/discovery` of k8s.io/kubernetes, since 1.32), and a version is
 // on by default if it is stable (`pkg/controlplane/instance.go`). A resource that did not change only gets a longer stretch of minors.

@@ -1,3 +1,0 @@
-module bailiwick.dev/conformance/crossplane
-
-go 1.26.0

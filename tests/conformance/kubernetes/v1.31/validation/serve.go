@@ -1,0 +1,1 @@
+../../../validation/oracle/serve.go

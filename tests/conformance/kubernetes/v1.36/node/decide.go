@@ -1,0 +1,1 @@
+../../../node/oracle/decide.go

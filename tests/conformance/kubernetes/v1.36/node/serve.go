@@ -1,0 +1,1 @@
+../../../node/oracle/serve.go
