@@ -2,6 +2,8 @@ module bailiwick.dev/conformance
 
 go 1.26.0
 
+replace bailiwick.dev/conformance/ask => ./ask
+
 // The published module points to folders of its own repository, which only exist there.
 replace (
 	k8s.io/api => k8s.io/api v0.37.2
@@ -40,6 +42,7 @@ replace (
 )
 
 require (
+	bailiwick.dev/conformance/ask v0.0.0
 	k8s.io/api v0.37.2
 	k8s.io/apiextensions-apiserver v0.37.2
 	k8s.io/apimachinery v0.37.2

@@ -2,7 +2,10 @@ module bailiwick.dev/conformance/openshift
 
 go 1.23
 
+replace bailiwick.dev/conformance/ask => ../ask
+
 require (
+	bailiwick.dev/conformance/ask v0.0.0
 	github.com/openshift/api v0.0.0-20241004095111-b1f700bdd8d2
 	github.com/openshift/apiserver-library-go v0.0.0-20230816171015-6bfafa975bfb
 	github.com/openshift/client-go v0.0.0-20241001162912-da6d55e4611f

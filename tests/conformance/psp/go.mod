@@ -2,6 +2,8 @@ module bailiwick.dev/conformance/psp
 
 go 1.26.0
 
+replace bailiwick.dev/conformance/ask => ../ask
+
 // The published module points to folders of its own repository, which only exist there.
 replace (
 	k8s.io/api => k8s.io/api v0.24.17
@@ -34,6 +36,7 @@ replace (
 )
 
 require (
+	bailiwick.dev/conformance/ask v0.0.0
 	github.com/go-logr/logr v1.2.0
 	k8s.io/api v0.24.17
 	k8s.io/apimachinery v0.24.17

@@ -2,7 +2,10 @@ module bailiwick.dev/conformance/openshift/admission
 
 go 1.23
 
+replace bailiwick.dev/conformance/ask => ../../ask
+
 require (
+	bailiwick.dev/conformance/ask v0.0.0
 	github.com/openshift/api v0.0.0-20230703113031-f81f8f05a432
 	github.com/openshift/apiserver-library-go v0.0.0-20230816171015-6bfafa975bfb
 	k8s.io/api v0.31.1

@@ -10,18 +10,18 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 
 	securityv1 "github.com/openshift/api/security/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
+
+	"bailiwick.dev/conformance/ask"
 )
 
 // Exit codes.
@@ -61,11 +61,11 @@ func run(arguments []string) (int, error) {
 		if *binary == "" {
 			return usage, fmt.Errorf("compare needs --binary")
 		}
-		speaker, err := start(*binary)
+		session, err := ask.Start(*binary, "ask")
 		if err != nil {
 			return cannot, err
 		}
-		report, err := compare(speaker, *seed, *pods)
+		report, err := compare(program(session), *seed, *pods)
 		if err != nil {
 			return cannot, err
 		}
@@ -73,7 +73,7 @@ func run(arguments []string) (int, error) {
 		if len(report.differences) > 0 {
 			return different, nil
 		}
-		return equal, nil
+		return equal, session.Close()
 	}
 	return usage, fmt.Errorf("there is no command %s", arguments[0])
 }
@@ -144,50 +144,26 @@ func (r *report) print(out io.Writer) {
 	fmt.Fprintln(out, "nothing differs")
 }
 
-// start runs a program with the verb `ask`.
-func start(binary string) (speaker, error) {
-	process := exec.Command(binary, "ask")
-	input, err := process.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	output, err := process.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := process.Start(); err != nil {
-		return nil, err
-	}
-	lines := bufio.NewReaderSize(output, 1<<16)
+// program answers with a program that has the verb `ask`.
+func program(session *ask.Session) speaker {
 	return func(scc *securityv1.SecurityContextConstraints, pod *corev1.Pod, annotations map[string]string) (verdict, error) {
 		body := map[string]any{"sccs": []any{scc}, "pod": pod, "annotations": annotations, "stored": true}
-		question, err := json.Marshal(map[string]any{"scc-admit": body})
-		if err != nil {
-			return "", err
-		}
-		if _, err := input.Write(append(question, '\n')); err != nil {
-			return "", err
-		}
-		line, err := lines.ReadBytes('\n')
-		if err != nil {
-			return "", err
-		}
 		var answer struct {
 			Error  string
 			SCC    *string
 			Broken *string
 		}
-		if err := json.Unmarshal(line, &answer); err != nil {
+		if err := session.Ask("scc-admit", body, &answer); err != nil {
 			return "", err
 		}
 		switch {
 		case answer.Error != "":
-			return "", fmt.Errorf("%s: %s", question, answer.Error)
+			return "", fmt.Errorf("%s%s", explain(body), answer.Error)
 		case answer.Broken != nil:
 			return broken, nil
 		case answer.SCC != nil:
 			return accepted, nil
 		}
 		return refused, nil
-	}, nil
+	}
 }

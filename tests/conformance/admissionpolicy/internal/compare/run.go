@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"bailiwick.dev/conformance/admissionpolicy/internal/ask"
 	"bailiwick.dev/conformance/admissionpolicy/internal/kube"
 	"bailiwick.dev/conformance/admissionpolicy/internal/policies"
+	"bailiwick.dev/conformance/admissionpolicy/internal/protocol"
+	"bailiwick.dev/conformance/ask"
 )
 
 const (
@@ -40,10 +41,10 @@ type Options struct {
 // Difference is a request with two verdicts.
 type Difference struct {
 	Policy  int
-	Body    *ask.Body
-	Request *ask.Request
-	Real    ask.Verdict
-	Other   ask.Verdict
+	Body    *protocol.Body
+	Request *protocol.Request
+	Real    protocol.Verdict
+	Other   protocol.Verdict
 }
 
 // Report counts what was compared.
@@ -57,14 +58,14 @@ type Report struct {
 
 // Run compares until the policies are used up.
 func Run(options Options) (*Report, error) {
-	session, err := ask.Start(options.Command)
+	session, err := ask.Start(options.Command...)
 	if err != nil {
 		return nil, err
 	}
 	report, begin := &Report{Reasons: map[string]int{}}, time.Now()
 	for first := 0; first < options.Policies; first += perBatch {
-		var questions []*ask.Question
-		var reals []ask.Answer
+		var questions []*protocol.Question
+		var reals []protocol.Answer
 		for number := first; number < min(first+perBatch, options.Policies); number++ {
 			question := policies.Question(options.Seed, number, options.Given)
 			real, err := kube.Answer(question)
@@ -73,7 +74,7 @@ func Run(options Options) (*Report, error) {
 			}
 			questions, reals = append(questions, question), append(reals, real)
 		}
-		others, err := session.Ask(questions)
+		others, err := ask.All[protocol.Answer](session, questions)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +91,7 @@ func Run(options Options) (*Report, error) {
 	return report, session.Close()
 }
 
-func (r *Report) take(number int, question *ask.Question, real, other ask.Answer) error {
+func (r *Report) take(number int, question *protocol.Question, real, other protocol.Answer) error {
 	r.Policies++
 	if !real.Compiles {
 		r.Refused++
@@ -134,7 +135,7 @@ func (r *Report) take(number int, question *ask.Question, real, other ask.Answer
 	return nil
 }
 
-func same(one, other ask.Verdict) bool {
+func same(one, other protocol.Verdict) bool {
 	// Beside what is not known, it is not known what is told first.
 	if len(other.Unknown) > 0 {
 		return one.Answer == other.Answer && one.Matched == other.Matched

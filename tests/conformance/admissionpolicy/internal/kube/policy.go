@@ -27,11 +27,11 @@ import (
 	listers "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
 
-	"bailiwick.dev/conformance/admissionpolicy/internal/ask"
+	"bailiwick.dev/conformance/admissionpolicy/internal/protocol"
 )
 
 // Answer judges the requests of a question.
-func Answer(question *ask.Question) (ask.Answer, error) {
+func Answer(question *protocol.Question) (protocol.Answer, error) {
 	policy, binding, namespace := &v1.ValidatingAdmissionPolicy{}, &v1.ValidatingAdmissionPolicyBinding{}, &corev1.Namespace{}
 	for _, part := range []struct {
 		from any
@@ -39,16 +39,16 @@ func Answer(question *ask.Question) (ask.Answer, error) {
 	}{{question.Policy.Policy, policy}, {question.Policy.Binding, binding}, {question.Policy.Namespace, namespace}} {
 		text, err := json.Marshal(part.from)
 		if err != nil {
-			return ask.Answer{}, err
+			return protocol.Answer{}, err
 		}
 		if err := json.Unmarshal(text, part.to); err != nil {
-			return ask.Answer{}, err
+			return protocol.Answer{}, err
 		}
 	}
 	complete(policy.Spec.MatchConstraints)
 	complete(binding.Spec.MatchResources)
 	watched, err := compile(policy)
-	answer := ask.Answer{Compiles: err == nil}
+	answer := protocol.Answer{Compiles: err == nil}
 	if err != nil {
 		// A refused policy is nobody's: the answer is not compared.
 		return answer, nil
@@ -145,7 +145,7 @@ func (w *watching) Validate(ctx context.Context, resource schema.GroupVersionRes
 	return result
 }
 
-func judge(dispatcher generic.Dispatcher[validating.PolicyHook], hook validating.PolicyHook, watched *watching, request *ask.Request) (ask.Verdict, error) {
+func judge(dispatcher generic.Dispatcher[validating.PolicyHook], hook validating.PolicyHook, watched *watching, request *protocol.Request) (protocol.Verdict, error) {
 	extra := map[string][]string{}
 	for key, values := range request.Extra {
 		extra[key] = values
@@ -154,11 +154,11 @@ func judge(dispatcher generic.Dispatcher[validating.PolicyHook], hook validating
 	resource := schema.GroupVersionResource{Group: request.Group, Version: request.Version, Resource: request.Resource}
 	object, err := objectOf(request.Object)
 	if err != nil {
-		return ask.Verdict{}, err
+		return protocol.Verdict{}, err
 	}
 	old, err := objectOf(request.OldObject)
 	if err != nil {
-		return ask.Verdict{}, err
+		return protocol.Verdict{}, err
 	}
 	attributes := admission.NewAttributesRecord(object, old, kind, request.Namespace, request.Name, resource, request.Subresource,
 		admission.Operation(request.Operation), nil, request.DryRun,
@@ -167,7 +167,7 @@ func judge(dispatcher generic.Dispatcher[validating.PolicyHook], hook validating
 	watched.matched = false
 	err = dispatcher.Dispatch(warning.WithWarningRecorder(context.Background(), told), attributes,
 		admission.NewObjectInterfacesFromScheme(runtime.NewScheme()), []validating.PolicyHook{hook})
-	verdict := ask.Verdict{Answer: "allow", Matched: watched.matched, Warnings: told.warnings}
+	verdict := protocol.Verdict{Answer: "allow", Matched: watched.matched, Warnings: told.warnings}
 	if err == nil {
 		return verdict, nil
 	}

@@ -2,23 +2,23 @@
 package lies
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
-	"bailiwick.dev/conformance/admissionpolicy/internal/ask"
 	"bailiwick.dev/conformance/admissionpolicy/internal/compare"
 	"bailiwick.dev/conformance/admissionpolicy/internal/kube"
+	"bailiwick.dev/conformance/admissionpolicy/internal/protocol"
+	"bailiwick.dev/conformance/ask"
 )
 
 // Lie is a way to be wrong: the question is misread, or the answer is changed.
 type Lie struct {
 	Name    string
-	body    func(*ask.Body)
-	request func(*ask.Request)
-	verdict func(*ask.Verdict)
+	body    func(*protocol.Body)
+	request func(*protocol.Request)
+	verdict func(*protocol.Verdict)
 	// after so many answers there are no more.
 	after int
 }
@@ -36,18 +36,18 @@ var All = []Lie{
 	{Name: "no-message-expression", body: validation("messageExpression")},
 	{Name: "no-message", body: validation("message")},
 	{Name: "no-reason", body: validation("reason")},
-	{Name: "no-binding-rules", body: func(body *ask.Body) { delete(spec(body.Binding), "matchResources") }},
-	{Name: "deny-only", body: func(body *ask.Body) { spec(body.Binding)["validationActions"] = []any{"Deny"} }},
-	{Name: "warn-is-nothing", verdict: func(verdict *ask.Verdict) { verdict.Warnings = nil }},
-	{Name: "no-extra", request: func(request *ask.Request) { request.Extra = nil }},
-	{Name: "empty-extra", request: func(request *ask.Request) {
+	{Name: "no-binding-rules", body: func(body *protocol.Body) { delete(spec(body.Binding), "matchResources") }},
+	{Name: "deny-only", body: func(body *protocol.Body) { spec(body.Binding)["validationActions"] = []any{"Deny"} }},
+	{Name: "warn-is-nothing", verdict: func(verdict *protocol.Verdict) { verdict.Warnings = nil }},
+	{Name: "no-extra", request: func(request *protocol.Request) { request.Extra = nil }},
+	{Name: "empty-extra", request: func(request *protocol.Request) {
 		if request.Extra == nil {
 			request.Extra = map[string][]string{"": {}}
 		}
 	}},
-	{Name: "no-groups", request: func(request *ask.Request) { request.Groups = nil }},
-	{Name: "no-dry-run", request: func(request *ask.Request) { request.DryRun = false }},
-	{Name: "no-old-object", request: func(request *ask.Request) { request.OldObject = nil }},
+	{Name: "no-groups", request: func(request *protocol.Request) { request.Groups = nil }},
+	{Name: "no-dry-run", request: func(request *protocol.Request) { request.DryRun = false }},
+	{Name: "no-old-object", request: func(request *protocol.Request) { request.OldObject = nil }},
 	{Name: "numbers-are-texts", request: each(func(fields map[string]any) {
 		if number, ok := fields["num"]; ok {
 			fields["num"] = fmt.Sprint(number)
@@ -59,23 +59,23 @@ var All = []Lie{
 			fields["half"] = fmt.Sprint(number)
 		}
 	})},
-	{Name: "no-namespace-labels", body: func(body *ask.Body) {
+	{Name: "no-namespace-labels", body: func(body *protocol.Body) {
 		metadata, _ := body.Namespace["metadata"].(map[string]any)
 		delete(metadata, "labels")
 	}},
-	{Name: "errors-allow", verdict: func(verdict *ask.Verdict) {
+	{Name: "errors-allow", verdict: func(verdict *protocol.Verdict) {
 		if strings.Contains(verdict.Message, "resulted in error") {
 			verdict.Answer = "allow"
 		}
 	}},
-	{Name: "other-error", verdict: func(verdict *ask.Verdict) {
+	{Name: "other-error", verdict: func(verdict *protocol.Verdict) {
 		verdict.Message = strings.Replace(verdict.Message, "no such key: ", "no such field: ", 1)
 	}},
-	{Name: "other-overload", verdict: func(verdict *ask.Verdict) {
+	{Name: "other-overload", verdict: func(verdict *protocol.Verdict) {
 		verdict.Message = strings.Replace(verdict.Message, "no such overload", "no such key", 1)
 	}},
-	{Name: "always-matched", verdict: func(verdict *ask.Verdict) { verdict.Matched = true }},
-	{Name: "knows-nothing", verdict: func(verdict *ask.Verdict) { verdict.Answer = "unknown" }},
+	{Name: "always-matched", verdict: func(verdict *protocol.Verdict) { verdict.Matched = true }},
+	{Name: "knows-nothing", verdict: func(verdict *protocol.Verdict) { verdict.Answer = "unknown" }},
 	{Name: "ends-early", after: 150},
 }
 
@@ -94,18 +94,14 @@ func Serve(input io.Reader, output io.Writer, lie *Lie) error {
 	if lie == nil {
 		lie = &Lie{}
 	}
-	lines, writer := bufio.NewReaderSize(input, 1<<20), bufio.NewWriter(output)
-	for count := 0; lie.after == 0 || count < lie.after; count++ {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			return nil
+	count := 0
+	return ask.Serve(input, output, func(line []byte) (any, error) {
+		if count++; lie.after > 0 && count > lie.after {
+			return nil, io.EOF
 		}
-		if err != nil {
-			return err
-		}
-		question := &ask.Question{}
+		question := &protocol.Question{}
 		if err := json.Unmarshal(line, question); err != nil {
-			return err
+			return nil, err
 		}
 		if lie.body != nil {
 			lie.body(question.Policy)
@@ -117,25 +113,15 @@ func Serve(input io.Reader, output io.Writer, lie *Lie) error {
 		}
 		answer, err := kube.Answer(question)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for index := range answer.Answers {
 			if lie.verdict != nil {
 				lie.verdict(&answer.Answers[index])
 			}
 		}
-		text, err := ask.Line(answer)
-		if err != nil {
-			return err
-		}
-		if _, err := writer.Write(append(text, '\n')); err != nil {
-			return err
-		}
-		if err := writer.Flush(); err != nil {
-			return err
-		}
-	}
-	return nil
+		return answer, nil
+	})
 }
 
 // SelfTest demands that the truth agrees with itself and that every lie is noticed.
@@ -166,26 +152,26 @@ func spec(object map[string]any) map[string]any {
 	return found
 }
 
-func without(field string) func(*ask.Body) {
-	return func(body *ask.Body) { delete(spec(body.Policy), field) }
+func without(field string) func(*protocol.Body) {
+	return func(body *protocol.Body) { delete(spec(body.Policy), field) }
 }
 
-func constraint(field string) func(*ask.Body) {
-	return func(body *ask.Body) {
+func constraint(field string) func(*protocol.Body) {
+	return func(body *protocol.Body) {
 		constraints, _ := spec(body.Policy)["matchConstraints"].(map[string]any)
 		delete(constraints, field)
 	}
 }
 
-func rule(field string) func(*ask.Body) {
-	return func(body *ask.Body) {
+func rule(field string) func(*protocol.Body) {
+	return func(body *protocol.Body) {
 		constraints, _ := spec(body.Policy)["matchConstraints"].(map[string]any)
 		deleteEach(constraints["resourceRules"], field)
 	}
 }
 
-func validation(field string) func(*ask.Body) {
-	return func(body *ask.Body) { deleteEach(spec(body.Policy)["validations"], field) }
+func validation(field string) func(*protocol.Body) {
+	return func(body *protocol.Body) { deleteEach(spec(body.Policy)["validations"], field) }
 }
 
 func deleteEach(list any, field string) {
@@ -198,8 +184,8 @@ func deleteEach(list any, field string) {
 }
 
 // each changes an object and its spec.
-func each(change func(map[string]any)) func(*ask.Request) {
-	return func(request *ask.Request) {
+func each(change func(map[string]any)) func(*protocol.Request) {
+	return func(request *protocol.Request) {
 		for _, object := range []map[string]any{request.Object, request.OldObject} {
 			if object != nil {
 				change(object)

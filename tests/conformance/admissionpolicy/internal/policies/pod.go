@@ -1,11 +1,11 @@
 package policies
 
 import (
-	"bailiwick.dev/conformance/admissionpolicy/internal/ask"
+	"bailiwick.dev/conformance/admissionpolicy/internal/protocol"
 )
 
 // about asks a policy for pods: the namespace is one that it selects.
-func (m *maker) about(body *ask.Body, policy map[string]any) {
+func (m *maker) about(body *protocol.Body, policy map[string]any) {
 	body.Policy = policy
 	spec, _ := policy["spec"].(map[string]any)
 	constraints, _ := spec["matchConstraints"].(map[string]any)
@@ -15,7 +15,7 @@ func (m *maker) about(body *ask.Body, policy map[string]any) {
 		metadata["labels"] = wanted
 	}
 	for range perPolicy {
-		request := &ask.Request{User: "u", Operation: m.one("CREATE", "CREATE", "UPDATE"), Version: "v1", Resource: "pods", Kind: "Pod", Namespace: "a", Name: "x"}
+		request := &protocol.Request{User: "u", Operation: m.one("CREATE", "CREATE", "UPDATE"), Version: "v1", Resource: "pods", Kind: "Pod", Namespace: "a", Name: "x"}
 		request.Object = m.pod()
 		if request.Operation == "UPDATE" {
 			request.OldObject = m.pod()

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"bailiwick.dev/conformance/admissionpolicy/internal/ask"
+	"bailiwick.dev/conformance/admissionpolicy/internal/protocol"
 )
 
 const perPolicy = 5
 
 // Question makes the question of a number. Every tenth is about one of the given policies and pods.
-func Question(seed uint64, at int, given []map[string]any) *ask.Question {
+func Question(seed uint64, at int, given []map[string]any) *protocol.Question {
 	m := &maker{Rand: rand.New(rand.NewPCG(seed, uint64(at)))}
-	body := &ask.Body{Namespace: m.home()}
+	body := &protocol.Body{Namespace: m.home()}
 	if at%10 == 0 && len(given) > 0 {
 		m.about(body, given[at/10%len(given)])
 	} else {
@@ -22,7 +22,7 @@ func Question(seed uint64, at int, given []map[string]any) *ask.Question {
 		}
 	}
 	body.Binding = m.binding()
-	return &ask.Question{Policy: body}
+	return &protocol.Question{Policy: body}
 }
 
 func (m *maker) policy() map[string]any {

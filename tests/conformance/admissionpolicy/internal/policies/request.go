@@ -1,12 +1,12 @@
 package policies
 
 import (
-	"bailiwick.dev/conformance/admissionpolicy/internal/ask"
+	"bailiwick.dev/conformance/admissionpolicy/internal/protocol"
 )
 
 // request makes one about an object of no certain shape, most often one that the rules of the policy mean.
-func (m *maker) request() *ask.Request {
-	request := &ask.Request{
+func (m *maker) request() *protocol.Request {
+	request := &protocol.Request{
 		User: m.one("u", "system:serviceaccount:a:default"), Groups: []string{"g", "system:authenticated"},
 		Operation: m.one("CREATE", "CREATE", "UPDATE", "UPDATE", "DELETE"), Group: m.one("", "example.com"), Version: "v1",
 		Resource: m.one("widgets", "widgets", "widgets", "things"), Kind: "Widget", Namespace: "a", Name: m.one("x", "y", "x", ""),
@@ -33,7 +33,7 @@ func (m *maker) request() *ask.Request {
 	return request
 }
 
-func (m *maker) object(request *ask.Request) map[string]any {
+func (m *maker) object(request *protocol.Request) map[string]any {
 	version := request.Version
 	if request.Group != "" {
 		version = request.Group + "/" + version

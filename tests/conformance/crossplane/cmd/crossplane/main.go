@@ -11,7 +11,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -20,7 +19,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"bailiwick.dev/conformance/crossplane/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/crossplane/internal/cases"
 	"bailiwick.dev/conformance/crossplane/internal/compare"
 	"bailiwick.dev/conformance/crossplane/internal/lies"
@@ -109,27 +108,20 @@ func against(oracles *compare.Oracles, binary string, options compare.Options) (
 
 // serve answers each line until there are no more.
 func serve(liar lies.Liar, input io.Reader, output io.Writer) error {
-	reader, encoder := bufio.NewReaderSize(input, 1<<20), json.NewEncoder(output)
-	for {
-		line, err := reader.ReadBytes('\n')
-		if err == io.EOF && len(line) == 0 {
-			return nil
-		}
-		if err != nil && err != io.EOF {
-			return err
-		}
+	return ask.Serve(input, output, func(line []byte) (any, error) {
 		asked := map[string]cases.Object{}
 		if err := json.Unmarshal(line, &asked); err != nil {
-			return err
+			return nil, err
 		}
+		if len(asked) != 1 {
+			return nil, fmt.Errorf("not one question: %s", line)
+		}
+		answer := cases.Object{}
 		for kind, body := range asked {
-			answer, err := liar.Ask(kind, body)
-			if err != nil {
+			if err := liar.Ask(kind, body, &answer); err != nil {
 				answer = cases.Object{"error": err.Error()}
 			}
-			if err := encoder.Encode(answer); err != nil {
-				return err
-			}
 		}
-	}
+		return answer, nil
+	})
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"bailiwick.dev/conformance/crossplane/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/crossplane/internal/cases"
 )
 
@@ -17,7 +17,7 @@ var releases = []string{"v0.3", "v0.9", "v0.11", "v1.14", "v2.3"}
 
 // Oracles answer with Crossplane's own code.
 type Oracles struct {
-	sessions map[string]ask.Answerer
+	sessions map[string]*ask.Session
 	// known are the answers to questions that were asked before, when they are to be kept.
 	known map[string][]byte
 }
@@ -27,7 +27,7 @@ var errBroken = errors.New("the oracle cannot answer")
 
 // Start runs all oracles, which lie in one folder.
 func Start(folder string) (*Oracles, error) {
-	oracles := &Oracles{sessions: map[string]ask.Answerer{}}
+	oracles := &Oracles{sessions: map[string]*ask.Session{}}
 	for _, release := range releases {
 		session, err := ask.Start(filepath.Join(folder, release))
 		if err != nil {
@@ -46,7 +46,7 @@ func (o *Oracles) Ask(kind string, body any) (map[string]any, error) {
 	if o.known == nil {
 		return o.ask(kind, body)
 	}
-	question, err := ask.Line(kind, body)
+	question, err := ask.Line(cases.Object{kind: body})
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (o *Oracles) ask(kind string, body any) (map[string]any, error) {
 
 // put asks one release.
 func (o *Oracles) put(release, kind string, question cases.Object) (map[string]any, error) {
-	answer, err := o.sessions[release].Ask(kind, question)
-	if err != nil {
+	answer := map[string]any{}
+	if err := o.sessions[release].Ask(kind, question, &answer); err != nil {
 		return nil, err
 	}
 	if problem, ok := answer["broken"]; ok {

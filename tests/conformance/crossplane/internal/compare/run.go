@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"bailiwick.dev/conformance/crossplane/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/crossplane/internal/cases"
 )
 
@@ -84,7 +84,8 @@ func exchange(oracles *Oracles, other ask.Answerer, question cases.Question) (re
 	if real, err = oracles.Ask(question.Kind, question.Body); err != nil {
 		return nil, nil, verdict{}, err
 	}
-	if ours, err = other.Ask(question.Kind, question.Body); err != nil {
+	ours = map[string]any{}
+	if err = other.Ask(question.Kind, question.Body, &ours); err != nil {
 		return nil, nil, verdict{}, err
 	}
 	return real, ours, judge(question.Kind, question.Body, real, ours), nil
@@ -170,7 +171,7 @@ func (r *Report) Print(out io.Writer) {
 		fmt.Fprintln(out, "no difference")
 	}
 	for _, found := range r.Differences {
-		line, err := ask.Line(found.Question.Kind, found.Question.Body)
+		line, err := ask.Line(cases.Object{found.Question.Kind: found.Question.Body})
 		if err != nil {
 			line = []byte(err.Error())
 		}

@@ -27,8 +27,17 @@ type Liar struct {
 	Lie     *Lie
 }
 
-// Ask answers as `bailiwick ask` would.
-func (l Liar) Ask(kind string, body any) (map[string]any, error) {
+// Ask answers as `bailiwick ask` would, into the map that answer points to.
+func (l Liar) Ask(kind string, body, answer any) error {
+	answered, err := l.answer(kind, body)
+	if err != nil {
+		return err
+	}
+	*answer.(*map[string]any) = answered
+	return nil
+}
+
+func (l Liar) answer(kind string, body any) (map[string]any, error) {
 	asked, err := copied(body)
 	if err != nil {
 		return nil, err

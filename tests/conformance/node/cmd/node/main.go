@@ -15,7 +15,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -26,7 +25,7 @@ import (
 	"slices"
 	"strings"
 
-	"bailiwick.dev/conformance/node/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/node/internal/compare"
 	"bailiwick.dev/conformance/node/internal/lies"
 	"bailiwick.dev/conformance/node/internal/reach"
@@ -151,25 +150,15 @@ func against(oracles *compare.Oracles, binary string, options compare.Options) (
 
 // serve answers each line until there are no more.
 func serve(liar lies.Liar, input io.Reader, output io.Writer) error {
-	reader, encoder := bufio.NewReaderSize(input, 1<<20), json.NewEncoder(output)
-	for {
-		line, err := reader.ReadBytes('\n')
-		if err == io.EOF && len(line) == 0 {
-			return nil
-		}
-		if err != nil && err != io.EOF {
-			return err
-		}
+	return ask.Serve(input, output, func(line []byte) (any, error) {
 		var asked struct{ Node worlds.Object }
 		if err := json.Unmarshal(line, &asked); err != nil {
-			return err
+			return nil, err
 		}
 		var answer compare.Answer
 		if err := liar.Ask("node", asked.Node, &answer); err != nil {
 			answer = compare.Answer{Error: err.Error()}
 		}
-		if err := encoder.Encode(answer); err != nil {
-			return err
-		}
-	}
+		return answer, nil
+	})
 }

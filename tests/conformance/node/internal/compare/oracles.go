@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"bailiwick.dev/conformance/node/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/node/internal/worlds"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"bailiwick.dev/conformance/node/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/node/internal/worlds"
 )
 

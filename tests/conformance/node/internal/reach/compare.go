@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"slices"
 
-	"bailiwick.dev/conformance/node/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/node/internal/compare"
 )
 

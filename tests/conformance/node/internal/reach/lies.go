@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"bailiwick.dev/conformance/node/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/node/internal/compare"
 )
 

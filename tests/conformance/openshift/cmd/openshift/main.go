@@ -15,7 +15,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"bailiwick.dev/conformance/openshift/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/openshift/internal/compare"
 )
 

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -11,7 +12,7 @@ import (
 	securityv1 "github.com/openshift/api/security/v1"
 	sccsort "github.com/openshift/apiserver-library-go/pkg/securitycontextconstraints/util/sort"
 
-	"bailiwick.dev/conformance/openshift/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/openshift/internal/syncer"
 	"bailiwick.dev/conformance/openshift/internal/worlds"
 )
@@ -22,20 +23,36 @@ const release = "4.18"
 // Program is a program with the verb `ask`.
 type Program struct{ Session *ask.Session }
 
+// ask puts a question, and fails where the program answers that it has none.
+func (p Program) ask(kind string, body, answer any) error {
+	var line json.RawMessage
+	if err := p.Session.Ask(kind, body, &line); err != nil {
+		return err
+	}
+	var problem struct{ Error string }
+	if err := json.Unmarshal(line, &problem); err != nil {
+		return err
+	}
+	if problem.Error != "" {
+		return fmt.Errorf("question %s: %s", kind, problem.Error)
+	}
+	return json.Unmarshal(line, answer)
+}
+
 // Labels asks about every namespace at once.
 func (p Program) Labels(world *worlds.World) (map[string]Answer, error) {
 	var answer struct {
 		Namespaces map[string]Answer `json:"namespaces"`
 	}
 	body := map[string]any{"release": release, "mode": world.Mode, "stored": true, "objects": world.Objects()}
-	err := p.Session.Ask("namespace-labels", body, &answer)
+	err := p.ask("namespace-labels", body, &answer)
 	return answer.Namespaces, err
 }
 
 // Order asks for the order of constraints.
 func (p Program) Order(list []*securityv1.SecurityContextConstraints) ([]string, error) {
 	var answer struct{ Order []struct{ Name string } }
-	err := p.Session.Ask("scc-order", map[string]any{"stored": true, "sccs": append([]*securityv1.SecurityContextConstraints{}, list...)}, &answer)
+	err := p.ask("scc-order", map[string]any{"stored": true, "sccs": append([]*securityv1.SecurityContextConstraints{}, list...)}, &answer)
 	names := []string{}
 	for _, each := range answer.Order {
 		names = append(names, each.Name)

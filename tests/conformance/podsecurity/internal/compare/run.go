@@ -7,9 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"bailiwick.dev/conformance/podsecurity/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/podsecurity/internal/kube"
 	"bailiwick.dev/conformance/podsecurity/internal/pods"
+	"bailiwick.dev/conformance/podsecurity/internal/protocol"
 )
 
 // perBatch is how many pods are asked about at once.
@@ -28,9 +29,9 @@ type Options struct {
 // Difference is a question with two answers.
 type Difference struct {
 	Pod      int
-	Question *ask.Question
-	Real     ask.Answer
-	Other    ask.Answer
+	Question *protocol.Question
+	Real     protocol.Answer
+	Other    protocol.Answer
 }
 
 // Report counts what was compared.
@@ -49,9 +50,9 @@ type Report struct {
 
 // batch is what both sides are asked at once, with the number of the pod of each question.
 type batch struct {
-	questions []*ask.Question
+	questions []*protocol.Question
 	pods      []int
-	other     []ask.Answer
+	other     []protocol.Answer
 	err       error
 }
 
@@ -61,7 +62,7 @@ func Run(options Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := ask.Start(options.Command)
+	session, err := ask.Start(options.Command...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func Run(options Options) (*Report, error) {
 		for first := 0; first < options.Pods; first += perBatch {
 			next := prepare(options.Seed, first, min(first+perBatch, options.Pods))
 			if next.err == nil {
-				next.other, next.err = session.Ask(next.questions)
+				next.other, next.err = ask.All[protocol.Answer](session, next.questions)
 			}
 			select {
 			case batches <- next:
@@ -129,7 +130,7 @@ func (r *Report) take(server *kube.Server, asked batch) error {
 		}
 		r.Questions[kind]++
 		r.count(real)
-		if ask.Same(real, asked.other[index]) {
+		if protocol.Same(real, asked.other[index]) {
 			continue
 		}
 		if r.Differing[kind]++; r.Differing[kind] == 1 {
@@ -140,7 +141,7 @@ func (r *Report) take(server *kube.Server, asked batch) error {
 }
 
 // count counts the verdicts of an answer.
-func (r *Report) count(answer ask.Answer) {
+func (r *Report) count(answer protocol.Answer) {
 	verdicts, several := answer["answers"].([]any)
 	if !several {
 		verdicts = []any{map[string]any(answer)}

@@ -7,8 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"bailiwick.dev/conformance/podsecurity/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/podsecurity/internal/kube"
+	"bailiwick.dev/conformance/podsecurity/internal/protocol"
 )
 
 // Explain makes the first difference of each kind as small as it gets, and prints it.
@@ -17,7 +18,7 @@ func (r *Report) Explain(out io.Writer, options Options) error {
 	if err != nil {
 		return err
 	}
-	session, err := ask.Start(options.Command)
+	session, err := ask.Start(options.Command...)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func try(server *kube.Server, session *ask.Session, tree any) (*Difference, erro
 	if err != nil {
 		return nil, err
 	}
-	question := &ask.Question{}
+	question := &protocol.Question{}
 	if json.Unmarshal(line, question) != nil {
 		return nil, nil
 	}
@@ -89,8 +90,8 @@ func try(server *kube.Server, session *ask.Session, tree any) (*Difference, erro
 	if err != nil {
 		return nil, nil
 	}
-	other, err := session.Ask([]*ask.Question{question})
-	if err != nil || ask.Same(real, other[0]) {
+	other, err := ask.All[protocol.Answer](session, []*protocol.Question{question})
+	if err != nil || protocol.Same(real, other[0]) {
 		return nil, err
 	}
 	return &Difference{Question: question, Real: real, Other: other[0]}, nil

@@ -19,7 +19,7 @@ import (
 	"k8s.io/pod-security-admission/metrics"
 	kjson "sigs.k8s.io/json"
 
-	"bailiwick.dev/conformance/podsecurity/internal/ask"
+	"bailiwick.dev/conformance/podsecurity/internal/protocol"
 )
 
 // kinds are the objects that bring pods, with their resources.
@@ -66,7 +66,7 @@ func setSpecDefaults(spec *corev1.PodSpec) {
 }
 
 // podAdmission puts a creation to the admission plugin.
-func (s *Server) podAdmission(question *ask.PodAdmission) (ask.Answer, error) {
+func (s *Server) podAdmission(question *protocol.PodAdmission) (protocol.Answer, error) {
 	meta := metav1.PartialObjectMetadata{}
 	if err := decode(question.Object, &meta); err != nil {
 		return nil, err
@@ -99,13 +99,13 @@ func (s *Server) podAdmission(question *ask.PodAdmission) (ask.Answer, error) {
 	for key, value := range response.AuditAnnotations {
 		audit[key] = value
 	}
-	return ask.Answer{
+	return protocol.Answer{
 		"allowed": response.Allowed, "message": message, "warnings": append(warnings, response.Warnings...), "audit": audit,
 	}, nil
 }
 
 // namespacePolicy asks for the policy, and puts the namespace to the admission plugin.
-func (s *Server) namespacePolicy(question *ask.NamespacePolicy) (ask.Answer, error) {
+func (s *Server) namespacePolicy(question *protocol.NamespacePolicy) (protocol.Answer, error) {
 	plugin, err := s.plugin(question.Defaults, nil, nil)
 	if err != nil {
 		return nil, err
@@ -123,14 +123,14 @@ func (s *Server) namespacePolicy(question *ask.NamespacePolicy) (ask.Answer, err
 	for _, problem := range problems {
 		errors = append(errors, problem.Error())
 	}
-	return ask.Answer{
+	return protocol.Answer{
 		"enforce": found.Enforce.String(), "audit": found.Audit.String(), "warn": found.Warn.String(), "errors": errors,
 		"accepted": plugin.Validate(context.Background(), attributes).Allowed,
 	}, nil
 }
 
 // plugin is the admission plugin with a configuration, in a cluster of one namespace without pods.
-func (s *Server) plugin(defaults map[string]string, exemptions *ask.Exemptions, labels map[string]string) (*admission.Admission, error) {
+func (s *Server) plugin(defaults map[string]string, exemptions *protocol.Exemptions, labels map[string]string) (*admission.Admission, error) {
 	value := func(key, otherwise string) string {
 		if defaults[key] != "" {
 			return defaults[key]

@@ -10,7 +10,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
-	"bailiwick.dev/conformance/podsecurity/internal/ask"
+	"bailiwick.dev/conformance/podsecurity/internal/protocol"
 )
 
 // Server is the real side.
@@ -45,8 +45,8 @@ func NewServer() (*Server, error) {
 }
 
 // Answer answers a question as `bailiwick ask` does.
-func (s *Server) Answer(question *ask.Question) (ask.Answer, error) {
-	var answer ask.Answer
+func (s *Server) Answer(question *protocol.Question) (protocol.Answer, error) {
+	var answer protocol.Answer
 	var err error
 	switch {
 	case question.PodSecurity != nil:
@@ -61,17 +61,17 @@ func (s *Server) Answer(question *ask.Question) (ask.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ask.Tree(answer)
+	return protocol.Tree(answer)
 }
 
-func (s *Server) podSecurity(question *ask.PodSecurity) (ask.Answer, error) {
+func (s *Server) podSecurity(question *protocol.PodSecurity) (protocol.Answer, error) {
 	pod := &corev1.Pod{}
 	if err := decode(question.Pod, pod); err != nil {
 		return nil, err
 	}
 	SetDefaults(pod)
 	if len(question.Policies) > 0 {
-		var answers []ask.Answer
+		var answers []protocol.Answer
 		for _, text := range question.Policies {
 			level, version, _ := strings.Cut(text, ":")
 			answer, err := s.verdict(pod, level, version)
@@ -80,7 +80,7 @@ func (s *Server) podSecurity(question *ask.PodSecurity) (ask.Answer, error) {
 			}
 			answers = append(answers, answer)
 		}
-		return ask.Answer{"answers": answers}, nil
+		return protocol.Answer{"answers": answers}, nil
 	}
 	answer, err := s.verdict(pod, question.Level, question.Version)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Server) podSecurity(question *ask.PodSecurity) (ask.Answer, error) {
 	return answer, nil
 }
 
-func (s *Server) verdict(pod *corev1.Pod, level, version string) (ask.Answer, error) {
+func (s *Server) verdict(pod *corev1.Pod, level, version string) (protocol.Answer, error) {
 	parsedLevel, err := api.ParseLevel(level)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (s *Server) verdict(pod *corev1.Pod, level, version string) (ask.Answer, er
 	if !result.Allowed {
 		message = fmt.Sprintf("violates PodSecurity %q: %s", wanted.String(), result.ForbiddenDetail())
 	}
-	return ask.Answer{
+	return protocol.Answer{
 		"allowed": result.Allowed,
 		"reason":  result.ForbiddenReason(),
 		"detail":  result.ForbiddenDetail(),

@@ -7,15 +7,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"bailiwick.dev/conformance/podsecurity/internal/ask"
+	"bailiwick.dev/conformance/podsecurity/internal/protocol"
 )
 
 // Lie is a way to be wrong: a pod is misread, a question is misread, or the answer is changed.
 type Lie struct {
 	Name     string
 	pod      func(*metav1.ObjectMeta, *corev1.PodSpec)
-	question func(*ask.Question)
-	answer   func(ask.Answer)
+	question func(*protocol.Question)
+	answer   func(protocol.Answer)
 	// after so many answers there are no more.
 	after int
 }
@@ -62,22 +62,22 @@ var All = []Lie{
 	{Name: "no-version-38", question: eachPolicy(func(policy string) string { return strings.Replace(policy, ":v1.38", ":v1.36", 1) })},
 	{Name: "latest-is-old", question: eachPolicy(func(policy string) string { return strings.Replace(policy, ":latest", ":v1.31", 1) })},
 	{Name: "one-version-late", question: eachPolicy(func(policy string) string { return strings.Replace(policy, ":v1.23", ":v1.22", 1) })},
-	{Name: "no-defaults", question: func(question *ask.Question) {
+	{Name: "no-defaults", question: func(question *protocol.Question) {
 		if question.NamespacePolicy != nil {
 			question.NamespacePolicy.Defaults = nil
 		}
 	}},
-	{Name: "no-old-labels", question: func(question *ask.Question) {
+	{Name: "no-old-labels", question: func(question *protocol.Question) {
 		if question.NamespacePolicy != nil {
 			question.NamespacePolicy.Old = nil
 		}
 	}},
-	{Name: "no-exemptions", question: func(question *ask.Question) {
+	{Name: "no-exemptions", question: func(question *protocol.Question) {
 		if question.PodAdmission != nil {
 			question.PodAdmission.Exemptions = nil
 		}
 	}},
-	{Name: "warn-never-follows", question: func(question *ask.Question) {
+	{Name: "warn-never-follows", question: func(question *protocol.Question) {
 		const label = "pod-security.kubernetes.io/warn"
 		if policy := question.NamespacePolicy; policy != nil && len(policy.Labels) > 0 && policy.Labels[label] == "" {
 			policy.Labels[label] = "privileged"
@@ -100,27 +100,27 @@ var All = []Lie{
 		}
 	})},
 	{Name: "no-message", answer: eachVerdict(func(verdict map[string]any) { verdict["message"] = "" })},
-	{Name: "fits-less", answer: func(answer ask.Answer) {
+	{Name: "fits-less", answer: func(answer protocol.Answer) {
 		if answer["fits"] == "restricted" {
 			answer["fits"] = "baseline"
 		}
 	}},
-	{Name: "no-warnings", answer: func(answer ask.Answer) {
+	{Name: "no-warnings", answer: func(answer protocol.Answer) {
 		if _, known := answer["warnings"]; known {
 			answer["warnings"] = []any{}
 		}
 	}},
-	{Name: "no-audit", answer: func(answer ask.Answer) {
+	{Name: "no-audit", answer: func(answer protocol.Answer) {
 		if audit, known := answer["audit"].(map[string]any); known {
 			delete(audit, "audit-violations")
 		}
 	}},
-	{Name: "no-label-errors", answer: func(answer ask.Answer) {
+	{Name: "no-label-errors", answer: func(answer protocol.Answer) {
 		if _, known := answer["errors"]; known {
 			answer["errors"] = []any{}
 		}
 	}},
-	{Name: "always-accepted", answer: func(answer ask.Answer) {
+	{Name: "always-accepted", answer: func(answer protocol.Answer) {
 		if _, known := answer["accepted"]; known {
 			answer["accepted"] = true
 		}
@@ -150,8 +150,8 @@ func eachContext(change func(*corev1.SecurityContext)) func(*metav1.ObjectMeta, 
 	}
 }
 
-func eachPolicy(change func(string) string) func(*ask.Question) {
-	return func(question *ask.Question) {
+func eachPolicy(change func(string) string) func(*protocol.Question) {
+	return func(question *protocol.Question) {
 		if question.PodSecurity != nil {
 			for index, policy := range question.PodSecurity.Policies {
 				question.PodSecurity.Policies[index] = change(policy)
@@ -160,8 +160,8 @@ func eachPolicy(change func(string) string) func(*ask.Question) {
 	}
 }
 
-func eachVerdict(change func(map[string]any)) func(ask.Answer) {
-	return func(answer ask.Answer) {
+func eachVerdict(change func(map[string]any)) func(protocol.Answer) {
+	return func(answer protocol.Answer) {
 		verdicts, _ := answer["answers"].([]any)
 		for _, verdict := range verdicts {
 			if verdict, ok := verdict.(map[string]any); ok {
@@ -171,7 +171,7 @@ func eachVerdict(change func(map[string]any)) func(ask.Answer) {
 	}
 }
 
-func eachText(change func(string) string) func(ask.Answer) {
+func eachText(change func(string) string) func(protocol.Answer) {
 	return eachVerdict(func(verdict map[string]any) {
 		for _, key := range []string{"detail", "message"} {
 			if text, ok := verdict[key].(string); ok {

@@ -1,14 +1,14 @@
 package lies
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 
-	"bailiwick.dev/conformance/podsecurity/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/podsecurity/internal/compare"
 	"bailiwick.dev/conformance/podsecurity/internal/kube"
+	"bailiwick.dev/conformance/podsecurity/internal/protocol"
 )
 
 // Serve answers each line until there are no more; the truth if there is no lie.
@@ -21,45 +21,26 @@ func Serve(input io.Reader, output io.Writer, lie *Lie) error {
 		return err
 	}
 	server.Misread = lie.pod
-	reader, writer := bufio.NewReaderSize(input, 1<<20), bufio.NewWriterSize(output, 1<<20)
-	for count := 1; ; count++ {
-		line, err := reader.ReadBytes('\n')
-		if err == io.EOF {
-			return writer.Flush()
+	count := 0
+	return ask.Serve(input, output, func(line []byte) (any, error) {
+		if count++; lie.after > 0 && count > lie.after {
+			return nil, io.EOF
 		}
-		if err != nil {
-			return err
-		}
-		told, err := ask.Line(lie.tell(server, line))
-		if err != nil {
-			return err
-		}
-		if _, err := writer.Write(append(told, '\n')); err != nil {
-			return err
-		}
-		// Whoever waits gets everything that can be said before the next question comes.
-		if reader.Buffered() == 0 {
-			if err := writer.Flush(); err != nil {
-				return err
-			}
-		}
-		if count == lie.after {
-			return writer.Flush()
-		}
-	}
+		return lie.tell(server, line), nil
+	})
 }
 
-func (l *Lie) tell(server *kube.Server, line []byte) ask.Answer {
-	question := &ask.Question{}
+func (l *Lie) tell(server *kube.Server, line []byte) protocol.Answer {
+	question := &protocol.Question{}
 	if err := json.Unmarshal(line, question); err != nil {
-		return ask.Answer{"error": err.Error()}
+		return protocol.Answer{"error": err.Error()}
 	}
 	if l.question != nil {
 		l.question(question)
 	}
 	answer, err := server.Answer(question)
 	if err != nil {
-		return ask.Answer{"error": err.Error()}
+		return protocol.Answer{"error": err.Error()}
 	}
 	if l.answer != nil {
 		l.answer(answer)

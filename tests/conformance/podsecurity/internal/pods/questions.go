@@ -5,31 +5,31 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"bailiwick.dev/conformance/podsecurity/internal/ask"
+	"bailiwick.dev/conformance/podsecurity/internal/protocol"
 )
 
 // PerPod is how many policies a pod is judged by.
 const PerPod = 10
 
 // Questions are those about one random pod, which depends on nothing but the seed and its number.
-func Questions(seed uint64, number int) ([]*ask.Question, error) {
+func Questions(seed uint64, number int) ([]*protocol.Question, error) {
 	r := rand.New(rand.NewPCG(seed, uint64(number)))
 	pod, err := object(r, "v1", "Pod")
 	if err != nil {
 		return nil, err
 	}
-	several := &ask.PodSecurity{Pod: pod}
+	several := &protocol.PodSecurity{Pod: pod}
 	for range PerPod {
 		several.Policies = append(several.Policies, pick(r, []string{"baseline", "restricted", "restricted"})+":"+version(r))
 	}
-	one := &ask.PodSecurity{Pod: pod, Level: pick(r, levels), Version: version(r)}
-	questions := []*ask.Question{{PodSecurity: several}, {PodSecurity: one}, {NamespacePolicy: policy(r)}}
+	one := &protocol.PodSecurity{Pod: pod, Level: pick(r, levels), Version: version(r)}
+	questions := []*protocol.Question{{PodSecurity: several}, {PodSecurity: one}, {NamespacePolicy: policy(r)}}
 	written, err := admission(r)
-	return append(questions, &ask.Question{PodAdmission: written}), err
+	return append(questions, &protocol.Question{PodAdmission: written}), err
 }
 
 // admission is the creation of a random object.
-func admission(r *rand.Rand) (*ask.PodAdmission, error) {
+func admission(r *rand.Rand) (*protocol.PodAdmission, error) {
 	version, kind := "v1", "Pod"
 	if chance(r, 60) {
 		controller := pick(r, controllers)
@@ -39,9 +39,9 @@ func admission(r *rand.Rand) (*ask.PodAdmission, error) {
 	if err != nil {
 		return nil, err
 	}
-	question := &ask.PodAdmission{Object: given, User: pick(r, users), Labels: labels(r), Defaults: defaults(r)}
+	question := &protocol.PodAdmission{Object: given, User: pick(r, users), Labels: labels(r), Defaults: defaults(r)}
 	if chance(r, 30) {
-		question.Exemptions = &ask.Exemptions{
+		question.Exemptions = &protocol.Exemptions{
 			Usernames: exempt(r, users), Namespaces: exempt(r, namespaces), RuntimeClasses: exempt(r, runtimeClasses),
 		}
 	}
@@ -55,8 +55,8 @@ func exempt(r *rand.Rand, names []string) []string {
 	return []string{pick(r, names), "other"}
 }
 
-func policy(r *rand.Rand) *ask.NamespacePolicy {
-	question := &ask.NamespacePolicy{Labels: labels(r), Defaults: defaults(r)}
+func policy(r *rand.Rand) *protocol.NamespacePolicy {
+	question := &protocol.NamespacePolicy{Labels: labels(r), Defaults: defaults(r)}
 	if chance(r, 50) {
 		old := labels(r)
 		if chance(r, 40) {

@@ -2,7 +2,6 @@
 package compare
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -103,19 +102,13 @@ func valid(source *rand.Rand, name string) cases.Object {
 	}
 }
 
-// line is a question as it is sent.
-func (q question) line() ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
+// asked returns the question as the program gets it.
+func (q question) asked() cases.Object {
 	body := q.body
 	if q.kind == meaning {
 		body = cases.Object{"old": q.body["old"], "new": q.body["new"]}
 	}
-	if err := encoder.Encode(cases.Object{q.kind: body}); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(line.Bytes(), "\n"), nil
+	return cases.Object{q.kind: body}
 }
 
 // Answer is what `bailiwick ask` says to either kind.

@@ -1,12 +1,13 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
 
-	"bailiwick.dev/conformance/psp/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/psp/internal/cases"
 )
 
@@ -36,7 +37,7 @@ type Report struct {
 
 // Run compares until the first difference.
 func Run(options Options) (*Report, error) {
-	session, err := ask.Start(options.Command)
+	session, err := ask.Start(options.Command...)
 	if err != nil {
 		return nil, err
 	}
@@ -79,28 +80,13 @@ func run(session *ask.Session, options Options) (*Report, error) {
 	return report, nil
 }
 
-// exchange sends questions and takes their answers.
-func exchange(session *ask.Session, questions []question) ([][]byte, error) {
-	lines := make([][]byte, len(questions))
+// exchange puts questions and reads the answers.
+func exchange(session *ask.Session, questions []question) ([]json.RawMessage, error) {
+	asked := make([]cases.Object, len(questions))
 	for index, question := range questions {
-		line, err := question.line()
-		if err != nil {
-			return nil, err
-		}
-		lines[index] = line
+		asked[index] = question.asked()
 	}
-	// Beside each other, because the pipes do not hold everything.
-	sent := make(chan error, 1)
-	go func() { sent <- session.Send(lines) }()
-	answers := make([][]byte, len(questions))
-	for index := range answers {
-		answer, err := session.Receive()
-		if err != nil {
-			return nil, err
-		}
-		answers[index] = answer
-	}
-	return answers, <-sent
+	return ask.All[json.RawMessage](session, asked)
 }
 
 // shrink takes away what the first difference does not need. What fails on the way only ends it early.
@@ -187,7 +173,7 @@ func (r *Report) Print(out io.Writer) {
 	for _, point := range r.Points {
 		fmt.Fprintln(out, point)
 	}
-	line, err := r.Different.line()
+	line, err := ask.Line(r.Different.asked())
 	if err != nil {
 		fmt.Fprintln(out, err)
 		return

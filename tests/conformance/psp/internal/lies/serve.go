@@ -3,11 +3,11 @@
 package lies
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/psp/internal/cases"
 	"bailiwick.dev/conformance/psp/internal/compare"
 	"bailiwick.dev/conformance/psp/internal/kube"
@@ -15,30 +15,13 @@ import (
 
 // Serve answers each line until there are no more; the truth if there is no lie.
 func Serve(input io.Reader, output io.Writer, lie *Lie) error {
-	reader, writer := bufio.NewReaderSize(input, 1<<20), bufio.NewWriterSize(output, 1<<20)
-	encoder := json.NewEncoder(writer)
-	for {
-		line, err := reader.ReadBytes('\n')
-		if err == io.EOF && len(line) == 0 {
-			return writer.Flush()
-		}
-		if err != nil && err != io.EOF {
-			return err
-		}
+	return ask.Serve(input, output, func(line []byte) (any, error) {
 		answer, err := answer(line, lie)
 		if err != nil {
 			answer = cases.Object{"error": err.Error()}
 		}
-		if err := encoder.Encode(answer); err != nil {
-			return err
-		}
-		// Whoever waits gets everything that can be said before the next question comes.
-		if reader.Buffered() == 0 {
-			if err := writer.Flush(); err != nil {
-				return err
-			}
-		}
-	}
+		return answer, nil
+	})
 }
 
 func answer(line []byte, lie *Lie) (cases.Object, error) {

@@ -15,8 +15,8 @@ import (
 
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
 	"bailiwick.dev/conformance/rbac/internal/kube"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // Options say what to measure.
@@ -71,7 +71,7 @@ func decideAll(ctx context.Context, decider authorizer.Authorizer, questions []a
 }
 
 func loadWorld(options Options) (*kube.World, time.Duration, error) {
-	given := &ask.World{Baseline: options.Baseline}
+	given := &protocol.World{Baseline: options.Baseline}
 	err := eachLine(options.Objects, func(line []byte) error {
 		given.Objects = append(given.Objects, bytes.Clone(line))
 		return nil
@@ -91,7 +91,7 @@ func loadWorld(options Options) (*kube.World, time.Duration, error) {
 func loadQuestions(ctx context.Context, path string) ([]authorizer.Attributes, error) {
 	var questions []authorizer.Attributes
 	err := eachLine(path, func(line []byte) error {
-		var question ask.Question
+		var question protocol.Question
 		if err := json.Unmarshal(line, &question); err != nil {
 			return err
 		}

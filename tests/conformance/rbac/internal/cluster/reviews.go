@@ -15,8 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/rbac/internal/kube"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 	"bailiwick.dev/conformance/rbac/internal/worlds"
 )
 
@@ -73,14 +74,14 @@ func Reviews(ctx context.Context, out io.Writer, options ReviewOptions) (bool, e
 	if err != nil {
 		return false, err
 	}
-	layered := &ask.World{Baseline: options.Baseline, StatedRulesStay: true}
+	layered := &protocol.World{Baseline: options.Baseline, StatedRulesStay: true}
 	if layered.Objects, err = EncodeRBAC(given); err != nil {
 		return false, err
 	}
 	different := len(unsettled) > 0
 	for _, one := range []struct {
 		name  string
-		world *ask.World
+		world *protocol.World
 	}{{"what the server has", dumped}, {"the folder on the default policy", layered}} {
 		differences, err := compareReviews(ctx, client, options.Command, one.world, questions, answers)
 		if err != nil {
@@ -105,7 +106,7 @@ func Reviews(ctx context.Context, out io.Writer, options ReviewOptions) (bool, e
 	return different, nil
 }
 
-func questions(ctx context.Context, client kubernetes.Interface, world *ask.World, options ReviewOptions) ([]*ask.CanI, error) {
+func questions(ctx context.Context, client kubernetes.Interface, world *protocol.World, options ReviewOptions) ([]*protocol.CanI, error) {
 	objects, err := kube.Decode(world)
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func questions(ctx context.Context, client kubernetes.Interface, world *ask.Worl
 	for _, namespace := range listed.Items {
 		namespaces = append(namespaces, namespace.Name)
 	}
-	var reviewed []*ask.CanI
+	var reviewed []*protocol.CanI
 	for round := uint64(0); len(reviewed) < options.Count; round++ {
 		for _, question := range worlds.About(options.Seed+round, objects, resources, subresources, namespaces, options.Count) {
 			if reviewable(question) && len(reviewed) < options.Count {
@@ -134,13 +135,13 @@ func questions(ctx context.Context, client kubernetes.Interface, world *ask.Worl
 }
 
 // reviewable leaves out what a review cannot say, and the nodes, for which another authorizer stands before RBAC.
-func reviewable(question *ask.CanI) bool {
+func reviewable(question *protocol.CanI) bool {
 	groups := kube.Groups(&question.Subject)
 	return question.User != "" && !slices.Contains(groups, "") &&
 		!(strings.HasPrefix(question.User, "system:node:") && slices.Contains(groups, "system:nodes"))
 }
 
-func reviewAll(ctx context.Context, client kubernetes.Interface, questions []*ask.CanI) ([]bool, error) {
+func reviewAll(ctx context.Context, client kubernetes.Interface, questions []*protocol.CanI) ([]bool, error) {
 	answers := make([]bool, len(questions))
 	failures := make([]error, workers)
 	var group sync.WaitGroup
@@ -160,7 +161,7 @@ func reviewAll(ctx context.Context, client kubernetes.Interface, questions []*as
 	return answers, errors.Join(failures...)
 }
 
-func review(ctx context.Context, client kubernetes.Interface, question *ask.CanI) (bool, error) {
+func review(ctx context.Context, client kubernetes.Interface, question *protocol.CanI) (bool, error) {
 	spec := authorizationv1.SubjectAccessReviewSpec{User: question.User, Groups: kube.Groups(&question.Subject)}
 	if question.Path != nil {
 		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: *question.Path, Verb: question.Verb}
@@ -178,31 +179,31 @@ func review(ctx context.Context, client kubernetes.Interface, question *ask.CanI
 	return created.Status.Allowed, nil
 }
 
-func compareReviews(ctx context.Context, client kubernetes.Interface, command []string, world *ask.World, questions []*ask.CanI, answers []bool) ([]string, error) {
-	session, err := ask.Start(command)
+func compareReviews(ctx context.Context, client kubernetes.Interface, command []string, world *protocol.World, questions []*protocol.CanI, answers []bool) ([]string, error) {
+	session, err := ask.Start(command...)
 	if err != nil {
 		return nil, err
 	}
-	asked := []*ask.Question{{World: world}}
+	asked := []*protocol.Question{{World: world}}
 	for _, question := range questions {
-		asked = append(asked, &ask.Question{CanI: question})
+		asked = append(asked, &protocol.Question{CanI: question})
 	}
-	lines, err := session.Ask(asked...)
+	lines, err := ask.All[json.RawMessage](session, asked)
 	if err != nil {
 		return nil, err
 	}
-	if loaded, err := ask.Parse(lines[0], &ask.WorldAnswer{}); err != nil {
+	if loaded, err := protocol.Parse(lines[0], &protocol.WorldAnswer{}); err != nil {
 		return nil, err
-	} else if failure, failed := loaded.(*ask.Failure); failed {
+	} else if failure, failed := loaded.(*protocol.Failure); failed {
 		return []string{"the world is refused: " + failure.Error}, session.Close()
 	}
 	var differences []string
 	for index, question := range questions {
-		parsed, err := ask.Parse(lines[1+index], &ask.CanIAnswer{})
+		parsed, err := protocol.Parse(lines[1+index], &protocol.CanIAnswer{})
 		if err != nil {
 			return nil, err
 		}
-		other, ok := parsed.(*ask.CanIAnswer)
+		other, ok := parsed.(*protocol.CanIAnswer)
 		if ok && other.Allowed != nil && *other.Allowed == answers[index] {
 			continue
 		}

@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/kubernetes/pkg/controller/clusterroleaggregation"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
 	"bailiwick.dev/conformance/rbac/internal/kube"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 const (
@@ -49,8 +49,8 @@ func configure(kubeconfig string) (*rest.Config, error) {
 }
 
 // dump gives all objects of RBAC that the server has, as a world.
-func dump(ctx context.Context, client kubernetes.Interface) (*ask.World, error) {
-	world := &ask.World{StatedRulesStay: true}
+func dump(ctx context.Context, client kubernetes.Interface) (*protocol.World, error) {
+	world := &protocol.World{StatedRulesStay: true}
 	add := func(object any, meta *metav1.ObjectMeta) error {
 		meta.ManagedFields = nil
 		text, err := json.Marshal(object)

@@ -8,7 +8,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // Print shows the world as YAML, and the question and both answers as JSON.
@@ -54,7 +55,7 @@ func (d *Difference) PrintLine(out io.Writer) {
 }
 
 func marshal(value any) (string, error) {
-	if question, ok := value.(*ask.Question); ok {
+	if question, ok := value.(*protocol.Question); ok {
 		line, err := ask.Line(question)
 		return string(line), err
 	}

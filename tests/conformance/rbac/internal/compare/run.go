@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/rbac/internal/kube"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 	"bailiwick.dev/conformance/rbac/internal/worlds"
 )
 
@@ -36,10 +37,10 @@ type Options struct {
 // Difference is a question with two answers.
 type Difference struct {
 	Batch    int
-	World    *ask.Question
-	Question *ask.Question
-	Real     ask.Answer
-	Other    ask.Answer
+	World    *protocol.Question
+	Question *protocol.Question
+	Real     protocol.Answer
+	Other    protocol.Answer
 }
 
 // Report counts what was compared.
@@ -61,7 +62,7 @@ func Run(options Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := ask.Start(options.Command)
+	session, err := ask.Start(options.Command...)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func send(options Options, session *ask.Session, batches chan<- sent, stop <-cha
 	for number, left := 0, options.Decisions; left > 0; number++ {
 		batch, err := worlds.New(options.Seed, number, min(left, perWorld))
 		if err == nil && number == 0 {
-			batch.Questions = append(batch.Questions, &ask.Question{DefaultPolicy: "1.37"})
+			batch.Questions = append(batch.Questions, &protocol.Question{DefaultPolicy: "1.37"})
 		}
 		left -= perWorld
 		var lines [][]byte
@@ -133,7 +134,7 @@ func send(options Options, session *ask.Session, batches chan<- sent, stop <-cha
 
 func encode(batch *worlds.Batch) ([][]byte, error) {
 	lines := make([][]byte, 0, 1+len(batch.Questions))
-	for _, question := range append([]*ask.Question{batch.World}, batch.Questions...) {
+	for _, question := range append([]*protocol.Question{batch.World}, batch.Questions...) {
 		line, err := ask.Line(question)
 		if err != nil {
 			return nil, err
@@ -146,10 +147,10 @@ func encode(batch *worlds.Batch) ([][]byte, error) {
 func receive(batch *worlds.Batch, server *kube.Server, session *ask.Session, report *Report, list int) error {
 	report.Worlds++
 	refused := false
-	for _, question := range append([]*ask.Question{batch.World}, batch.Questions...) {
+	for _, question := range append([]*protocol.Question{batch.World}, batch.Questions...) {
 		kind := question.Kind()
 		real := server.Answer(question)
-		if failure, failed := real.(*ask.Failure); failed && kind == "world" {
+		if failure, failed := real.(*protocol.Failure); failed && kind == "world" {
 			return fmt.Errorf("the real side cannot load a world: %s", failure.Error)
 		}
 		line, err := session.Receive()
@@ -160,21 +161,21 @@ func receive(batch *worlds.Batch, server *kube.Server, session *ask.Session, rep
 			// It still has the world before this one.
 			continue
 		}
-		other, err := ask.Parse(line, real)
+		other, err := protocol.Parse(line, real)
 		if err != nil {
 			return fmt.Errorf("%s: %w", kind, err)
 		}
-		_, failed := other.(*ask.Failure)
+		_, failed := other.(*protocol.Failure)
 		refused = failed && kind == "world"
 		other.Normal()
 		report.Questions[kind]++
 		if question.IsDecision() {
 			report.Decisions++
-			if answer, ok := real.(*ask.CanIAnswer); ok && *answer.Allowed {
+			if answer, ok := real.(*protocol.CanIAnswer); ok && *answer.Allowed {
 				report.Allowed++
 			}
 		}
-		if ask.Same(real, other) {
+		if protocol.Same(real, other) {
 			continue
 		}
 		difference := &Difference{Batch: batch.Number, World: batch.World, Question: question, Real: real, Other: other}

@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/rbac/internal/kube"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // Shrinker makes the world and the question of a difference smaller while the two sides still differ.
@@ -20,7 +21,7 @@ func NewShrinker(command []string) (*Shrinker, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, err := ask.Start(command)
+	session, err := ask.Start(command...)
 	return &Shrinker{server: server, session: session}, err
 }
 
@@ -85,7 +86,7 @@ func (s *Shrinker) pass(world, question *any, kind string, fails bool) (*Differe
 }
 
 func (s *Shrinker) tryTrees(world, question any) (*Difference, error) {
-	var typed [2]ask.Question
+	var typed [2]protocol.Question
 	for index, tree := range []any{world, question} {
 		encoded, err := json.Marshal(tree)
 		if err != nil {
@@ -102,35 +103,35 @@ func (s *Shrinker) tryTrees(world, question any) (*Difference, error) {
 }
 
 // try asks both sides; nil when they agree.
-func (s *Shrinker) try(world, question *ask.Question) (*Difference, error) {
-	if _, failed := s.server.Answer(world).(*ask.Failure); failed {
+func (s *Shrinker) try(world, question *protocol.Question) (*Difference, error) {
+	if _, failed := s.server.Answer(world).(*protocol.Failure); failed {
 		return nil, nil
 	}
 	real := s.server.Answer(question)
-	lines, err := s.session.Ask(world, question)
+	lines, err := ask.All[json.RawMessage](s.session, []*protocol.Question{world, question})
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := ask.Parse(lines[0], &ask.WorldAnswer{})
+	loaded, err := protocol.Parse(lines[0], &protocol.WorldAnswer{})
 	if err != nil {
 		return nil, err
 	}
-	other, err := ask.Parse(lines[1], real)
+	other, err := protocol.Parse(lines[1], real)
 	if err != nil {
 		return nil, err
 	}
-	if failure, failed := loaded.(*ask.Failure); failed {
+	if failure, failed := loaded.(*protocol.Failure); failed {
 		other = failure
 	}
 	other.Normal()
-	if ask.Same(real, other) {
+	if protocol.Same(real, other) {
 		return nil, nil
 	}
 	return &Difference{World: world, Question: question, Real: real, Other: other}, nil
 }
 
 func failing(difference *Difference) bool {
-	_, real := difference.Real.(*ask.Failure)
-	_, other := difference.Other.(*ask.Failure)
+	_, real := difference.Real.(*protocol.Failure)
+	_, other := difference.Other.(*protocol.Failure)
 	return real || other
 }

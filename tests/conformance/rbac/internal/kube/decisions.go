@@ -16,7 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/component-helpers/auth/rbac/validation"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // requestInfo parses URLs with the prefixes of the server.
@@ -25,13 +25,13 @@ var requestInfo = &request.RequestInfoFactory{
 	GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-func (w *World) canI(ctx context.Context, question *ask.CanI) (ask.Answer, error) {
+func (w *World) canI(ctx context.Context, question *protocol.CanI) (protocol.Answer, error) {
 	attributes, err := Attributes(ctx, question)
 	if err != nil {
 		return nil, err
 	}
 	subject := attributes.GetUser()
-	answer := &ask.CanIAnswer{}
+	answer := &protocol.CanIAnswer{}
 	if question.HTTP != "" {
 		answer.Attributes = attributesAnswer(attributes)
 	}
@@ -56,7 +56,7 @@ func (w *World) canI(ctx context.Context, question *ask.CanI) (ask.Answer, error
 }
 
 // Attributes are what the authorizer is asked.
-func Attributes(ctx context.Context, question *ask.CanI) (authorizer.Attributes, error) {
+func Attributes(ctx context.Context, question *protocol.CanI) (authorizer.Attributes, error) {
 	subject := subjectOf(&question.Subject)
 	if question.HTTP != "" {
 		return attributesOfRequest(ctx, question.HTTP, subject)
@@ -64,12 +64,12 @@ func Attributes(ctx context.Context, question *ask.CanI) (authorizer.Attributes,
 	return attributesOf(&question.Action, subject), nil
 }
 
-func subjectOf(given *ask.Subject) user.Info {
+func subjectOf(given *protocol.Subject) user.Info {
 	return &user.DefaultInfo{Name: given.User, Groups: Groups(given)}
 }
 
 // Groups of a subject are those given, or else those that authentication adds.
-func Groups(subject *ask.Subject) []string {
+func Groups(subject *protocol.Subject) []string {
 	if subject.Groups != nil {
 		return *subject.Groups
 	}
@@ -83,7 +83,7 @@ func Groups(subject *ask.Subject) []string {
 	return []string{user.AllAuthenticated}
 }
 
-func attributesOf(action *ask.Action, subject user.Info) authorizer.Attributes {
+func attributesOf(action *protocol.Action, subject user.Info) authorizer.Attributes {
 	if action.Path != nil {
 		return authorizer.AttributesRecord{User: subject, Verb: action.Verb, Path: *action.Path}
 	}
@@ -123,11 +123,11 @@ func attributesAnswer(attributes authorizer.Attributes) map[string]string {
 	return named
 }
 
-func (w *World) rules(ctx context.Context, question *ask.RulesFor) ask.Answer {
+func (w *World) rules(ctx context.Context, question *protocol.RulesFor) protocol.Answer {
 	subject := subjectOf(&question.Subject)
 	// The error joins those of all bindings; what is missing is asked for binding by binding instead.
 	rules, _ := w.resolver.RulesFor(ctx, subject, question.Namespace)
-	return &ask.RulesAnswer{Rules: slices.Clone(rules), Missing: w.missing(ctx, subject, question.Namespace)}
+	return &protocol.RulesAnswer{Rules: slices.Clone(rules), Missing: w.missing(ctx, subject, question.Namespace)}
 }
 
 // missing names the roles that bindings of a subject name and that do not exist.
@@ -144,14 +144,14 @@ func (w *World) missing(ctx context.Context, subject user.Info, namespace string
 	return sorted(missing)
 }
 
-func covers(question *ask.Covers) ask.Answer {
+func covers(question *protocol.Covers) protocol.Answer {
 	covered, uncovered := validation.Covers(question.Owner, question.Wanted)
-	return &ask.CoversAnswer{Covers: &covered, Uncovered: uncovered}
+	return &protocol.CoversAnswer{Covers: &covered, Uncovered: uncovered}
 }
 
 // whoCan asks the locator binding by binding, because it leaves the namespace of an account empty that the binding
 // leaves empty, and only the binding knows which one is meant.
-func (w *World) whoCan(ctx context.Context, action *ask.Action) ask.Answer {
+func (w *World) whoCan(ctx context.Context, action *protocol.Action) protocol.Answer {
 	subjects, missing := map[string]bool{"Group/" + user.SystemPrivilegedGroup: true}, map[string]bool{}
 	attributes := attributesOf(action, nil)
 	for _, one := range w.applying(attributes.GetNamespace()) {
@@ -165,7 +165,7 @@ func (w *World) whoCan(ctx context.Context, action *ask.Action) ask.Answer {
 			}
 		}
 	}
-	return &ask.WhoCanAnswer{Subjects: sorted(subjects), Missing: sorted(missing)}
+	return &protocol.WhoCanAnswer{Subjects: sorted(subjects), Missing: sorted(missing)}
 }
 
 // subjectName is "" for what no request can ever match.

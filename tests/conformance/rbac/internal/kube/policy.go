@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // minor is the version that this module is built from.
@@ -60,12 +60,12 @@ func DefaultPolicy(version string) (*Objects, error) {
 	return defaultPolicy(), nil
 }
 
-func policyAnswer(version string) (ask.Answer, error) {
+func policyAnswer(version string) (protocol.Answer, error) {
 	policy, err := DefaultPolicy(version)
 	if err != nil {
 		return nil, err
 	}
-	answer := &ask.PolicyAnswer{}
+	answer := &protocol.PolicyAnswer{}
 	err = policy.Each(func(object any, kind string) error {
 		encoded, err := asData(object)
 		if err != nil {

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/component-helpers/auth/rbac/reconciliation"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
-func reconcile(question *ask.Reconcile) (ask.Answer, error) {
+func reconcile(question *protocol.Reconcile) (protocol.Answer, error) {
 	expected, err := decodeObject(question.Expected)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func reconcile(question *ask.Reconcile) (ask.Answer, error) {
 	return nil, fmt.Errorf("not an object of RBAC")
 }
 
-func reconcileRole(expected, existing runtime.Object, removeExtra bool) (ask.Answer, error) {
+func reconcileRole(expected, existing runtime.Object, removeExtra bool) (protocol.Answer, error) {
 	options := reconciliation.ReconcileRoleOptions{Role: ruleOwner(expected), RemoveExtraPermissions: removeExtra, Client: storedRole{object: existing}}
 	result, err := options.Run()
 	if err != nil {
@@ -45,7 +45,7 @@ func reconcileRole(expected, existing runtime.Object, removeExtra bool) (ask.Ans
 		map[string]any{"rules": result.ExtraRules, "selectors": result.ExtraAggregationRuleSelectors})
 }
 
-func reconcileBinding(expected, existing runtime.Object, removeExtra bool) (ask.Answer, error) {
+func reconcileBinding(expected, existing runtime.Object, removeExtra bool) (protocol.Answer, error) {
 	options := reconciliation.ReconcileRoleBindingOptions{RoleBinding: binding(expected), RemoveExtraSubjects: removeExtra, Client: storedBinding{object: existing}}
 	result, err := options.Run()
 	if err != nil {
@@ -55,8 +55,8 @@ func reconcileBinding(expected, existing runtime.Object, removeExtra bool) (ask.
 		map[string]any{"subjects": result.MissingSubjects}, map[string]any{"subjects": result.ExtraSubjects})
 }
 
-func reconcileAnswer(operation string, protected bool, object runtime.Object, missing, extra any) (ask.Answer, error) {
-	answer := &ask.ReconcileAnswer{Operation: operation, Protected: &protected}
+func reconcileAnswer(operation string, protected bool, object runtime.Object, missing, extra any) (protocol.Answer, error) {
+	answer := &protocol.ReconcileAnswer{Operation: operation, Protected: &protected}
 	var err error
 	if answer.Result, err = asData(object); err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // Server keeps one world and answers questions about it.
@@ -24,16 +24,16 @@ func NewServer() (*Server, error) {
 }
 
 // Answer gives the normal form of the real answer.
-func (s *Server) Answer(question *ask.Question) ask.Answer {
+func (s *Server) Answer(question *protocol.Question) protocol.Answer {
 	answer, err := s.answer(context.Background(), question)
 	if err != nil {
-		return &ask.Failure{Error: err.Error()}
+		return &protocol.Failure{Error: err.Error()}
 	}
 	answer.Normal()
 	return answer
 }
 
-func (s *Server) answer(ctx context.Context, question *ask.Question) (ask.Answer, error) {
+func (s *Server) answer(ctx context.Context, question *protocol.Question) (protocol.Answer, error) {
 	switch {
 	case question.World != nil:
 		objects, err := Decode(question.World)
@@ -48,7 +48,7 @@ func (s *Server) answer(ctx context.Context, question *ask.Question) (ask.Answer
 			return nil, err
 		}
 		s.world = world
-		return &ask.WorldAnswer{Objects: world.objects}, nil
+		return &protocol.WorldAnswer{Objects: world.objects}, nil
 	case question.CanI != nil:
 		return s.world.canI(ctx, question.CanI)
 	case question.Rules != nil:
@@ -58,7 +58,7 @@ func (s *Server) answer(ctx context.Context, question *ask.Question) (ask.Answer
 	case question.WhoCan != nil:
 		return s.world.whoCan(ctx, question.WhoCan), nil
 	case question.Aggregate != nil:
-		return &ask.AggregateAnswer{Roles: copyRoles(s.world.aggregated)}, nil
+		return &protocol.AggregateAnswer{Roles: copyRoles(s.world.aggregated)}, nil
 	case question.Write != nil:
 		return s.world.write(ctx, question.Write)
 	case question.Reconcile != nil:

@@ -21,7 +21,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/rbac/validation"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // World is a set of objects behind the listers of the server, with the aggregation settled.
@@ -82,7 +82,7 @@ type Objects struct {
 
 // Decode reads and defaults the objects of a world, with the default policy below them. An object stands in for the
 // one of the default policy that has its name.
-func Decode(given *ask.World) (*Objects, error) {
+func Decode(given *protocol.World) (*Objects, error) {
 	objects := &Objects{}
 	if given.Baseline != "" {
 		policy, err := DefaultPolicy(given.Baseline)

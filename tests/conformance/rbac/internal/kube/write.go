@@ -27,7 +27,7 @@ import (
 	"k8s.io/kubernetes/pkg/registry/rbac/rolebinding"
 	rolebindingpolicy "k8s.io/kubernetes/pkg/registry/rbac/rolebinding/policybased"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // strategy is what the store below the escalation check validates with.
@@ -53,7 +53,7 @@ var fullAuthority = []rbacv1.PolicyRule{
 	{Verbs: []string{"*"}, NonResourceURLs: []string{"*"}},
 }
 
-func (w *World) write(ctx context.Context, question *ask.Write) (ask.Answer, error) {
+func (w *World) write(ctx context.Context, question *protocol.Write) (protocol.Answer, error) {
 	write, err := decodeWrite(question)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (w *World) write(ctx context.Context, question *ask.Write) (ask.Answer, err
 	if err != nil {
 		return nil, err
 	}
-	answer := &ask.WriteAnswer{VerbAllowed: &allowed}
+	answer := &protocol.WriteAnswer{VerbAllowed: &allowed}
 	err = w.store(ctx, write)
 	if apierrors.IsInvalid(err) && !aboutRoleRef(err) {
 		err = nil
@@ -103,7 +103,7 @@ func aboutRoleRef(err error) bool {
 	})
 }
 
-func decodeWrite(question *ask.Write) (*writing, error) {
+func decodeWrite(question *protocol.Write) (*writing, error) {
 	write := &writing{subject: subjectOf(&question.Subject), verb: question.Verb}
 	decode := func(text []byte) (runtime.Object, error) {
 		versioned, err := decodeObject(text)

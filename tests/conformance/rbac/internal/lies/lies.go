@@ -9,8 +9,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
 	"bailiwick.dev/conformance/rbac/internal/kube"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // Lie is a way to be wrong. What stands before an answer changes the objects or the question, as a misunderstanding
@@ -18,8 +18,8 @@ import (
 type Lie struct {
 	Name     string
 	objects  func(*kube.Objects)
-	question func(*ask.Question)
-	answer   func(*ask.Question, ask.Answer)
+	question func(*protocol.Question)
+	answer   func(*protocol.Question, protocol.Answer)
 	// after ends the process after so many answers, when it is not 0.
 	after int
 }
@@ -110,109 +110,109 @@ var All = []Lie{
 			role.AggregationRule = nil
 		}
 	}},
-	{Name: "no-baseline", question: func(question *ask.Question) {
+	{Name: "no-baseline", question: func(question *protocol.Question) {
 		if question.World != nil {
 			question.World.Baseline = ""
 		}
 	}},
-	{Name: "no-implicit-groups", question: func(question *ask.Question) {
+	{Name: "no-implicit-groups", question: func(question *protocol.Question) {
 		if question.CanI != nil && question.CanI.Groups == nil {
 			question.CanI.Groups = &[]string{}
 		}
 	}},
-	{Name: "no-masters", question: func(question *ask.Question) {
+	{Name: "no-masters", question: func(question *protocol.Question) {
 		if question.CanI != nil && question.CanI.Groups != nil {
 			groups := without(*question.CanI.Groups, func(group string) bool { return group == "system:masters" })
 			question.CanI.Groups = &groups
 		}
 	}},
-	{Name: "no-queries", question: func(question *ask.Question) {
+	{Name: "no-queries", question: func(question *protocol.Question) {
 		if question.CanI != nil {
 			question.CanI.HTTP, _, _ = strings.Cut(question.CanI.HTTP, "?")
 		}
 	}},
-	{Name: "slashes-run-together", question: func(question *ask.Question) {
+	{Name: "slashes-run-together", question: func(question *protocol.Question) {
 		if question.CanI != nil {
 			question.CanI.HTTP = regexp.MustCompile("/+").ReplaceAllString(question.CanI.HTTP, "/")
 		}
 	}},
-	{Name: "watch-only-when-true", question: func(question *ask.Question) {
+	{Name: "watch-only-when-true", question: func(question *protocol.Question) {
 		if question.CanI != nil {
 			question.CanI.HTTP = regexp.MustCompile(`watch=(yes|no|00|)(&|$)`).ReplaceAllString(question.CanI.HTTP, "")
 		}
 	}},
-	{Name: "create-has-a-name", question: func(question *ask.Question) {
+	{Name: "create-has-a-name", question: func(question *protocol.Question) {
 		if question.Write != nil && question.Write.Old == nil {
 			question.Write.Verb = "update"
 		}
 	}},
-	{Name: "flip", answer: func(question *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.CanIAnswer); ok && question.CanI.Name == "y" && len(answer.By) > 1 {
+	{Name: "flip", answer: func(question *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.CanIAnswer); ok && question.CanI.Name == "y" && len(answer.By) > 1 {
 			*answer.Allowed, answer.Answer = false, "no"
 		}
 	}},
-	{Name: "last-by", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.CanIAnswer); ok && len(answer.By) > 2 {
+	{Name: "last-by", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.CanIAnswer); ok && len(answer.By) > 2 {
 			answer.By = answer.By[:2]
 		}
 	}},
-	{Name: "no-missing", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.CanIAnswer); ok {
+	{Name: "no-missing", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.CanIAnswer); ok {
 			answer.Missing = nil
 		}
 	}},
-	{Name: "no-version", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.CanIAnswer); ok {
+	{Name: "no-version", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.CanIAnswer); ok {
 			delete(answer.Attributes, "version")
 		}
 	}},
-	{Name: "one-rule-less", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.RulesAnswer); ok && len(answer.Rules) > 3 {
+	{Name: "one-rule-less", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.RulesAnswer); ok && len(answer.Rules) > 3 {
 			answer.Rules = answer.Rules[1:]
 		}
 	}},
-	{Name: "uncovered-turned-round", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.CoversAnswer); ok {
+	{Name: "uncovered-turned-round", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.CoversAnswer); ok {
 			slices.Reverse(answer.Uncovered)
 		}
 	}},
-	{Name: "one-subject-less", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.WhoCanAnswer); ok && len(answer.Subjects) > 3 {
+	{Name: "one-subject-less", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.WhoCanAnswer); ok && len(answer.Subjects) > 3 {
 			answer.Subjects = answer.Subjects[1:]
 		}
 	}},
-	{Name: "one-aggregate-less", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.AggregateAnswer); ok && len(answer.Roles) > 1 {
+	{Name: "one-aggregate-less", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.AggregateAnswer); ok && len(answer.Roles) > 1 {
 			for name := range answer.Roles {
 				delete(answer.Roles, name)
 				break
 			}
 		}
 	}},
-	{Name: "no-escalation", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.WriteAnswer); ok && answer.Escalation == "forbidden" {
+	{Name: "no-escalation", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.WriteAnswer); ok && answer.Escalation == "forbidden" {
 			answer.Escalation, answer.Uncovered = "ok", nil
 		}
 	}},
-	{Name: "role-may-be-missing", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.WriteAnswer); ok && answer.Escalation == "not-found" {
+	{Name: "role-may-be-missing", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.WriteAnswer); ok && answer.Escalation == "not-found" {
 			answer.Escalation = "forbidden"
 		}
 	}},
-	{Name: "nothing-protected", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.ReconcileAnswer); ok {
+	{Name: "nothing-protected", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.ReconcileAnswer); ok {
 			*answer.Protected = false
 		}
 	}},
-	{Name: "no-labels-reconciled", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.ReconcileAnswer); ok {
+	{Name: "no-labels-reconciled", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.ReconcileAnswer); ok {
 			if metadata, ok := answer.Result["metadata"].(map[string]any); ok {
 				delete(metadata, "labels")
 			}
 		}
 	}},
-	{Name: "one-default-less", answer: func(_ *ask.Question, answer ask.Answer) {
-		if answer, ok := answer.(*ask.PolicyAnswer); ok {
+	{Name: "one-default-less", answer: func(_ *protocol.Question, answer protocol.Answer) {
+		if answer, ok := answer.(*protocol.PolicyAnswer); ok {
 			answer.Objects = answer.Objects[1:]
 		}
 	}},

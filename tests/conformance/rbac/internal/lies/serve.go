@@ -1,14 +1,14 @@
 package lies
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/rbac/internal/compare"
 	"bailiwick.dev/conformance/rbac/internal/kube"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // Serve answers each line until there are no more; the truth if there is no lie.
@@ -24,36 +24,19 @@ func Serve(input io.Reader, output io.Writer, lie *Lie) error {
 			return copied
 		}
 	}
-	reader, writer := bufio.NewReaderSize(input, 1<<20), bufio.NewWriterSize(output, 1<<20)
-	encoder := json.NewEncoder(writer)
-	encoder.SetEscapeHTML(false)
-	for count := 1; ; count++ {
-		line, err := reader.ReadBytes('\n')
-		if err == io.EOF && len(line) == 0 {
-			return writer.Flush()
+	count := 0
+	return ask.Serve(input, output, func(line []byte) (any, error) {
+		if count++; lie != nil && lie.after > 0 && count > lie.after {
+			return nil, io.EOF
 		}
-		if err != nil && err != io.EOF {
-			return err
-		}
-		if err := encoder.Encode(answer(server, line, lie)); err != nil {
-			return err
-		}
-		// Whoever waits gets everything that can be said before the next question comes.
-		if reader.Buffered() == 0 {
-			if err := writer.Flush(); err != nil {
-				return err
-			}
-		}
-		if lie != nil && count == lie.after {
-			return writer.Flush()
-		}
-	}
+		return answer(server, line, lie), nil
+	})
 }
 
-func answer(server *kube.Server, line []byte, lie *Lie) ask.Answer {
-	question := &ask.Question{}
+func answer(server *kube.Server, line []byte, lie *Lie) protocol.Answer {
+	question := &protocol.Question{}
 	if err := json.Unmarshal(line, question); err != nil {
-		return &ask.Failure{Error: err.Error()}
+		return &protocol.Failure{Error: err.Error()}
 	}
 	if lie != nil && lie.question != nil {
 		lie.question(question)

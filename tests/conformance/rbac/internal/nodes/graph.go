@@ -11,8 +11,9 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/rbac/internal/cluster"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // A graph is what nodes are asked about, and what the server says.
@@ -183,35 +184,35 @@ func (g *graph) askRoles() ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	world := &ask.World{Baseline: g.options.Baseline, StatedRulesStay: true}
+	world := &protocol.World{Baseline: g.options.Baseline, StatedRulesStay: true}
 	if world.Objects, err = cluster.EncodeRBAC(given); err != nil {
 		return nil, err
 	}
-	session, err := ask.Start(g.options.Command)
+	session, err := ask.Start(g.options.Command...)
 	if err != nil {
 		return nil, err
 	}
-	questions := []*ask.Question{{World: world}}
+	questions := []*protocol.Question{{World: world}}
 	for _, review := range g.reviews {
-		questions = append(questions, &ask.Question{CanI: &ask.CanI{
-			Subject: ask.Subject{User: review.who.user, Groups: &review.who.groups},
-			Action: ask.Action{
+		questions = append(questions, &protocol.Question{CanI: &protocol.CanI{
+			Subject: protocol.Subject{User: review.who.user, Groups: &review.who.groups},
+			Action: protocol.Action{
 				Verb: review.what.Verb, Group: review.what.Group, Resource: review.what.Resource, Subresource: review.what.Subresource,
 				Namespace: review.what.Namespace, Name: review.what.Name,
 			},
 		}})
 	}
-	lines, err := session.Ask(questions...)
+	lines, err := ask.All[json.RawMessage](session, questions)
 	if err != nil {
 		return nil, err
 	}
 	allowed := make([]bool, len(g.reviews))
 	for index, line := range lines[1:] {
-		parsed, err := ask.Parse(line, &ask.CanIAnswer{})
+		parsed, err := protocol.Parse(line, &protocol.CanIAnswer{})
 		if err != nil {
 			return nil, err
 		}
-		answer, ok := parsed.(*ask.CanIAnswer)
+		answer, ok := parsed.(*protocol.CanIAnswer)
 		if !ok || answer.Allowed == nil {
 			return nil, fmt.Errorf("%+v: %s", g.reviews[index].what, strings.TrimSpace(string(line)))
 		}

@@ -1,7 +1,6 @@
 package nodes
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // errUnknown says that the other side has no such question.
@@ -18,25 +18,16 @@ var errUnknown = errors.New("there is no such question")
 
 // put asks one question after the other, each made of its kind and its body, and gives the answers.
 func put(command []string, kind string, bodies []any, answers func(index int, answer []byte) error) error {
-	session, err := ask.Start(command)
+	session, err := ask.Start(command...)
 	if err != nil {
 		return err
 	}
 	for index, body := range bodies {
-		var line bytes.Buffer
-		encoder := json.NewEncoder(&line)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(object{kind: body}); err != nil {
+		var answer json.RawMessage
+		if err := session.Ask(kind, body, &answer); err != nil {
 			return err
 		}
-		if err := session.Send([][]byte{bytes.TrimSpace(line.Bytes())}); err != nil {
-			return err
-		}
-		answer, err := session.Receive()
-		if err != nil {
-			return err
-		}
-		failure := ask.Failure{}
+		failure := protocol.Failure{}
 		if err := json.Unmarshal(answer, &failure); err == nil && failure.Error != "" {
 			if strings.HasPrefix(failure.Error, "there is no question") {
 				return errUnknown

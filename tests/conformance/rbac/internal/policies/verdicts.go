@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/rbac/internal/cluster"
 )
 
@@ -82,7 +82,7 @@ func Compare(ctx context.Context, out io.Writer, options Options) (bool, error) 
 	if err := prepare(ctx, client, places); err != nil {
 		return false, err
 	}
-	session, err := ask.Start(options.Command)
+	session, err := ask.Start(options.Command...)
 	if err != nil {
 		return false, err
 	}
@@ -241,19 +241,9 @@ func (r *run) evaluate(place *place, pod *corev1.Pod) (*admitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	question, err := json.Marshal(map[string]any{"psp-admit": map[string]any{"psp": place.object, "pod": json.RawMessage(object)}})
-	if err != nil {
-		return nil, err
-	}
-	if err := r.session.Send([][]byte{question}); err != nil {
-		return nil, err
-	}
-	line, err := r.session.Receive()
-	if err != nil {
-		return nil, err
-	}
 	answer := &admitted{}
-	if err := json.Unmarshal(line, answer); err != nil {
+	body := map[string]any{"psp": place.object, "pod": json.RawMessage(object)}
+	if err := r.session.Ask("psp-admit", body, answer); err != nil {
 		return nil, err
 	}
 	if answer.Error != "" {

@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/rbac/internal/cluster"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // workers ask the server at the same time.
@@ -54,27 +56,27 @@ func (s *server) isolation(cast *cast, options Options) (*isolation, error) {
 		}
 		isolation.attempts = append(isolation.attempts, attemptsOf(stack, cast)...)
 	}
-	session, err := ask.Start(options.Command)
+	session, err := ask.Start(options.Command...)
 	if err != nil {
 		return nil, err
 	}
-	world := &ask.World{Objects: encoded, Baseline: options.Baseline, StatedRulesStay: true}
-	questions := []*ask.Question{{World: world}}
+	world := &protocol.World{Objects: encoded, Baseline: options.Baseline, StatedRulesStay: true}
+	questions := []*protocol.Question{{World: world}}
 	for _, attempt := range isolation.attempts {
 		groups := attempt.groups()
-		subject := ask.Subject{User: attempt.user(), Groups: &groups}
-		questions = append(questions, &ask.Question{CanI: &ask.CanI{Subject: subject, HTTP: attempt.request.String()}})
+		subject := protocol.Subject{User: attempt.user(), Groups: &groups}
+		questions = append(questions, &protocol.Question{CanI: &protocol.CanI{Subject: subject, HTTP: attempt.request.String()}})
 	}
-	lines, err := session.Ask(questions...)
+	lines, err := ask.All[json.RawMessage](session, questions)
 	if err != nil {
 		return nil, err
 	}
 	for index, line := range lines[1:] {
-		parsed, err := ask.Parse(line, &ask.CanIAnswer{})
+		parsed, err := protocol.Parse(line, &protocol.CanIAnswer{})
 		if err != nil {
 			return nil, err
 		}
-		answer, ok := parsed.(*ask.CanIAnswer)
+		answer, ok := parsed.(*protocol.CanIAnswer)
 		if !ok || answer.Allowed == nil {
 			return nil, fmt.Errorf("%s: %s", isolation.attempts[index].request, strings.TrimSpace(string(line)))
 		}

@@ -5,13 +5,13 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
 	"bailiwick.dev/conformance/rbac/internal/kube"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // About asks for decisions in a world that is there already. Resources, subresources and namespaces come from outside;
 // users, groups and accounts are those of the bindings, and of everything there are some that nobody has heard of.
-func About(seed uint64, objects *kube.Objects, resources, subresources, namespaces []string, count int) []*ask.CanI {
+func About(seed uint64, objects *kube.Objects, resources, subresources, namespaces []string, count int) []*protocol.CanI {
 	random := rand.New(rand.NewPCG(seed, 0))
 	w := &world{random: random, objects: *objects, baseline: &kube.Objects{}, words: plain}
 	mix := func(known, odd []string) []string {
@@ -48,7 +48,7 @@ func About(seed uint64, objects *kube.Objects, resources, subresources, namespac
 	for _, binding := range objects.RoleBindings {
 		seen(binding.Subjects)
 	}
-	questions := make([]*ask.CanI, count)
+	questions := make([]*protocol.CanI, count)
 	for index := range questions {
 		questions[index] = w.canI()
 		// The default policy grants its own accounts a great deal, so spoil some more.

@@ -4,7 +4,7 @@ import (
 	"net/url"
 	"strings"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // methods by verb. What has no method of its own gets any.
@@ -61,7 +61,7 @@ var oddURLs = []string{
 }
 
 // http writes an action as a request line; a part of them is spoiled.
-func (w *world) http(action *ask.Action) string {
+func (w *world) http(action *protocol.Action) string {
 	r := w.random
 	method, known := methods[action.Verb]
 	if !known || chance(r, 12) {
@@ -101,7 +101,7 @@ func (w *world) http(action *ask.Action) string {
 	return line
 }
 
-func (w *world) url(action *ask.Action) string {
+func (w *world) url(action *protocol.Action) string {
 	r := w.random
 	parts := []string{"api", "v1"}
 	if action.Group != "" {

@@ -6,40 +6,40 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // questions asks for so many decisions, and in proportion for everything else.
-func (w *world) questions(decisions int) ([]*ask.Question, error) {
-	questions := []*ask.Question{{Aggregate: &ask.Aggregate{}}}
+func (w *world) questions(decisions int) ([]*protocol.Question, error) {
+	questions := []*protocol.Question{{Aggregate: &protocol.Aggregate{}}}
 	for count := range decisions {
 		if chance(w.random, 3) {
-			questions = append(questions, &ask.Question{CanI: w.canHTTP()})
+			questions = append(questions, &protocol.Question{CanI: w.canHTTP()})
 		} else {
-			questions = append(questions, &ask.Question{CanI: w.canI()})
+			questions = append(questions, &protocol.Question{CanI: w.canI()})
 		}
 		if count%32 == 0 {
-			questions = append(questions, &ask.Question{Rules: w.rulesFor()})
+			questions = append(questions, &protocol.Question{Rules: w.rulesFor()})
 		}
 		if count%24 == 0 {
-			questions = append(questions, &ask.Question{WhoCan: w.whoCan()})
+			questions = append(questions, &protocol.Question{WhoCan: w.whoCan()})
 		}
 		if count%24 == 12 {
-			questions = append(questions, &ask.Question{Covers: &ask.Covers{Owner: w.anyRules(4), Wanted: w.anyRules(2)}})
+			questions = append(questions, &protocol.Question{Covers: &protocol.Covers{Owner: w.anyRules(4), Wanted: w.anyRules(2)}})
 		}
 		if count%12 == 6 {
 			write, err := w.write()
 			if err != nil {
 				return nil, err
 			}
-			questions = append(questions, &ask.Question{Write: write})
+			questions = append(questions, &protocol.Question{Write: write})
 		}
 		if count%32 == 16 {
 			reconcile, err := w.reconcile()
 			if err != nil {
 				return nil, err
 			}
-			questions = append(questions, &ask.Question{Reconcile: reconcile})
+			questions = append(questions, &protocol.Question{Reconcile: reconcile})
 		}
 	}
 	return questions, nil
@@ -47,8 +47,8 @@ func (w *world) questions(decisions int) ([]*ask.Question, error) {
 
 // canI begins with something that a binding grants and then spoils it in every other case, so that about half of the
 // answers are yes and a no is a near miss.
-func (w *world) canI() *ask.CanI {
-	question := &ask.CanI{}
+func (w *world) canI() *protocol.CanI {
+	question := &protocol.CanI{}
 	question.Subject, question.Action = w.granted(chance(w.random, 5))
 	for chance(w.random, 3) {
 		w.spoil(question)
@@ -57,14 +57,14 @@ func (w *world) canI() *ask.CanI {
 }
 
 // canHTTP puts the same as a request.
-func (w *world) canHTTP() *ask.CanI {
+func (w *world) canHTTP() *protocol.CanI {
 	question := w.canI()
 	question.HTTP = w.http(&question.Action)
-	question.Action = ask.Action{}
+	question.Action = protocol.Action{}
 	return question
 }
 
-func (w *world) spoil(question *ask.CanI) {
+func (w *world) spoil(question *protocol.CanI) {
 	r := w.random
 	switch r.IntN(4) {
 	case 0:
@@ -99,8 +99,8 @@ func (w *world) spoil(question *ask.CanI) {
 	}
 }
 
-func (w *world) anySubject() ask.Subject {
-	subject := ask.Subject{User: pick(w.random, w.words.users)}
+func (w *world) anySubject() protocol.Subject {
+	subject := protocol.Subject{User: pick(w.random, w.words.users)}
 	if chance(w.random, 3) {
 		subject.Groups = w.groups()
 	}
@@ -121,7 +121,7 @@ func (w *world) groups() *[]string {
 
 // granted takes a binding, one of its subjects and one of the rules of its role. Bindings without any are tried again,
 // or most worlds would say no to almost everything.
-func (w *world) granted(url bool) (ask.Subject, ask.Action) {
+func (w *world) granted(url bool) (protocol.Subject, protocol.Action) {
 	r := w.random
 	for try := 0; ; try++ {
 		subject, namespace, rules := w.anyGrant()
@@ -148,7 +148,7 @@ func (w *world) granted(url bool) (ask.Subject, ask.Action) {
 
 // anyGrant gives a subject, a namespace in which it may have been granted something, and the rules of the role. A
 // binding without subjects gives anybody, and no rules.
-func (w *world) anyGrant() (ask.Subject, string, []rbacv1.PolicyRule) {
+func (w *world) anyGrant() (protocol.Subject, string, []rbacv1.PolicyRule) {
 	r := w.random
 	var subjects []rbacv1.Subject
 	var ref rbacv1.RoleRef
@@ -178,33 +178,33 @@ func (w *world) anyGrant() (ask.Subject, string, []rbacv1.PolicyRule) {
 }
 
 // asked makes somebody of a subject.
-func (w *world) asked(subject rbacv1.Subject, bindingNamespace string) ask.Subject {
+func (w *world) asked(subject rbacv1.Subject, bindingNamespace string) protocol.Subject {
 	r := w.random
 	switch subject.Kind {
 	case "User":
 		if chance(r, 3) {
-			return ask.Subject{User: subject.Name, Groups: w.groups()}
+			return protocol.Subject{User: subject.Name, Groups: w.groups()}
 		}
-		return ask.Subject{User: subject.Name}
+		return protocol.Subject{User: subject.Name}
 	case "Group":
 		// Some groups come with the user.
 		switch subject.Name {
 		case "system:authenticated":
-			return ask.Subject{User: pick(r, w.words.users)}
+			return protocol.Subject{User: pick(r, w.words.users)}
 		case "system:unauthenticated":
-			return ask.Subject{User: "system:anonymous"}
+			return protocol.Subject{User: "system:anonymous"}
 		case "system:serviceaccounts", "system:serviceaccounts:n1":
-			return ask.Subject{User: serviceaccount.MakeUsername("n1", pick(r, w.words.accounts))}
+			return protocol.Subject{User: serviceaccount.MakeUsername("n1", pick(r, w.words.accounts))}
 		}
 		groups := w.groups()
 		*groups = append(*groups, subject.Name)
-		return ask.Subject{User: pick(r, w.words.users), Groups: groups}
+		return protocol.Subject{User: pick(r, w.words.users), Groups: groups}
 	default:
 		namespace := subject.Namespace
 		if namespace == "" {
 			namespace = bindingNamespace
 		}
-		return ask.Subject{User: serviceaccount.MakeUsername(namespace, subject.Name)}
+		return protocol.Subject{User: serviceaccount.MakeUsername(namespace, subject.Name)}
 	}
 }
 
@@ -232,18 +232,18 @@ func (w *world) rulesOf(ref rbacv1.RoleRef, namespace string) []rbacv1.PolicyRul
 	return nil
 }
 
-func (w *world) onURL(rule rbacv1.PolicyRule) ask.Action {
+func (w *world) onURL(rule rbacv1.PolicyRule) protocol.Action {
 	r := w.random
 	path := pick(r, rule.NonResourceURLs)
 	if length := len(path); length > 0 && path[length-1] == '*' && !chance(r, 5) {
 		path = path[:length-1] + pick(r, []string{"", "x", "/x", "*"})
 	}
-	return ask.Action{Verb: w.concrete(pick(r, rule.Verbs), w.words.urlVerbs), Path: &path}
+	return protocol.Action{Verb: w.concrete(pick(r, rule.Verbs), w.words.urlVerbs), Path: &path}
 }
 
-func (w *world) onResource(rule rbacv1.PolicyRule, namespace string) ask.Action {
+func (w *world) onResource(rule rbacv1.PolicyRule, namespace string) protocol.Action {
 	r := w.random
-	action := ask.Action{
+	action := protocol.Action{
 		Verb:      w.concrete(pick(r, rule.Verbs), w.words.verbs),
 		Group:     w.concrete(pick(r, rule.APIGroups), w.words.apiGroups),
 		Namespace: namespace,
@@ -274,14 +274,14 @@ func (w *world) concrete(word string, words []string) string {
 	return word
 }
 
-func (w *world) whoCan() *ask.Action {
+func (w *world) whoCan() *protocol.Action {
 	_, action := w.granted(chance(w.random, 4))
 	return &action
 }
 
-func (w *world) rulesFor() *ask.RulesFor {
+func (w *world) rulesFor() *protocol.RulesFor {
 	subject, namespace, _ := w.anyGrant()
-	return &ask.RulesFor{Subject: subject, Namespace: namespace}
+	return &protocol.RulesFor{Subject: subject, Namespace: namespace}
 }
 
 // anyRules mixes rules of the world with new ones.

@@ -9,15 +9,15 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
 	"bailiwick.dev/conformance/rbac/internal/kube"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // Batch is a world and what is asked about it.
 type Batch struct {
 	Number    int
-	World     *ask.Question
-	Questions []*ask.Question
+	World     *protocol.Question
+	Questions []*protocol.Question
 }
 
 // world is one in the making.
@@ -34,7 +34,7 @@ type world struct {
 func New(seed uint64, number, decisions int) (*Batch, error) {
 	random := rand.New(rand.NewPCG(seed, uint64(number)))
 	w := &world{random: random, words: vocabulary(random), baseline: &kube.Objects{}}
-	given := &ask.World{StatedRulesStay: true}
+	given := &protocol.World{StatedRulesStay: true}
 	if chance(random, 5) {
 		given.Baseline = "1.37"
 		policy, err := kube.DefaultPolicy(given.Baseline)
@@ -55,7 +55,7 @@ func New(seed uint64, number, decisions int) (*Batch, error) {
 	}
 	// No side may depend on the order.
 	random.Shuffle(len(given.Objects), func(i, j int) { given.Objects[i], given.Objects[j] = given.Objects[j], given.Objects[i] })
-	batch := &Batch{Number: number, World: &ask.Question{World: given}}
+	batch := &Batch{Number: number, World: &protocol.Question{World: given}}
 	batch.Questions, err = w.questions(decisions)
 	return batch, err
 }

@@ -6,18 +6,18 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"bailiwick.dev/conformance/rbac/internal/ask"
+	"bailiwick.dev/conformance/rbac/internal/protocol"
 )
 
 // write makes somebody write an object: one of the world changed a little, or a new one that hands out what the
 // writer may well have.
-func (w *world) write() (*ask.Write, error) {
+func (w *world) write() (*protocol.Write, error) {
 	r := w.random
 	subject, namespace, held := w.anyGrant()
 	if chance(r, 60) {
 		subject.Groups = &[]string{"system:masters"}
 	}
-	write := &ask.Write{Subject: subject}
+	write := &protocol.Write{Subject: subject}
 	var object, old any
 	var kind string
 	switch r.IntN(4) {
@@ -186,9 +186,9 @@ func (w *world) handedOut(held []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 }
 
 // reconcile takes an object of the world as the expected one, and a changed copy as what is there.
-func (w *world) reconcile() (*ask.Reconcile, error) {
+func (w *world) reconcile() (*protocol.Reconcile, error) {
 	r := w.random
-	question := &ask.Reconcile{RemoveExtra: chance(r, 2)}
+	question := &protocol.Reconcile{RemoveExtra: chance(r, 2)}
 	var expected, existing any
 	var kind string
 	switch r.IntN(4) {

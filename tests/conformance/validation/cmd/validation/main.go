@@ -15,6 +15,7 @@ import (
 	"sort"
 	"strings"
 
+	"bailiwick.dev/conformance/ask"
 	"bailiwick.dev/conformance/validation/internal/compare"
 	"bailiwick.dev/conformance/validation/internal/expressions"
 	"bailiwick.dev/conformance/validation/internal/manifests"
@@ -53,11 +54,11 @@ func main() {
 }
 
 func run(command string, chosen options) (int, error) {
-	ours, err := compare.Start(chosen.binary, "ask")
+	ours, err := ask.Start(chosen.binary, "ask")
 	if err != nil {
 		return 0, err
 	}
-	theirs, err := compare.Start(chosen.oracle)
+	theirs, err := ask.Start(chosen.oracle)
 	if err != nil {
 		return 0, err
 	}
@@ -82,16 +83,16 @@ func run(command string, chosen options) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := ours.Stop(); err != nil {
+	if err := ours.Close(); err != nil {
 		return 0, err
 	}
-	return count, theirs.Stop()
+	return count, theirs.Close()
 }
 
 // batch is how many manifests are asked about at a time.
 const batch = 500
 
-func compareRandom(ours, theirs *compare.Process, chosen options) (int, error) {
+func compareRandom(ours, theirs *ask.Session, chosen options) (int, error) {
 	fields, err := manifests.ReadFields(chosen.fields)
 	if err != nil {
 		return 0, err
@@ -138,7 +139,7 @@ func compareRandom(ours, theirs *compare.Process, chosen options) (int, error) {
 				}
 			}
 		}
-		again, err := compare.Ask[compare.Theirs](theirs, stored)
+		again, err := ask.All[compare.Theirs](theirs, stored)
 		if err != nil {
 			return 0, err
 		}
@@ -159,7 +160,7 @@ func compareRandom(ours, theirs *compare.Process, chosen options) (int, error) {
 var embedded = regexp.MustCompile(`^\[spec(\.[^.]+|\[\d+\])*\.metadata\.\w+\]$|(?s)^spec.*\.metadata: Invalid value`)
 
 // compareCustom compares custom resources. The schemas have no keyword that Bailiwick leaves out.
-func compareCustom(ours, theirs *compare.Process, chosen options) (int, error) {
+func compareCustom(ours, theirs *ask.Session, chosen options) (int, error) {
 	source, err := manifests.NewSource(chosen.seed, nil)
 	if err != nil {
 		return 0, err
@@ -176,11 +177,11 @@ func compareCustom(ours, theirs *compare.Process, chosen options) (int, error) {
 				"object": custom.Custom, "minor": chosen.minor, "definitions": []any{custom.Definition()},
 			}})
 		}
-		answers, err := compare.Ask[compare.Ours](ours, questions)
+		answers, err := ask.All[compare.Ours](ours, questions)
 		if err != nil {
 			return 0, err
 		}
-		verdicts, err := compare.Ask[compare.Theirs](theirs, plain)
+		verdicts, err := ask.All[compare.Theirs](theirs, plain)
 		if err != nil {
 			return 0, err
 		}
@@ -208,7 +209,7 @@ func compareCustom(ours, theirs *compare.Process, chosen options) (int, error) {
 }
 
 // compareExpressions asks about all policies of some folders, and about the same with one expression that is changed.
-func compareExpressions(ours, theirs *compare.Process, chosen options) (int, error) {
+func compareExpressions(ours, theirs *ask.Session, chosen options) (int, error) {
 	corpus, err := expressions.Corpus(strings.Split(chosen.policies, ","))
 	if err != nil {
 		return 0, err
@@ -237,7 +238,7 @@ func compareExpressions(ours, theirs *compare.Process, chosen options) (int, err
 
 // compareTypes asks which expressions do not fit the kinds of their policies: of all policies of some folders, of the same with one
 // expression that is changed, and of policies that walk through the fields of their kinds.
-func compareTypes(ours, theirs *compare.Process, chosen options) (int, error) {
+func compareTypes(ours, theirs *ask.Session, chosen options) (int, error) {
 	corpus, err := expressions.Corpus(strings.Split(chosen.policies, ","))
 	if err != nil {
 		return 0, err
@@ -271,11 +272,11 @@ func compareTypes(ours, theirs *compare.Process, chosen options) (int, error) {
 			question := map[string]any{"object": policy.Policy, "minor": chosen.minor, "definitions": policy.Definitions}
 			questions = append(questions, map[string]any{"validate": question})
 		}
-		answers, err := compare.Ask[compare.Ours](ours, questions)
+		answers, err := ask.All[compare.Ours](ours, questions)
 		if err != nil {
 			return 0, err
 		}
-		verdicts, err := compare.Ask[compare.Theirs](theirs, plain)
+		verdicts, err := ask.All[compare.Theirs](theirs, plain)
 		if err != nil {
 			return 0, err
 		}
@@ -287,7 +288,7 @@ func compareTypes(ours, theirs *compare.Process, chosen options) (int, error) {
 	return len(report.Differences), report.Vacuous()
 }
 
-func askBoth(ours, theirs *compare.Process, objects []map[string]any, minor int) ([]compare.Ours, []compare.Theirs, error) {
+func askBoth(ours, theirs *ask.Session, objects []map[string]any, minor int) ([]compare.Ours, []compare.Theirs, error) {
 	var questions, plain []any
 	for _, object := range objects {
 		questions = append(questions, map[string]any{"validate": map[string]any{"object": object, "minor": minor}})
@@ -299,10 +300,10 @@ func askBoth(ours, theirs *compare.Process, objects []map[string]any, minor int)
 	}
 	server := make(chan answer, 1)
 	go func() {
-		verdicts, err := compare.Ask[compare.Theirs](theirs, plain)
+		verdicts, err := ask.All[compare.Theirs](theirs, plain)
 		server <- answer{verdicts, err}
 	}()
-	answers, err := compare.Ask[compare.Ours](ours, questions)
+	answers, err := ask.All[compare.Ours](ours, questions)
 	other := <-server
 	if err == nil {
 		err = other.err
@@ -311,7 +312,7 @@ func askBoth(ours, theirs *compare.Process, objects []map[string]any, minor int)
 }
 
 // selfTest checks that all unchanged manifests are accepted, and that a lie about each is noticed.
-func selfTest(ours, theirs *compare.Process, chosen options) (int, error) {
+func selfTest(ours, theirs *ask.Session, chosen options) (int, error) {
 	objects, err := manifests.Valid()
 	if err != nil {
 		return 0, err

@@ -1,3 +1,4 @@
+// Package compare compares the answers of Bailiwick and of Kubernetes' own code about a manifest.
 package compare
 
 import (

@@ -1,10 +1,5 @@
-// Package ask has the question of `bailiwick ask` about an admission policy, and the pipe that it goes through.
-package ask
-
-import (
-	"bytes"
-	"encoding/json"
-)
+// Package protocol has the question of `bailiwick ask` about an admission policy.
+package protocol
 
 // Question asks one policy about some requests.
 type Question struct {
@@ -54,21 +49,4 @@ type Verdict struct {
 	Reason   string   `json:"reason"`
 	Warnings []string `json:"warnings"`
 	Unknown  []string `json:"unknown"`
-}
-
-// Parse reads an answer.
-func Parse(line []byte) (Answer, error) {
-	answer := Answer{Compiles: true}
-	return answer, json.Unmarshal(line, &answer)
-}
-
-// Line is a question or an answer as it is sent.
-func Line(value any) ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(line.Bytes(), "\n"), nil
 }

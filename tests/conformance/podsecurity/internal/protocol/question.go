@@ -1,8 +1,7 @@
-// Package ask has the questions of `bailiwick ask` that are about Pod Security, and the pipe that they go through.
-package ask
+// Package protocol has the questions of `bailiwick ask` that are about Pod Security.
+package protocol
 
 import (
-	"bytes"
 	"encoding/json"
 	"reflect"
 )
@@ -63,29 +62,13 @@ type Answer map[string]any
 
 // Tree gives an answer the types that reading it from JSON gives it.
 func Tree(answer Answer) (Answer, error) {
-	line, err := Line(answer)
+	line, err := json.Marshal(answer)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(line)
-}
-
-// Parse reads an answer.
-func Parse(line []byte) (Answer, error) {
-	answer := Answer{}
-	return answer, json.Unmarshal(line, &answer)
+	read := Answer{}
+	return read, json.Unmarshal(line, &read)
 }
 
 // Same tells whether two answers say the same.
 func Same(one, other Answer) bool { return reflect.DeepEqual(one, other) }
-
-// Line is a question or an answer as it is sent.
-func Line(value any) ([]byte, error) {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(line.Bytes(), "\n"), nil
-}

@@ -1,5 +1,5 @@
-// Package ask is the line protocol of `bailiwick ask`: one JSON question on a line, one JSON answer on a line.
-package ask
+// Package protocol is the line protocol of `bailiwick ask`: one JSON question on a line, one JSON answer on a line.
+package protocol
 
 import (
 	"encoding/json"
