@@ -15,6 +15,7 @@ mod order;
 mod part;
 
 use crate::codes;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use self::class::{Class, Classes, Columns, Filled, Scratch, StandIns};
